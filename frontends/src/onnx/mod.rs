@@ -29,7 +29,8 @@ use crate::{Frontend, FrontendError};
 use parse::proto;
 
 pub use error::OnnxError;
-pub use export::{ExportError, write_onnx};
+pub use export::{ExportError, write_dynamic_onnx, write_onnx};
+pub use parse::metadata::BATCH;
 
 /// Reads an ONNX file from memory; data outside of it cannot be read. The network is called `name`, and so is the file
 /// in errors.

@@ -2,7 +2,8 @@
 
 use guardbit_graph::{Activation, CodeRange, DType, NodeId, Op, Quantization, TensorId};
 
-use super::{ExportError, Order, Writer, ints};
+use super::{ExportError, Known, Order, Writer, ints};
+use crate::onnx::parse::proto::element;
 
 /// Real values that codes are to be made of, by their name.
 #[derive(Debug, Clone, Copy)]
@@ -208,14 +209,19 @@ impl Writer<'_> {
     }
 
     fn transpose(&mut self, from: &str, to: &str, order: Order, rank: usize) {
-        let axes = order.permutation(rank).into_iter().map(|axis| axis as i64).collect();
+        let axes = order.permutation(rank);
+        let moved = |known: &Known| axes.iter().map(|&axis| known.shape[axis]).collect();
+        let shape = self.known.get(from).map(moved).unwrap_or_default();
+        let axes = axes.iter().map(|&axis| axis as i64).collect();
         self.node("Transpose", vec![from.into()], to, vec![ints("perm", axes)]);
+        self.shaped(to, element::FLOAT, shape);
     }
 
     /// Lets what a node makes be its output: codes of it, or real values as they are, which sums of 32 bits stay too.
     pub fn result(&mut self, id: NodeId, made: Made<'_>, order: Order) -> Result<(), ExportError> {
         let output = self.graph.node(id).output;
         let tensor = self.graph.tensor(output);
+        self.shaped(made.name(), element::FLOAT, self.shape_in(output, order));
         if tensor.ty.dtype.is_float() || tensor.ty.dtype == DType::Int32 {
             self.reals.insert((output, order), made.name().into());
             return Ok(());

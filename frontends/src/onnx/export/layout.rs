@@ -9,7 +9,7 @@ use super::codes::Made;
 use super::ops::{even, operand, refused};
 use super::{ExportError, Order, Writer, int, ints, text};
 use crate::onnx::nearest::NearestMode;
-use crate::onnx::parse::proto;
+use crate::onnx::parse::proto::{self, element};
 
 /// An operator that moves the elements of the first operand, with what else it reads.
 pub(super) fn moved(
@@ -25,10 +25,18 @@ pub(super) fn moved(
     writer.result(id, Made::Moved(&name), Order::Own)
 }
 
+/// The shape that a Reshape makes. As many samples as there are stay as many.
+fn shape_constant(writer: &mut Writer<'_>, shape: &[usize]) -> String {
+    let mut sizes: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+    if writer.batch.is_some() {
+        sizes[0] = -1;
+    }
+    writer.sizes_constant("shape", &sizes)
+}
+
 pub(super) fn reshape(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
     let shape = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
-    let sizes: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
-    let sizes = writer.sizes_constant("shape", &sizes);
+    let sizes = shape_constant(writer, shape);
     moved(writer, id, "Reshape", Vec::new(), vec![sizes])
 }
 
@@ -39,6 +47,40 @@ pub(super) fn transpose(
 ) -> Result<(), ExportError> {
     let axes = permutation.iter().map(|&axis| axis as i64).collect();
     moved(writer, id, "Transpose", vec![ints("perm", axes)], Vec::new())
+}
+
+/// Cells of real 0 between pixels, for which ONNX has no operator: pixels become images of one cell, are padded, and lie side by side
+/// again.
+pub(super) fn dilate(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    [down, across]: [usize; 2],
+) -> Result<(), ExportError> {
+    let input = operand(writer, id, 0)?;
+    let &[images, rows, cols, channels] = &writer.graph.tensor(input).ty.shape[..] else {
+        return Err(refused(writer, id, "reads no images".into()));
+    };
+    let mut made = writer.operand(input, Order::Own)?;
+    let cells = [images, rows, 1, cols, 1, channels];
+    let padded = [images, rows, down, cols, across, channels];
+    let whole = [images, rows * down, cols * across, channels];
+    let pads: Vec<i64> = [0; 6].into_iter().chain((0..6).map(|axis| (padded[axis] - cells[axis]) as i64)).collect();
+    let [to_cells, to_whole] = [&cells[..], &whole].map(|shape| shape_constant(writer, shape));
+    let pads = vec![writer.sizes_constant("pads", &pads), writer.reals_constant("filler", &[], &[0.0])];
+    let name = writer.result_name(id);
+    let steps = [("Reshape", vec![to_cells], &cells[..]), ("Pad", pads, &padded), ("Reshape", vec![to_whole], &whole)];
+    for (op, more, shape) in steps {
+        let to = writer.fresh(&name, "cells");
+        writer.node(op, [vec![made], more].concat(), &to, Vec::new());
+        writer.shaped(&to, element::FLOAT, shape.to_vec());
+        made = to;
+    }
+    // Behind the last pixel there are no cells.
+    let ends = [(rows - 1) * down + 1, (cols - 1) * across + 1].map(|end| end as i64);
+    let ranges = [("starts", [0, 0]), ("ends", ends), ("axes", [1, 2])];
+    let more = ranges.map(|(what, values)| writer.sizes_constant(what, &values)).to_vec();
+    writer.node("Slice", [vec![made], more].concat(), &name, Vec::new());
+    writer.result(id, Made::Moved(&name), Order::Own)
 }
 
 pub(super) fn tile(writer: &mut Writer<'_>, id: NodeId, repeats: &[usize]) -> Result<(), ExportError> {
@@ -79,18 +121,25 @@ pub(super) fn slice(writer: &mut Writer<'_>, id: NodeId, slice: &Slice) -> Resul
         let problem = "leaves axes out; a reshape behind it is needed";
         return Err(refused(writer, id, problem.into()));
     }
-    let axes = || slice.begin.iter().zip(&slice.size).zip(&slice.strides);
-    let begin: Vec<i64> = slice.begin.iter().map(|&begin| begin as i64).collect();
+    // Axes that are kept whole are not named: the number of samples may be open.
+    let input = &writer.graph.tensor(operand(writer, id, 0)?).ty.shape;
+    let whole = |&axis: &usize| slice.size[axis] == input[axis] && slice.strides[axis] == 1;
+    let mut axes: Vec<usize> = (0..input.len()).filter(|axis| !whole(axis)).collect();
+    if axes.is_empty() {
+        axes.push(input.len() - 1);
+    }
     // Before the first element there is none: an end that is far enough.
-    let end = |((&begin, &size), &step): ((&usize, &usize), &i64)| {
-        let end = (begin as i64).saturating_add((size as i64).saturating_mul(step));
+    let end = |&axis: &usize| {
+        let (begin, size, step) = (slice.begin[axis] as i64, slice.size[axis] as i64, slice.strides[axis]);
+        let end = begin.saturating_add(size.saturating_mul(step));
         if end < 0 { i64::MIN + 1 } else { end }
     };
+    let of = |value: &dyn Fn(&usize) -> i64| axes.iter().map(value).collect::<Vec<_>>();
     let more = vec![
-        writer.sizes_constant("starts", &begin),
-        writer.sizes_constant("ends", &axes().map(end).collect::<Vec<_>>()),
-        writer.sizes_constant("axes", &(0..begin.len() as i64).collect::<Vec<_>>()),
-        writer.sizes_constant("steps", &slice.strides),
+        writer.sizes_constant("starts", &of(&|&axis| slice.begin[axis] as i64)),
+        writer.sizes_constant("ends", &of(&end)),
+        writer.sizes_constant("axes", &of(&|&axis| axis as i64)),
+        writer.sizes_constant("steps", &of(&|&axis| slice.strides[axis])),
     ];
     moved(writer, id, "Slice", Vec::new(), more)
 }
@@ -130,11 +179,28 @@ pub(super) fn blocks(
     of_images(writer, id, op, vec![int("blocksize", block_size as i64)], Vec::new())
 }
 
-/// The sizes of a picture that a node makes, with its channels in front.
-fn picture(writer: &mut Writer<'_>, id: NodeId) -> String {
-    let shape = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
-    let sizes: Vec<i64> = [0, 3, 1, 2].map(|axis| shape[axis] as i64).into();
-    writer.sizes_constant("sizes", &sizes)
+/// The scales and the sizes of a picture that a node makes, with its channels in front: the other one is left out. Sizes would fix
+/// the number of samples, where that is open.
+fn picture(writer: &mut Writer<'_>, id: NodeId, scales: Option<[f32; 2]>) -> Result<Vec<String>, ExportError> {
+    let from = &writer.graph.tensor(operand(writer, id, 0)?).ty.shape;
+    let to = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
+    let scales = scales.or_else(|| writer.batch.and_then(|_| picture_scales(from, to)));
+    Ok(match scales {
+        Some([down, across]) => {
+            vec![String::new(), writer.reals_constant("scales", &[4], &[1.0, 1.0, down, across])]
+        }
+        None => {
+            let sizes: Vec<i64> = [0, 3, 1, 2].map(|axis| to[axis] as i64).into();
+            vec![String::new(), String::new(), writer.sizes_constant("sizes", &sizes)]
+        }
+    })
+}
+
+/// The scales of rows and columns by which a runtime makes one picture of the other.
+pub(super) fn picture_scales(from: &[usize], to: &[usize]) -> Option<[f32; 2]> {
+    let scales = [1, 2].map(|axis| to[axis] as f32 / from[axis] as f32);
+    let fits = |axis: usize| (from[axis] as f32 * scales[axis - 1]).floor() as usize == to[axis];
+    (fits(1) && fits(2)).then_some(scales)
 }
 
 /// Of the pictures that are nearest, those that ONNX's places give too.
@@ -165,8 +231,8 @@ pub(super) fn resize_nearest(
         text("coordinate_transformation_mode", places.name()),
         text("nearest_mode", mode.name()),
     ];
-    let sizes = picture(writer, id);
-    of_images(writer, id, "Resize", attributes, vec![String::new(), String::new(), sizes])
+    let more = picture(writer, id, None)?;
+    of_images(writer, id, "Resize", attributes, more)
 }
 
 pub(super) fn resize_bilinear(
@@ -176,13 +242,7 @@ pub(super) fn resize_bilinear(
 ) -> Result<(), ExportError> {
     let attributes =
         vec![text("mode", "linear"), text("coordinate_transformation_mode", resize.places.name())];
-    let more = match resize.scales {
-        Some([down, across]) => {
-            let scales = writer.reals_constant("scales", &[4], &[1.0, 1.0, down, across]);
-            vec![String::new(), scales]
-        }
-        None => vec![String::new(), String::new(), picture(writer, id)],
-    };
+    let more = picture(writer, id, resize.scales)?;
     of_images(writer, id, "Resize", attributes, more)
 }
 

@@ -2,13 +2,16 @@
 //!
 //! Every tensor of codes becomes a QuantizeLinear under its name and a DequantizeLinear behind it (`codes`), every
 //! operation the operator of ONNX between them (`ops`). Images are `[n, c, h, w]` around convolutions and pools, so that
-//! reading the file gives the network again.
+//! reading the file gives the network again. Every name between has its type and shape in the file, and the number of samples is
+//! left open where the file of the network left it open (`batch`). Outputs have the names of the graph's outputs.
 //!
 //! ONNX Runtime fuses operators with codes of 8 bits alone, and only where a quantizer is right behind them. So codes of
 //! fewer bits, or of a range of their own, are made of codes of 8 bits by a second quantizer, and are widened before an
 //! operator reads them.
 
+mod batch;
 mod codes;
+mod dynamic;
 mod layout;
 mod ops;
 mod pools;
@@ -18,7 +21,7 @@ mod weighted;
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::{Graph, Links, NodeId, TensorId};
+use guardbit_graph::{Graph, Links, NodeId, Op, TensorId};
 use prost::Message;
 
 use super::parse::metadata;
@@ -72,10 +75,28 @@ pub(super) const PRODUCER: &str = "guardbit";
 /// # Errors
 /// [`ExportError`] if an operation rounds otherwise than ONNX Runtime does, or has no counterpart in QDQ.
 pub fn write_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
+    write(graph, false)
+}
+
+/// A float network as the bytes of an ONNX file of opset 21, in which every layer that reads the real values of constant codes is an
+/// integer product: its activations get scale and zero point from every input as it comes (DynamicQuantizeLinear, then
+/// MatMulInteger or ConvInteger, as ONNX Runtime's `quantize_dynamic` writes them).
+///
+/// # Errors
+/// As [`write_onnx`], and where ONNX Runtime has no such product of the weights.
+pub fn write_dynamic_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
+    write(graph, true)
+}
+
+fn write(graph: &Graph, dynamic: bool) -> Result<Vec<u8>, ExportError> {
     let mut writer = Writer::new(graph);
     writer.inputs()?;
-    for (id, _) in graph.nodes_with_ids() {
-        ops::write(&mut writer, id)?;
+    for (id, node) in graph.nodes_with_ids() {
+        let is_layer = dynamic && matches!(node.op, Op::FloatConv2d(_) | Op::FloatMatMul(_));
+        match is_layer.then(|| dynamic::codes_of_weights(&writer, id)).flatten() {
+            Some(weights) => dynamic::layer(&mut writer, id, weights)?,
+            None => ops::write(&mut writer, id)?,
+        }
     }
     writer.finish()
 }
@@ -111,17 +132,31 @@ impl Order {
     }
 }
 
+/// What the file says of a name.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    element: i32,
+    shape: Vec<usize>,
+    /// Whether its first axis has a part for every sample.
+    batched: bool,
+}
+
 struct Writer<'g> {
     graph: &'g Graph,
     links: Links,
     nodes: Vec<proto::Node>,
     initializers: Vec<proto::Tensor>,
-    inputs: Vec<proto::ValueInfo>,
+    /// Every name of the file.
+    known: HashMap<String, Known>,
+    /// The name of the axis of samples, where their number is left open.
+    batch: Option<&'g str>,
     /// Names of codes, and of real values, by their order.
     codes: HashMap<(TensorId, Order), String>,
     reals: HashMap<(TensorId, Order), String>,
     /// Names of real values behind quantizers of 8 bits, of codes of fewer.
     widened: HashMap<(TensorId, Order), String>,
+    /// Names of codes, scale and zero point that are computed from real values.
+    dynamic: HashMap<(TensorId, Order), [String; 3]>,
     names: HashSet<String>,
 }
 
@@ -132,10 +167,12 @@ impl<'g> Writer<'g> {
             links: Links::new(graph),
             nodes: Vec::new(),
             initializers: Vec::new(),
-            inputs: Vec::new(),
+            known: HashMap::new(),
+            batch: batch::free(graph),
             codes: HashMap::new(),
             reals: HashMap::new(),
             widened: HashMap::new(),
+            dynamic: HashMap::new(),
             names: graph.tensors().iter().map(|tensor| tensor.name.clone()).collect(),
         }
     }
@@ -153,14 +190,12 @@ impl<'g> Writer<'g> {
         for &id in self.graph.inputs() {
             let tensor = self.graph.tensor(id);
             let name = tensor.name.clone();
-            let dims = tensor
-                .ty
-                .shape
-                .iter()
-                .map(|&size| proto::Dimension { value: Some(size as i64), parameter: None });
-            let shape = Some(proto::Shape { dims: dims.collect() });
-            let ty = proto::Type { tensor: Some(proto::TensorType { element: element::FLOAT, shape }) };
-            self.inputs.push(proto::ValueInfo { name: name.clone(), ty: Some(ty) });
+            let known = Known {
+                element: element::FLOAT,
+                shape: tensor.ty.shape.clone(),
+                batched: self.batch.is_some(),
+            };
+            self.known.insert(name.clone(), known);
             if tensor.ty.dtype.is_float() {
                 self.reals.insert((id, Order::Own), name);
             } else {
@@ -171,8 +206,12 @@ impl<'g> Writer<'g> {
         Ok(())
     }
 
-    /// Adds a node with one output.
+    /// Adds a node with one output, of the type and shape of its first input unless [`shaped`](Self::shaped) says otherwise.
     fn node(&mut self, op: &str, inputs: Vec<String>, output: &str, attributes: Vec<proto::Attribute>) {
+        let read = || inputs.iter().filter_map(|name| self.known.get(name));
+        let known = read().next().cloned().unwrap_or_default();
+        let known = Known { batched: read().any(|known| known.batched), ..known };
+        self.known.insert(output.into(), known);
         let node = proto::Node {
             inputs,
             outputs: vec![output.into()],
@@ -182,6 +221,25 @@ impl<'g> Writer<'g> {
             ..Default::default()
         };
         self.nodes.push(node);
+    }
+
+    /// Says the element type and the shape of a name.
+    fn shaped(&mut self, name: &str, element: i32, shape: Vec<usize>) {
+        let known = self.known.entry(name.into()).or_default();
+        // A number has no axis.
+        known.batched &= !shape.is_empty();
+        (known.element, known.shape) = (element, shape);
+    }
+
+    /// The shape of a tensor with its axes in some order.
+    fn shape_in(&self, id: TensorId, order: Order) -> Vec<usize> {
+        let shape = &self.graph.tensor(id).ty.shape;
+        match order {
+            Order::ChannelsFirst if shape.len() > 2 => {
+                order.permutation(shape.len()).into_iter().map(|axis| shape[axis]).collect()
+            }
+            _ => shape.clone(),
+        }
     }
 
     /// The name for the real values that a node makes.
@@ -194,19 +252,17 @@ impl<'g> Writer<'g> {
     }
 
     fn finish(mut self) -> Result<Vec<u8>, ExportError> {
-        let mut outputs = Vec::new();
-        for &id in self.graph.outputs() {
-            let name = self.real(id, Order::Own)?;
-            let ty = proto::Type { tensor: Some(proto::TensorType { element: element::FLOAT, shape: None }) };
-            outputs.push(proto::ValueInfo { name, ty: Some(ty) });
-        }
+        let outputs = self.outputs()?;
+        let inputs = self.graph.inputs().iter().map(|&id| self.graph.tensor(id).name.clone());
+        let inputs: Vec<String> = inputs.collect();
+        let made = self.nodes.iter().flat_map(|node| &node.outputs);
         let graph = proto::Graph {
+            values: made.filter(|name| !outputs.contains(name)).map(|name| self.described(name)).collect(),
+            inputs: inputs.iter().map(|name| self.described(name)).collect(),
+            outputs: outputs.iter().map(|name| self.described(name)).collect(),
             nodes: self.nodes,
             name: self.graph.name().into(),
             initializers: self.initializers,
-            inputs: self.inputs,
-            outputs,
-            values: Vec::new(),
         };
         let model = proto::Model {
             ir_version: 10,
@@ -217,6 +273,61 @@ impl<'g> Writer<'g> {
             metadata: metadata::entries(self.graph.metadata()),
         };
         Ok(model.encode_to_vec())
+    }
+
+    /// The names of the outputs: those that the graph gives them.
+    fn outputs(&mut self) -> Result<Vec<String>, ExportError> {
+        let (mut renamed, mut outputs) = (HashMap::new(), Vec::new());
+        let inputs: HashSet<&str> =
+            self.graph.inputs().iter().map(|&id| self.graph.tensor(id).name.as_str()).collect();
+        for &id in self.graph.outputs() {
+            let (name, wanted) = (self.real(id, Order::Own)?, self.graph.tensor(id).name.clone());
+            let made = self.nodes.iter().any(|node| node.outputs[0] == name);
+            if name == wanted || inputs.contains(wanted.as_str()) {
+                outputs.push(name);
+                continue;
+            }
+            if self.known.contains_key(&wanted) {
+                let codes = self.fresh(&wanted, "codes");
+                renamed.insert(wanted.clone(), codes);
+            }
+            if !made || renamed.contains_key(&name) {
+                // Two outputs have the same values, or those of an input.
+                let copy = self.fresh(&wanted, "copy");
+                self.node("Identity", vec![name], &copy, Vec::new());
+                renamed.insert(copy, wanted.clone());
+            } else {
+                renamed.insert(name, wanted.clone());
+            }
+            outputs.push(wanted);
+        }
+        let renames = |name: &mut String| {
+            if let Some(new) = renamed.get(name) {
+                name.clone_from(new);
+            }
+        };
+        for node in &mut self.nodes {
+            node.inputs.iter_mut().chain(&mut node.outputs).chain([&mut node.name]).for_each(renames);
+        }
+        self.known = self.known.drain().map(|(mut name, known)| {
+            renames(&mut name);
+            (name, known)
+        }).collect();
+        Ok(outputs)
+    }
+
+    /// A name with its type and shape.
+    fn described(&self, name: &str) -> proto::ValueInfo {
+        let Known { element, shape, batched } = self.known.get(name).cloned().unwrap_or_default();
+        let dimension = |(axis, size): (usize, usize)| match (axis, size) {
+            (0, 1) if batched => proto::Dimension { value: None, parameter: self.batch.map(str::to_owned) },
+            // So many for every sample, for which there is no name.
+            (0, _) if batched => proto::Dimension { value: None, parameter: None },
+            _ => proto::Dimension { value: Some(size as i64), parameter: None },
+        };
+        let shape = Some(proto::Shape { dims: shape.into_iter().enumerate().map(dimension).collect() });
+        let ty = proto::Type { tensor: Some(proto::TensorType { element, shape }) };
+        proto::ValueInfo { name: name.into(), ty: Some(ty) }
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::Tile(tile) => layout::tile(writer, id, &tile.repeats),
         Op::DepthToSpace(blocks) => layout::blocks(writer, id, "DepthToSpace", blocks.block_size),
         Op::SpaceToDepth(blocks) => layout::blocks(writer, id, "SpaceToDepth", blocks.block_size),
+        Op::Dilate(dilate) => layout::dilate(writer, id, dilate.factor),
         Op::MirrorPad(pad) => layout::mirror_pad(writer, id, pad),
         Op::FloatMean(mean) => pools::float_mean(writer, id, mean),
         Op::FloatLayerNorm(norm) => {

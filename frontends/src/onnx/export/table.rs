@@ -5,6 +5,7 @@ use guardbit_graph::{DType, NodeId, TensorId};
 
 use super::codes::Made;
 use super::ops::{available, operand, refused};
+use super::tensors::element_of;
 use super::{ExportError, Order, Writer, float, int, text};
 use crate::onnx::scalar::operator_of;
 use crate::onnx::parse::proto;
@@ -187,7 +188,9 @@ fn array(writer: &mut Writer<'_>, id: NodeId, input: TensorId, codes: &[i32]) ->
     writer.node("Cast", vec![from], &index, vec![int("to", proto::element::INT32.into())]);
     let entries = writer.codes_constant(tensor, stored, &[rotated.len()], &rotated);
     let made = if stored == dtype { name.clone() } else { writer.fresh(&name, "wide") };
+    writer.shaped(&index, proto::element::INT32, writer.shape_in(output, order));
     writer.node("Gather", vec![entries, index], &made, Vec::new());
+    writer.shaped(&made, element_of(stored).0, writer.shape_in(output, order));
     if stored != dtype {
         let (quantization, real) = (writer.quantization(output)?, writer.fresh(&name, "widened"));
         writer.linear("DequantizeLinear", made, &real, (&quantization, stored), None);

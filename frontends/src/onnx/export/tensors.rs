@@ -8,7 +8,7 @@ use crate::onnx::parse::metadata;
 use crate::onnx::parse::proto::{self, element};
 
 /// The element type of a dtype, and the bits of an element.
-fn element_of(dtype: DType) -> (i32, usize) {
+pub(super) fn element_of(dtype: DType) -> (i32, usize) {
     match dtype {
         DType::Int4 => (element::INT4, 4),
         DType::UInt4 => (element::UINT4, 4),
@@ -33,28 +33,26 @@ fn bytes(values: &[i64], bits: usize) -> Vec<u8> {
 
 impl Writer<'_> {
     pub fn reals_constant(&mut self, name: &str, shape: &[usize], values: &[f32]) -> String {
+        let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.initializer(name, shape, element::FLOAT, data)
+    }
+
+    fn initializer(&mut self, name: &str, shape: &[usize], element: i32, data: Vec<u8>) -> String {
         let name = self.fresh(name, "constant");
+        self.shaped(&name, element, shape.to_vec());
         self.initializers.push(proto::Tensor {
             name: name.clone(),
             dims: shape.iter().map(|&size| size as i64).collect(),
-            data_type: element::FLOAT,
-            raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            data_type: element,
+            raw_data: data,
             ..Default::default()
         });
         name
     }
 
     pub fn integers_constant(&mut self, name: &str, shape: &[usize], dtype: DType, values: &[i64]) -> String {
-        let (number, bits) = element_of(dtype);
-        let name = self.fresh(name, "constant");
-        self.initializers.push(proto::Tensor {
-            name: name.clone(),
-            dims: shape.iter().map(|&size| size as i64).collect(),
-            data_type: number,
-            raw_data: bytes(values, bits),
-            ..Default::default()
-        });
-        name
+        let (element, bits) = element_of(dtype);
+        self.initializer(name, shape, element, bytes(values, bits))
     }
 
     /// Integers of one axis, as operators have them as operands.
@@ -111,6 +109,8 @@ impl Writer<'_> {
         let [scale, zero_point] = self.scale_of(to, quantization, dtype);
         let attributes = axis.map(|axis| int("axis", axis as i64)).into_iter().collect();
         self.node(op, vec![from, scale, zero_point], to, attributes);
+        let made = if op == "QuantizeLinear" { element_of(dtype).0 } else { element::FLOAT };
+        self.known.entry(to.into()).or_default().element = made;
     }
 
     pub fn real_constant(&mut self, tensor: &Tensor, order: Order) -> String {

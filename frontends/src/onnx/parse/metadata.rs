@@ -1,6 +1,6 @@
 //! Texts beside the network and its constants: `metadata_props`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use guardbit_graph::CodeRange;
 
@@ -11,16 +11,34 @@ const MOST: usize = 256;
 const KEY: usize = 256;
 const TEXT: usize = 1 << 16;
 
-/// The texts of a file by their keys.
-pub(in crate::onnx) fn read(model: &proto::Model) -> BTreeMap<String, String> {
+/// Key of the name of the axis of samples in a network's metadata, where its file leaves their number open. A file says it in the
+/// shapes of its inputs.
+pub const BATCH: &str = "guardbit.batch";
+
+/// The texts of a file by their keys, and the name of its axis of samples.
+pub(in crate::onnx) fn read(model: &proto::Model, graph: &proto::Graph) -> BTreeMap<String, String> {
     let fits = |entry: &&proto::Entry| entry.key.len() <= KEY && entry.value.len() <= TEXT;
-    let entries = model.metadata.iter().filter(fits).take(MOST);
-    entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    let entries = model.metadata.iter().filter(fits).filter(|entry| entry.key != BATCH).take(MOST);
+    let batch = batch(graph).map(|name| (BATCH.to_owned(), name));
+    entries.map(|entry| (entry.key.clone(), entry.value.clone())).chain(batch).collect()
+}
+
+/// The name of the first axis of all inputs, if no input fixes its size.
+fn batch(graph: &proto::Graph) -> Option<String> {
+    let constants: HashSet<&str> = graph.initializers.iter().map(|tensor| tensor.name.as_str()).collect();
+    let first = |input: &proto::ValueInfo| {
+        let dimension = input.ty.as_ref()?.tensor.as_ref()?.shape.as_ref()?.dims.first()?;
+        let name = dimension.parameter.clone().filter(|name| !name.is_empty() && name.len() <= KEY);
+        dimension.value.is_none_or(|size| size <= 0).then(|| name.unwrap_or_else(|| "batch".into()))
+    };
+    let inputs = graph.inputs.iter().filter(|input| !constants.contains(input.name.as_str()));
+    inputs.map(first).collect::<Option<Vec<String>>>()?.into_iter().next()
 }
 
 /// The texts as entries of a file, sorted by key.
 pub(in crate::onnx) fn entries(texts: &BTreeMap<String, String>) -> Vec<proto::Entry> {
-    texts.iter().map(|(key, value)| proto::Entry { key: key.clone(), value: value.clone() }).collect()
+    let entry = |(key, value): (&String, &String)| proto::Entry { key: key.clone(), value: value.clone() };
+    texts.iter().filter(|(key, _)| *key != BATCH).map(entry).collect()
 }
 
 /// Key of the range of a constant's codes, beside its tensor.

@@ -49,8 +49,9 @@ impl File {
 /// [`OnnxError::Format`], [`OnnxError::Node`] and [`OnnxError::Tensor`] for a network that is not well formed,
 /// [`OnnxError::External`] for data that cannot be read.
 pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<File, OnnxError> {
-    let texts = metadata::read(&model);
-    let graph = model.graph.ok_or_else(|| OnnxError::Format { problem: "has no graph".into() })?;
+    let no_graph = || OnnxError::Format { problem: "has no graph".into() };
+    let texts = metadata::read(&model, model.graph.as_ref().ok_or_else(no_graph)?);
+    let graph = model.graph.ok_or_else(no_graph)?;
     let opsets: HashMap<String, i64> =
         model.opsets.iter().map(|opset| (normalized(&opset.domain).to_owned(), opset.version)).collect();
     check_opset(opsets.get("").copied())?;

@@ -29,6 +29,8 @@ pub(in crate::onnx) struct Network<'a> {
     /// Nodes that read a name.
     readers: HashMap<&'a str, Vec<usize>>,
     outputs: HashSet<&'a str>,
+    /// Codes whose real values are an output of the file, and the name of that.
+    of_outputs: HashMap<&'a str, &'a str>,
     /// Nodes that others took in.
     done: Vec<bool>,
     names: HashSet<String>,
@@ -43,6 +45,22 @@ pub(in crate::onnx) struct Network<'a> {
     pub reread: HashMap<TensorId, TensorId>,
     /// Tensors that a user provides.
     pub inputs: HashSet<TensorId>,
+}
+
+/// By the names of codes that nodes make and that are no outputs themselves, the outputs that a DequantizeLinear makes of them.
+fn codes_of_outputs(file: &File) -> HashMap<&str, &str> {
+    let outputs: HashSet<&str> = file.outputs.iter().map(|output| output.name.as_str()).collect();
+    let inner: HashSet<&str> = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
+    let mut found = HashMap::new();
+    for node in file.nodes.iter().filter(|node| node.op == "DequantizeLinear") {
+        if let (Some(codes), Some(real)) = (node.inputs.first(), node.outputs.first())
+            && (inner.contains(codes.as_str()) && !outputs.contains(codes.as_str()))
+            && outputs.contains(real.as_str())
+        {
+            found.insert(codes.as_str(), real.as_str());
+        }
+    }
+    found
 }
 
 impl<'a> Network<'a> {
@@ -67,6 +85,7 @@ impl<'a> Network<'a> {
             values: known.constants.iter().map(|(name, fixed)| (name.clone(), value(fixed))).collect(),
             readers,
             outputs: file.outputs.iter().map(|output| output.name.as_str()).collect(),
+            of_outputs: codes_of_outputs(file),
             names: HashSet::new(),
             numbers: HashMap::new(),
             moved: HashMap::new(),
@@ -182,6 +201,7 @@ impl<'a> Network<'a> {
 
     /// A name that no tensor has: the first part that a tensor may have, and a number where it is taken.
     pub fn fresh(&mut self, name: &str) -> String {
+        let name = self.of_outputs.get(name).copied().unwrap_or(name);
         let base = plain_name(name).into_owned();
         let base = if base.is_empty() { "tensor".to_owned() } else { base };
         let mut fresh = base.clone();

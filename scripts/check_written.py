@@ -1,0 +1,63 @@
+"""Checks the networks that guardbit wrote to a folder: `check_written.py FOLDER`. Prints what is wrong, a line each.
+
+Each has to pass ONNX's full check and to state the type and the shape of every tensor. One whose number of samples is fixed is run by the
+executor of QONNX as it is, which has to agree with ONNX Runtime; one whose number of samples is open is run on several samples
+at once and one by one.
+"""
+
+import pathlib
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+from qonnx.core.modelwrapper import ModelWrapper
+from qonnx.core.onnx_exec import execute_onnx
+
+SAMPLES = 3
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def shape(info):
+    return [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+
+
+def problems(path):
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    graph = model.graph
+    stated = {info.name for info in [*graph.input, *graph.output, *graph.value_info] if info.type.tensor_type.HasField("shape")}
+    yield from (f"{name} has no shape" for node in graph.node for name in node.output if name not in stated)
+    rng, runtime = np.random.default_rng(1), session(path)
+    free = all(shape(info)[0] == 0 for info in graph.input)
+    sizes = {info.name: [SAMPLES if free else 1, *shape(info)[1:]] if free else shape(info) for info in graph.input}
+    feeds = {name: rng.normal(0, 5, size).astype(np.float32) for name, size in sizes.items()}
+    names = [info.name for info in graph.output]
+    made = dict(zip(names, runtime.run(None, feeds)))
+    if free:
+        one_by_one = [runtime.run(None, {k: v[i : i + 1] for k, v in feeds.items()}) for i in range(SAMPLES)]
+        expected = {name: np.concatenate(parts) for name, parts in zip(names, zip(*one_by_one))}
+    else:
+        with warnings.catch_warnings():
+            # It warns of shapes that are not those that the file states.
+            warnings.simplefilter("error")
+            expected = execute_onnx(ModelWrapper(str(path)), feeds)
+    for name in names:
+        if made[name].shape != expected[name].shape or (made[name] != expected[name]).any():
+            yield f"{name} is {made[name].ravel()[:4]} at once, {expected[name].ravel()[:4]} otherwise"
+    yield "open" if free else "fixed"
+
+
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.onnx")):
+    try:
+        *wrong, kind = problems(path)
+    except Exception as error:
+        wrong, kind = [str(error)], "unknown"
+    print("\n".join(f"{path.stem} {kind}: {line}" for line in wrong) or f"{path.stem} {kind}: ok")
