@@ -42,6 +42,7 @@ pub(crate) const PATTERNS: &[&dyn UnitPattern] = &[
     &pair::Add,
     &pair::Subtract,
     &pair::Multiply,
+    &pair::Divide,
     &pair::Maximum,
     &pair::Minimum,
     &average_pool::AveragePool,

@@ -1,4 +1,4 @@
-//! Sums, differences, products and extremes of two tensors, one of which may be a constant.
+//! Sums, differences, products, quotients and extremes of two tensors, one of which may be a constant.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use super::clipped::{Clip, maybe_clipped};
 use super::on_reals::OnReals;
 use super::{Operation, Parts, UnitPattern};
 use crate::emit::Emit;
+use crate::prepare::reals;
 use crate::{QuantizeError, TensorCodes};
 
 macro_rules! pairs {
@@ -42,6 +43,8 @@ pairs! {
     Subtract, "subtract", Sub;
     /// `a * b`.
     Multiply, "multiply", Mul;
+    /// `a / b` for constant `b`: of anything else quotients may have no bound.
+    Divide, "divide", Div;
     /// The greater one.
     Maximum, "maximum", Maximum;
     /// The lesser one.
@@ -64,6 +67,12 @@ fn operation(found: &Match<'_>, function: RealPair) -> Option<Operation> {
         (None, Some(_)) => Some((b.clone(), 1)),
         (None, None) => None,
     };
+    let divides = |(b, at): &(Tensor, usize)| {
+        *at == 1 && reals(b).is_some_and(|b| b.iter().all(|divisor| divisor.is_normal()))
+    };
+    if function == RealPair::Div && !constant.as_ref().is_some_and(divides) {
+        return None;
+    }
     let activations = [("a", a), ("b", b)].into_iter().filter(|(_, tensor)| tensor.constant.is_none());
     let inputs = activations.map(|(name, _)| found.id(name)).collect::<Option<Vec<_>>>()?;
     Some(Operation { forms: Arc::new(Pair { function, constant }), inputs, clip: Clip::of(found) })

@@ -31,6 +31,7 @@ impl UnitPattern for PassThrough {
             "slice",
             "pad",
             "mirror_pad",
+            "dilate",
             "tile",
             "reverse",
             "space_to_depth",

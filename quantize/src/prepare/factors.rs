@@ -1,6 +1,6 @@
 //! Factors behind layers: batch normalization as readers have it.
 
-use guardbit_graph::ops::{FloatBinary, FloatConv2d, FloatMatMul, RealPair};
+use guardbit_graph::ops::{FloatBinary, FloatConv2d, FloatMatMul, FloatUnary, RealFunction, RealPair};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
 use guardbit_graph::{GraphPatch, Op, OutputSpec, PatchError, Tensor, TensorType, word_of};
 
@@ -20,20 +20,7 @@ impl Rewrite for FactorsIntoLayers {
     }
 
     fn pattern(&self) -> Pattern {
-        let constant = || Pattern::constant();
-        let conv = Pattern::op::<FloatConv2d>().reads([
-            Pattern::any().named("x"),
-            constant().named("w"),
-            constant().named("b").or_absent(),
-        ]);
-        let product = Pattern::op::<FloatMatMul>()
-            .reads([Pattern::any().named("x"), constant().where_type(|ty| ty.shape.len() == 2).named("w")]);
-        let layer = || conv.clone().or(product.clone()).named("layer");
-        let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
-            .reads_in_any_order([layer(), constant().named("factor")]);
-        let over = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div)
-            .reads([layer(), constant().named("factor")]);
-        times.or(over)
+        with_factor(layer().named("layer"))
     }
 
     fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
@@ -66,6 +53,72 @@ impl Rewrite for FactorsIntoLayers {
     }
 }
 
+/// A layer with constant weights.
+fn layer() -> Pattern {
+    let constant = || Pattern::constant();
+    let conv = Pattern::op::<FloatConv2d>().reads([
+        Pattern::any().named("x"),
+        constant().named("w"),
+        constant().named("b").or_absent(),
+    ]);
+    let matrix = constant().where_type(|ty| ty.shape.len() == 2).named("w");
+    conv.or(Pattern::op::<FloatMatMul>().reads([Pattern::any().named("x"), matrix]))
+}
+
+/// Something times or over a constant.
+fn with_factor(of: Pattern) -> Pattern {
+    let constant = || Pattern::constant().named("factor");
+    let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
+        .reads_in_any_order([of.clone(), constant()]);
+    times.or(Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div).reads([of, constant()]))
+}
+
+/// A rectified layer times or over one number above 0: the layer is multiplied, and rectified then. So the number becomes a part of
+/// the weights.
+#[derive(Debug)]
+pub(super) struct FactorsBeforeRectifiers;
+
+impl Rewrite for FactorsBeforeRectifiers {
+    fn name(&self) -> &'static str {
+        "factors_before_rectifiers"
+    }
+
+    fn description(&self) -> &'static str {
+        "multiplies a layer by a positive constant before it is rectified, not after it"
+    }
+
+    fn pattern(&self) -> Pattern {
+        let plus = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Add);
+        let sums = layer().then_maybe(|layer| plus.reads_in_any_order([layer, Pattern::constant()]));
+        let keeps_factors = |op: &FloatUnary| {
+            matches!(op.function, RealFunction::Relu | RealFunction::LeakyRelu | RealFunction::Clip)
+        };
+        with_factor(Pattern::op_where(keeps_factors).reads([sums.named("sums")]).named("rectifier"))
+    }
+
+    fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
+        let (Some(sums), Some(rectifier), Some(factor)) =
+            (found.id("sums"), found.op::<FloatUnary>("rectifier"), found.id("factor"))
+        else {
+            return Ok(false);
+        };
+        let rank = found.graph().tensor(sums).ty.shape.len();
+        let number = per_channel(found.graph().tensor(factor), 1, rank).map(|factor| factor.of(0));
+        let Some(number) = number.filter(|number| *number > 0.0 && number.is_finite()) else {
+            return Ok(false);
+        };
+        let divides = divides(&found.graph().node(found.root()).op);
+        let mut rectifier = rectifier.clone();
+        if rectifier.function == RealFunction::Clip {
+            rectifier.parameters.iter_mut().for_each(|limit| *limit = scaled(*limit, number, divides));
+        }
+        let function = if divides { RealPair::Div } else { RealPair::Mul };
+        let product = OutputSpec { name: fresh(found, "scaled"), ..OutputSpec::of(found.output()) };
+        let product = patch.node(FloatBinary { function }, &[Some(sums), Some(factor)], product)?;
+        found.replace_by(patch, rectifier, &[Some(product)])
+    }
+}
+
 /// A constant per channel added to something, then multiplied: multiplied first.
 #[derive(Debug)]
 pub(super) struct FactorsOfSums;
@@ -83,11 +136,7 @@ impl Rewrite for FactorsOfSums {
         let layer = Pattern::op_named(["float_conv2d", "float_matmul"]).named("layer");
         let sum = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Add)
             .reads_in_any_order([layer, Pattern::constant().named("offset")]);
-        let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
-            .reads_in_any_order([sum.clone(), Pattern::constant().named("factor")]);
-        let over = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div)
-            .reads([sum, Pattern::constant().named("factor")]);
-        times.or(over)
+        with_factor(sum)
     }
 
     fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {

@@ -1,12 +1,14 @@
 //! Preparation of a float network: constants folded, factors and offsets of single channels (batch normalization) taken
-//! into the layer before them, layouts merged. Real values stay what they are but for rounding of float32.
+//! into the layer before them, functions that are spelled out made one operation, layouts merged. Real values stay what they are but for rounding of float32.
 //!
 //! To add a rewrite, write its file and add its line to `REWRITES`.
 
 mod constants;
 mod equalize;
 mod factors;
+mod functions;
 mod inlined;
+mod means;
 mod offsets;
 mod own_inputs;
 
@@ -24,6 +26,10 @@ const REWRITES: &[&dyn Pass] = &[
     &FoldConstants,
     &MergeLayouts,
     &Identities,
+    &functions::HardSwishes,
+    &functions::HardSigmoids,
+    &means::MeansOfMoved,
+    &factors::FactorsBeforeRectifiers,
     &factors::FactorsOfSums,
     &factors::FactorsIntoLayers,
     &offsets::JoinedOffsets,

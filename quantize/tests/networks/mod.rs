@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use guardbit_graph::ops::{
-    Concat, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean,
+    Concat, Dilate, FloatAvgPool2d, FloatBinary, FloatConv2d, FloatMatMul, FloatMaxPool2d, FloatMean,
     FloatResizeBilinear, FloatSoftmax, FloatUnary, Gather, Places, RealFunction, RealPair, Reshape,
-    ResizeNearest,
+    ResizeNearest, Transpose,
 };
 use guardbit_graph::{
     DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Requantize, TensorId, TensorType,
@@ -41,6 +41,14 @@ pub enum Layer {
     },
     Softmax,
     Normalization,
+    /// A transposed convolution: cells between pixels, then a convolution.
+    Transposed,
+    /// A rectified layer, a sum and a hard-swish as PyTorch spells it over numbers.
+    Over(usize),
+    /// A mean over an image whose channels were moved to the front, which is added everywhere.
+    MovedMean {
+        keep_dims: bool,
+    },
     /// Another size: by the nearest pixel, by chosen rows, between pixels.
     Resize(usize),
 }
@@ -64,6 +72,9 @@ pub fn layer() -> impl Strategy<Value = Layer> {
         1 => Just(Layer::Softmax),
         1 => Just(Layer::Normalization),
         2 => (0..3usize).prop_map(Layer::Resize),
+        1 => Just(Layer::Transposed),
+        2 => (0..3usize).prop_map(Layer::Over),
+        1 => any::<bool>().prop_map(|keep_dims| Layer::MovedMean { keep_dims }),
     ]
 }
 
@@ -253,6 +264,40 @@ impl Net {
                 self.node(Reshape { shape: [1, rows, cols, channels].map(|size| size as i64).to_vec() }, &[y])
             }
             Layer::Softmax => self.node(FloatSoftmax { axis: 3 }, &[x]),
+            Layer::Transposed => {
+                let x = self.node(Dilate { factor: [2, 1] }, &[x]);
+                self.conv(x, [channels, 2, 3, channels], true)
+            }
+            Layer::Over(kind) => {
+                let number = |net: &mut Self, value: f32| {
+                    let ty = TensorType { shape: vec![], dtype: DType::Float32, quantization: None };
+                    let name = net.name("number");
+                    net.builder.constant(name, ty, vec![word_of(value)]).unwrap()
+                };
+                let unary =
+                    |function, parameters: &[f32]| FloatUnary { function, parameters: parameters.to_vec() };
+                let six = number(self, 6.0);
+                let whole = match kind {
+                    0 => {
+                        let x = self.conv(x, [channels, 1, 1, channels], true);
+                        self.node(unary(RealFunction::Clip, &[0.0, 1.0]), &[x])
+                    }
+                    1 => self.pair(RealPair::Add, x, earlier.unwrap_or(x)),
+                    _ => {
+                        let three = number(self, 3.0);
+                        let sum = self.pair(RealPair::Add, three, x);
+                        let gate = self.node(unary(RealFunction::Clip, &[0.0, 6.0]), &[sum]);
+                        self.pair(RealPair::Mul, x, gate)
+                    }
+                };
+                self.pair(RealPair::Div, whole, six)
+            }
+            Layer::MovedMean { keep_dims } => {
+                let moved = self.node(Transpose { permutation: vec![0, 3, 1, 2] }, &[x]);
+                let mean = self.node(FloatMean { axes: vec![2, 3], keep_dims }, &[moved]);
+                let mean = self.node(Reshape { shape: vec![1, 1, 1, channels as i64] }, &[mean]);
+                self.pair(RealPair::Add, x, mean)
+            }
             Layer::Resize(0) => self.node(
                 ResizeNearest { size: [rows + 1, cols], align_corners: false, half_pixel_centers: false },
                 &[x],
