@@ -37,7 +37,7 @@ impl Choices for Sums {
             error,
             accuracy: 1.0 / (1.0 + error),
             bytes: of().map(|(_, bytes, _)| bytes).sum(),
-            accumulator_bits: of().map(|(.., bits)| bits).max().unwrap_or(0),
+            layer_bits: of().map(|(.., bits)| bits).collect(),
         })
     }
 }
@@ -81,7 +81,7 @@ fn keeps(point: &Point, budget: Budget) -> bool {
         Budget::Error(most) => point.error <= most,
         Budget::Accuracy(least) => point.accuracy >= least,
         Budget::Bytes(most) => point.bytes <= most,
-        Budget::AccumulatorBits(most) => point.accumulator_bits <= most,
+        Budget::AccumulatorBits(most) => point.accumulator_bits() <= most,
     }
 }
 
@@ -121,7 +121,8 @@ proptest! {
         let judge = Judge::new(&float, &samples, 3, Some(&wide)).unwrap();
         let choices = NetworkChoices::new(&float, &samples, &config, &wide, judge, &steps).unwrap();
         for turned in [0, 1] {
-            let chosen: Vec<usize> = (0..choices.layers().len()).map(|layer| wanted[layer % 8] ^ turned).collect();
+            let chosen: Vec<usize> =
+                (0..=choices.layers().len()).map(|layer| wanted[layer % 8] ^ turned).collect();
             let rule = |(name, &step): (&String, &usize)| {
                 let bits = |bits, setting| Some(CodeSetting { bits, ..setting });
                 let Precision { weights, activations } = steps[step];
@@ -132,7 +133,9 @@ proptest! {
                 }
             };
             let rules = choices.layers().iter().zip(&chosen).map(rule).collect();
-            let own = quantize(&float, &samples, &Config { rules, ..config.clone() }, None).unwrap();
+            let mut own = Config { rules, ..config.clone() };
+            own.setting.activations.bits = steps[chosen[choices.layers().len()]].activations;
+            let own = quantize(&float, &samples, &own, None).unwrap();
             let found = choices.quantized(&chosen).unwrap();
             prop_assert_eq!(found.graph, own.graph);
             prop_assert_eq!(found.units, own.units);
@@ -154,6 +157,27 @@ proptest! {
             steps[layer] = 1;
             let known = if counts[layer] > 1 { sums.point(&steps).unwrap().error - start } else { f64::INFINITY };
             prop_assert_eq!(more, known);
+        }
+    }
+
+    /// No budget takes a worse network than one width for all layers that keeps it.
+    #[test]
+    fn nothing_uniform_is_better(sums in sums(), limit in 0.0f64..1.0) {
+        let sums = Sums { impossible: None, ..sums };
+        let found = explore(&sums, 0).unwrap();
+        let counts = sums.steps();
+        for step in 0..counts.iter().copied().max().unwrap() {
+            let uniform: Vec<usize> = counts.iter().map(|&count| step.min(count - 1)).collect();
+            let uniform = sums.point(&uniform).unwrap();
+            for budget in [
+                Budget::Error(20.0 * limit),
+                Budget::Accuracy(limit),
+                Budget::Bytes((3000.0 * limit) as u64),
+                Budget::AccumulatorBits((24.0 * limit) as u32),
+            ] {
+                let taken = found.within(&[budget]);
+                prop_assert!(!keeps(&uniform, budget) || cost(taken, budget) <= cost(Some(&uniform), budget), "{budget:?}");
+            }
         }
     }
 

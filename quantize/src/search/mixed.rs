@@ -1,8 +1,10 @@
 //! Widths per layer, and what they trade: error, accuracy, bytes, accumulator bits.
 //!
-//! The search has a path that does not depend on any budget: from the widest step of every layer to the narrowest, each
-//! time the layer goes down a step that loses least for what it saves; then exchanges around the best trade-offs. All that it
-//! meets is kept, and a budget takes the best of it. So what a looser budget takes is never worse.
+//! The search has two paths that do not depend on any budget: from the widest step of every layer to the narrowest, each
+//! time the layer goes down a step that loses least for what it saves: bytes and the bits of every accumulator, or the bits of the
+//! widest ones above all. It meets the networks whose layers all have the same step, and exchanges around the best trade-offs. All
+//! that it meets is kept, and a budget takes the best of it. So what a looser budget takes is never worse, and nothing that it takes
+//! is worse than one width for all layers.
 
 mod network;
 
@@ -21,8 +23,8 @@ pub struct Point {
     pub accuracy: f64,
     /// Bytes of weights and biases.
     pub bytes: u64,
-    /// Bits of the widest accumulator that no input makes overflow.
-    pub accumulator_bits: u32,
+    /// By layer with weights, bits of the narrowest accumulator that no input makes overflow.
+    pub layer_bits: Vec<u32>,
 }
 
 /// What a network has to keep within.
@@ -59,12 +61,17 @@ pub struct Explored {
 }
 
 impl Point {
+    /// Bits of the widest accumulator that no input makes overflow.
+    pub fn accumulator_bits(&self) -> u32 {
+        self.layer_bits.iter().copied().max().unwrap_or(0)
+    }
+
     /// Whether this is no worse than another one in anything.
     pub fn dominates(&self, other: &Self) -> bool {
         self.error <= other.error
             && self.accuracy >= other.accuracy
             && self.bytes <= other.bytes
-            && self.accumulator_bits <= other.accumulator_bits
+            && self.accumulator_bits() <= other.accumulator_bits()
     }
 
     fn keeps(&self, budget: Budget) -> bool {
@@ -72,13 +79,13 @@ impl Point {
             Budget::Error(most) => self.error <= most,
             Budget::Accuracy(least) => self.accuracy >= least,
             Budget::Bytes(most) => self.bytes <= most,
-            Budget::AccumulatorBits(most) => self.accumulator_bits <= most,
+            Budget::AccumulatorBits(most) => self.accumulator_bits() <= most,
         }
     }
 
     /// What is least in the best one of those that keep a budget; the rest decides between equals.
     fn cost(&self, budget: Budget) -> [f64; 3] {
-        let (bytes, bits) = (self.bytes as f64, f64::from(self.accumulator_bits));
+        let (bytes, bits) = (self.bytes as f64, f64::from(self.accumulator_bits()));
         match budget {
             Budget::Error(_) | Budget::Accuracy(_) => [bytes, bits, self.error],
             Budget::Bytes(_) => [self.error, bytes, bits],
@@ -97,7 +104,12 @@ pub fn explore(choices: &impl Choices, exchanges: usize) -> Result<Explored, Qua
     let widest = vec![0; counts.len()];
     let mut met = Met { choices, points: vec![choices.point(&widest)?], impossible: Vec::new() };
     let sensitivity = sensitivity(&mut met, &counts);
-    descend(&mut met, &counts, widest);
+    for saving in [Saving::Everywhere, Saving::Widest] {
+        descend(&mut met, &counts, &widest, saving);
+    }
+    for step in 1..counts.iter().copied().max().unwrap_or(0) {
+        met.point(&counts.iter().map(|&count| step.min(count - 1)).collect::<Vec<_>>());
+    }
     exchange(&mut met, &counts, exchanges);
     Ok(Explored { points: met.points, sensitivity })
 }
@@ -144,10 +156,10 @@ fn sensitivity<C: Choices>(met: &mut Met<'_, C>, counts: &[usize]) -> Vec<f64> {
 }
 
 /// Down to the narrowest steps, each time by the step that loses least for what it saves.
-fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], steps: Vec<usize>) {
-    let Some(mut here) = met.point(&steps) else { return };
+fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], steps: &[usize], saving: Saving) {
+    let Some(mut here) = met.point(steps) else { return };
     let mut losses = vec![f64::NEG_INFINITY; counts.len()];
-    while let Some(next) = step(met, counts, &here, &mut losses) {
+    while let Some(next) = step(met, counts, &here, &mut losses, saving) {
         here = next;
     }
 }
@@ -162,6 +174,7 @@ fn step<C: Choices>(
     counts: &[usize],
     here: &Point,
     losses: &mut [f64],
+    saving: Saving,
 ) -> Option<Point> {
     let mut layers: Vec<usize> =
         (0..counts.len()).filter(|&layer| here.steps[layer] + 1 < counts[layer]).collect();
@@ -174,8 +187,9 @@ fn step<C: Choices>(
         let mut steps = here.steps.clone();
         steps[layer] += 1;
         let point = met.point(&steps);
-        losses[layer] =
-            point.as_ref().map_or(f64::INFINITY, |point| (point.error - here.error) / saving(here, point));
+        losses[layer] = point
+            .as_ref()
+            .map_or(f64::INFINITY, |point| (point.error - here.error) / saving.between(here, point));
         if let Some(point) = point
             && best.as_ref().is_none_or(|&(least, _)| losses[layer] < losses[least])
         {
@@ -187,12 +201,31 @@ fn step<C: Choices>(
     Some(point)
 }
 
-/// What a step saves, above 0: the part of the bytes, and of the accumulator's bits.
-fn saving(before: &Point, after: &Point) -> f64 {
-    let part = |before: f64, after: f64| (before - after) / before.max(1.0);
-    let bytes = part(before.bytes as f64, after.bytes as f64);
-    let bits = part(before.accumulator_bits.into(), after.accumulator_bits.into());
-    (bytes + bits).max(1e-6)
+/// What a step saves, above 0.
+#[derive(Debug, Clone, Copy)]
+enum Saving {
+    /// The part of the bytes, and that of the bits of all accumulators.
+    Everywhere,
+    /// How many values accumulators hold: that of the widest ones, of which a bit less is half of them.
+    Widest,
+}
+
+impl Saving {
+    fn between(self, before: &Point, after: &Point) -> f64 {
+        let part = |before: f64, after: f64| (before - after) / before.max(1.0);
+        let saved = match self {
+            Self::Everywhere => {
+                let bits = |point: &Point| point.layer_bits.iter().map(|&bits| f64::from(bits)).sum();
+                part(before.bytes as f64, after.bytes as f64) + part(bits(before), bits(after))
+            }
+            Self::Widest => {
+                let values =
+                    |point: &Point| point.layer_bits.iter().map(|&bits| f64::from(bits).exp2()).sum::<f64>();
+                values(before) - values(after)
+            }
+        };
+        saved.max(1e-6)
+    }
 }
 
 /// One layer a step up and another one down, around all that nothing dominates, until nothing new is found.

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use guardbit_frontends::write_onnx;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Accelerator;
 use guardbit_quantize::search::Judge;
-use guardbit_quantize::search::mixed::{Budget, Explored, NetworkChoices, Point, explore};
+use guardbit_quantize::search::mixed::{Budget, Explored, NetworkChoices, Point, Precision, explore};
 use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Decibel, TradeOffRow};
 
@@ -88,7 +89,7 @@ impl MixedBudget {
             Self::Sqnr(_) => format!("{:.1} dB", points.map(sqnr_db).fold(f64::NEG_INFINITY, f64::max)),
             Self::Bytes(_) => format!("{} bytes", points.map(|point| point.bytes).min().unwrap_or(0)),
             Self::Bits(_) => {
-                format!("{} bits", points.map(|point| point.accumulator_bits).min().unwrap_or(0))
+                format!("{} bits", points.map(Point::accumulator_bits).min().unwrap_or(0))
             }
         }
     }
@@ -108,8 +109,10 @@ pub(super) fn mixed(
     budget: MixedBudget,
 ) -> Result<(Quantized, Vec<TradeOffRow>), StudyError> {
     let judge = Judge::new(float, samples, SAMPLES, Some(accelerator))?;
-    let steps = NetworkChoices::USUAL;
+    let can_be_written = |graph: &Graph| write_onnx(graph).is_ok();
+    let steps = written_steps(float, samples, config, &can_be_written)?;
     let choices = NetworkChoices::new(float, samples, config, accelerator, judge, &steps)?;
+    let choices = choices.where_graph(can_be_written);
     let explored = explore(&choices, EXCHANGES)?;
     let chosen = explored.within(&[budget.of(&explored)]);
     let none = || StudyError::MixedBudget { budget: budget.to_string(), nearest: budget.nearest(&explored) };
@@ -121,15 +124,44 @@ pub(super) fn mixed(
         };
         TradeOffRow {
             bytes: point.bytes,
-            accumulator_bits: point.accumulator_bits,
+            accumulator_bits: point.accumulator_bits(),
             agreement: point.accuracy,
             sqnr_db: Decibel::new(sqnr_db(point)),
             pareto: pareto.iter().any(|other| other.steps == point.steps),
             chosen: point.steps == chosen.steps,
-            widths: choices.layers().iter().zip(&point.steps).map(width).collect::<Vec<_>>().join("; "),
+            widths: choices
+                .layers()
+                .iter()
+                .zip(&point.steps)
+                .map(width)
+                .chain(point.steps.last().map(|&step| format!("others: {}", steps[step].activations)))
+                .collect::<Vec<_>>()
+                .join("; "),
         }
     };
     Ok((choices.quantized(&chosen.steps)?, explored.points().iter().map(row).collect()))
+}
+
+/// The widths of [`NetworkChoices::USUAL`] from the widest ones on that a file can hold where all layers have them; all if there are
+/// none, so that the error says why.
+fn written_steps(
+    float: &Graph,
+    samples: &[Sample],
+    config: &Config,
+    can_be_written: &impl Fn(&Graph) -> bool,
+) -> Result<Vec<Precision>, StudyError> {
+    let usual = NetworkChoices::USUAL;
+    // What can be written does not depend on the samples.
+    let samples = &samples[..samples.len().min(1)];
+    for (index, step) in usual.iter().enumerate() {
+        let mut uniform = Config { layer_method: None, ..config.clone() };
+        uniform.setting.weights.bits = step.weights;
+        uniform.setting.activations.bits = step.activations;
+        if can_be_written(&guardbit_quantize::quantize(float, samples, &uniform, None)?.graph) {
+            return Ok(usual[index..].to_vec());
+        }
+    }
+    Ok(usual.to_vec())
 }
 
 #[cfg(test)]

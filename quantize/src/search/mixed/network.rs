@@ -20,7 +20,8 @@ pub struct Precision {
     pub activations: u32,
 }
 
-/// A float network whose layers with weights have widths to choose from.
+/// A float network whose layers with weights have widths to choose from, and so have all other activations together: those of its
+/// inputs, and of operations without weights.
 pub struct NetworkChoices<'a> {
     network: Repeated<'a>,
     config: &'a Config,
@@ -28,6 +29,7 @@ pub struct NetworkChoices<'a> {
     judge: Judge<'a>,
     layers: Vec<String>,
     steps: Vec<Precision>,
+    possible: Box<dyn Fn(&Graph) -> bool + Sync + 'a>,
 }
 
 impl<'a> NetworkChoices<'a> {
@@ -64,7 +66,13 @@ impl<'a> NetworkChoices<'a> {
         let layers =
             (0..plan.units().len()).filter(with_weights).map(|index| plan.names(index)[0].to_owned());
         let (layers, steps) = (layers.collect(), steps.to_vec());
-        Ok(Self { network, config, accelerator, judge, layers, steps })
+        Ok(Self { network, config, accelerator, judge, layers, steps, possible: Box::new(|_| true) })
+    }
+
+    /// The same, of which only networks that pass a test are points.
+    #[must_use]
+    pub fn where_graph(self, possible: impl Fn(&Graph) -> bool + Sync + 'a) -> Self {
+        Self { possible: Box::new(possible), ..self }
     }
 
     /// Names of the layers.
@@ -72,13 +80,16 @@ impl<'a> NetworkChoices<'a> {
         &self.layers
     }
 
-    /// The network of some steps.
+    /// The network of some steps: one by layer, and the last one for all other activations.
     ///
     /// # Errors
     /// As [`quantize()`](crate::quantize()).
     pub fn quantized(&self, steps: &[usize]) -> Result<Quantized, QuantizeError> {
         let mut config = self.config.clone();
         let general = config.setting;
+        if let Some(&others) = steps.get(self.layers.len()) {
+            config.setting.activations.bits = self.steps[others].activations;
+        }
         let rules = self.layers.iter().zip(steps).map(|(name, &step)| {
             let Precision { weights, activations } = self.steps[step];
             let mut rule = Rule::new(Which::Name(name.clone()));
@@ -93,11 +104,15 @@ impl<'a> NetworkChoices<'a> {
 
 impl Choices for NetworkChoices<'_> {
     fn steps(&self) -> Vec<usize> {
-        vec![self.steps.len(); self.layers.len()]
+        vec![self.steps.len(); self.layers.len() + 1]
     }
 
     fn point(&self, steps: &[usize]) -> Result<Point, QuantizeError> {
         let graph = self.quantized(steps)?.graph;
+        if !(self.possible)(&graph) {
+            let problem = "has widths that a network of this kind cannot have".into();
+            return Err(QuantizeError::Impossible { layer: graph.name().into(), problem });
+        }
         let score = self.judge.score(&graph)?;
         let name = graph.name().to_owned();
         let program = lower(Arc::new(graph), self.accelerator)
@@ -107,7 +122,7 @@ impl Choices for NetworkChoices<'_> {
             error: score.noise / score.signal.max(f64::MIN_POSITIVE),
             accuracy: score.accuracy(),
             bytes: bytes(&program),
-            accumulator_bits: accumulator_bits(&program),
+            layer_bits: layer_bits(&program),
         })
     }
 }
@@ -129,11 +144,11 @@ fn bytes(program: &Program) -> u64 {
     program.mac_layers().map(of_layer).sum()
 }
 
-/// The widest last level by the bounds of the weights.
-fn accumulator_bits(program: &Program) -> u32 {
+/// By layer with weights, the last level by the bounds of the weights.
+fn layer_bits(program: &Program) -> Vec<u32> {
     let last = |layer: &guardbit_hwmodels::MacLayer| {
         let level = layer.datapath.levels.len().saturating_sub(1);
         LayerBounds::new(&program.graph, layer).weight_bits(level)
     };
-    program.mac_layers().filter(|layer| layer.dots.weights.is_some()).map(last).max().unwrap_or(0)
+    program.mac_layers().filter(|layer| layer.dots.weights.is_some()).map(last).collect()
 }
