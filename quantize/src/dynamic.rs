@@ -1,34 +1,86 @@
-//! Dynamic quantization: scales and zero points of activations computed from every sample by itself, as it runs.
+//! Dynamic quantization: weights of codes, activations that get scale and zero point from every input as it comes.
 
-use rayon::prelude::*;
+use guardbit_graph::ops::Dequantize;
+use guardbit_graph::{DType, Graph, GraphPatch, Op, OutputSpec, Quantization, TensorType};
 
-use crate::{Config, Plan, QuantizeError, Sample, calibrate};
+use crate::layer::weight_codes;
+use crate::observed::Observed;
+use crate::{Config, LayerSetting, Parameters, Plan, QuantizeError};
 
-/// The real values of every output of the network where each sample has scales and zero points of its own, from the
-/// extremes of its activations as ONNX `DynamicQuantizeLinear` has them; weights are as always.
-///
-/// Layers make exact integral sums, and every operation computes on codes as in the static network: what differs is where
-/// the scales come from. Methods of `config` are for static scales and are not asked.
+/// The prepared float network whose layers read the real values of constant codes, one `dequantize` before each: what a writer of
+/// dynamically quantized networks makes integer products of. Codes and their scales are those that `config` says of weights; its
+/// settings of activations are not asked.
 ///
 /// # Errors
-/// [`QuantizeError`] if a sample does not fit the network.
-pub fn dynamic_outputs(
-    plan: &Plan,
-    config: &Config,
-    samples: &[Sample],
-) -> Result<Vec<Sample>, QuantizeError> {
-    let plain = Config::default();
-    let own = Config {
-        method: plain.method,
-        layer_method: None,
-        propagate: true,
-        least_sqnr_db: None,
-        ..config.clone()
+/// [`QuantizeError`] if the network is not in float, or no layer of it has constant weights.
+pub fn code_weights(graph: &Graph, config: &Config) -> Result<Graph, QuantizeError> {
+    let plan = Plan::new(graph, config)?;
+    let graph = plan.graph();
+    let mut patch = GraphPatch::new(graph);
+    let mut layers = 0;
+    for (index, unit) in plan.units().iter().enumerate() {
+        let Some(layer) = unit.forms.as_ref().and_then(|forms| forms.layer()) else { continue };
+        let is_layer = |op: &Op| matches!(op, Op::FloatConv2d(_) | Op::FloatMatMul(_));
+        let Some(&id) = unit.nodes.iter().find(|&&id| is_layer(&graph.node(id).op)) else { continue };
+        let node = graph.node(id);
+        let Some(weights) = node.inputs.get(1).copied().flatten() else { continue };
+        let weights = graph.tensor(weights);
+        let setting = config.setting(plan.names(index), unit.class());
+        let parameters = parameters(config, setting, &layer.weights, layer.channels);
+        let target = setting.weights.target();
+        let made = weight_codes(&layer.weights, layer.channels, &parameters, target.codes);
+        // A matrix has its channels along its last axis.
+        let terms = layer.terms().max(1);
+        let (codes, axis) = match node.op {
+            Op::FloatMatMul(_) => {
+                let at = |at: usize| made.codes[at % layer.channels * terms + at / layer.channels];
+                ((0..made.codes.len()).map(at).collect(), 1)
+            }
+            _ => (made.codes, 0),
+        };
+        let scale = |source| QuantizeError::Scale { tensor: weights.name.clone(), source };
+        let quantization = match (&made.scales[..], &made.zero_points[..]) {
+            (&[scale], &[zero_point]) => Quantization::per_tensor(scale, zero_point),
+            _ => Quantization::per_axis(made.scales, made.zero_points, axis),
+        };
+        let quantization = quantization.map_err(scale)?.with_range(target.codes);
+        let ty = TensorType {
+            shape: weights.ty.shape.clone(),
+            dtype: setting.weights.dtype(),
+            quantization: Some(quantization),
+        };
+        let free = |what: &str| {
+            let mut name = format!("{}_{what}", graph.tensor(node.output).name);
+            while graph.find_tensor(&name).is_some() {
+                name.push('_');
+            }
+            name
+        };
+        let codes = patch.constant(free("weights"), ty, codes)?;
+        let real = OutputSpec { name: free("weights_real"), dtype: DType::Float32, quantization: None };
+        let real = patch.node(Dequantize {}, &[Some(codes)], real)?;
+        let mut inputs = node.inputs.clone();
+        inputs[1] = Some(real);
+        let output = patch.node(node.op.clone(), &inputs, OutputSpec::of(graph.tensor(node.output)))?;
+        patch.replace(node.output, output)?;
+        layers += 1;
+    }
+    if layers == 0 {
+        return Err(QuantizeError::NothingToQuantize);
+    }
+    Ok(patch.apply()?)
+}
+
+/// Scale and zero point of the weights, or of each channel's.
+fn parameters(config: &Config, setting: LayerSetting, weights: &[f32], channels: usize) -> Vec<Parameters> {
+    let target = setting.weights.target();
+    let of = |weights: &[f32]| {
+        let mut observed = Observed::default();
+        observed.add(weights);
+        target.parameters(config.weight_method.range(&observed, &target))
     };
-    let one = |sample: &Sample| {
-        let sample = std::slice::from_ref(sample);
-        let calibrated = calibrate(plan, &own, None, sample)?;
-        Ok(calibrated.simulated.outputs(sample)?.pop().unwrap_or_default())
-    };
-    samples.par_iter().map(one).collect()
+    match setting.per_channel {
+        true => weights.chunks((weights.len() / channels.max(1)).max(1)).map(of).collect(),
+        false => vec![of(weights)],
+    }
 }

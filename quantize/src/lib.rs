@@ -31,7 +31,7 @@ pub mod weights;
 pub use calibrate::{Calibrated, TensorFigures, UnitFigures, calibrate};
 pub use codes::{CodeSetting, TensorCodes};
 pub use config::{Config, LayerSetting, Rule, Which};
-pub use dynamic::dynamic_outputs;
+pub use dynamic::code_weights;
 pub use error::QuantizeError;
 pub use layer::{
     ChannelOutcome, LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters,

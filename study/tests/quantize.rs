@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::networks;
 use crate::networks::{Layer, network, samples};
-use guardbit_frontends::{read_onnx, write_onnx};
+use guardbit_frontends::{BATCH, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::Graph;
-use guardbit_quantize::{CodeSetting, Config, LayerSetting, Symmetry, quantize};
+use guardbit_hwmodels::bounds::LayerBounds;
+use guardbit_hwmodels::{load, lower};
+use guardbit_quantize::search::Judge;
+use guardbit_quantize::{CodeSetting, Config, LayerSetting, Symmetry, code_weights, quantize};
 use guardbit_study::{Existing, InputSource, Pick, QuantizeChoices, QuantizeRequest, Silent, StudyError};
 use serde_json::{Map, Value, json};
 
@@ -130,6 +134,12 @@ fn cases() -> Vec<Case> {
             Layer::Resize(0),
             Layer::Resize(1),
             Layer::Resize(2),
+            Layer::Transposed,
+            Layer::Over(0),
+            Layer::Over(1),
+            Layer::Over(2),
+            Layer::MovedMean { keep_dims: false },
+            Layer::MovedMean { keep_dims: true },
         ];
         let mut numbers = networks::Numbers::new(seed);
         let count = 2 + (seed % 6) as usize;
@@ -169,6 +179,121 @@ fn codes_of(graph: &Graph, sample: &[Vec<f32>]) -> Vec<i32> {
     graph.interpret(&[&codes]).unwrap().swap_remove(graph.outputs()[0].index())
 }
 
+/// What ONNX Runtime makes of the networks of a folder otherwise than is expected.
+fn different(folder: &Path, inputs: Map<String, Value>, expected: &[(String, Vec<f32>)]) -> Vec<String> {
+    std::fs::write(folder.join("inputs.json"), Value::Object(inputs).to_string()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
+    let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
+    assert!(Command::new(python).arg(script).arg(folder).status().unwrap().success());
+    let text = std::fs::read_to_string(folder.join("outputs.json")).unwrap();
+    let made: Value = serde_json::from_str(&text).unwrap();
+    let mut wrong = Vec::new();
+    for (name, own) in expected {
+        let theirs: Option<Vec<f32>> = made[name][0]["data"].as_array().map(|data| {
+            data.iter().map(|value| f32::from_bits(value.as_u64().unwrap_or(0) as u32)).collect()
+        });
+        if theirs.as_ref() != Some(own) {
+            wrong.push(format!("{name}: {own:?} here, {} there", made[name]));
+        }
+    }
+    wrong
+}
+
+/// Networks quantized dynamically, whose float operations are exact in float32, make in ONNX Runtime what they make here when they are
+/// read again, bit by bit; and their integer products are layers.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn dynamic_networks_are_equal_in_onnx_runtime() {
+    const LAYERS: [Layer; 11] = [
+        Layer::Conv { kernel: 3, channels: 6, bias: true },
+        Layer::Conv { kernel: 1, channels: 4, bias: false },
+        Layer::Depthwise,
+        Layer::Grouped,
+        Layer::BatchNorm,
+        Layer::Function(0),
+        Layer::Function(2),
+        Layer::Residual(0),
+        Layer::MaxPool,
+        Layer::Along { bias: true },
+        Layer::Transposed,
+    ];
+    let target = tempfile::tempdir().unwrap();
+    let (mut inputs, mut expected) = (Map::new(), Vec::new());
+    for seed in 0..40 {
+        let mut numbers = networks::Numbers::new(seed);
+        let mut layer = || LAYERS[((numbers.next() + 1.0) * 0.5 * LAYERS.len() as f32) as usize % LAYERS.len()];
+        let float = network(&(0..2 + seed % 4).map(|_| layer()).collect::<Vec<_>>(), seed);
+        let weights = CodeSetting { signed: seed % 3 > 0, ..CodeSetting::WEIGHTS };
+        let setting = LayerSetting { weights, per_channel: seed % 2 == 0, ..LayerSetting::default() };
+        let coded = code_weights(&float, &Config { setting, ..Config::default() }).unwrap();
+        let count = coded.nodes().iter().filter(|node| node.op.name() == "dequantize").count();
+        let bytes = write_dynamic_onnx(&coded).unwrap();
+        let again = read_onnx(&bytes, "net").unwrap_or_else(|error| panic!("{seed}: {error}"));
+        let layers = again.nodes().iter().filter(|node| node.op.kind().mac.is_some()).count();
+        assert!(count > 0 && layers == count, "{seed}: {layers} layers of {count}");
+        for (index, sample) in samples(3, seed).iter().enumerate() {
+            let name = format!("dynamic{seed}-{index}");
+            let words: Vec<i32> = sample[0].iter().map(|value| value.to_bits() as i32).collect();
+            let made = again.interpret(&[&words]).unwrap().swap_remove(again.outputs()[0].index());
+            expected.push((name.clone(), made.iter().map(|&word| f32::from_bits(word as u32)).collect()));
+            std::fs::write(target.path().join(format!("{name}.onnx")), &bytes).unwrap();
+            let bits: Vec<u32> = sample[0].iter().map(|value| value.to_bits()).collect();
+            inputs.insert(name, json!([{"shape": networks::INPUT, "data": bits}]));
+        }
+    }
+    let wrong = different(target.path(), inputs, &expected);
+    assert!(wrong.is_empty(), "{} of {} differ: {wrong:#?}", wrong.len(), expected.len());
+}
+
+/// Dynamic quantization is written, needs no accelerator, and is about as accurate as the float network; its layers have accumulators,
+/// and settings that it does not know are errors.
+#[test]
+fn dynamic_quantization_is_a_file_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("dynamic.onnx");
+    let wanted = QuantizeRequest { dynamic: true, report: Some(folder.path().join("report")), ..request() };
+    let record = run(&wanted, &out, Existing::Refuse).unwrap();
+    let (float, codes) = (record.accuracy_float.unwrap().value(), record.accuracy.unwrap().value());
+    assert!((float - codes).abs() <= 0.005, "{float} in float, {codes} dynamically quantized");
+    assert_eq!((record.method.as_str(), record.layers.len()), ("dynamic", 4));
+    assert!(record.layers.iter().all(|layer| layer.events == Some(0)));
+    let network = guardbit_frontends::load(&out).unwrap();
+    assert_eq!(network.tensor(network.outputs()[0]).name, "logits");
+    let signed = CodeSetting { signed: true, ..CodeSetting::ACTIVATIONS };
+    let setting = LayerSetting { activations: signed, ..LayerSetting::default() };
+    for wrong in [
+        QuantizeRequest { mixed: Some("bits=16".parse().unwrap()), ..wanted.clone() },
+        QuantizeRequest { config: Config { setting, ..Config::default() }, ..wanted.clone() },
+    ] {
+        let error = run(&wrong, &out, Existing::Replace).unwrap_err();
+        assert_eq!(error.code(), "guardbit::quantize::setting", "{error}");
+    }
+}
+
+/// Outputs have the names of the float file's, and the number of samples stays open where that leaves it open.
+#[test]
+fn names_and_open_sizes_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("digits_open.onnx");
+    let open = [(BATCH.to_owned(), "samples".to_owned())].into();
+    let float = guardbit_frontends::load(&request().model).unwrap();
+    std::fs::write(&model, write_onnx(&float.clone().with_metadata(open)).unwrap()).unwrap();
+    for (model, batch) in [(request().model, None), (model, Some("samples"))] {
+        for dynamic in [false, true] {
+            let out = folder.path().join("out.onnx");
+            let wanted = QuantizeRequest { model: model.clone(), dynamic, ..request() };
+            run(&wanted, &out, Existing::Replace).unwrap();
+            let codes = guardbit_frontends::load(&out).unwrap();
+            let names = |graph: &Graph| -> Vec<String> {
+                let ids = graph.inputs().iter().chain(graph.outputs());
+                ids.map(|&id| graph.tensor(id).name.clone()).collect()
+            };
+            assert_eq!(names(&codes), names(&float));
+            assert_eq!(codes.metadata().get(BATCH).map(String::as_str), batch);
+        }
+    }
+}
+
 /// What is written has the same codes in guardbit and in ONNX Runtime.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
@@ -177,6 +302,8 @@ fn quantized_networks_are_equal_in_onnx_runtime() {
     let (mut inputs, mut expected, mut refused) = (Map::new(), Vec::new(), Vec::new());
     for (name, float, samples, config) in cases() {
         let quantized = quantize(&float, &samples, &config, None).unwrap();
+        let left: Vec<_> = quantized.units.iter().filter_map(|unit| unit.float.as_ref()).collect();
+        assert!(left.is_empty(), "{name}: {left:?}");
         let bytes = match write_onnx(&quantized.graph) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -197,25 +324,44 @@ fn quantized_networks_are_equal_in_onnx_runtime() {
             expected.push((name, own.iter().map(real).collect::<Vec<f32>>()));
         }
     }
-    std::fs::write(target.path().join("inputs.json"), Value::Object(inputs).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
-    let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
-    assert!(Command::new(python).arg(script).arg(target.path()).status().unwrap().success());
-    let text = std::fs::read_to_string(target.path().join("outputs.json")).unwrap();
-    let made: Value = serde_json::from_str(&text).unwrap();
-    let mut wrong = Vec::new();
-    for (name, own) in &expected {
-        let theirs: Option<Vec<f32>> = made[name][0]["data"].as_array().map(|data| {
-            data.iter().map(|value| f32::from_bits(value.as_u64().unwrap_or(0) as u32)).collect()
-        });
-        if theirs.as_ref() != Some(own) {
-            wrong.push(format!("{name}: {own:?} here, {} there", made[name]));
-        }
-    }
+    let wrong = different(target.path(), inputs, &expected);
     println!("{} runs equal, {} networks refused", expected.len() - wrong.len(), refused.len());
     refused.iter().for_each(|line| println!("refused {line}"));
     assert!(wrong.is_empty(), "{} of {} differ: {wrong:#?}", wrong.len(), expected.len());
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// No budget of accumulator bits takes a network that is worse than one width for all layers within it, and what it takes is written.
+#[test]
+fn mixed_widths_are_no_worse_than_uniform_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let pick = Pick::First { first: 8 };
+    let calibration = InputSource::File { path: digits("calibration.npy"), pick };
+    let hw = Some("exact-int32-os".to_owned());
+    let mixed = |bits: u32| QuantizeRequest {
+        calibration: calibration.clone(),
+        hw: hw.clone(),
+        mixed: Some(format!("bits={bits}").parse().unwrap()),
+        ..request()
+    };
+    let (float, out) = (guardbit_frontends::load(&request().model).unwrap(), folder.path().join("out.onnx"));
+    let images: ndarray::ArrayD<f32> = ndarray_npy::read_npy(digits("calibration.npy")).unwrap();
+    let images: Vec<Vec<Vec<f32>>> =
+        images.outer_iter().take(8).map(|image| vec![image.iter().copied().collect()]).collect();
+    let wide = load("exact-int32-os", &[]).unwrap();
+    let judge = Judge::new(&float, &images, 8, Some(&wide)).unwrap();
+    let record = run(&mixed(24), &out, Existing::Refuse).unwrap();
+    for bits in [8, 7, 6, 5, 4] {
+        let mut config = Config::default();
+        (config.setting.weights.bits, config.setting.activations.bits) = (bits, bits);
+        let uniform = quantize(&float, &images, &config, None).unwrap().graph;
+        let sqnr = judge.score(&uniform).unwrap().sqnr_db();
+        let program = lower(Arc::new(uniform), &wide).unwrap();
+        let needed = program.mac_layers().map(|layer| LayerBounds::new(&program.graph, layer).weight_bits(0)).max();
+        let within = record.tradeoffs.iter().filter(|row| Some(row.accumulator_bits) <= needed);
+        let best = within.map(|row| row.sqnr_db.value()).fold(f64::NEG_INFINITY, f64::max);
+        assert!(best >= sqnr - 0.01, "{bits} bits: {best} dB, {sqnr} dB uniform, accumulators of {needed:?} bits");
+    }
 }
 
 /// Widths of single layers keep their budget, the network that is written has them, and a budget that nothing keeps is an

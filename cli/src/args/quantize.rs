@@ -93,9 +93,9 @@ pub struct QuantizeArgs {
     /// Leave a layer in float whose own quantization has a lower signal to noise ratio
     #[arg(long, value_name = "DB")]
     pub least_sqnr: Option<f64>,
-    /// Tell the accuracy of dynamic quantization too: scales and zero points of activations computed from every sample by
-    /// itself, as it runs
-    #[arg(long, requires = "labels")]
+    /// Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input as it runs. Needs no
+    /// calibration; --calibration holds the samples that the network is run on
+    #[arg(long, conflicts_with = "mixed")]
     pub dynamic: bool,
     /// Folder for tables, plots and a page; it appears when it is complete
     #[arg(long, value_name = "DIR")]

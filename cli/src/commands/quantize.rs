@@ -36,8 +36,14 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
     if global.json {
         print_json(&record)?;
     } else {
-        let layers = if args.hw.is_some() { layers_text(&record.layers)? + "\n" } else { String::new() };
-        print(&format!("{}\n{layers}{}", parts_text(&record.parts)?, outcome(&record)))?;
+        let layers = if args.hw.is_some() || args.dynamic {
+            layers_text(&record.layers)? + "\n"
+        } else {
+            String::new()
+        };
+        // Parts are what is calibrated.
+        let parts = if args.dynamic { String::new() } else { parts_text(&record.parts)? + "\n" };
+        print(&format!("{parts}{layers}{}", outcome(&record)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -72,6 +78,5 @@ fn outcome(record: &QuantizeRecord) -> String {
     add("accuracy, float", record.accuracy_float);
     add("accuracy, quantized", record.accuracy);
     add("accuracy, on hardware", record.accuracy_hw);
-    add("accuracy, dynamic", record.accuracy_dynamic);
     lines.iter().map(|(name, value)| format!("{name:<21} {value}\n")).collect()
 }

@@ -27,13 +27,10 @@ pub(crate) fn quantize(about: &About, record: &QuantizeRecord, drawn: &[Drawn<Qu
 }
 
 fn findings(record: &QuantizeRecord) -> Markup {
-    let dynamic =
-        "Accuracy with scales and zero points of activations computed from every sample by itself: ";
     let accuracies = [
         ("Accuracy of the float network: ", record.accuracy_float),
         ("Accuracy of the quantized network, every accumulator wide enough: ", record.accuracy),
         ("Accuracy of the quantized network on the accelerator: ", record.accuracy_hw),
-        (dynamic, record.accuracy_dynamic),
     ];
     let share = |share: Fraction| percentage(share);
     let float = record.parts.iter().filter(|part| part.float.is_some()).count();

@@ -35,8 +35,6 @@ pub struct QuantizeRecord {
     pub layers: Vec<LayerRow>,
     /// `tradeoffs.csv`: networks of mixed widths that were met, if they were looked for.
     pub tradeoffs: Vec<TradeOffRow>,
-    /// Accuracy where the activations of every sample have scales and zero points of their own.
-    pub accuracy_dynamic: Option<Fraction>,
     /// Figures that the user added.
     pub own: Vec<(String, String)>,
 }

@@ -1,7 +1,6 @@
 //! From a float network and samples to a quantized one in a file.
 
 mod choices;
-mod dynamic;
 mod mixed;
 mod record;
 mod setting;
@@ -11,11 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Existing, SingleFile, Staging, Target};
-use guardbit_frontends::{read_onnx, write_onnx};
+use guardbit_frontends::{BATCH, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::{Config, Quantized, Sample};
-use guardbit_reports::{Fraction, QuantizeRecord, RunRecord, quantize_documents};
+use guardbit_reports::{QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Options, StatsLevel};
 
 pub use choices::QuantizeChoices;
@@ -50,7 +49,8 @@ pub struct QuantizeRequest {
     pub config: Config,
     /// Under which budget the layers get widths of their own, if they do.
     pub mixed: Option<MixedBudget>,
-    /// Whether dynamic quantization is tried too.
+    /// Whether the network is quantized dynamically: weights alone get codes, activations get scale and zero point from every input
+    /// as it comes. The samples are what it is run on then.
     pub dynamic: bool,
     /// A folder for tables, plots and a page.
     pub report: Option<PathBuf>,
@@ -74,6 +74,7 @@ pub fn quantize(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<QuantizeRecord, StudyError> {
+    check_dynamic(request)?;
     if let (Some(method), None, None) = (&request.config.layer_method, &request.hw, request.mixed) {
         return Err(StudyError::MethodWithoutHw { method: method.name().into() });
     }
@@ -85,6 +86,10 @@ pub fn quantize(
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
     let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {
+        _ if request.dynamic => {
+            let graph = guardbit_quantize::code_weights(&float, &request.config)?;
+            (Quantized { graph, units: Vec::new(), tensors: Vec::new() }, Vec::new())
+        }
         (Some(budget), _) => mixed::mixed(&float, &samples, &request.config, &accelerator, budget)?,
         (None, Some(_)) => {
             let aimed = guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?;
@@ -92,9 +97,11 @@ pub fn quantize(
         }
         (None, None) => (guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?, Vec::new()),
     };
-    let graph = quantized.graph.clone().with_metadata(metadata(request, &accelerator, aimed.is_some()));
+    let graph =
+        quantized.graph.clone().with_metadata(metadata(request, &float, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };
-    let bytes = write_onnx(&graph).map_err(export)?;
+    let write = if request.dynamic { write_dynamic_onnx } else { write_onnx };
+    let bytes = write(&graph).map_err(export)?;
     // What is measured is what others will read.
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;
@@ -107,6 +114,23 @@ pub fn quantize(
         report.publish(existing)?;
     }
     Ok(record)
+}
+
+/// Fails for a setting that dynamic quantization does not know.
+fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
+    let activations = request.config.setting.activations;
+    let problem = match request {
+        QuantizeRequest { dynamic: false, .. } => return Ok(()),
+        QuantizeRequest { mixed: Some(_), .. } => "chooses no widths layer by layer; leave out the budget",
+        _ if request.config.layer_method.is_some() => {
+            "has no ranges of activations that a method for layers could choose; choose a method for tensors"
+        }
+        _ if activations.signed || activations.bits != 8 => {
+            "has activations of uint8 alone: those that ONNX's DynamicQuantizeLinear makes"
+        }
+        _ => return Ok(()),
+    };
+    Err(StudyError::QuantizeSetting { setting: "dynamic".into(), problem: problem.into() })
 }
 
 /// Whether the network can be read again by its name, and the report lies elsewhere.
@@ -165,8 +189,14 @@ fn reals(inputs: Vec<Codes>) -> Sample {
 }
 
 /// What a reader of the file is to know of how it was made.
-fn metadata(request: &QuantizeRequest, accelerator: &Accelerator, aimed: bool) -> BTreeMap<String, String> {
-    let mut texts = vec![("guardbit.method".to_owned(), record::method(&request.config))];
+fn metadata(
+    request: &QuantizeRequest,
+    float: &Graph,
+    accelerator: &Accelerator,
+    aimed: bool,
+) -> BTreeMap<String, String> {
+    let mut texts = vec![("guardbit.method".to_owned(), record::method(request))];
+    texts.extend(float.metadata().get(BATCH).map(|name| (BATCH.to_owned(), name.clone())));
     if aimed {
         texts.push(("guardbit.accelerator".to_owned(), accelerator.name.clone()));
         texts.push(("guardbit.accumulator".to_owned(), record::accumulator(accelerator)));
@@ -178,7 +208,6 @@ fn metadata(request: &QuantizeRequest, accelerator: &Accelerator, aimed: bool) -
 struct Measured {
     run: RunRecord,
     float: guardbit_reports::ScoreFigures,
-    dynamic: Option<Fraction>,
 }
 
 fn measure(
@@ -219,10 +248,9 @@ fn measure(
             ))
         };
     let float = subject(float, StatsLevel::None)?;
-    let dynamic = if request.dynamic { dynamic::accuracy(&float, &request.config)? } else { None };
     // No layer in float is accelerated, so that none has registers of its own.
     let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
     let float = run(float, &no_layers, StatsLevel::None)?.outcome;
     let run = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
-    Ok(Measured { run, float, dynamic })
+    Ok(Measured { run, float })
 }

@@ -2,7 +2,7 @@
 
 use guardbit_files::FileEntry;
 use guardbit_hwmodels::{Accelerator, Register};
-use guardbit_quantize::{Config, Quantized, TensorFigures, UnitFigures};
+use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
 use guardbit_reports::{
     About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
 };
@@ -17,13 +17,13 @@ pub(super) fn record(
     samples: usize,
     accelerator: &Accelerator,
     tradeoffs: Vec<TradeOffRow>,
-    Measured { run, float, dynamic }: Measured,
+    Measured { run, float }: Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
     QuantizeRecord {
         model: run.model,
         hw: accelerator.name.clone(),
-        method: method(&request.config),
+        method: method(request),
         samples: samples as u64,
         evaluated: run.outcome.samples,
         accuracy_float: float.accuracy_exact,
@@ -34,7 +34,6 @@ pub(super) fn record(
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
         tradeoffs,
-        accuracy_dynamic: dynamic,
         own: request.statistics.iter().map(own).collect(),
     }
 }
@@ -91,10 +90,11 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// The methods by name.
-pub(super) fn method(config: &Config) -> String {
-    match &config.layer_method {
+pub(super) fn method(request: &QuantizeRequest) -> String {
+    match &request.config.layer_method {
+        _ if request.dynamic => "dynamic".into(),
         Some(method) => method.name().to_owned(),
-        None => config.method.name().to_owned(),
+        None => request.config.method.name().to_owned(),
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     let mut pairs = vec![
         ("Model", file(&request.model)),
         ("Calibration", calibration),
-        ("Method", method(config)),
+        ("Method", method(request)),
         ("Activations", bits(config.setting.activations)),
         ("Weights", format!("{}, {scales}", bits(config.setting.weights))),
         ("Accelerator", in_words),
