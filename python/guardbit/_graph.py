@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
@@ -105,6 +106,16 @@ class Graph:
     def constant(self, name: str) -> npt.NDArray[Any]:
         """The codes of a constant: weights or biases."""
         return self._network.constant(name)
+
+    def export(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Writes it as a QDQ file that ONNX Runtime runs with equal results, and gives the path, which ends in `.onnx`.
+
+        An existing file is refused; with `force` one that guardbit wrote is replaced. Operations that ONNX Runtime rounds otherwise, as
+        those of TFLite, are a GuardbitError that names the first one (docs/onnx.md).
+        """
+        path = Path(path)
+        self._network.export(path, force)
+        return path
 
     def interpret(self, x: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[Any]]:
         """Every tensor that one sample makes where nothing overflows: codes of the input, or of each input by name, in.

@@ -17,7 +17,7 @@ use crate::error::{Ended, Failure};
 use crate::request::{self, each, maybe};
 use crate::supervise::{Remote, supervised};
 
-fn existing(force: bool) -> Existing {
+pub(crate) fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Refuse }
 }
 

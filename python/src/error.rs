@@ -1,7 +1,7 @@
 //! Errors as Python sees them: `guardbit.GuardbitError` with a code, a place and help.
 
 use guardbit_files::FolderError;
-use guardbit_frontends::FrontendError;
+use guardbit_frontends::{ExportError, FrontendError};
 use guardbit_hwmodels::{HwError, LowerError, Origin};
 use guardbit_quantize::QuantizeError;
 use guardbit_rtl_vectors::VectorError;
@@ -107,6 +107,12 @@ impl From<FrontendError> for Failure {
     fn from(error: FrontendError) -> Self {
         let place = error.location().map(|at| (error.file().display().to_string(), at.line, at.column));
         Self { place, ..Self::new(error.code(), &error, error.help()) }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        Self::new(error.code(), &error, Some(error.help().into()))
     }
 }
 

@@ -1,8 +1,9 @@
 //! A network that is at hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use guardbit_files::SingleFile;
 use guardbit_frontends::Profile;
 use guardbit_graph::{Constant, Graph, TensorId};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -10,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::{array, of_codes};
+use crate::commands::existing;
 use crate::error::Failure;
 use crate::request::maybe;
 
@@ -75,6 +77,21 @@ impl Network {
         }
     }
 
+    /// Writes the network as ONNX. With `force` an ONNX file that guardbit wrote is replaced.
+    #[pyo3(signature = (path, force=false))]
+    fn export(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        let work = || -> Result<(), Failure> {
+            if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("onnx")) {
+                let problem = format!("{}: export writes ONNX; name a file that ends in .onnx", path.display());
+                return Err(Failure::usage(problem));
+            }
+            let bytes = guardbit_frontends::write_onnx(&self.0)?;
+            let file = SingleFile::new(&path, existing(force), is_own_onnx)?;
+            Ok(file.write(&bytes)?)
+        };
+        Ok(py.detach(work)?)
+    }
+
     /// The codes of every tensor that one sample's inputs make, exactly: those of every input in, flat.
     fn interpret<'py>(&self, py: Python<'py>, inputs: Vec<Vec<i32>>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0;
@@ -86,6 +103,12 @@ impl Network {
         }
         Ok(tensors)
     }
+}
+
+/// Whether a file is a network that guardbit wrote.
+fn is_own_onnx(path: &Path) -> bool {
+    const MOST: u64 = 1 << 30;
+    guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))
 }
 
 impl Network {

@@ -61,6 +61,39 @@ def test_a_graph_of_arrays_is_what_numpy_computes():
     assert "2 nodes" in repr(graph) and "fully" in graph._repr_html_().lower().replace("_", "")
 
 
+def test_graphs_are_exported(tmp_path):
+    """What is written reads as the same network; a file is replaced by force, and only if guardbit wrote it."""
+    codes = dict(scale=0.1, dtype="uint8", zero_point=128)
+    dense = dict(op="fully_connected", inputs=["x", "w"], output=dict(name="y", **codes), requantize="even", keep_num_dims=True)
+    graph = Graph(
+        inputs=[dict(name="x", shape=[1, 24], **codes)],
+        constants=[dict(name="w", data=WEIGHTS[0], scale=0.1)],
+        nodes=[dense],
+        outputs=["y"],
+    )
+    path = graph.export(tmp_path / "net.onnx")
+    again = guardbit.load(path)
+    x = RNG.integers(0, 256, 24, dtype=np.uint8)
+    assert [tensor["name"] for tensor in again.inputs + again.outputs] == ["x", "y"]
+    np.testing.assert_array_equal(again.interpret(x)["y"], graph.interpret(x)["y"])
+    written = path.read_bytes()
+    with pytest.raises(guardbit.GuardbitError) as refused:
+        graph.export(path)
+    assert refused.value.code == "guardbit::file"
+    graph.export(path, force=True)
+    assert path.read_bytes() == written
+    foreign = tmp_path / "foreign.onnx"
+    foreign.write_bytes(b"mine")
+    with pytest.raises(guardbit.GuardbitError, match="foreign"):
+        graph.export(foreign, force=True)
+    assert foreign.read_bytes() == b"mine"
+    with pytest.raises(guardbit.GuardbitError, match="ends in .onnx"):
+        graph.export(tmp_path / "net.txt")
+    with pytest.raises(guardbit.GuardbitError) as other:
+        guardbit.load(DIGITS / "digits_int8.tflite").export(tmp_path / "digits.onnx")
+    assert other.value.code == "guardbit::onnx::export::node" and not (tmp_path / "digits.onnx").exists()
+
+
 def test_one_changed_weight_is_another_network():
     changed = [WEIGHTS[0].copy(), WEIGHTS[1]]
     changed[0][3, 5] ^= 1

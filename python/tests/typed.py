@@ -11,6 +11,7 @@ import guardbit
 
 def calls(x: npt.NDArray[np.int8], y: npt.NDArray[np.int64]) -> None:
     graph = guardbit.load("net.onnx")
+    exported: Path = graph.export("again.onnx", force=True)
     result = guardbit.run(graph, "fpga-int14-os", x, y, set={"accumulation.acc.bits": 15}, stats="events")
     accuracy: float | None = result.accuracy
     outputs: dict[str, npt.NDArray[Any]] = result.outputs
@@ -36,4 +37,4 @@ def calls(x: npt.NDArray[np.int8], y: npt.NDArray[np.int64]) -> None:
     except guardbit.GuardbitError as error:
         place: guardbit.Place | None = error.place
         print(error.code, place, error.help)
-    print(accuracy, outputs, column, merged.layers, recommended)
+    print(exported, accuracy, outputs, column, merged.layers, recommended)
