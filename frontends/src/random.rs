@@ -1,29 +1,30 @@
 //! Seeded random codes.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
+use guardbit_graph::CodeRange;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// Codes without end, uniform over a range, made from a seed alone.
 ///
 /// The generator is `rand_pcg::Pcg64Mcg::seed_from_u64(seed)`. Each code takes one 64-bit draw `r`, in order:
-/// `code = min + ((r * (max - min + 1)) >> 64)`, the product in 128 bits. For 8-bit codes that is `min` plus the top
-/// byte of `r`. A code's share differs from the uniform one by less than `2^-32` of it.
+/// `code = min + step * ((r * ((max - min) / step + 1)) >> 64)`, the product in 128 bits. For 8-bit codes that is `min` plus
+/// the top byte of `r`; only ranges such as that of bipolar codes have a step other than 1. A code's share differs from the
+/// uniform one by less than `2^-32` of it.
 #[derive(Debug, Clone)]
 pub struct RandomCodes {
     generator: Pcg64Mcg,
-    min: i64,
-    span: u128,
+    codes: CodeRange,
+    count: u128,
 }
 
 impl RandomCodes {
-    /// The codes of `range` that `seed` gives; an empty range gives its start.
-    pub fn new(seed: u64, range: RangeInclusive<i32>) -> Self {
-        let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
-        let span = (max - min + 1).max(1) as u128;
-        Self { generator: Pcg64Mcg::seed_from_u64(seed), min, span }
+    /// The codes of a range that `seed` gives; an empty range gives its start.
+    pub fn new(seed: u64, codes: impl Into<CodeRange>) -> Self {
+        let codes = codes.into();
+        let count = u128::from(codes.max().abs_diff(codes.min()) / codes.step()) + 1;
+        Self { generator: Pcg64Mcg::seed_from_u64(seed), codes, count }
     }
 }
 
@@ -32,13 +33,14 @@ impl Iterator for RandomCodes {
 
     fn next(&mut self) -> Option<i32> {
         let draw = u128::from(self.generator.next_u64());
-        Some((self.min + ((draw * self.span) >> 64) as i64) as i32)
+        let steps = ((draw * self.count) >> 64) as i64;
+        Some((i64::from(self.codes.min()) + steps * i64::from(self.codes.step())) as i32)
     }
 }
 
 /// The first `count` of [`RandomCodes`].
-pub fn random_codes(seed: u64, range: RangeInclusive<i32>, count: usize) -> Vec<i32> {
-    RandomCodes::new(seed, range).take(count).collect()
+pub fn random_codes(seed: u64, codes: impl Into<CodeRange>, count: usize) -> Vec<i32> {
+    RandomCodes::new(seed, codes).take(count).collect()
 }
 
 /// `count` different numbers below `of` (all of them, if there are fewer), in ascending order.
@@ -93,5 +95,7 @@ mod tests {
         assert!((-8..=7).all(|code| codes.contains(&code)));
         assert!(codes.iter().all(|code| (-8..=7).contains(code)));
         assert_eq!(random_codes(3, 5..=5, 4), [5; 4]);
+        let bipolar = random_codes(3, CodeRange::BIPOLAR, 1000);
+        assert!([-1, 1].iter().all(|code| bipolar.contains(code)) && !bipolar.contains(&0));
     }
 }

@@ -17,7 +17,7 @@ fn outputs(graph: &Graph, seed: u64) -> Vec<(String, Vec<i32>)> {
         .zip(graph.inputs())
         .map(|(seed, &id)| {
             let ty = &graph.tensor(id).ty;
-            random_codes(seed, ty.code_range().codes(), ty.len())
+            random_codes(seed, ty.code_range(), ty.len())
         })
         .collect();
     let codes = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();

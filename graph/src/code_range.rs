@@ -1,28 +1,47 @@
 //! Which codes a tensor may hold.
 
 use std::fmt;
+use std::iter::StepBy;
 use std::ops::RangeInclusive;
 
 use guardbit_num::required_bits;
 
 use crate::DType;
 
-/// The codes from `min` to `max`: those of a dtype, or fewer (a restricted range `[-127, 127]`, activations of 5 bits).
+/// The codes from `min` to `max`: those of a dtype, or fewer (a restricted range `[-127, 127]`, activations of 5 bits, the
+/// bipolar codes -1 and 1, which are 2 apart).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct CodeRange {
     min: i32,
     max: i32,
+    /// Left out of hashes where it is 1, as before there were steps.
+    #[serde(skip_serializing_if = "is_one")]
+    step: u32,
+}
+
+fn is_one(step: &u32) -> bool {
+    *step == 1
 }
 
 impl CodeRange {
+    /// The codes -1 and 1: those of one bit with a sign.
+    pub const BIPOLAR: Self = Self { min: -1, max: 1, step: 2 };
+
     /// The codes from `min` to `max`; `None` if there are none.
     pub fn new(min: i32, max: i32) -> Option<Self> {
-        (min <= max).then_some(Self { min, max })
+        (min <= max).then_some(Self { min, max, step: 1 })
+    }
+
+    /// Returns every `step`-th code, from the least to the greatest; `None` unless a whole number of steps, at least one,
+    /// lies between these.
+    pub fn with_step(self, step: u32) -> Option<Self> {
+        let whole = step > 0 && self.max > self.min && self.max.abs_diff(self.min) % step == 0;
+        (step == 1 || whole).then_some(Self { step, ..self })
     }
 
     /// All codes of a dtype.
     pub fn of(dtype: DType) -> Self {
-        Self { min: dtype.min(), max: dtype.max() }
+        Self { min: dtype.min(), max: dtype.max(), step: 1 }
     }
 
     /// Least code.
@@ -40,24 +59,39 @@ impl CodeRange {
         (self.min, self.max)
     }
 
+    /// Distance between neighbouring codes: 1 but for codes such as the bipolar ones.
+    pub fn step(self) -> u32 {
+        self.step
+    }
+
     /// All codes in order.
-    pub fn codes(self) -> RangeInclusive<i32> {
-        self.min..=self.max
+    pub fn codes(self) -> StepBy<RangeInclusive<i32>> {
+        (self.min..=self.max).step_by(self.step as usize)
     }
 
     /// Whether `code` is one of them.
     pub fn contains(self, code: i32) -> bool {
-        self.codes().contains(&code)
+        (self.min..=self.max).contains(&code) && self.is_on_step(code)
     }
 
     /// Whether all codes of `other` are among them.
     pub fn includes(self, other: Self) -> bool {
-        self.min <= other.min && other.max <= self.max
+        let steps = other.min == other.max || other.step % self.step == 0;
+        self.contains(other.min) && self.contains(other.max) && steps
     }
 
-    /// The nearest code.
+    /// The nearest code; the greater one of two.
     pub fn clamp(self, value: i128) -> i32 {
-        value.clamp(self.min.into(), self.max.into()) as i32
+        let within = value.clamp(self.min.into(), self.max.into()) as i32;
+        if self.is_on_step(within) {
+            return within;
+        }
+        let (from, step) = (i64::from(self.min), i64::from(self.step));
+        (from + (i64::from(within) - from + step / 2) / step * step) as i32
+    }
+
+    fn is_on_step(self, code: i32) -> bool {
+        self.step == 1 || code.abs_diff(self.min) % self.step == 0
     }
 
     /// The least width that holds every code: two's complement if one is negative, else plain binary.
@@ -80,9 +114,22 @@ impl From<DType> for CodeRange {
     }
 }
 
+/// An empty range gives its start alone.
+impl From<RangeInclusive<i32>> for CodeRange {
+    fn from(codes: RangeInclusive<i32>) -> Self {
+        let min = *codes.start();
+        Self { min, max: min.max(*codes.end()), step: 1 }
+    }
+}
+
 impl fmt::Display for CodeRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}, {}]", self.min, self.max)
+        let Self { min, max, step } = *self;
+        match step {
+            1 => write!(f, "[{min}, {max}]"),
+            _ if max.abs_diff(min) == step => write!(f, "{{{min}, {max}}}"),
+            _ => write!(f, "[{min}, {max}] in steps of {step}"),
+        }
     }
 }
 
@@ -129,6 +176,36 @@ mod tests {
             assert_eq!(range(min, max).bits(), bits, "{min} to {max}");
         }
         assert_eq!(CodeRange::new(1, 0), None);
+    }
+
+    #[test]
+    fn codes_in_steps() {
+        let (bipolar, by_three) = (CodeRange::BIPOLAR, range(-4, 5).with_step(3).unwrap());
+        assert_eq!(range(-1, 1).with_step(2), Some(bipolar));
+        for (min, max, step) in [(-1, 1, 0), (-1, 1, 3), (0, 0, 2), (i32::MIN, i32::MAX, 2)] {
+            assert_eq!(range(min, max).with_step(step), None, "{min} to {max} by {step}");
+        }
+        assert_eq!(bipolar.codes().collect::<Vec<_>>(), [-1, 1]);
+        assert_eq!(by_three.codes().collect::<Vec<_>>(), [-4, -1, 2, 5]);
+        // The nearest code, and of two the greater one.
+        for all in [bipolar, by_three, range(i32::MIN + 1, i32::MAX).with_step(2).unwrap()] {
+            for value in [-9, -3, -2, -1, 0, 1, 2, 3, 9, i128::from(i32::MIN), i128::MAX] {
+                let code = all.clamp(value);
+                assert!(all.contains(code), "{all}: {value}");
+                let further = |step: i32| {
+                    let other = code.saturating_add(step * all.step() as i32);
+                    !all.contains(other)
+                        || (i128::from(other) - value.clamp(-1 << 32, 1 << 32)).abs()
+                            > (i128::from(code) - value.clamp(-1 << 32, 1 << 32)).abs() - i128::from(step < 0)
+                };
+                assert!(further(-1) && further(1), "{all}: {value} to {code}");
+            }
+        }
+        assert_eq!([-1, 0, 1].map(|code| bipolar.contains(code)), [true, false, true]);
+        assert!(range(-1, 1).includes(bipolar) && !bipolar.includes(range(-1, 1)));
+        assert!(bipolar.includes(bipolar) && bipolar.includes(range(1, 1)) && !by_three.includes(bipolar));
+        assert_eq!((bipolar.bits(), bipolar.wrap(0), bipolar.wrap(-2)), (2, 1, -1));
+        assert_eq!([bipolar, by_three].map(|all| all.to_string()), ["{-1, 1}", "[-4, 5] in steps of 3"]);
     }
 
     #[test]

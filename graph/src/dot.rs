@@ -220,6 +220,16 @@ impl Window {
         inside(0, k.h) && inside(1, k.w)
     }
 
+    /// Whether the window over any output reaches beyond the input.
+    pub fn reads_padding(&self) -> bool {
+        let beyond = |axis: usize| {
+            let last = self.output[axis].saturating_sub(1) * self.stride[axis]
+                + self.kernel[axis].saturating_sub(1) * self.dilation[axis];
+            self.pad[axis] > 0 || last >= self.input[axis] + self.pad[axis]
+        };
+        beyond(0) || beyond(1)
+    }
+
     /// The group of an output channel.
     pub fn group(&self, channel: usize) -> usize {
         channel / (self.output[2] / self.groups)

@@ -43,6 +43,9 @@ pub struct OperandForm<'g> {
     pub dtype: &'static str,
     /// Least and greatest code.
     pub range: [i32; 2],
+    /// Distance between neighbouring codes, where it is not 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
     /// Scales: one, or one per index of `axis`. Empty where it has none: that of a bias is input times weights.
     pub scales: &'g [f32],
     /// Zero points, as many.
@@ -134,6 +137,7 @@ impl<'g> OperandForm<'g> {
             shape: &tensor.ty.shape,
             dtype: tensor.ty.dtype.name(),
             range: [range.min(), range.max()],
+            step: Some(range.step()).filter(|&step| step != 1),
             scales: quantization.map_or(&[], |quantization| quantization.scales()),
             zero_points: quantization.map_or(&[], |quantization| quantization.zero_points()),
             axis: quantization.and_then(|quantization| quantization.axis()),

@@ -242,6 +242,10 @@ impl Graph {
         let node = self.node(id);
         let mut dots = node.op.dot_products(&self.operands(node))?;
         if let Some(range) = self.narrower_range(node) {
+            // An output stage clamps; it cannot leave out codes in between.
+            if range.step() != 1 {
+                return None;
+            }
             dots.finish.clamp_to(range);
         }
         Some(dots)

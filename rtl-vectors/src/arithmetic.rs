@@ -36,6 +36,8 @@ pub(crate) struct Codes<'a> {
     pub weight: CodeRange,
     /// One, or one per output channel.
     pub weight_zero_points: &'a [i32],
+    /// Whether a window reaches beyond the input: operands there are what padding stands for.
+    pub is_padded: bool,
 }
 
 impl Codes<'_> {
@@ -53,6 +55,17 @@ impl Codes<'_> {
         let weight = self.weight_zero_points.iter().map(shifted).reduce(Range::hull).unwrap_or(Range::ZERO);
         [activation, weight]
     }
+
+    /// Distances between neighbouring activations, and between neighbouring weights, as the multiplier sees them.
+    pub fn steps(&self, zero_point: ZeroPoint) -> [u32; 2] {
+        let activation =
+            Range::of_codes(self.activation).plus(Range::point(-i128::from(self.offset.subtract)));
+        let has_all = !self.is_padded && activation.contains(Range::ZERO);
+        let step = self.weight.step();
+        let apart = |pair: &[i32]| pair[0].abs_diff(pair[1]) % step == 0;
+        let shared = zero_point == ZeroPoint::Fold || self.weight_zero_points.windows(2).all(apart);
+        [if has_all { self.activation.step() } else { 1 }, if shared { step } else { 1 }]
+    }
 }
 
 /// All that the arithmetic of a MAC unit follows from.
@@ -67,6 +80,8 @@ pub(crate) struct Unit<'a> {
     pub terms: usize,
     /// Activations and weights as the multiplier sees them.
     pub operands: [Range; 2],
+    /// Distances between neighbouring ones.
+    pub steps: [u32; 2],
     /// Whether there is a bias.
     pub has_bias: bool,
     /// Whether a sum of activations joins it.
@@ -93,6 +108,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         offset: layer.activation_offset(),
         weight: codes(1),
         weight_zero_points: &weights.zero_points,
+        is_padded: layer.dots.window.reads_padding(),
     };
     let operands = codes.operands(layer.datapath.operands.zero_point);
     let datapath = &layer.datapath;
@@ -102,6 +118,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         packing: layer.packing,
         terms: layer.order.len(),
         operands,
+        steps: codes.steps(layer.datapath.operands.zero_point),
         has_bias: layer.bias.is_some(),
         has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
         words: bias_words(layer, operands[0]),
@@ -148,10 +165,11 @@ impl Unit<'_> {
             return Err(self
                 .unsupported("a bias adder narrower than the sum, used only where zero points ask for it,"));
         }
-        let operand = |r: Range| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64 };
+        let operand =
+            |r: Range, step| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64, step };
         Ok(Arithmetic {
-            activation: operand(activation),
-            weight: operand(weight),
+            activation: operand(activation, self.steps[0]),
+            weight: operand(weight, self.steps[1]),
             zero_point: datapath.operands.zero_point,
             reduction_order: order_text(&datapath.order),
             product: product_info,

@@ -48,7 +48,8 @@ pub(crate) fn walk(
     level: usize,
     steps: &[i128],
 ) -> Option<Vec<TraceOperand>> {
-    Maker::new(layer, arithmetic).walk(level, steps)
+    let maker = Maker::new(layer, arithmetic);
+    maker.walk(level, steps).filter(|operands| operands.iter().all(|&operand| maker.ranges.allows(operand)))
 }
 
 struct Maker<'a> {
@@ -93,7 +94,11 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// Adds a case unless it needs values that no operand has: bipolar codes have no 0 to fill a run with.
     fn push(&mut self, id: String, class: &str, operands: Vec<TraceOperand>, output: Output) {
+        if !operands.iter().all(|&operand| self.ranges.allows(operand)) {
+            return;
+        }
         let mut layer = match output {
             Output::Visible | Output::Biased(_) => one_channel(self.layer, 0, None),
             Output::Scaled(multiplier) => one_channel(self.layer, 0, Some(multiplier)),

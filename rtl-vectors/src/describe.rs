@@ -27,7 +27,8 @@ fn tensor(graph: &Graph, id: Option<TensorId>, zero_points: Vec<i64>) -> TensorI
     let range = ty.and_then(|ty| ty.quantization.as_ref()?.range());
     TensorInfo {
         dtype: ty.map_or("none", |ty| ty.dtype.name()).to_owned(),
-        range: range.map(|range| [range.min(), range.max()]),
+        range: range.map(|range| range.ends().into()),
+        step: range.map_or(1, |range| range.step()),
         zero_points,
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn factors(activation: &Operand, weight: &Operand, value: i128) -> Op
     weights
         .filter(|w| value % w == 0)
         .map(|w| TraceOperand { activation: value / w, weight: w })
-        .find(|o| holds(activation, o.activation) && holds(weight, o.weight))
+        .find(|o| activation.holds(o.activation) && weight.holds(o.weight))
 }
 
 /// Whether [`factors`] tries every weight.
@@ -25,10 +25,6 @@ pub(crate) fn tries_all(weight: &Operand) -> bool {
 
 fn greatest(weight: &Operand) -> i128 {
     i128::from(weight.max).max(-i128::from(weight.min))
-}
-
-fn holds(range: &Operand, value: i128) -> bool {
-    (i128::from(range.min)..=i128::from(range.max)).contains(&value)
 }
 
 /// What a value source may use.
@@ -101,10 +97,11 @@ impl Ranges {
         let ends = [self.activation.min, self.activation.max].map(i128::from);
         // Multiples of the step: their products are, too.
         let activations = ends.into_iter().chain(ends.map(|a| a / step * step)).filter(|&a| a != 0);
+        let by = i128::from(self.weight.step);
         let candidates = activations.flat_map(|activation| {
-            let weight = (aim / activation).clamp(low, high);
+            let weight = self.weight.nearest((aim / activation).clamp(low, high));
             // Rounding may overshoot by one.
-            [weight, weight - weight.signum()].map(|weight| TraceOperand { activation, weight })
+            [weight, weight - weight.signum() * by].map(|weight| TraceOperand { activation, weight })
         });
         let useful = |o: &TraceOperand| {
             let value = self.value(*o).unwrap_or(0);
@@ -136,8 +133,17 @@ impl Ranges {
         [all[0], all[3]]
     }
 
-    fn allows(&self, o: TraceOperand) -> bool {
-        holds(&self.activation, o.activation) && holds(&self.weight, o.weight)
+    /// Whether stimuli may hold both operands.
+    pub fn allows(&self, o: TraceOperand) -> bool {
+        self.activation.holds(o.activation) && self.weight.holds(o.weight)
+    }
+
+    /// The pair of stimuli nearest to two values within the ranges.
+    pub fn nearest(&self, o: TraceOperand) -> TraceOperand {
+        TraceOperand {
+            activation: self.activation.nearest(o.activation),
+            weight: self.weight.nearest(o.weight),
+        }
     }
 }
 
@@ -169,8 +175,8 @@ mod tests {
                 },
             };
             let ranges = Ranges {
-                activation: Operand { bits: 9, min: (-128 - zero).min(0), max: (127 - zero).max(0) },
-                weight: Operand { bits, min: -half, max: half - 1 },
+                activation: Operand { bits: 9, min: (-128 - zero).min(0), max: (127 - zero).max(0), step: 1 },
+                weight: Operand { bits, min: -half, max: half - 1, step: 1 },
                 product: Product { register, shift, round: Rounding::HalfUp.into() },
             };
             let grain = 1 << dropped;

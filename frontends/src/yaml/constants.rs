@@ -2,7 +2,7 @@
 
 use std::path;
 
-use guardbit_graph::{Brief, CodeType, DType, GraphError, TensorType, word_of};
+use guardbit_graph::{Brief, CodeRange, CodeType, DType, GraphError, TensorType, word_of};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
@@ -133,7 +133,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
     values.iter().enumerate().map(code).collect::<Result<_, _>>().map(Values::Codes)
 }
 
-fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<std::ops::RangeInclusive<i32>, Problem> {
+fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<CodeRange, Problem> {
     let (least, greatest) = ty.range.ends();
     let bounds = [("min", random.min, least), ("max", random.max, greatest)];
     let mut range = [0; 2];
@@ -145,8 +145,8 @@ fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<std::ops::Ran
         }
     }
     let [min, max] = range;
-    if min > max {
-        return Err(Problem::new(Kind::Value, path.clone(), format!("has min {min} above max {max}")));
-    }
-    Ok(min..=max)
+    let range = CodeRange::new(min, max)
+        .ok_or_else(|| Problem::new(Kind::Value, path.clone(), format!("has min {min} above max {max}")))?;
+    // Both ends are codes of the type.
+    Ok(range.with_step(ty.range.step()).unwrap_or(range))
 }

@@ -58,6 +58,8 @@ pub(super) struct InputFile {
     pub axis: Option<usize>,
     /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
+    /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
+    pub step: Option<u32>,
 }
 
 /// A tensor that does not change; its codes are one of `values`, `reals`, `file` and `random`.
@@ -82,6 +84,8 @@ pub(super) struct ConstantFile {
     pub axis: Option<usize>,
     /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
+    /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
+    pub step: Option<u32>,
     /// Codes, row-major: a flat list, or nested as the shape is.
     #[schemars(schema_with = "schema::integers")]
     pub values: Option<Integers>,
@@ -125,6 +129,8 @@ pub(super) struct OutputFile {
     pub axis: Option<usize>,
     /// Least and greatest code, where they are fewer than those of the dtype.
     pub range: Option<[i32; 2]>,
+    /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
+    pub step: Option<u32>,
 }
 
 /// What these maps say of codes.
@@ -137,6 +143,7 @@ macro_rules! said {
                     zero_point: self.zero_point.as_ref(),
                     axis: self.axis,
                     range: self.range,
+                    step: self.step,
                 }
             }
         })*

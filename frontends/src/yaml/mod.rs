@@ -25,13 +25,16 @@
 //!
 //! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`; `float32` for real
 //!   values, which have neither scale nor zero point.
-//! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, kept as float32; the zero
+//! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0 (weights of a pruned
+//!   channel may have 0 in a list of scales), kept as float32; the zero
 //!   point is 0 by default. A list of scales is one per index of `axis`, with one zero point for all or a list of them. A
 //!   constant may have none (a bias needs none); an input or output of integers that stand for themselves (places, counts)
 //!   says `scale: none`.
 //! - `range: [min, max]`: the codes that the tensor may hold, where they are fewer than those of its dtype: `[-127, 127]`
 //!   for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and constants checked
 //!   against it, proved widths follow from it.
+//! - `step`: the distance between neighbouring codes of `range`, 1 by default: `range: [-1, 1]` with `step: 2` for the
+//!   bipolar codes -1 and 1.
 //!
 //! # Codes of constants
 //! One of

@@ -12,6 +12,7 @@ pub(super) struct Said<'a> {
     pub zero_point: Option<&'a OneOrMany<i32>>,
     pub axis: Option<usize>,
     pub range: Option<[i32; 2]>,
+    pub step: Option<u32>,
 }
 
 /// The quantization of an input or output at `path`: codes have a scale, or say that they have none; real values have none.
@@ -36,6 +37,7 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
         ("zero_point", said.zero_point.is_some()),
         ("axis", said.axis.is_some()),
         ("range", said.range.is_some()),
+        ("step", said.step.is_some()),
     ];
     if let (true, Some((key, _))) = (dtype.is_float(), keys.iter().find(|(_, given)| *given)) {
         return wrong(key, "makes no sense: float32 holds real values");
@@ -68,23 +70,33 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
         }
     };
     let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
-    with_range(quantization.map_err(wrong)?, dtype, said.range, path).map(Some)
+    with_range(quantization.map_err(wrong)?, dtype, said, path).map(Some)
 }
 
-/// The quantization of the tensor at `path` with its `range`, where it has one.
+/// The quantization of the tensor at `path` with its `range` and `step`, where it has them.
 fn with_range(
     quantization: Quantization,
     dtype: DType,
-    range: Option<[i32; 2]>,
+    said: &Said<'_>,
     path: &Path,
 ) -> Result<Quantization, Problem> {
-    let Some([min, max]) = range else { return Ok(quantization) };
-    let wrong = |message| Problem::new(Kind::Value, path.then("range"), message);
+    let wrong_at = |key, message| Problem::new(Kind::Value, path.then(key), message);
+    let wrong = |message| wrong_at("range", message);
+    let Some([min, max]) = said.range else {
+        return match said.step {
+            Some(_) => Err(wrong_at("step", "makes no sense without a `range`".into())),
+            None => Ok(quantization),
+        };
+    };
     let range = CodeRange::new(min, max).ok_or_else(|| wrong(format!("has min {min} above max {max}")))?;
     let all = CodeRange::of(dtype);
     if !all.includes(range) {
         let message = format!("is {range}; {dtype} codes are {} to {}", all.min(), all.max());
         return Err(wrong(message).help("a range is that of the dtype or lies within it"));
     }
+    let step = said.step.unwrap_or(1);
+    let range = range.with_step(step).ok_or_else(|| {
+        wrong_at("step", format!("is {step}; expected a whole number of steps from {min} to {max}"))
+    })?;
     Ok(quantization.with_range(range))
 }

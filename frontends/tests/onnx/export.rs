@@ -83,7 +83,7 @@ const BUILT: u64 = 60;
 fn built(seed: u64) -> (Graph, Codes, Codes) {
     let graph = built::network(seed);
     let ty = &graph.tensor(graph.inputs()[0]).ty;
-    let inputs = vec![random_codes(seed, ty.code_range().codes(), ty.len())];
+    let inputs = vec![random_codes(seed, ty.code_range(), ty.len())];
     let tensors = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
     let outputs = graph.outputs().iter().map(|id| tensors[id.index()].clone()).collect();
     (graph, inputs, outputs)

@@ -66,7 +66,7 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
 /// Codes for every input.
 fn sample(program: &Program, seed: u64) -> Vec<Vec<i32>> {
     let inputs = program.graph.inputs().iter().map(|&id| &program.graph.tensor(id).ty);
-    inputs.map(|ty| random_codes(seed, ty.code_range().codes(), ty.len())).collect()
+    inputs.map(|ty| random_codes(seed, ty.code_range(), ty.len())).collect()
 }
 
 type Simulated = (Vec<SampleTensors>, Vec<Option<LayerStats>>);

@@ -114,9 +114,11 @@ impl Maker<'_> {
         let (activation, weight) = (self.arithmetic.activation.clone(), self.arithmetic.weight.clone());
         let shifts = [halvings.div_ceil(2), halvings / 2];
         let mut any = |range: &Operand, shift: u32| {
-            let count = i128::from(range.max) - i128::from(range.min) + 1;
-            let value = i128::from(range.min) + ((i128::from(self.random.next_u64()) * count) >> 64);
-            (value as i64) >> shift.min(63)
+            let step = i128::from(range.step);
+            let count = (i128::from(range.max) - i128::from(range.min)) / step + 1;
+            let value = i128::from(range.min) + step * ((i128::from(self.random.next_u64()) * count) >> 64);
+            // Values some of which are left out are not made smaller.
+            if step == 1 { (value as i64) >> shift.min(63) } else { value as i64 }
         };
         let mut lines = |count: usize, range: &Operand, shift: u32| -> Vec<Vec<i64>> {
             (0..count).map(|_| (0..terms).map(|_| any(range, shift)).collect()).collect()

@@ -66,7 +66,7 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
     if lanes > MAX_LANES {
         return Err(claim("/interface/lanes", format!("{lanes} of them; up to {MAX_LANES} can be had")));
     }
-    let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, layer.terms)?;
+    let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, &window, layer.terms)?;
     let timing = LayerTiming::new(&accelerator, &window, types.widths());
     if timing.cycles > MAX_CYCLES {
         return Err(claim("/timing/cycles", "more than 2^53 of them"));
@@ -172,10 +172,13 @@ impl Types {
             };
             let zero_points =
                 info.zero_points.iter().enumerate().map(zero_point).collect::<Result<_, _>>()?;
-            let range = match info.range {
-                None => CodeRange::of(dtype),
-                Some([min, max]) => CodeRange::new(min, max)
-                    .filter(|&range| range != CodeRange::of(dtype) && CodeRange::of(dtype).includes(range))
+            let all = CodeRange::of(dtype);
+            let range = match (info.range, info.step) {
+                (None, 1) => all,
+                (None, _) => return Err(claim(&format!("{at}/step"), "a step without a range")),
+                (Some([min, max]), step) => CodeRange::new(min, max)
+                    .and_then(|range| range.with_step(step))
+                    .filter(|&range| range != all && all.includes(range))
                     .ok_or_else(|| claim(&format!("{at}/range"), format!("no part of the {dtype} codes")))?,
             };
             Ok((CodeType { dtype, range }, zero_points))
@@ -209,6 +212,7 @@ fn arithmetic(
     accelerator: &Accelerator,
     datapath: &Datapath,
     types: &Types,
+    window: &Window,
     terms: usize,
 ) -> Result<Arithmetic, Refused> {
     let claimed = &manifest.arithmetic;
@@ -231,6 +235,7 @@ fn arithmetic(
         offset: ActivationOffset::new(datapath.operands.zero_point, types.activation.1),
         weight: types.weight.0.range,
         weight_zero_points: &types.weight.1,
+        is_padded: window.reads_padding(),
     };
     let unit = Unit {
         name: &manifest.layer.op,
@@ -238,6 +243,7 @@ fn arithmetic(
         packing: accelerator.packing.into(),
         terms,
         operands: codes.operands(datapath.operands.zero_point),
+        steps: codes.steps(datapath.operands.zero_point),
         has_bias: manifest.cases.first().is_some_and(|case| case.bias.is_some()),
         has_side: datapath.operands.zero_point == ZeroPoint::Fold && types.weight.1.iter().any(|&z| z != 0),
         words: Range { min: claimed.bias.word_min.into(), max: claimed.bias.word_max.into() },

@@ -123,10 +123,11 @@ impl Beats<'_> {
         let lanes = self.interface.lanes as u32;
         let value = |file: &str, mem: &Mem, lane: u32, slot: u32, info: &Operand| {
             let value = sign_extend(field(mem.word(beat), lane * slot, info.bits), info.bits);
-            match (info.min..=info.max).contains(&value) {
+            match info.holds(value.into()) {
                 true => Ok(i128::from(value)),
                 false => {
-                    let range = format!("{value} in beat {beat}, outside {}..={}", info.min, info.max);
+                    let steps = if info.step == 1 { String::new() } else { format!(" by {}", info.step) };
+                    let range = format!("{value} in beat {beat}, outside {}..={}{steps}", info.min, info.max);
                     Err(claim(file, range))
                 }
             }

@@ -126,11 +126,10 @@ impl Maker<'_> {
             if let Some(dot) = self.dots.last_mut().filter(|_| cut < beats) {
                 dot.cut_after = Some(cut);
             }
-            self.add(
-                format!("clean_{index}"),
-                "clear_after_overflow",
-                vec![self.ranges.zero(); self.terms.min(lanes + 1)],
-            );
+            let few = self.terms.min(lanes + 1);
+            let zeros = vec![self.ranges.zero(); few];
+            let clean = if self.ranges.allows(zeros[0]) { zeros } else { self.mixed(few) };
+            self.add(format!("clean_{index}"), "clear_after_overflow", clean);
         }
         for index in 0..3 {
             self.add(format!("back_to_back_{index}"), "back_to_back", self.mixed(lanes.min(self.terms)));
@@ -142,17 +141,15 @@ impl Maker<'_> {
         let extremes = self.ranges.extremes();
         let halved = |index: usize| {
             let o = extremes[(index * 7 + 3) % 4];
-            TraceOperand {
+            self.ranges.nearest(TraceOperand {
                 activation: o.activation / (1 + (index % 5) as i128),
                 weight: o.weight / (1 + (index % 3) as i128),
-            }
+            })
         };
         let fits = |o: TraceOperand| {
-            if o.weight < i128::from(self.ranges.weight.min) || o.weight == 0 {
-                self.ranges.zero()
-            } else {
-                o
-            }
+            let zero = self.ranges.zero();
+            let is_zero = o.weight < i128::from(self.ranges.weight.min) || o.weight == 0;
+            if is_zero && self.ranges.allows(zero) { zero } else { o }
         };
         (0..count).map(|index| fits(halved(index))).collect()
     }

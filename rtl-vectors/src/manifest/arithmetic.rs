@@ -43,6 +43,32 @@ pub struct Operand {
     pub min: i64,
     /// Greatest value.
     pub max: i64,
+    /// Distance between neighbouring values, where it is not 1: 2 for bipolar codes, which are -1 and 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1))]
+    pub step: u32,
+}
+
+pub(super) fn one() -> u32 {
+    1
+}
+
+pub(super) fn is_one(step: &u32) -> bool {
+    *step == 1
+}
+
+impl Operand {
+    /// Whether a stimulus may hold that value.
+    pub(crate) fn holds(&self, value: i128) -> bool {
+        let (min, max) = (i128::from(self.min), i128::from(self.max));
+        (min..=max).contains(&value) && (value - min) % i128::from(self.step.max(1)) == 0
+    }
+
+    /// The value of a stimulus that is nearest to one within the range.
+    pub(crate) fn nearest(&self, value: i128) -> i128 {
+        let (min, step) = (i128::from(self.min), i128::from(self.step.max(1)));
+        min + (value - min + step / 2).div_euclid(step) * step
+    }
 }
 
 /// A register that values are fitted to, and the bits dropped behind it.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::arithmetic::{is_one, one};
+
 /// The layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +41,10 @@ pub struct TensorInfo {
     /// Least and greatest code, where they are fewer than those of the dtype.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i32; 2]>,
+    /// Distance between neighbouring codes, where it is not 1: 2 for bipolar codes, which are -1 and 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1))]
+    pub step: u32,
     /// One, or one per output channel.
     pub zero_points: Vec<i64>,
 }

@@ -192,8 +192,8 @@ impl Input {
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
         let codes = match self.tensor.ty.dtype.is_float() {
-            true => -RANDOM_STEPS..=RANDOM_STEPS,
-            false => self.tensor.ty.code_range().codes(),
+            true => CodeRange::from(-RANDOM_STEPS..=RANDOM_STEPS),
+            false => self.tensor.ty.code_range(),
         };
         InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
     }

@@ -42,6 +42,7 @@ fn of_node(form: &NodeForm<'_>) -> String {
 
 fn operand(operand: &OperandForm<'_>) -> String {
     let [low, high] = operand.range;
+    let step = operand.step.map_or(String::new(), |step| format!(" in steps of {step}"));
     let constant = if operand.constant { ", constant" } else { "" };
     let axis = operand.axis.map_or(String::new(), |axis| format!(" along axis {axis}"));
     let quantization = match operand.scales {
@@ -49,7 +50,7 @@ fn operand(operand: &OperandForm<'_>) -> String {
         scales => format!("scale {}, zero point {}{axis}", few(scales), few(operand.zero_points)),
     };
     format!(
-        "    {:<11} {} {} [{low}, {high}], {quantization}{constant}: {}\n",
+        "    {:<11} {} {} [{low}, {high}]{step}, {quantization}{constant}: {}\n",
         operand.role,
         operand.dtype,
         sizes(operand.shape),

@@ -32,7 +32,8 @@ pub(super) fn table(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
     if let Some(limits) = clip_of(&quants, &codes) {
         return clip(writer, id, input, limits);
     }
-    match single.then(|| recognized(&quants, &codes)).flatten() {
+    let whole = quants.iter().all(|quant| quant.codes().step() == 1);
+    match (single && whole).then(|| recognized(&quants, &codes)).flatten() {
         Some(found) => function(writer, id, input, &found),
         None => array(writer, id, input, &codes),
     }
@@ -45,17 +46,17 @@ fn quant(writer: &Writer<'_>, id: TensorId) -> Result<Quant, ExportError> {
         scales: quantization.scales().to_vec(),
         zero_points: quantization.zero_points().to_vec(),
         axis: quantization.axis(),
-        range: quantization.range().map(|range| [range.min(), range.max()]),
+        range: quantization.range(),
     })
 }
 
 /// The limits that a table of 8 bits clips codes of one quantization to.
 fn clip_of(quants: &[Quant; 2], codes: &[i32]) -> Option<[i32; 2]> {
     let [input, output] = quants;
-    let limits @ [low, high] = output.range?;
+    let range = output.range.filter(|range| range.step() == 1)?;
     let all = input.dtype.min()..=input.dtype.max();
     let same = input.dtype == output.dtype && input.single()? == output.single()? && input.dtype.bits() == 8;
-    (same && all.map(|code| code.clamp(low, high)).eq(codes.iter().copied())).then_some(limits)
+    (same && all.map(|code| range.clamp(code.into())).eq(codes.iter().copied())).then_some(range.ends().into())
 }
 
 /// A clip of codes.

@@ -1,5 +1,7 @@
 //! The limits of Clip.
 
+use guardbit_graph::CodeRange;
+
 use super::known::{Fixed, Known};
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Data;
@@ -35,10 +37,15 @@ pub(in crate::onnx) fn code_limits(known: &Known, clip: Node<'_>) -> Option<[i64
 }
 
 /// The codes among `codes` that lie within limits.
-pub(in crate::onnx) fn within(clip: Node<'_>, codes: [i32; 2], limits: [i64; 2]) -> Result<[i32; 2], OnnxError> {
-    let [low, high] = codes.map(|code| i64::from(code).max(limits[0]).min(limits[1]) as i32);
-    match (limits[0] <= limits[1], codes[0] <= low && high <= codes[1]) {
-        (true, true) => Ok([low, high]),
-        _ => Err(clip.error(format!("keeps none of the codes {} to {}", codes[0], codes[1]))),
-    }
+pub(in crate::onnx) fn within(clip: Node<'_>, codes: CodeRange, limits: [i64; 2]) -> Result<CodeRange, OnnxError> {
+    let (least, greatest) = codes.ends();
+    let [low, high] = [least, greatest].map(|code| i64::from(code).max(limits[0]).min(limits[1]) as i32);
+    let range = CodeRange::new(low, high).filter(|_| limits[0] <= limits[1] && least <= low && high <= greatest);
+    // A clip to other codes than these leaves values between them.
+    let range = if codes.contains(low) && codes.contains(high) {
+        range.map(|range| range.with_step(codes.step()).unwrap_or(range))
+    } else {
+        range
+    };
+    range.ok_or_else(|| clip.error(format!("keeps none of the codes {least} to {greatest}")))
 }

@@ -1,6 +1,6 @@
 //! QONNX: quantizers that make real values again.
 
-use guardbit_graph::{Brief, DType};
+use guardbit_graph::{Brief, CodeRange, DType};
 use guardbit_num::Rounding;
 
 use super::known::Known;
@@ -33,7 +33,7 @@ pub(super) fn rule(known: &Known, node: Node<'_>) -> Result<Option<Rule>, OnnxEr
         let &[scale] = scales.as_slice() else {
             return Err(node.error("has one bit and several scales, which cannot be represented"));
         };
-        let quant = Quant::per_tensor(DType::Int4, scale, 0);
+        let quant = Quant { range: Some(CodeRange::BIPOLAR), ..Quant::per_tensor(DType::Int4, scale, 0) };
         return Ok(Some(Rule { dequantizes: true, bipolar: Some(scale), ..Rule::plain(quant) }));
     }
     let zero = known.constant(node, 2)?;
@@ -42,7 +42,7 @@ pub(super) fn rule(known: &Known, node: Node<'_>) -> Result<Option<Rule>, OnnxEr
         return Err(node.error("has a zero point that is no integer, which cannot be represented"));
     }
     let (signed, narrow) = (node.int("signed", 1) != 0, node.int("narrow", 0) != 0);
-    let (dtype, limits) = codes(bits(known, node)?, signed, narrow).ok_or_else(|| node.error(WIDTHS))?;
+    let (dtype, range) = codes(bits(known, node)?, signed, narrow).ok_or_else(|| node.error(WIDTHS))?;
     let axis = axis(&scale.shape).ok_or_else(|| {
         node.error(format!("has scales of shape {}; one axis can have several", Brief(&scale.shape)))
     })?;
@@ -50,7 +50,7 @@ pub(super) fn rule(known: &Known, node: Node<'_>) -> Result<Option<Rule>, OnnxEr
         return Err(node.error(format!("has {} scales and {} zero points", scales.len(), zeros.len())));
     }
     let zero_points = (0..scales.len()).map(|i| zeros[if zeros.len() == 1 { 0 } else { i }] as i32).collect();
-    let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);
+    let range = Some(range).filter(|&range| range != dtype.into());
     let quant = Quant { dtype, scales, zero_points, axis, range };
     let rounding = rounding(node)?;
     Ok(Some(Rule { rounding, dequantizes: true, ..Rule::plain(quant) }))
@@ -63,8 +63,8 @@ fn bits(known: &Known, node: Node<'_>) -> Result<u32, OnnxError> {
     width.map(|width| width as u32).ok_or_else(|| node.error(WIDTHS))
 }
 
-/// The dtype that holds codes of so many bits, and the least and greatest of them.
-pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, [i32; 2])> {
+/// The dtype that holds codes of so many bits, and these codes.
+pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, CodeRange)> {
     let dtype = match (bits, signed) {
         (1..=4, true) => DType::Int4,
         (1..=4, false) => DType::UInt4,
@@ -81,7 +81,7 @@ pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(D
         true => [(i32::MIN >> (32 - bits)) + less, i32::MAX >> (32 - bits)],
         false => [0, (1 << bits) - 1 - less],
     };
-    Some((dtype, limits))
+    Some((dtype, CodeRange::from(limits[0]..=limits[1])))
 }
 
 /// The axis along which there are several scales; `None` for more than one.

@@ -14,8 +14,8 @@ pub(in crate::onnx) struct Quant {
     pub scales: Vec<f32>,
     pub zero_points: Vec<i32>,
     pub axis: Option<usize>,
-    /// Least and greatest code, where it is not those of the dtype.
-    pub range: Option<[i32; 2]>,
+    /// The codes, where they are not all of the dtype.
+    pub range: Option<CodeRange>,
 }
 
 impl Quant {
@@ -23,9 +23,14 @@ impl Quant {
         Self { dtype, scales: vec![scale], zero_points: vec![zero_point], axis: None, range: None }
     }
 
+    /// Which codes there are.
+    pub fn codes(&self) -> CodeRange {
+        self.range.unwrap_or(self.dtype.into())
+    }
+
     /// Least and greatest code.
     pub fn limits(&self) -> [i32; 2] {
-        self.range.unwrap_or([self.dtype.min(), self.dtype.max()])
+        self.codes().ends().into()
     }
 
     /// The only scale and zero point, if there is one.
@@ -37,9 +42,7 @@ impl Quant {
     /// The code of a real value, as ONNX's QuantizeLinear has it.
     pub fn code(&self, real: f32, channel: usize) -> i32 {
         let steps = (real / self.scales[channel]).round_ties_even();
-        let code = (steps as i128).saturating_add(self.zero_points[channel].into());
-        let [low, high] = self.limits();
-        code.clamp(low.into(), high.into()) as i32
+        self.codes().clamp((steps as i128).saturating_add(self.zero_points[channel].into()))
     }
 
     /// The real value of a code.
@@ -56,8 +59,10 @@ impl Quant {
             Some(axis) => Quantization::per_axis(self.scales.clone(), self.zero_points.clone(), axis),
             None => Quantization::per_tensor(self.scales[0], self.zero_points[0]),
         }?;
-        let range = self.range.and_then(|[low, high]| CodeRange::new(low, high));
-        Ok(range.map_or(quantization.clone(), |range| quantization.with_range(range)))
+        Ok(match self.range {
+            Some(range) => quantization.with_range(range),
+            None => quantization,
+        })
     }
 }
 
@@ -108,10 +113,10 @@ pub(in crate::onnx) fn element_of(dtype: DType) -> i32 {
 }
 
 /// The codes of an element type that are fewer than those of its dtype.
-pub(in crate::onnx) fn range(number: i32) -> Option<[i32; 2]> {
+pub(in crate::onnx) fn range(number: i32) -> Option<CodeRange> {
     match number {
-        element::UINT2 => Some([0, 3]),
-        element::INT2 => Some([-2, 1]),
+        element::UINT2 => CodeRange::new(0, 3),
+        element::INT2 => CodeRange::new(-2, 1),
         _ => None,
     }
 }

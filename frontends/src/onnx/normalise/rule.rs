@@ -30,7 +30,6 @@ impl Rule {
             return if real >= 0.0 { 1 } else { -1 };
         }
         let quant = &self.quant;
-        let [low, high] = quant.limits();
         let steps = real / quant.scales[if quant.scales.len() == 1 { 0 } else { channel }];
         let zero_point = quant.zero_points[if quant.zero_points.len() == 1 { 0 } else { channel }];
         let rounded = match self.rounding {
@@ -40,13 +39,16 @@ impl Rule {
             Rounding::HalfToZero if steps.fract().abs() == 0.5 => steps.trunc(),
             _ => steps.round_ties_even(),
         };
-        (rounded as i128).saturating_add(zero_point.into()).clamp(low.into(), high.into()) as i32
+        quant.codes().clamp((rounded as i128).saturating_add(zero_point.into()))
     }
 
     /// The codes of constant real values.
     pub fn codes(&self, node: Node<'_>, constant: &Constant) -> Result<Constant, OnnxError> {
         let values = constant.as_reals().ok_or_else(|| node.error("quantizes what is no real value"))?;
         let quant = &self.quant;
+        if quant.scales.contains(&0.0) {
+            return Err(node.error("quantizes constants by a scale of 0; store their codes instead"));
+        }
         let (inner, size) = match quant.axis {
             Some(axis) if axis < constant.shape.len() => {
                 (constant.shape[axis + 1..].iter().product(), constant.shape[axis])

@@ -1,6 +1,6 @@
 //! Constants: initializers, and what is computed from them.
 
-use guardbit_graph::MAX_ELEMENTS;
+use guardbit_graph::{CodeRange, MAX_ELEMENTS};
 
 use super::proto::element;
 
@@ -11,8 +11,8 @@ pub(in crate::onnx) struct Constant {
     pub element: i32,
     pub shape: Vec<usize>,
     pub data: Data,
-    /// Least and greatest code, where the file says so.
-    pub range: Option<[i32; 2]>,
+    /// The codes that it may hold, where the file says so.
+    pub range: Option<CodeRange>,
 }
 
 /// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.

@@ -46,13 +46,14 @@ const RANGE: &str = "guardbit.range";
 
 /// The entry that says a range of codes.
 pub(in crate::onnx) fn range(range: CodeRange) -> proto::Entry {
-    proto::Entry { key: RANGE.into(), value: format!("{} {}", range.min(), range.max()) }
+    let step = if range.step() == 1 { String::new() } else { format!(" {}", range.step()) };
+    proto::Entry { key: RANGE.into(), value: format!("{} {}{step}", range.min(), range.max()) }
 }
 
-/// Least and greatest code of a constant, where they are said.
-pub(in crate::onnx) fn range_of(tensor: &proto::Tensor) -> Option<[i32; 2]> {
+/// The codes of a constant, where they are said: the least and the greatest, and their step where it is not 1.
+pub(in crate::onnx) fn range_of(tensor: &proto::Tensor) -> Option<CodeRange> {
     let entry = tensor.metadata.iter().find(|entry| entry.key == RANGE)?;
-    let (low, high) = entry.value.split_once(' ')?;
-    let range = [low.parse().ok()?, high.parse().ok()?];
-    (range[0] <= range[1]).then_some(range)
+    let mut words = entry.value.split(' ');
+    let range = CodeRange::new(words.next()?.parse().ok()?, words.next()?.parse().ok()?)?;
+    words.next().map_or(Some(range), |step| range.with_step(step.parse().ok()?))
 }

@@ -126,6 +126,9 @@ fn scales(quantization: &Quantization) -> Vec<(&'static str, Value)> {
     }
     if let Some(range) = quantization.range() {
         said.push(("range", vec![Value::from(range.min()), Value::from(range.max())].into()));
+        if range.step() != 1 {
+            said.push(("step", range.step().into()));
+        }
     }
     said
 }

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use guardbit_graph::CodeRange;
+
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocks::Blocks;
@@ -20,8 +22,7 @@ pub(super) fn quantize(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     if let (Some(Fixed::Codes(codes, quant)), false) = (call.fixed(0), rule.dequantizes) {
         let to = &rule.quant;
         let same = quant.scales == to.scales && quant.zero_points == to.zero_points && quant.axis == to.axis;
-        let ([low, high], [least, greatest]) = (to.limits(), quant.limits());
-        if same && quant.dtype != to.dtype && low <= least && greatest <= high {
+        if same && quant.dtype != to.dtype && to.codes().includes(quant.codes()) {
             return Ok(Some(Fixed::Array(Rc::clone(codes))));
         }
     }
@@ -63,7 +64,7 @@ pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         Data::Integers(codes) => {
             let Some(limits) = code_limits(call.known, call.node) else { return Ok(None) };
             let clipped = codes.iter().map(|&code| code.max(limits[0]).min(limits[1])).collect();
-            let ends = array.range.or_else(|| dtype(array.element).map(|dtype| [dtype.min(), dtype.max()]));
+            let ends = array.range.or_else(|| dtype(array.element).map(CodeRange::of));
             let range = ends.map(|ends| within(call.node, ends, limits)).transpose()?;
             Some(Fixed::new(same(Data::Integers(clipped), range)))
         }

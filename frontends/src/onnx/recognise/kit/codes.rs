@@ -69,8 +69,7 @@ pub(in crate::onnx) fn without_functions<'a>(
         return Ok(Value::Dequantized(codes));
     };
     let code = |code: i32| quant.code(codes.value(code), 0);
-    let [low, high] = quant.limits();
-    let exact = (low..=high).all(|from| quant.real(code(from), 0) == codes.value(from));
+    let exact = quant.codes().codes().all(|from| quant.real(code(from), 0) == codes.value(from));
     if !exact || check_codes(network, node, *at, quant).is_err() {
         return Ok(Value::Dequantized(codes));
     }

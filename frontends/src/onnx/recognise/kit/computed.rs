@@ -91,7 +91,7 @@ pub(in crate::onnx) fn raw<'a>(
 /// Codes of 9 bits.
 fn steps() -> Quant {
     let range = SubZeroPoint::range();
-    Quant { range: Some([range.min(), range.max()]), ..Quant::per_tensor(DType::Int16, 1.0, 0) }
+    Quant { range: Some(range), ..Quant::per_tensor(DType::Int16, 1.0, 0) }
 }
 
 /// Codes less their zero point.

@@ -1,6 +1,6 @@
 //! What an operator with a quantizer behind it makes.
 
-use guardbit_graph::{Activation, DType};
+use guardbit_graph::{Activation, CodeRange, DType};
 
 use super::network::Network;
 use super::quantizer::{Quantizer, quantizer};
@@ -139,11 +139,10 @@ impl<'a> Behind<'a> {
             return Ok(None);
         }
         let [(low, high), (least, greatest)] = [&*to, quant].map(|quant| quant.limits().into());
-        let limits: [i32; 2] = [i32::max(low, least), i32::min(high, greatest)];
-        if limits[0] > limits[1] {
+        let Some(range) = CodeRange::new(i32::max(low, least), i32::min(high, greatest)) else {
             return Ok(None);
-        }
-        to.range = (limits != [to.dtype.min(), to.dtype.max()]).then_some(limits);
+        };
+        to.range = Some(range).filter(|&range| range != to.dtype.into());
         next.via.insert(0, reader);
         Ok(Some(next))
     }
@@ -187,7 +186,7 @@ impl<'a> Follow<'a> {
         let activation = activation(&quant, clip, clamp).filter(|_| quant.range.is_none());
         let mut quant = quant;
         if activation.is_none() {
-            quant.range = Some([clamp.0, clamp.1]);
+            quant.range = CodeRange::new(clamp.0, clamp.1);
         }
         let activation = activation.unwrap_or(Activation::None);
         Self {
@@ -205,8 +204,7 @@ impl<'a> Follow<'a> {
     pub fn without_activation(mut self) -> Self {
         if let Ok(quantization) = self.quant.quantization(None) {
             let (low, high) = self.activation.clamp(self.quant.dtype, &quantization);
-            self.quant.range =
-                ([low, high] != [self.quant.dtype.min(), self.quant.dtype.max()]).then_some([low, high]);
+            self.quant.range = CodeRange::new(low, high).filter(|&range| range != self.quant.dtype.into());
         }
         Self { activation: Activation::None, ..self }
     }

@@ -58,8 +58,8 @@ fn widened<'a>(network: &Network<'a>, quantizer: &Quantizer<'a>, value: &Value) 
         return None;
     }
     let Source::Tensor(at) = source else { return None };
-    let (range, [low, high]) = (network.builder.tensor(at.id).ty.code_range(), to.limits());
-    (quant.dtype != to.dtype && low <= range.min() && range.max() <= high).then_some(Value::Codes(*at))
+    let codes = network.builder.tensor(at.id).ty.code_range();
+    (quant.dtype != to.dtype && to.codes().includes(codes)).then_some(Value::Codes(*at))
 }
 
 pub(in crate::onnx) fn bind_codes<'a>(

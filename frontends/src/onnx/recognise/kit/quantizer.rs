@@ -58,7 +58,7 @@ impl<'a> Quantizer<'a> {
             return Ok(self);
         }
         let Some(limits) = code_limits(network.known, clip) else { return Ok(self) };
-        let range = within(clip, self.quant.limits(), limits)?;
+        let range = within(clip, self.quant.codes(), limits)?;
         Ok(Self { clip: Some(clip), quant: Quant { range: Some(range), ..self.quant }, ..self })
     }
 }

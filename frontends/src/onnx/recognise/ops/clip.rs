@@ -41,9 +41,9 @@ fn clip_codes<'a>(network: &mut Network<'a>, clip: Node<'a>, at: Located) -> Res
         clip.error("clips codes of more than 8 bits or of several scales, which only a quantizer right before it can")
     })?;
     let quant = Quant::per_tensor(ty.dtype, single.scale(0), single.zero_point(0));
-    let [low, high] = within(clip, quant.limits(), limits)?;
-    let quant = Quant { range: Some([low, high]), ..quant };
+    let range = within(clip, quant.codes(), limits)?;
+    let quant = Quant { range: Some(range), ..quant };
     let name = clip.first_output()?.to_owned();
-    let id = table(network, clip, at.id, &quant, &name, |code| code.clamp(low, high))?;
+    let id = table(network, clip, at.id, &quant, &name, |code| range.clamp(code.into()))?;
     network.bind(clip, 0, Value::Codes(Located { id, ..at }))
 }

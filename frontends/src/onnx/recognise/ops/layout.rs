@@ -185,6 +185,7 @@ fn filled<'a>(
     sides: &[[usize; 2]],
 ) -> Result<Value, OnnxError> {
     let from = value.located().ok_or_else(|| node.error("pads a constant"))?;
+    let (value, from) = holding_real_zero(network, node, value, from)?;
     let code = filler(network, node, &value)?;
     // The axes as they lie in the graph.
     let mut paddings = vec![[0, 0]; sides.len()];
@@ -198,6 +199,24 @@ fn filled<'a>(
     let op = Pad { paddings, value: Some(code) };
     let id = network.emit_like(node, op, &[from.id], &name, from.id)?;
     Ok(value.at(Located { id, ..from }))
+}
+
+/// A value of bipolar codes, none of which stands for 0, as one of all codes from the least to the greatest.
+fn holding_real_zero<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    from: Located,
+) -> Result<(Value, Located), OnnxError> {
+    let Value::Dequantized(d) = value else { return Ok((value, from)) };
+    if d.quant.codes().step() == 1 {
+        return Ok((Value::Dequantized(d), from));
+    }
+    let quant = Quant { range: Some((d.quant.codes().min()..=d.quant.codes().max()).into()), ..d.quant.clone() };
+    let name = format!("{}_and_zero", network.builder.tensor(from.id).name);
+    let id = table(network, node, from.id, &quant, &name, |code| quant.codes().clamp(code.into()))?;
+    let from = Located { id, ..from };
+    Ok((Value::Dequantized(Dequantized { source: Source::Tensor(from), quant, ..d }), from))
 }
 
 /// The code that stands for the value that a Pad node fills with.

@@ -154,8 +154,8 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let narrowed = narrowed_codes(network, &name, &quant)?;
     match narrowed {
         Some(follow) => {
-            let [low, high] = follow.quant.limits();
-            let narrow = |code: i32| entry(code).clamp(low, high);
+            let codes = follow.quant.codes();
+            let narrow = |code: i32| codes.clamp(entry(code).into());
             let id = table(network, node, at.id, &follow.quant, &follow.name, narrow)?;
             follow.finish(network, node, Located { id, ..at })
         }

@@ -1,7 +1,7 @@
 //! QONNX: quantizers that make real values again.
 
 use guardbit_graph::ops::{RealFunction, RealPair};
-use guardbit_graph::DType;
+use guardbit_graph::{CodeRange, DType};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::qonnx::{WIDTHS, codes};
@@ -61,9 +61,9 @@ pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     x = by_constant(network, node, x, &one(shift), RealPair::Div, &format!("{name}_shifted"))?;
     if second {
         let signed = node.int("signed", 1) != 0;
-        let [low, high] =
+        let range =
             codes(out_width as u32, signed, node.int("narrow", 0) != 0).ok_or_else(|| node.error(WIDTHS))?.1;
-        let limits = vec![low as f32, high as f32];
+        let limits = vec![range.min() as f32, range.max() as f32];
         x = apply(network, node, x, RealFunction::Clip, limits, &format!("{name}_clipped"))?;
     }
     x = apply(network, node, x, function, vec![], &format!("{name}_truncated"))?;
@@ -73,15 +73,15 @@ pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     // Version 1 does not clamp, whatever sign its codes have.
     let range = match (second, out_width as u32) {
         (true, bits) => codes(bits, node.int("signed", 1) != 0, node.int("narrow", 0) != 0),
-        (false, bits @ 1..=14) => Some((DType::Int16, [-(1 << (bits - 1)), (1 << bits) - 1])),
+        (false, bits @ 1..=14) => Some((DType::Int16, CodeRange::from(-(1 << (bits - 1))..=(1 << bits) - 1))),
         _ => None,
     };
     let range = range.filter(|(dtype, _)| dtype.bits() <= 16);
     let is_code = offset.fract() == 0.0 && offset.abs() <= 32768.0 && factor.is_normal() && factor > 0.0;
-    let (Some((dtype, limits)), true) = (range, is_code) else {
+    let (Some((dtype, range)), true) = (range, is_code) else {
         return network.bind(node, 0, Value::Real(x));
     };
-    let range = (limits != [dtype.min(), dtype.max()]).then_some(limits);
+    let range = Some(range).filter(|&range| range != dtype.into());
     let quant = Quant { range, ..Quant::per_tensor(dtype, factor, offset as i32) };
     let quantizer = Quantizer { dequantizes: true, ..Quantizer::plain(node, quant) };
     let at = emit_quantizer(network, &quantizer, x, &format!("{name}_codes"))?;
