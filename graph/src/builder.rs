@@ -87,6 +87,7 @@ impl GraphBuilder {
     pub fn input(&mut self, name: impl Into<String>, ty: TensorType) -> Result<TensorId, GraphError> {
         let (name, ty) = (name.into(), ty.canonical());
         checks::not_wide(&name, &ty)?;
+        checks::no_pruned_channels(&name, &ty)?;
         let id = self.add(Tensor { name, ty, constant: None })?;
         self.graph.inputs.push(id);
         Ok(id)

@@ -30,6 +30,10 @@ pub(crate) fn output(op: &Op, operands: &Operands<'_>, output: &OutputSpec) -> R
     Budget::new().with(&output.name, &shape)?;
     let ty = TensorType { shape, dtype: output.dtype, quantization: output.quantization.clone() };
     not_wide(&output.name, &ty)?;
+    let reads = operands.inputs.iter().flatten();
+    if !reads.filter_map(|read| read.ty.quantization.as_ref()).any(|read| read.has_pruned_channels()) {
+        no_pruned_channels(&output.name, &ty)?;
+    }
     Ok(Tensor { name: output.name.clone(), ty, constant: None })
 }
 
@@ -56,6 +60,17 @@ pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(),
         Some(index) => {
             let code = codes[index].into();
             Err(GraphError::CodeRange { tensor: name.into(), code, index, ty: ty.code_type() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Fails for a scale of 0, by which no code can be made of a real value.
+pub(crate) fn no_pruned_channels(name: &str, ty: &TensorType) -> Result<(), GraphError> {
+    match ty.quantization.as_ref().and_then(|q| q.scales().iter().position(|&scale| scale == 0.0)) {
+        Some(index) => {
+            let problem = format!("scale 0 at index {index}; only weights have channels of scale 0");
+            Err(GraphError::TensorType { tensor: name.into(), problem })
         }
         None => Ok(()),
     }

@@ -16,7 +16,7 @@ pub struct Quantization {
 /// A set of scales and zero points that makes no quantization.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QuantizationError {
-    /// A scale that is not a positive number.
+    /// A scale that is not a positive number, nor the 0 of one channel of several.
     #[error("scale {scale} at index {index} is not a finite number above 0")]
     Scale {
         /// The scale.
@@ -43,10 +43,10 @@ impl Quantization {
         Self::checked(vec![scale], vec![zero_point], None)
     }
 
-    /// One scale and zero point per index of `axis`.
+    /// One scale and zero point per index of `axis`. A scale of 0 is that of a pruned channel, whose codes all stand for 0.
     ///
     /// # Errors
-    /// [`QuantizationError`] unless every scale is finite and above 0 and both lists have the same length.
+    /// [`QuantizationError`] unless every scale is finite and at least 0 and both lists have the same length.
     pub fn per_axis(scales: Vec<f32>, zero_points: Vec<i32>, axis: usize) -> Result<Self, QuantizationError> {
         Self::checked(scales, zero_points, Some(axis))
     }
@@ -59,7 +59,8 @@ impl Quantization {
         if scales.is_empty() || scales.len() != zero_points.len() {
             return Err(QuantizationError::Counts { scales: scales.len(), zero_points: zero_points.len() });
         }
-        match scales.iter().position(|s| !(s.is_finite() && *s > 0.0)) {
+        let wrong = |scale: &f32| !(scale.is_finite() && (*scale > 0.0 || *scale == 0.0 && axis.is_some()));
+        match scales.iter().position(wrong) {
             Some(index) => Err(QuantizationError::Scale { scale: scales[index], index }),
             None => Ok(Self { scales, zero_points, axis, range: None }),
         }
@@ -88,6 +89,11 @@ impl Quantization {
     /// The axis along which scales differ; `None` for a single scale.
     pub fn axis(&self) -> Option<usize> {
         self.axis
+    }
+
+    /// Whether a channel has the scale 0. Only weights can have one, and what layers make of them.
+    pub fn has_pruned_channels(&self) -> bool {
+        self.scales.contains(&0.0)
     }
 
     /// All scales.

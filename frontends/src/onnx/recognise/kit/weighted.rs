@@ -151,7 +151,8 @@ impl Layer {
     /// Whether the quantizer behind the layer becomes its output. QONNX does not round a bias to steps of the sums; if it is not
     /// a multiple of them, it is added in float.
     fn takes(&self, follow: &Follow<'_>) -> bool {
-        let rounds = !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(_));
+        let rounds =
+            !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(_)) && !self.bias_is_all_of_a_sum();
         follow.quant.dtype.bits() <= 16 && (rounds || self.bias_is_exact())
     }
 
@@ -221,7 +222,7 @@ impl Layer {
         let scale = self.x_quant.scales[0];
         let mut scales: Vec<f32> = self.weight_quant.scales.iter().map(|&weight| scale * weight).collect();
         // Weights may differ in their zero points alone.
-        if scales.iter().all(|&other| other == scales[0]) {
+        if scales[0] != 0.0 && scales.iter().all(|&other| other == scales[0]) {
             scales.truncate(1);
         }
         let rank = network.builder.tensor(self.x.id).ty.shape.len();
@@ -297,8 +298,14 @@ impl Layer {
         })
     }
 
+    /// Whether a channel whose weights have scale 0 has a bias, which no step of its sums is.
+    fn bias_is_all_of_a_sum(&self) -> bool {
+        let Bias::Real(values) = &self.bias else { return false };
+        values.iter().enumerate().any(|(channel, &value)| self.steps(channel, value).is_infinite())
+    }
+
     fn steps(&self, channel: usize, value: f32) -> f32 {
-        value / step(&self.x_quant, &self.weight_quant, channel)
+        if value == 0.0 { 0.0 } else { value / step(&self.x_quant, &self.weight_quant, channel) }
     }
 
     fn add<'a>(
