@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use guardbit_graph::CutError;
+
 use crate::Profile;
 use crate::frontend::{network_extensions, network_files};
 
@@ -33,6 +35,14 @@ pub enum FrontendError {
         format: &'static str,
         /// The profile.
         profile: Profile,
+    },
+    /// A part that the network does not have.
+    #[error("{}: {}", file.display(), self.message())]
+    Cut {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with the part.
+        error: CutError,
     },
     /// A file that its format's reader does not take.
     #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
@@ -84,6 +94,7 @@ impl FrontendError {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
             Self::Profile { .. } => "guardbit::model::profile",
+            Self::Cut { error, .. } => error.code(),
             Self::Format { error, .. } => error.code(),
         }
     }
@@ -97,6 +108,7 @@ impl FrontendError {
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
             Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
+            Self::Cut { error, .. } => Some(error.help().into()),
             Self::Format { error, .. } => error.help(),
         }
     }
@@ -107,6 +119,7 @@ impl FrontendError {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
             | Self::Profile { file, .. }
+            | Self::Cut { file, .. }
             | Self::Format { file, .. } => file,
         }
     }
@@ -121,6 +134,7 @@ impl FrontendError {
                     "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"
                 )
             }
+            Self::Cut { error, .. } => error.to_string(),
             Self::Format { error, .. } => error.to_string(),
         }
     }

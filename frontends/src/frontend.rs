@@ -35,6 +35,22 @@ pub trait Frontend: Debug + Sync {
         Err(FrontendError::Profile { file: path.into(), format: self.name(), profile })
     }
 
+    /// Reads the part of a network that the file's tensors `to` depend on: they are its outputs, and operators behind them
+    /// need not be known. Returns `None` if the format or the file has no such tensors.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and with a profile as [`read_as`](Self::read_as).
+    fn read_up_to(
+        &self,
+        path: &Path,
+        name: &str,
+        profile: Option<Profile>,
+        to: &[String],
+    ) -> Result<Option<Graph>, FrontendError> {
+        let _ = (path, name, profile, to);
+        Ok(None)
+    }
+
     /// The code of a finite real value at an input of the network, not yet clamped to the input's dtype, as the runtime of
     /// the format has it.
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128;
@@ -48,6 +64,41 @@ pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let found = FRONTENDS.iter().find(|frontend| frontend.extensions().contains(&extension.as_str()));
     found.copied().ok_or_else(|| FrontendError::UnknownExtension { file: path.into() })
+}
+
+/// A part of a network, by names of tensors; the whole network by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Tensors that become inputs.
+    pub from: Vec<String>,
+    /// Tensors that become the outputs.
+    pub to: Vec<String>,
+}
+
+/// Reads a part of a network from a file of any format, as a runtime of that profile does. The network is named after the
+/// file, unless the file names it.
+///
+/// `to` are tensors of the file if it has all of them, and otherwise, like `from`, tensors or nodes of the network as it is
+/// read ([`Graph::cut`]). Operators behind tensors of a TFLite or ONNX file are not read.
+///
+/// # Errors
+/// [`FrontendError`] as [`load_as`] has it, or if the network has no such part.
+pub fn load_part(path: &Path, profile: Option<Profile>, cut: &Cut) -> Result<Graph, FrontendError> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let frontend = frontend(path)?;
+    let part = match cut.to.is_empty() {
+        true => None,
+        false => frontend.read_up_to(path, &name, profile, &cut.to)?,
+    };
+    let (graph, to) = match (part, profile) {
+        (Some(part), _) => (part, &[][..]),
+        (None, Some(profile)) => (frontend.read_as(path, &name, profile)?, &cut.to[..]),
+        (None, None) => (frontend.read(path, &name)?, &cut.to[..]),
+    };
+    if cut.from.is_empty() && to.is_empty() {
+        return Ok(graph);
+    }
+    graph.cut(&cut.from, to).map_err(|error| FrontendError::Cut { file: path.into(), error })
 }
 
 /// Reads a network from a file of any format. The network is named after the file, unless the file names it.

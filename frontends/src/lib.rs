@@ -28,7 +28,7 @@ frontends! {
 }
 
 pub use error::{FormatError, FrontendError, Location};
-pub use frontend::{Frontend, frontend, load, load_as, network_files};
+pub use frontend::{Cut, Frontend, frontend, load, load_as, load_part, network_files};
 pub use onnx::{BATCH, ExportError, OnnxError, is_own_onnx, read_onnx, write_dynamic_onnx, write_onnx};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{

@@ -12,6 +12,7 @@ mod builder;
 mod canonical;
 mod checks;
 mod code_range;
+mod cut;
 mod dot;
 mod dtype;
 mod error;
@@ -39,6 +40,7 @@ pub use activation::Activation;
 pub use brief::{Brief, brief};
 pub use builder::{GraphBuilder, OutputSpec};
 pub use code_range::{CodeRange, CodeType};
+pub use cut::CutError;
 pub use dot::{
     Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
 };

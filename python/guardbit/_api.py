@@ -34,9 +34,19 @@ _R = TypeVar("_R", bound=Result)
 _SAMPLES = ("input", "labels")
 
 
-def load(path: str | os.PathLike[str], *, profile: str | None = None) -> Graph:
-    """Reads a network: .tflite, .onnx or graph YAML. `profile` is the runtime whose results a TFLite network has."""
-    return Graph._load(Path(path).absolute(), profile)
+def load(
+    path: str | os.PathLike[str],
+    *,
+    profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
+) -> Graph:
+    """Reads a network: .tflite, .onnx or graph YAML. `profile` is the runtime whose results a TFLite network has.
+
+    Tensors `from_` become inputs and tensors `to` the outputs: the rest is left out, and what lies behind `to` need not be supported.
+    Every function that takes a network takes the part.
+    """
+    return Graph._load(Path(path).absolute(), profile, _names(from_), _names(to))
 
 
 def presets() -> dict[str, str]:
@@ -100,7 +110,7 @@ def run(
             "sums": [str(one) for one in sums],
             "cost": _costs(cost),
             "format": format,
-            "common": _common(folder, x, y, set, mode, stats, requantize, _profile(model, profile), task, output, random, samples, seed),
+            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed),
         }
         result = _called(_guardbit.run, Run, arguments, out, force, threads, progress, statistic=observer)
     if statistic is not None:
@@ -156,7 +166,7 @@ def sweep(
             "cache": None if cache is None else os.fspath(cache),
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _profile(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed
             ),
         }
         kind = Sweep if shard is None else Shard
@@ -204,7 +214,7 @@ def size(
             "area": area,
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, None, requantize, _profile(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, None, requantize, _read_as(model, profile), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.size, Size, arguments, out, force, threads, progress)
@@ -251,7 +261,7 @@ def explore(
             "objective": [objective] if isinstance(objective, str) else list(objective),
             "cost": _costs(cost),
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _profile(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.explore, Exploration, arguments, out, force, threads, progress)
@@ -295,7 +305,7 @@ def vectors(
             "waves": list(waves),
             "byte_slots": byte_slots,
             "common": _common(
-                folder, x, None, set, mode, None, requantize, _profile(model, profile), None, None, random, samples, seed
+                folder, x, None, set, mode, None, requantize, _read_as(model, profile), None, None, random, samples, seed
             ),
         }
         return _called(_guardbit.vectors, Bundle, arguments, out, force, threads, progress)
@@ -306,6 +316,8 @@ def quantize(
     calibration: Samples,
     hw: Hw | None = None,
     *,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     x: Samples | None = None,
     y: Samples | None = None,
     method: str | Method = "min-max",
@@ -341,13 +353,15 @@ def quantize(
     that gets what was `Observed` of a tensor and gives the least and the greatest real value that its codes are to cover.
     """
     (name, function), (weight_name, weight_function) = named(method), named(weight_method)
-    to, temporary = _target(report)
-    file = Path(out) if out is not None else to.parent / f"{Path(model).stem}_quantized.onnx"
+    folder_of_tables, temporary = _target(report)
+    file = Path(out) if out is not None else folder_of_tables.parent / f"{Path(model).stem}_quantized.onnx"
     if out is None and temporary is None:
         raise TypeError("report without out: name the ONNX file too")
     with _inputs() as folder:
         arguments = {
             "model": os.path.abspath(model),
+            "from": _names(from_),
+            "to": _names(to),
             "calibration": folder.samples("calibration", calibration),
             "samples": samples,
             "seed": seed,
@@ -358,7 +372,7 @@ def quantize(
             "set": sets(set),
             "mixed": mixed,
             "dynamic": dynamic,
-            "report": str(to),
+            "report": str(folder_of_tables),
             "method": name,
             "weight_method": weight_name,
             "weights": weights,
@@ -380,7 +394,7 @@ def quantize(
             _guardbit.quantize(json.dumps(arguments), file, force, bar, threads, function, weight_function)
         finally:
             _close(bar)
-    return Quantized(to, temporary, file)
+    return Quantized(folder_of_tables, temporary, file)
 
 
 @contextmanager
@@ -430,7 +444,7 @@ def _common(
     mode: str | None,
     stats: str | None,
     requantize: str | None,
-    profile: str | None,
+    read_as: dict[str, Any],
     task: str | None,
     output: str | None,
     random: int | None,
@@ -451,13 +465,23 @@ def _common(
         "set": sets(set),
         "stats": stats,
         "requantize": requantize,
-        "profile": profile,
+        **read_as,
     }
 
 
-def _profile(model: Any, profile: str | None) -> str | None:
-    """A graph was read with its own."""
-    return model.profile if profile is None and isinstance(model, Graph) else profile
+def _read_as(model: Any, profile: str | None) -> dict[str, Any]:
+    """How networks are read: a graph was read with its own profile, as a part of its own."""
+    parts = [one.cut if isinstance(one, Graph) else {"from": [], "to": []} for one in _several(model)]
+    if any(part != parts[0] for part in parts):
+        raise TypeError("the networks of a sweep are different parts: give networks that were loaded with the same from_ and to")
+    return {
+        "profile": model.profile if profile is None and isinstance(model, Graph) else profile,
+        **(parts[0] if parts else {}),
+    }
+
+
+def _names(one_or_more: str | Sequence[str]) -> list[str]:
+    return [one_or_more] if isinstance(one_or_more, str) else list(one_or_more)
 
 
 def _several(one_or_more: Any) -> list[Any]:

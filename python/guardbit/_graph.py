@@ -68,15 +68,16 @@ class Graph:
         path.write_text(json.dumps(parts, default=_plain, indent=1))
         self._read(path, None)
 
-    def _read(self, path: Path, profile: str | None) -> None:
+    def _read(self, path: Path, profile: str | None, start: Sequence[str] = (), end: Sequence[str] = ()) -> None:
         self.path = path
         self.profile = profile
-        self._network = _guardbit.Network(path, profile)
+        self.cut = {"from": list(start), "to": list(end)}
+        self._network = _guardbit.Network(path, profile, self.cut["from"], self.cut["to"])
 
     @classmethod
-    def _load(cls, path: Path, profile: str | None) -> Graph:
+    def _load(cls, path: Path, profile: str | None, start: Sequence[str], end: Sequence[str]) -> Graph:
         graph = cls.__new__(cls)
-        graph._read(path, profile)
+        graph._read(path, profile, start, end)
         return graph
 
     @property

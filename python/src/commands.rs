@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use guardbit_files::{Existing, Target};
+use guardbit_frontends::Cut;
 use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
 use guardbit_rtl_vectors::manifest::{Packing, Source};
@@ -165,6 +166,7 @@ pub fn quantize(
     }
     let request = QuantizeRequest {
         model: asked.model,
+        cut: Cut { from: asked.from, to: asked.to },
         calibration: request::calibration(asked.calibration, asked.samples, asked.seed)?,
         test: asked.test,
         labels: asked.labels,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guardbit_files::SingleFile;
-use guardbit_frontends::Profile;
+use guardbit_frontends::{Cut, Profile};
 use guardbit_graph::{Constant, Graph, TensorId};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -23,13 +23,17 @@ pub struct Network(Arc<Graph>);
 impl Network {
     /// Reads a file.
     #[new]
-    #[pyo3(signature = (path, profile=None))]
-    fn new(py: Python<'_>, path: PathBuf, profile: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (path, profile=None, start=Vec::new(), end=Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        profile: Option<String>,
+        start: Vec<String>,
+        end: Vec<String>,
+    ) -> PyResult<Self> {
         let profile: Option<Profile> = maybe("profile", &profile)?;
-        let graph = py.detach(|| match profile {
-            Some(profile) => guardbit_frontends::load_as(&path, profile),
-            None => guardbit_frontends::load(&path),
-        });
+        let cut = Cut { from: start, to: end };
+        let graph = py.detach(|| guardbit_frontends::load_part(&path, profile, &cut));
         Ok(Self(Arc::new(graph.map_err(Failure::from)?)))
     }
 

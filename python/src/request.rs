@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use guardbit_frontends::Cut;
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
@@ -39,6 +40,10 @@ pub struct Common {
     pub stats: Option<String>,
     pub requantize: Option<String>,
     pub profile: Option<String>,
+    #[serde(default)]
+    pub from: Vec<String>,
+    #[serde(default)]
+    pub to: Vec<String>,
 }
 
 /// One network on one accelerator.
@@ -137,6 +142,8 @@ pub struct Vectors {
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
     pub model: PathBuf,
+    pub from: Vec<String>,
+    pub to: Vec<String>,
     pub calibration: PathBuf,
     pub samples: Option<usize>,
     pub seed: Option<u64>,
@@ -209,6 +216,7 @@ impl Common {
             requantize: maybe("requantize", &self.requantize)?.map(|scheme: Scheme| scheme.name().into()),
             stats: maybe("stats", &self.stats)?,
             profile: maybe("profile", &self.profile)?,
+            cut: Cut { from: self.from, to: self.to },
             task: maybe("task", &self.task)?,
             input: self.input,
             random: self.random,

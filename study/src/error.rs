@@ -207,7 +207,7 @@ pub enum StudyError {
         levels: Vec<String>,
     },
     /// Nothing that the accelerator could run.
-    #[error("`{hw}` runs no operation of `{model}`: there is nothing to simulate")]
+    #[error("`{hw}` runs no operation of `{model}`: there is no accumulator to vary or size")]
     NothingOffloaded {
         /// The accelerator.
         hw: String,
@@ -489,7 +489,9 @@ impl StudyError {
                 "name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them"
             }
             Self::Area { .. } => "install yosys so that it is found on the PATH, or leave out --area",
-            Self::NothingOffloaded { .. } => "see `offload` in the accelerator's file",
+            Self::NothingOffloaded { .. } => {
+                "add operations to `offload` in the accelerator's file; `guardbit run` interprets the network exactly"
+            }
             Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
             Self::QuantizeOutput { .. } => {
                 "name a file that ends in .onnx for the network, and a folder of its own for the report"

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use guardbit_frontends::Profile;
+use guardbit_frontends::{Cut, Profile};
 use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
 
@@ -37,6 +37,8 @@ pub struct RawSettings {
     pub events: Option<usize>,
     /// As in [`Settings`].
     pub profile: Option<Profile>,
+    /// As in [`Settings`].
+    pub cut: Cut,
 }
 
 /// Arguments that do not go together, by their names in a study file.
@@ -73,6 +75,7 @@ impl RawSettings {
             sets,
             events: self.events.unwrap_or(DEFAULT_EVENTS),
             profile: self.profile,
+            cut: self.cut,
             format: TableFormat::default(),
         })
     }

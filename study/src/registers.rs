@@ -17,7 +17,7 @@ pub(crate) fn with(
 ) -> Result<Program, StudyError> {
     let mut accelerator = program.accelerator.clone();
     resize(&mut accelerator, program, register);
-    subject.lower(&accelerator)
+    subject.lower_any(&accelerator)
 }
 
 /// The program with accumulators that hold every sum: nothing overflows in them, so each layer reads what it would

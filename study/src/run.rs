@@ -60,7 +60,13 @@ pub fn run_observed(
         Some(layer) => Subject::load_layer(&request.model, settings, &accelerator, layer)?,
     };
     subject.input.note_clipped(progress);
-    let program = subject.lower(&accelerator)?;
+    let program = subject.lower_any(&accelerator)?;
+    if program.mac_layers().next().is_none() {
+        let (hw, model) = (&accelerator.name, &subject.model.file);
+        progress.note(&format!(
+            "`{hw}` runs no operation of {model}: all of it is interpreted exactly, as on the host"
+        ));
+    }
     let keeps_all = request.dump_tensors || request.sums.is_any() || observer.is_some();
     let options = Options {
         mode: settings.mode,
@@ -226,6 +232,10 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
         ("Mode", settings.mode.name().into()),
         ("Statistics", settings.stats.name().into()),
     ];
+    let parts = [("From", &subject.model.from), ("To", &subject.model.to)];
+    pairs.extend(
+        parts.into_iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| (key, names.join(", "))),
+    );
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.output.clone().map(|output| ("Output", output)));
     pairs.extend(subject.outputs.task().map(|task| ("Task", task.name().into())));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use guardbit_frontends::{FrontendError, Profile};
+use guardbit_frontends::{Cut, FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_reports::Task;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub events: usize,
     /// The runtime whose results the network has, where its format leaves rounding to the runtime.
     pub profile: Option<Profile>,
+    /// The part of the network that is run; all of it by default.
+    pub cut: Cut,
     /// In what files tables are written.
     pub format: TableFormat,
 }
@@ -71,16 +73,14 @@ impl Settings {
             sets: Vec::new(),
             events: 0,
             profile: None,
+            cut: Cut::default(),
             format: TableFormat::Csv,
         }
     }
 
-    /// The network in a file, as the runtime of the profile has it.
+    /// The network in a file, or a part of it, as the runtime of the profile has it.
     pub(crate) fn network(&self, model: &Path) -> Result<Graph, FrontendError> {
-        match self.profile {
-            Some(profile) => guardbit_frontends::load_as(model, profile),
-            None => guardbit_frontends::load(model),
-        }
+        guardbit_frontends::load_part(model, self.profile, &self.cut)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use guardbit_files::NestingError;
-use guardbit_frontends::Profile;
+use guardbit_frontends::{Cut, Profile};
 use guardbit_hwmodels::{SetMap, preset};
 use guardbit_num::Overflow;
 use guardbit_reports::Task;
@@ -107,6 +107,12 @@ pub(crate) struct RawStudy {
     /// Runtime whose results a TFLite network has. Default: litert-ref.
     #[schemars(schema_with = "schema::profile")]
     profile: Option<Parsed<Profile>>,
+    /// Tensor that becomes an input of the network, or a list of them: what only computes it is left out.
+    #[schemars(schema_with = "schema::texts")]
+    from: Option<OneOrMany<String>>,
+    /// Tensor that becomes the output of the network, or a list of them: what lies behind is left out.
+    #[schemars(schema_with = "schema::texts")]
+    to: Option<OneOrMany<String>>,
     /// How many events are listed per layer.
     events: Option<usize>,
     /// Overrides of the accelerator: dotted keys with their values, as `accumulation.acc.bits: 12`.
@@ -201,6 +207,10 @@ impl RawStudy {
             requantize: self.requantize.take(),
             events: self.events,
             profile: self.profile.take().map(|profile| profile.0),
+            cut: Cut {
+                from: self.from.take().map_or_else(Vec::new, |names| names.0),
+                to: self.to.take().map_or_else(Vec::new, |names| names.0),
+            },
         }
     }
 

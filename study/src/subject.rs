@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guardbit_files::Digest;
+use guardbit_frontends::Cut;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, Program, lower};
 use guardbit_reports::counted;
@@ -39,6 +40,11 @@ pub(crate) struct FileId {
     pub sha256: Digest,
     /// Of its bytes.
     pub file_sha256: Digest,
+    /// Of a part of a network: tensors that are its inputs, and its outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<String>,
 }
 
 /// The samples by origin and content.
@@ -82,7 +88,8 @@ pub(crate) struct CommonSettings {
 impl FileId {
     /// A file with the content that was read from it.
     fn new(path: &Path, sha256: Digest, wanted: Wanted) -> Result<Self, StudyError> {
-        Ok(Self { file: file_name(path), sha256, file_sha256: file_digest(path, wanted)? })
+        let file_sha256 = file_digest(path, wanted)?;
+        Ok(Self { file: file_name(path), sha256, file_sha256, from: Vec::new(), to: Vec::new() })
     }
 }
 
@@ -138,8 +145,10 @@ impl Subject {
         let labels_file = settings.labels.as_ref().zip(labels.as_ref());
         let labels_file =
             labels_file.map(|(path, labels)| FileId::new(path, labels.digest(), Wanted::Labels));
+        let Cut { from, to } = settings.cut.clone();
+        let file = FileId::new(model, identity::of_graph(&graph), Wanted::Model)?;
         Ok(Self {
-            model: FileId::new(model, identity::of_graph(&graph), Wanted::Model)?,
+            model: FileId { from, to, ..file },
             input: InputId {
                 origin,
                 samples: samples.count(),
@@ -170,9 +179,14 @@ impl Subject {
         Scoring { graph, outputs, labels, mode, samples: self.samples.count() }
     }
 
-    /// The network on an accelerator.
+    /// The network on an accelerator, which may run none of its operations.
+    pub fn lower_any(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
+        Ok(lower(Arc::clone(&self.graph), accelerator)?)
+    }
+
+    /// The network on an accelerator that runs at least one of its operations.
     pub fn lower(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
-        let program = lower(Arc::clone(&self.graph), accelerator)?;
+        let program = self.lower_any(accelerator)?;
         if program.mac_layers().next().is_none() {
             let (hw, model) = (accelerator.name.clone(), self.model.file.clone());
             return Err(StudyError::NothingOffloaded { hw, model });

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use guardbit_frontends::Profile;
 use guardbit_graph::passes::PASSES;
 
-use super::{model_help, profile_help};
+use super::{Part, model_help, profile_help};
 
 #[derive(Debug, clap::Args)]
 pub struct InspectArgs {
@@ -14,6 +14,8 @@ pub struct InspectArgs {
     pub model: PathBuf,
     #[arg(long, value_name = "NAME", help = profile_help())]
     pub profile: Option<Profile>,
+    #[command(flatten)]
+    pub part: Part,
     /// The accelerator: a preset's name or a YAML file
     #[arg(long)]
     pub hw: Option<String>,

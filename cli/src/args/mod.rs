@@ -28,7 +28,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use guardbit_frontends::{Profile, network_files};
+use guardbit_frontends::{Cut, Profile, network_files};
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Task};
@@ -119,6 +119,24 @@ pub enum Command {
     Graph(SchemaArgs),
 }
 
+/// A part of a network.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Part {
+    /// Make this tensor an input of the network and leave out what only computes it: a name in the file, or as `guardbit
+    /// inspect` prints it. May be repeated
+    #[arg(long, value_name = "TENSOR")]
+    pub from: Vec<String>,
+    /// Make this tensor the output of the network and leave out what lies behind it, be it supported or not. May be repeated
+    #[arg(long, value_name = "TENSOR")]
+    pub to: Vec<String>,
+}
+
+impl Part {
+    pub fn cut(&self) -> Cut {
+        Cut { from: self.from.clone(), to: self.to.clone() }
+    }
+}
+
 /// What runs, sweeps and sizings have in common.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
@@ -163,4 +181,6 @@ pub struct Common {
     pub requantize: Option<Scheme>,
     #[arg(long, value_name = "NAME", help = profile_help())]
     pub profile: Option<Profile>,
+    #[command(flatten)]
+    pub part: Part,
 }

@@ -8,10 +8,14 @@ use guardbit_quantize::method::METHODS;
 use guardbit_sim::Mode;
 use guardbit_study::{MixedBudget, QuantizeChoices, activation_codes, weight_codes};
 
+use super::Part;
+
 #[derive(Debug, clap::Args)]
 pub struct QuantizeArgs {
     /// The float network, an .onnx file
     pub model: PathBuf,
+    #[command(flatten)]
+    pub part: Part,
     /// Calibration samples: .npy (or .npz by input name) of float32 real values; no labels are needed
     #[arg(long, value_name = "X.npy")]
     pub calibration: PathBuf,

@@ -19,11 +19,7 @@ use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let graph = match args.profile {
-        Some(profile) => guardbit_frontends::load_as(&args.model, profile)?,
-        None => guardbit_frontends::load(&args.model)?,
-    };
-    let graph = Arc::new(graph);
+    let graph = Arc::new(guardbit_frontends::load_part(&args.model, args.profile, &args.part.cut())?);
     let accelerator = args.hw.as_ref().map(|hw| load(hw, &args.set)).transpose()?;
     let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
     let after = match after(&graph, &args.pass)? {
@@ -180,6 +176,9 @@ struct OpLine {
     /// Least and greatest code, where they are fewer than those of the dtype.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[i32; 2]>,
+    /// Distance between neighbouring codes, where it is not 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u32>,
     #[serde(skip)]
     code_type: CodeType,
     scale: Option<f32>,
@@ -224,7 +223,8 @@ impl OpLine {
             inputs: node.inputs.iter().map(|input| input.map(name)).collect(),
             shape: output.ty.shape.clone(),
             dtype: output.ty.dtype.name(),
-            range: quantization.and_then(|q| q.range()).map(|range| [range.min(), range.max()]),
+            range: quantization.and_then(|q| q.range()).map(|range| range.ends().into()),
+            step: Some(output.ty.code_range().step()).filter(|&step| step != 1),
             code_type: output.ty.code_type(),
             scale: quantization.map(|q| q.scale(0)),
             zero_point: quantization.map(|q| q.zero_point(0)),

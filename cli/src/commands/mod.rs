@@ -56,6 +56,7 @@ fn settings(
         requantize: common.requantize.map(|scheme| scheme.name().into()),
         events,
         profile: common.profile,
+        cut: common.part.cut(),
     };
     let settings = settings.check(default_stats).map_err(|conflict| {
         Failure::usage(match conflict {

@@ -19,6 +19,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
     })?;
     let request = QuantizeRequest {
         model: args.model.clone(),
+        cut: args.part.cut(),
         calibration: InputSource::File { path: args.calibration.clone(), pick },
         test: args.test.clone(),
         labels: args.labels.clone(),

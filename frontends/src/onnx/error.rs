@@ -83,7 +83,10 @@ impl FormatError for OnnxError {
                 Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into())
             }
             Self::UnsupportedOperator { supported, .. } => {
-                Some(format!("the operators that can be read are {}", supported.join(", ")))
+                Some(format!(
+                    "the operators that can be read are {}; `--to TENSOR` takes the part before another one",
+                    supported.join(", ")
+                ))
             }
             Self::External { .. } => Some(
                 "external data lies in files beside the model, named without `..` and without a root".into(),

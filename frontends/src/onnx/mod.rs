@@ -25,7 +25,7 @@ use std::path::Path;
 use guardbit_graph::{Graph, Quantization};
 use prost::Message;
 
-use crate::{Frontend, FrontendError};
+use crate::{Frontend, FrontendError, Profile};
 use parse::proto;
 
 pub use error::OnnxError;
@@ -68,6 +68,25 @@ impl Frontend for Onnx {
         read(&bytes, Some(dir), name).map_err(|error| FrontendError::format(path, error))
     }
 
+    fn read_up_to(
+        &self,
+        path: &Path,
+        name: &str,
+        profile: Option<Profile>,
+        to: &[String],
+    ) -> Result<Option<Graph>, FrontendError> {
+        if let Some(profile) = profile {
+            return self.read_as(path, name, profile).map(Some);
+        }
+        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let part = decode(&bytes).and_then(|mut model| {
+            let is_part = model.graph.as_mut().is_some_and(|graph| parse::cut::up_to(graph, to));
+            is_part.then(|| graph_of(model, Some(dir), name)).transpose()
+        });
+        part.map_err(|error| FrontendError::format(path, error))
+    }
+
     /// `value / scale` in float32, rounded half to even, moved by the zero point (ONNX `QuantizeLinear`).
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
         let steps = (value / quantization.scale(0)).round_ties_even();
@@ -76,9 +95,16 @@ impl Frontend for Onnx {
 }
 
 fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
-    let model = proto::Model::decode(bytes);
-    let model =
-        model.map_err(|error| OnnxError::Format { problem: format!("is no ONNX message: {error}") })?;
+    graph_of(decode(bytes)?, dir, name)
+}
+
+fn decode(bytes: &[u8]) -> Result<proto::Model, OnnxError> {
+    let wrong = |error| OnnxError::Format { problem: format!("is no ONNX message: {error}") };
+    proto::Model::decode(bytes).map_err(wrong)
+}
+
+/// A model on its way up the floors.
+fn graph_of(model: proto::Model, dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
     let mut file = parse::parse(model, dir)?;
     let known = normalise::normalise(&mut file)?;
     let graph = recognise::recognise(&file, &known, name)?;

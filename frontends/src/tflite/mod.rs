@@ -50,7 +50,10 @@ pub fn tflite_operators() -> Vec<&'static str> {
 
 /// A file on its way up the floors.
 fn graph(file: &[u8], name: &str, profile: Profile) -> Result<Graph, TfliteError> {
-    let mut network = parse::parse(file)?;
+    graph_of(parse::parse(file)?, name, profile)
+}
+
+fn graph_of(mut network: parse::Network<'_>, name: &str, profile: Profile) -> Result<Graph, TfliteError> {
     normalise::normalise(&mut network);
     recognise::recognise(network, name, profile)
 }
@@ -78,6 +81,21 @@ impl Frontend for Tflite {
     fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
         let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
         graph(&bytes, name, profile).map_err(|error| FrontendError::format(path, error))
+    }
+
+    fn read_up_to(
+        &self,
+        path: &Path,
+        name: &str,
+        profile: Option<Profile>,
+        to: &[String],
+    ) -> Result<Option<Graph>, FrontendError> {
+        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+        let part = parse::parse(&bytes).and_then(|mut network| {
+            let is_part = network.cut(to);
+            is_part.then(|| graph_of(network, name, profile.unwrap_or_default())).transpose()
+        });
+        part.map_err(|error| FrontendError::format(path, error))
     }
 
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Existing, SingleFile, Staging, Target};
-use guardbit_frontends::{BATCH, read_onnx, write_dynamic_onnx, write_onnx};
+use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::{Config, Quantized, Sample};
@@ -33,6 +33,8 @@ use crate::{InputSource, Progress, Settings, StudyError, sealed};
 pub struct QuantizeRequest {
     /// The float network's file.
     pub model: PathBuf,
+    /// The part of it that is quantized; all of it by default.
+    pub cut: Cut,
     /// Real samples.
     pub calibration: InputSource,
     /// Other samples that the quantized network is run on; those of the calibration, if there are none.
@@ -82,7 +84,7 @@ pub fn quantize(
     check_places(out, request.report.as_deref())?;
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
-    let float = guardbit_frontends::load(&request.model)?;
+    let float = guardbit_frontends::load_part(&request.model, None, &request.cut)?;
     let samples = real_samples(&float, request)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
     let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {

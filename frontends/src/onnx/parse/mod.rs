@@ -4,6 +4,7 @@
 //! What nodes mean is unknown here.
 
 pub(in crate::onnx) mod constant;
+pub(in crate::onnx) mod cut;
 mod functions;
 pub(in crate::onnx) mod metadata;
 pub(in crate::onnx) mod node;

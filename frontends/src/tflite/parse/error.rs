@@ -175,8 +175,8 @@ impl FormatError for TfliteError {
                 Some("compare its size or checksum with the original".into())
             }
             Self::UnsupportedOperator { .. } => Some(
-                "docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the \
-                 network before it"
+                "docs/tflite.md lists the operators that can be read; replace this one before converting, or take the \
+                 part of the network before it with `--to TENSOR`"
                     .into(),
             ),
             Self::Float { .. } | Self::FloatOperator { .. } => Some(

@@ -6,6 +6,7 @@
 
 mod budget;
 mod builtin;
+mod cut;
 mod error;
 mod flatbuffer;
 mod names;

@@ -1,0 +1,41 @@
+//! A part of a file: what some of its tensors depend on.
+
+use std::collections::{HashMap, HashSet};
+
+use super::network::{Input, Network};
+
+impl Network<'_> {
+    /// Makes the tensors `to` the outputs, and leaves out operators and inputs that these do not depend on. Returns whether
+    /// operators produce all of them; if not, nothing changes.
+    pub fn cut(&mut self, to: &[String]) -> bool {
+        let (mut makers, mut named) = (HashMap::new(), HashMap::new());
+        for (index, operator) in self.operators.iter().enumerate() {
+            for &output in &operator.outputs {
+                named.insert(self.tensors[&output].name.as_str(), output);
+                makers.insert(output, index);
+            }
+        }
+        let found: Option<Vec<usize>> = to.iter().map(|name| named.get(name.as_str()).copied()).collect();
+        let Some(mut outputs) = found else { return false };
+        let mut listed = HashSet::new();
+        outputs.retain(|&output| listed.insert(output));
+        let (mut operators, mut needed) = (HashSet::new(), HashSet::new());
+        let mut pending = outputs.clone();
+        while let Some(tensor) = pending.pop() {
+            if let Some(&maker) = makers.get(&tensor)
+                && operators.insert(maker)
+                && let Ok(inputs) = self.operators[maker].inputs()
+            {
+                pending.extend(inputs.iter().filter_map(|input: &Input| input.tensor()));
+            }
+            needed.insert(tensor);
+        }
+        let mut index = 0..;
+        self.operators.retain(|_| index.next().is_some_and(|index| operators.contains(&index)));
+        self.inputs.retain(|input| needed.contains(input));
+        self.outputs = outputs;
+        // What is wrong lies behind the part.
+        self.damage = None;
+        true
+    }
+}

@@ -1,0 +1,144 @@
+//! A part of a network: from some of its tensors to others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::Node;
+use crate::{Graph, TensorId};
+
+/// A part that a network does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CutError {
+    /// No tensor has that name.
+    #[error("the network has no tensor `{name}`{}", nearest(near))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names that are like it, the nearest first.
+        near: Vec<String>,
+    },
+    /// A constant, which nothing has to provide or compute.
+    #[error("tensor `{name}` is a constant; a network is cut at tensors that it computes")]
+    Constant {
+        /// Its name.
+        name: String,
+    },
+    /// An output that is an input.
+    #[error("nothing lies between the inputs of the network and the output `{name}`")]
+    Nothing {
+        /// Its name.
+        name: String,
+    },
+    /// An input that no output depends on.
+    #[error("no output of the network needs tensor `{name}`")]
+    Unused {
+        /// Its name.
+        name: String,
+    },
+}
+
+fn nearest(near: &[String]) -> String {
+    let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+}
+
+impl Graph {
+    /// Returns the part of the network that computes the tensors `to`, its outputs if there are none, from the tensors
+    /// `from` and the inputs that are needed besides them. A tensor has its own name or that of the node that makes it.
+    ///
+    /// Nodes keep their names, tensors their types.
+    ///
+    /// # Errors
+    /// [`CutError`] if there is no such tensor, or nothing to compute between them.
+    pub fn cut(&self, from: &[String], to: &[String]) -> Result<Self, CutError> {
+        let mut from = self.named_tensors(from)?;
+        from.retain(|id| !self.inputs.contains(id));
+        let to = if to.is_empty() { self.outputs.clone() } else { self.named_tensors(to)? };
+        let given: BTreeSet<TensorId> = from.iter().chain(&self.inputs).copied().collect();
+        let name = |id: &TensorId| self.tensor(*id).name.clone();
+        if let Some(output) = to.iter().find(|id| given.contains(id)) {
+            return Err(CutError::Nothing { name: name(output) });
+        }
+        // What is needed, from the outputs back to what is given.
+        let mut needed: BTreeSet<TensorId> = to.iter().copied().collect();
+        let is_made = |needed: &BTreeSet<TensorId>, id: &TensorId| needed.contains(id) && !given.contains(id);
+        for node in self.nodes.iter().rev() {
+            if is_made(&needed, &node.output) {
+                needed.extend(node.inputs.iter().flatten());
+            }
+        }
+        if let Some(unused) = from.iter().find(|id| !needed.contains(id)) {
+            return Err(CutError::Unused { name: name(unused) });
+        }
+        let places: BTreeMap<TensorId, TensorId> =
+            needed.iter().enumerate().map(|(place, &id)| (id, TensorId(place))).collect();
+        let moved = |ids: &[TensorId]| ids.iter().filter_map(|id| places.get(id).copied()).collect();
+        let kept = |node: &&Node| is_made(&needed, &node.output);
+        let node = |node: &Node| Node {
+            op: node.op.clone(),
+            inputs: node.inputs.iter().map(|input| input.map(|id| places[&id])).collect(),
+            output: places[&node.output],
+        };
+        let names = self.nodes.iter().zip(&self.short_names).filter(|(node, _)| kept(node));
+        let tensors: Vec<_> = needed.iter().map(|id| self.tensor(*id).clone()).collect();
+        let is_kept = |tensor: &str| tensors.iter().any(|kept| kept.name == tensor);
+        let notes = self.notes.iter().filter(|note| is_kept(&note.tensor)).cloned().collect();
+        Ok(Self {
+            name: self.name.clone(),
+            notes,
+            tensors,
+            nodes: self.nodes.iter().filter(kept).map(node).collect(),
+            inputs: moved(&[&self.inputs[..], &from].concat()),
+            outputs: moved(&to),
+            metadata: self.metadata.clone(),
+            short_names: names.map(|(_, name)| name.clone()).collect(),
+        })
+    }
+
+    /// The tensors of these names, each once; none of them is a constant.
+    fn named_tensors(&self, names: &[String]) -> Result<Vec<TensorId>, CutError> {
+        let mut found = Vec::new();
+        for name in names {
+            let of_node = || self.find_node(name).ok().map(|node| self.node(node).output);
+            let id = self.find_tensor(name).or_else(of_node).ok_or_else(|| {
+                let near = self.near_nodes(name, |_| true).into_iter();
+                CutError::Unknown {
+                    name: name.clone(),
+                    near: near.map(|id| self.node_name(id).into()).collect(),
+                }
+            })?;
+            if self.tensor(id).constant.is_some() {
+                return Err(CutError::Constant { name: name.clone() });
+            }
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl CutError {
+    /// A stable code for this kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "guardbit::cut::unknown_tensor",
+            Self::Constant { .. } => "guardbit::cut::constant",
+            Self::Nothing { .. } => "guardbit::cut::nothing",
+            Self::Unused { .. } => "guardbit::cut::unused",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => {
+                "a tensor has its name in the file, or its name as `guardbit inspect` prints it"
+            }
+            Self::Constant { .. } => "name the output of an operation, as `guardbit inspect` prints it",
+            Self::Nothing { .. } => {
+                "name a tensor further behind with `--to`, or one further ahead with `--from`"
+            }
+            Self::Unused { .. } => "remove it from `--from`, or add an output that depends on it to `--to`",
+        }
+    }
+}
