@@ -86,7 +86,8 @@ impl Network {
     fn export(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let work = || -> Result<(), Failure> {
             if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("onnx")) {
-                let problem = format!("{}: export writes ONNX; name a file that ends in .onnx", path.display());
+                let problem =
+                    format!("{}: export writes ONNX; name a file that ends in .onnx", path.display());
                 return Err(Failure::usage(problem));
             }
             let bytes = guardbit_frontends::write_onnx(&self.0)?;

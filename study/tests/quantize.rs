@@ -221,7 +221,8 @@ fn dynamic_networks_are_equal_in_onnx_runtime() {
     let (mut inputs, mut expected) = (Map::new(), Vec::new());
     for seed in 0..40 {
         let mut numbers = networks::Numbers::new(seed);
-        let mut layer = || LAYERS[((numbers.next() + 1.0) * 0.5 * LAYERS.len() as f32) as usize % LAYERS.len()];
+        let mut layer =
+            || LAYERS[((numbers.next() + 1.0) * 0.5 * LAYERS.len() as f32) as usize % LAYERS.len()];
         let float = network(&(0..2 + seed % 4).map(|_| layer()).collect::<Vec<_>>(), seed);
         let weights = CodeSetting { signed: seed % 3 > 0, ..CodeSetting::WEIGHTS };
         let setting = LayerSetting { weights, per_channel: seed % 2 == 0, ..LayerSetting::default() };
@@ -357,10 +358,14 @@ fn mixed_widths_are_no_worse_than_uniform_ones() {
         let uniform = quantize(&float, &images, &config, None).unwrap().graph;
         let sqnr = judge.score(&uniform).unwrap().sqnr_db();
         let program = lower(Arc::new(uniform), &wide).unwrap();
-        let needed = program.mac_layers().map(|layer| LayerBounds::new(&program.graph, layer).weight_bits(0)).max();
+        let needed =
+            program.mac_layers().map(|layer| LayerBounds::new(&program.graph, layer).weight_bits(0)).max();
         let within = record.tradeoffs.iter().filter(|row| Some(row.accumulator_bits) <= needed);
         let best = within.map(|row| row.sqnr_db.value()).fold(f64::NEG_INFINITY, f64::max);
-        assert!(best >= sqnr - 0.01, "{bits} bits: {best} dB, {sqnr} dB uniform, accumulators of {needed:?} bits");
+        assert!(
+            best >= sqnr - 0.01,
+            "{bits} bits: {best} dB, {sqnr} dB uniform, accumulators of {needed:?} bits"
+        );
     }
 }
 

@@ -117,10 +117,17 @@ fn written_files_are_whole() {
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
     let checked = Command::new(python).arg(script).arg(target.path()).output().unwrap();
     let text = String::from_utf8_lossy(&checked.stdout);
-    let fine = |line: &&str| line.ends_with(": ok") && line.split('_').next() == line.split(' ').nth(1).map(|kind| kind.trim_end_matches(':'));
+    let fine = |line: &&str| {
+        line.ends_with(": ok")
+            && line.split('_').next() == line.split(' ').nth(1).map(|kind| kind.trim_end_matches(':'))
+    };
     let wrong: Vec<&str> = text.lines().filter(|line| !fine(line)).collect();
     let count = text.lines().count();
-    assert!(wrong.is_empty() && count == 2 * BUILT as usize, "{wrong:#?}\n{}", String::from_utf8_lossy(&checked.stderr));
+    assert!(
+        wrong.is_empty() && count == 2 * BUILT as usize,
+        "{wrong:#?}\n{}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
 }
 
 #[test]

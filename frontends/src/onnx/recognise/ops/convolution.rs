@@ -24,7 +24,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
 }
 
 /// A convolution of values, quantized where its operands are codes.
-pub(super) fn convolve<'a>(
+fn convolve<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     [x, w]: [Value; 2],

@@ -249,7 +249,7 @@ pub(super) fn concat<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
 }
 
 /// Codes joined along an axis as codes of a quantization.
-pub(super) fn joined_as<'a>(
+fn joined_as<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     values: Vec<Value>,

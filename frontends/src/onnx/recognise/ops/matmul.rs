@@ -51,7 +51,7 @@ fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Re
 }
 
 /// A product with a matrix, quantized where its operands are codes and the matrix is constant.
-pub(super) fn product<'a>(
+fn product<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     [a, b]: [Value; 2],

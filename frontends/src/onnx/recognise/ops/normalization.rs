@@ -92,7 +92,7 @@ pub(super) fn softmax<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
 
 /// Softmax: of codes of 8 bits where a quantizer of the same dtype follows; of real values otherwise. One of an old opset
 /// goes over all axes from its own on.
-pub(super) fn softmax_of<'a>(
+fn softmax_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     value: Value,

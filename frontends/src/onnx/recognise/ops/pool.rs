@@ -70,7 +70,7 @@ pub(super) fn average<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
 }
 
 /// An average pool: of real values, as ONNX Runtime does it for codes too.
-pub(super) fn average_of<'a>(
+fn average_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     value: Value,
@@ -101,7 +101,7 @@ pub(super) fn global_average<'a>(network: &mut Network<'a>, node: Node<'a>) -> R
 }
 
 /// A mean over images: of codes where a quantizer of the same dtype follows.
-pub(super) fn global_average_of<'a>(
+fn global_average_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     value: Value,

@@ -8,8 +8,8 @@ use guardbit_graph::{
     plain_name,
 };
 
+use super::new_node::NewNode;
 use super::policy::Profile;
-use super::reader::NewNode;
 use crate::tflite::parse::{self, Budget, Input, Names, OperatorPlace, TfliteError, Values};
 
 /// A network half built.

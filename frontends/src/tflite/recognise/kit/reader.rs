@@ -17,19 +17,6 @@ pub(crate) struct OperatorReader<'n, 'a> {
     pub outputs: &'n [TensorType],
 }
 
-/// What becomes of an operator.
-pub(crate) struct NewNode {
-    pub op: Op,
-    pub inputs: Vec<Option<TensorId>>,
-}
-
-impl NewNode {
-    /// An operation on one input.
-    pub fn on(x: TensorId, op: impl Into<Op>) -> Self {
-        Self { op: op.into(), inputs: vec![Some(x)] }
-    }
-}
-
 impl<'a> OperatorReader<'_, 'a> {
     /// The options, if they are those of number `expected` in the schema.
     pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
