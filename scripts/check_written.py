@@ -2,9 +2,10 @@
 
 Each has to pass ONNX's full check and to state the type and the shape of every tensor. One whose number of samples is fixed is run by the
 executor of QONNX as it is, which has to agree with ONNX Runtime; one whose number of samples is open is run on several samples
-at once and one by one.
+at once and one by one. `outputs.json` of the folder, if it is there, says the names that the outputs of each have to have.
 """
 
+import json
 import pathlib
 import sys
 import warnings
@@ -29,10 +30,13 @@ def shape(info):
     return [dim.dim_value for dim in info.type.tensor_type.shape.dim]
 
 
-def problems(path):
+def problems(path, wanted):
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
     graph = model.graph
+    outputs = [info.name for info in graph.output]
+    if wanted is not None and outputs != wanted:
+        yield f"outputs are {outputs}, not {wanted}"
     stated = {info.name for info in [*graph.input, *graph.output, *graph.value_info] if info.type.tensor_type.HasField("shape")}
     yield from (f"{name} has no shape" for node in graph.node for name in node.output if name not in stated)
     rng, runtime = np.random.default_rng(1), session(path)
@@ -55,9 +59,12 @@ def problems(path):
     yield "open" if free else "fixed"
 
 
-for path in sorted(pathlib.Path(sys.argv[1]).glob("*.onnx")):
+folder = pathlib.Path(sys.argv[1])
+names = folder / "outputs.json"
+names = json.loads(names.read_text()) if names.exists() else {}
+for path in sorted(folder.glob("*.onnx")):
     try:
-        *wrong, kind = problems(path)
+        *wrong, kind = problems(path, names.get(path.stem))
     except Exception as error:
         wrong, kind = [str(error)], "unknown"
     print("\n".join(f"{path.stem} {kind}: {line}" for line in wrong) or f"{path.stem} {kind}: ok")

@@ -19,6 +19,7 @@ use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::File;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
+use crate::onnx::parse::proto;
 
 /// A network that is being recognised.
 pub(in crate::onnx) struct Network<'a> {
@@ -47,15 +48,29 @@ pub(in crate::onnx) struct Network<'a> {
     pub inputs: HashSet<TensorId>,
 }
 
-/// By the names of codes that nodes make and that are no outputs themselves, the outputs that a DequantizeLinear makes of them.
-fn codes_of_outputs(file: &File) -> HashMap<&str, &str> {
+/// By the names of codes that a QuantizeLinear makes and that are no outputs themselves, the outputs that a DequantizeLinear of the same
+/// scale and zero point makes of them.
+fn codes_of_outputs<'a>(file: &'a File, known: &Known) -> HashMap<&'a str, &'a str> {
     let outputs: HashSet<&str> = file.outputs.iter().map(|output| output.name.as_str()).collect();
-    let inner: HashSet<&str> = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
+    let quantizers = file.nodes.iter().filter(|node| node.op == "QuantizeLinear");
+    let makers: HashMap<&str, &proto::Node> =
+        quantizers.filter_map(|node| Some((node.outputs.first()?.as_str(), node))).collect();
+    // One number: more are never compared.
+    let number = |name: &String| match known.constants.get(name) {
+        Some(Fixed::Array(constant)) if constant.data.len() == 1 => Some(constant),
+        _ => None,
+    };
+    let same = |(a, b): (&String, &String)| {
+        a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a.element == b.element && a.data == b.data)
+    };
     let mut found = HashMap::new();
     for node in file.nodes.iter().filter(|node| node.op == "DequantizeLinear") {
         if let (Some(codes), Some(real)) = (node.inputs.first(), node.outputs.first())
-            && (inner.contains(codes.as_str()) && !outputs.contains(codes.as_str()))
             && outputs.contains(real.as_str())
+            && !outputs.contains(codes.as_str())
+            && let Some(maker) = makers.get(codes.as_str())
+            && node.inputs.len() == maker.inputs.len()
+            && node.inputs.iter().zip(&maker.inputs).skip(1).all(same)
         {
             found.insert(codes.as_str(), real.as_str());
         }
@@ -85,7 +100,7 @@ impl<'a> Network<'a> {
             values: known.constants.iter().map(|(name, fixed)| (name.clone(), value(fixed))).collect(),
             readers,
             outputs: file.outputs.iter().map(|output| output.name.as_str()).collect(),
-            of_outputs: codes_of_outputs(file),
+            of_outputs: codes_of_outputs(file, known),
             names: HashSet::new(),
             numbers: HashMap::new(),
             moved: HashMap::new(),
