@@ -3,6 +3,7 @@
 mod bad_input;
 mod behaviour;
 mod benches;
+mod bipolar;
 mod cache;
 mod claims;
 mod common;
@@ -20,6 +21,7 @@ mod kinds;
 mod little_memory;
 mod oracle;
 mod parquet;
+mod parts;
 mod presets;
 mod profiles;
 mod quantize;

@@ -4,6 +4,7 @@
 mod common;
 mod floors;
 mod onnx;
+mod parts;
 mod passes;
 mod schema;
 mod tflite;

@@ -2,6 +2,7 @@
 
 mod common;
 mod composite;
+mod cut;
 mod dots;
 mod errors;
 mod float32;

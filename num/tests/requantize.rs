@@ -152,3 +152,22 @@ fn schemes_are_read_by_name_and_by_identifier() {
         error.starts_with("unknown requantization scheme `banker`; the schemes are double (D), single (S)")
     );
 }
+
+/// The multiplier of a pruned channel: every sum gives the zero point, under every scheme and on every path.
+#[test]
+fn a_multiplier_of_zero_gives_the_zero_point() {
+    let multiplier = Multiplier::new(0.0).unwrap();
+    for &scheme in Scheme::ALL {
+        let requantizer = Requantizer::new(scheme, multiplier);
+        for x in [i32::MIN, -1 << 30, -1, 0, 1, 12_345, i32::MAX] {
+            for made in [requantizer, requantizer.scaled_up(7).unwrap(), requantizer.divided_by(49)] {
+                assert_eq!(made.scale(x.into()), 0, "{scheme} of {x}");
+                for zero_point in [-128, 0, 77] {
+                    assert_eq!(made.requantize(x.into(), zero_point), zero_point, "{scheme} of {x}");
+                }
+            }
+            let short = guardbit_num::Scale32::new(requantizer).map_or(0, |short| short.scale(x));
+            assert_eq!(short, 0, "{scheme} of {x} in 64 bits");
+        }
+    }
+}

@@ -95,6 +95,8 @@ fn given(common: &Common) -> Option<&'static str> {
         ("--stats", common.stats.is_some()),
         ("--requantize", common.requantize.is_some()),
         ("--profile", common.profile.is_some()),
+        ("--from", !common.part.from.is_empty()),
+        ("--to", !common.part.to.is_empty()),
     ];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

@@ -1,9 +1,10 @@
 //! The reader of ONNX files.
 
+mod bipolar;
 pub(crate) mod built;
 mod errors;
 mod export;
 mod extremes;
 mod golden;
 mod oracle;
-mod writer;
+pub(crate) mod writer;

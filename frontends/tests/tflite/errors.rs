@@ -70,17 +70,17 @@ fn unknown_operators() {
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 16), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is LSTM (16), which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 9999), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is builtin operator 9999, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 32), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is CUSTOM (32) ``, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or cut the network before it
+    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
     ");
 }
 

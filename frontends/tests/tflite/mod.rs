@@ -8,4 +8,4 @@ mod models;
 mod ops;
 mod oracle;
 mod refusals;
-mod writer;
+pub(crate) mod writer;

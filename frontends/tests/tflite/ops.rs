@@ -337,3 +337,21 @@ fn scales_of_biases() {
     let graph = read(3, INT8, true, 3.0).unwrap();
     insta::assert_snapshot!(graph.notes()[0].text, @"the bias is added to the sums as it stands: its scale 1.5e-1 of channel 0 (2 of 2 differ) is not input times weight, 5e-2");
 }
+
+/// A channel of weights that is pruned has scale 0: the runtimes run it, and it gives the zero point.
+#[test]
+fn a_channel_of_scale_0_gives_the_zero_point() {
+    let weights = Tensor { scales: vec![0.5, 0.0], zero_points: vec![0, 0], ..w(&[2, 4]) };
+    let model = Model::new(vec![x(&[1, 4]), weights, y(&[1, 2])], vec![Operator::new(9, &[0, 1], 2)]);
+    let graph = read_tflite(&model.to_bytes(), "test").unwrap();
+    let zero_point = graph.tensor(graph.outputs()[0]).ty.quantization.as_ref().unwrap().zero_point(0);
+    for sample in [[100, -100, 100, -100], [127; 4], [-128; 4]] {
+        let made = graph.interpret(&[&sample]).unwrap();
+        assert_eq!(made[graph.outputs()[0].index()][1], zero_point, "{sample:?}");
+    }
+    // No code can be made by such a scale.
+    let output = Tensor { scales: vec![0.5, 0.0], zero_points: vec![0, 0], axis: 1, ..y(&[1, 2]) };
+    let model = Model::new(vec![x(&[1, 4]), w(&[2, 4]), output], vec![Operator::new(9, &[0, 1], 2)]);
+    let error = read_tflite(&model.to_bytes(), "test").map(|_| ()).unwrap_err().message();
+    assert!(error.contains("scale 0 at index 1; only weights have channels of scale 0"), "{error}");
+}

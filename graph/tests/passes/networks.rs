@@ -38,7 +38,8 @@ impl Random {
     }
 
     pub fn codes(&mut self, range: CodeRange, count: usize) -> Vec<i32> {
-        (0..count).map(|_| self.between(range.min(), range.max())).collect()
+        let codes: Vec<i32> = (0..count).map(|_| self.between(range.min(), range.max())).collect();
+        codes.into_iter().map(|code| range.clamp(code.into())).collect()
     }
 
     /// A narrower range now and then.
@@ -47,6 +48,9 @@ impl Random {
         match self.below(8) {
             0 => CodeRange::new((-dtype.max()).max(dtype.min()), dtype.max()),
             1 => CodeRange::new(a.min(b), a.max(b)),
+            // Codes that are some steps apart, as bipolar ones are.
+            2 if a != b => CodeRange::new(a.min(b), a.max(b))?.with_step(a.abs_diff(b)),
+            3 => CodeRange::new(dtype.min(), dtype.max() - 1)?.with_step(2),
             _ => None,
         }
     }
