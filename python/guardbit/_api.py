@@ -72,6 +72,8 @@ def run(
     stats: _Stats | None = None,
     requantize: str | None = None,
     profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -110,7 +112,7 @@ def run(
             "sums": [str(one) for one in sums],
             "cost": _costs(cost),
             "format": format,
-            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed),
+            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed),
         }
         result = _called(_guardbit.run, Run, arguments, out, force, threads, progress, statistic=observer)
     if statistic is not None:
@@ -135,6 +137,8 @@ def sweep(
     stats: _Stats | None = None,
     requantize: str | None = None,
     profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -166,7 +170,7 @@ def sweep(
             "cache": None if cache is None else os.fspath(cache),
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
             ),
         }
         kind = Sweep if shard is None else Shard
@@ -195,6 +199,8 @@ def size(
     mode: _Mode | None = None,
     requantize: str | None = None,
     profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -214,7 +220,7 @@ def size(
             "area": area,
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, None, requantize, _read_as(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, None, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.size, Size, arguments, out, force, threads, progress)
@@ -237,6 +243,8 @@ def explore(
     stats: _Stats | None = None,
     requantize: str | None = None,
     profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -261,7 +269,7 @@ def explore(
             "objective": [objective] if isinstance(objective, str) else list(objective),
             "cost": _costs(cost),
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.explore, Exploration, arguments, out, force, threads, progress)
@@ -286,6 +294,8 @@ def vectors(
     mode: _Mode | None = None,
     requantize: str | None = None,
     profile: str | None = None,
+    from_: str | Sequence[str] = (),
+    to: str | Sequence[str] = (),
     random: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
@@ -305,7 +315,7 @@ def vectors(
             "waves": list(waves),
             "byte_slots": byte_slots,
             "common": _common(
-                folder, x, None, set, mode, None, requantize, _read_as(model, profile), None, None, random, samples, seed
+                folder, x, None, set, mode, None, requantize, _read_as(model, profile, from_, to), None, None, random, samples, seed
             ),
         }
         return _called(_guardbit.vectors, Bundle, arguments, out, force, threads, progress)
@@ -469,9 +479,13 @@ def _common(
     }
 
 
-def _read_as(model: Any, profile: str | None) -> dict[str, Any]:
+def _read_as(
+    model: Any, profile: str | None, from_: str | Sequence[str], to: str | Sequence[str]
+) -> dict[str, Any]:
     """How networks are read: a graph was read with its own profile, as a part of its own."""
-    parts = [one.cut if isinstance(one, Graph) else {"from": [], "to": []} for one in _several(model)]
+    given = {"from": _names(from_), "to": _names(to)}
+    own = [one.cut if isinstance(one, Graph) else given for one in _several(model)]
+    parts = [given] if any(given.values()) else own
     if any(part != parts[0] for part in parts):
         raise TypeError("the networks of a sweep are different parts: give networks that were loaded with the same from_ and to")
     return {

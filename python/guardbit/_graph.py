@@ -75,7 +75,7 @@ class Graph:
         self._network = _guardbit.Network(path, profile, self.cut["from"], self.cut["to"])
 
     @classmethod
-    def _load(cls, path: Path, profile: str | None, start: Sequence[str], end: Sequence[str]) -> Graph:
+    def _load(cls, path: Path, profile: str | None, start: Sequence[str] = (), end: Sequence[str] = ()) -> Graph:
         graph = cls.__new__(cls)
         graph._read(path, profile, start, end)
         return graph

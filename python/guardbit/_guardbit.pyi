@@ -1,5 +1,6 @@
 """The extension module: arguments as JSON, results in folders."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Callable, Protocol, TypedDict, final, type_check_only
 

@@ -12,7 +12,7 @@ import pytest
 import guardbit
 
 # Options that have other names in Python.
-NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "dump_sums": "sums", "output_dir": "out", "axis": "axes"}
+NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "dump_sums": "sums", "output_dir": "out", "axis": "axes", "from": "from_"}
 QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
 # What only a command line has: texts on a terminal, and options that say the default.
 COMMAND_LINE = {"json", "quiet", "help", "version", "per_channel", "asymmetric"}

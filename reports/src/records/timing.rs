@@ -137,7 +137,8 @@ impl NetworkTiming {
     pub fn new(program: &Program) -> Self {
         let sum = |of: fn(&MacLayer) -> u64| program.mac_layers().map(of).sum();
         let times = || program.mac_layers().map(|layer| layer.timing.cost.microseconds);
-        let total: f64 = times().sum();
+        // A sum of none would be -0.
+        let total = times().fold(0.0, |total, time| total + time);
         let array = program.accelerator.array;
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
         Self {
