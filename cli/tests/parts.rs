@@ -34,22 +34,34 @@ fn parts_run_like_the_whole() {
     run(&front, &["--input", &inputs, "--to", at]);
     let simulated = |name: &str| {
         let arrays = int8_arrays(&dir.path().join(name));
-        arrays.into_iter().map(|(name, codes)| (name, codes.into_iter().collect::<Vec<i8>>()))
+        arrays
+            .into_iter()
+            .map(|(name, codes)| (name, codes.into_iter().collect::<Vec<i8>>()))
             .collect::<std::collections::BTreeMap<_, _>>()
     };
     let (everything, made) = (simulated("whole/tensors.npz"), simulated("front/outputs.npz"));
-    assert!(!made.is_empty() && made.iter().all(|(name, codes)| &everything[name] == codes), "{:?}", made.keys());
-    assert!(csv_rows(&dir.path().join("front/layers.csv")).len() < csv_rows(&dir.path().join("whole/layers.csv")).len());
+    assert!(
+        !made.is_empty() && made.iter().all(|(name, codes)| &everything[name] == codes),
+        "{:?}",
+        made.keys()
+    );
+    assert!(
+        csv_rows(&dir.path().join("front/layers.csv")).len()
+            < csv_rows(&dir.path().join("whole/layers.csv")).len()
+    );
     // The rest reads what its first operation reads in the network.
     run(&rest, &["--random", "2", "--from", at]);
     let described: Value = identity(&dir.path().join("rest"));
     assert_eq!(described["model"]["from"], serde_json::json!([at]));
-    let hashes: Vec<Value> =
-        ["whole", "front", "rest"].map(|name| identity(&dir.path().join(name))["model"]["sha256"].clone()).into();
+    let hashes: Vec<Value> = ["whole", "front", "rest"]
+        .map(|name| identity(&dir.path().join(name))["model"]["sha256"].clone())
+        .into();
     assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
 
     let study = path("study.yaml");
-    let lines = format!("schema: 1\nmodel: {model}\nhw: fpga-int14-os\nto: \"{at}\"\nrandom: 2\nsweep: {{bits: [12]}}\n");
+    let lines = format!(
+        "schema: 1\nmodel: {model}\nhw: fpga-int14-os\nto: \"{at}\"\nrandom: 2\nsweep: {{bits: [12]}}\n"
+    );
     fs::write(&study, lines).unwrap();
     let out = path("swept");
     succeed(&["sweep", &study, "-o", &out]);
@@ -74,7 +86,18 @@ fn a_network_without_an_offloaded_operation_runs() {
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (model, out) = (path("pool.yaml"), path("out"));
     fs::write(&model, POOL).unwrap();
-    let run = guardbit(&["run", &model, "--hw", "fpga-int14-os", "--random", "3", "--format", "parquet", "-o", &out]);
+    let run = guardbit(&[
+        "run",
+        &model,
+        "--hw",
+        "fpga-int14-os",
+        "--random",
+        "3",
+        "--format",
+        "parquet",
+        "-o",
+        &out,
+    ]);
     let stderr = String::from_utf8(run.stderr).unwrap();
     assert!(run.status.success() && stderr.contains("interpreted exactly"), "{stderr}");
     let read = int8_arrays(&dir.path().join("out/inputs.npz")).remove(0).1;
@@ -91,7 +114,9 @@ fn a_network_without_an_offloaded_operation_runs() {
     assert!(contents(&dir.path().join("out")).contains_key("report.html"));
     for more in [&["size"][..], &["sweep", "--bits", "8"]] {
         let out = path(more[0]);
-        let args = [&more[..1], &[&model], &more[1..], &["--hw", "fpga-int14-os", "--random", "1", "-o", &out]].concat();
+        let args =
+            [&more[..1], &[&model], &more[1..], &["--hw", "fpga-int14-os", "--random", "1", "-o", &out]]
+                .concat();
         let output = guardbit(&args);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && stderr.contains("no accumulator to vary or size"), "{stderr}");

@@ -17,8 +17,13 @@ fn part(name: &str, bytes: &[u8], from: &[&str], to: &[&str]) -> Result<Graph, S
 }
 
 fn names(graph: &Graph) -> Vec<Vec<&str>> {
-    let of = |ids: &[guardbit_graph::TensorId]| ids.iter().map(|&id| graph.tensor(id).name.as_str()).collect();
-    vec![of(graph.inputs()), graph.nodes().iter().map(|n| graph.tensor(n.output).name.as_str()).collect(), of(graph.outputs())]
+    let of =
+        |ids: &[guardbit_graph::TensorId]| ids.iter().map(|&id| graph.tensor(id).name.as_str()).collect();
+    vec![
+        of(graph.inputs()),
+        graph.nodes().iter().map(|n| graph.tensor(n.output).name.as_str()).collect(),
+        of(graph.outputs()),
+    ]
 }
 
 /// x -> relu `a` -> relu6 `b` -> an operator that no one knows; `u` is read behind the cut alone.

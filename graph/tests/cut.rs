@@ -62,7 +62,8 @@ fn parts_that_there_are_none_of() {
     let input = name(&graph, graph.inputs()[0]);
     let output = name(&graph, graph.outputs()[0]);
     let constant = graph.tensors().iter().find(|tensor| tensor.constant.is_some()).unwrap().name.clone();
-    let code = |from: &[&str], to: &[&str]| graph.cut(&names(from), &names(to)).map(|_| ()).unwrap_err().code();
+    let code =
+        |from: &[&str], to: &[&str]| graph.cut(&names(from), &names(to)).map(|_| ()).unwrap_err().code();
     assert_eq!(code(&[], &["no such tensor"]), "guardbit::cut::unknown_tensor");
     assert_eq!(code(&[], &[&input]), "guardbit::cut::nothing");
     assert_eq!(code(&[&output], &[]), "guardbit::cut::nothing");

@@ -20,7 +20,7 @@ pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
 }
 
 /// Random codes for every input.
-fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
+pub fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
     let mut random = Random(seed);
     let inputs = graph.inputs().iter().map(|&id| &graph.tensor(id).ty);
     inputs.map(|ty| random.codes(ty.code_range(), ty.len())).collect()
