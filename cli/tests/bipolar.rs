@@ -30,7 +30,7 @@ fn widths_samples_and_stimuli_hold_no_other_codes() {
     assert!(inputs[0].1.iter().all(|code| code.abs() == 1) && inputs[0].1.iter().any(|&code| code == 1));
 
     let layer = ["--layer", "y", "--cases", "4", "--random", "1"];
-    let hw = ["--hw", "exact-int32-os", "--set", "accumulation.acc.bits=9"];
+    let hw = ["--hw", "exact-int32-os", "--set", "accumulation.acc.bits=8"];
     succeed(&[&["vectors", &model][..], &hw, &layer, &["-o", &bundle]].concat());
     succeed(&["check", &bundle, "--simulator", "none"]);
     let text = fs::read_to_string(dir.path().join("bundle/manifest.json")).unwrap();
@@ -42,12 +42,4 @@ fn widths_samples_and_stimuli_hold_no_other_codes() {
     let missed: Vec<_> =
         manifest.coverage.bins.iter().filter(|bin| bin.cases == 0 && bin.unreachable.is_none()).collect();
     assert!(missed.is_empty(), "{missed:?}");
-    // A stimulus of 0 is not one of this layer.
-    let stimuli = dir.path().join("bundle/stim_w.mem");
-    let all = fs::read_to_string(&stimuli).unwrap();
-    let broken = all.replacen('1', "0", 1);
-    assert_ne!(all, broken);
-    fs::write(&stimuli, broken).unwrap();
-    let output = crate::common::guardbit(&["check", &bundle, "--simulator", "none"]);
-    assert!(!output.status.success());
 }
