@@ -52,10 +52,14 @@ impl Graph {
     pub fn cut(&self, from: &[String], to: &[String]) -> Result<Self, CutError> {
         let mut from = self.named_tensors(from)?;
         from.retain(|id| !self.inputs.contains(id));
-        let to = if to.is_empty() { self.outputs.clone() } else { self.named_tensors(to)? };
+        let named = self.named_tensors(to)?;
+        let to = if named.is_empty() { self.outputs.clone() } else { named.clone() };
         let given: BTreeSet<TensorId> = from.iter().chain(&self.inputs).copied().collect();
         let name = |id: &TensorId| self.tensor(*id).name.clone();
-        if let Some(output) = to.iter().find(|id| given.contains(id)) {
+        // A network may itself have an input as an output.
+        if let Some(output) =
+            to.iter().find(|id| from.contains(id) || named.contains(id) && given.contains(id))
+        {
             return Err(CutError::Nothing { name: name(output) });
         }
         // What is needed, from the outputs back to what is given.

@@ -350,8 +350,8 @@ fn a_channel_of_scale_0_gives_the_zero_point() {
         assert_eq!(made[graph.outputs()[0].index()][1], zero_point, "{sample:?}");
     }
     // No code can be made by such a scale.
-    let output = Tensor { scales: vec![0.5, 0.0], zero_points: vec![0, 0], axis: 1, ..y(&[1, 2]) };
-    let model = Model::new(vec![x(&[1, 4]), w(&[2, 4]), output], vec![Operator::new(9, &[0, 1], 2)]);
+    let input = Tensor { scales: vec![0.5, 0.0, 0.5, 0.5], zero_points: vec![0; 4], axis: 1, ..x(&[1, 4]) };
+    let model = Model::new(vec![input, w(&[2, 4]), y(&[1, 2])], vec![Operator::new(9, &[0, 1], 2)]);
     let error = read_tflite(&model.to_bytes(), "test").map(|_| ()).unwrap_err().message();
     assert!(error.contains("scale 0 at index 1; only weights have channels of scale 0"), "{error}");
 }

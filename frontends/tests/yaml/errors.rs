@@ -99,7 +99,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(changed("axis: 0,", "axes: 0,"), @r"
     guardbit::graph_yaml::unknown_key
     net.yaml:5:68: `constants[0]` has no key `axes`
-    help: its keys are name, shape, dtype, scale, zero_point, axis, range, values, reals, file, random
+    help: its keys are name, shape, dtype, scale, zero_point, axis, range, step, values, reals, file, random
     ");
     insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
     guardbit::graph_yaml::unknown_key
@@ -131,6 +131,14 @@ fn ranges() {
     insta::assert_snapshot!(changed("zero_point: -3", "range: [-127]"), @r"
     guardbit::graph_yaml::count
     net.yaml:3:68: `inputs[0].range` must be a list of 2
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "range: [-1, 2], step: 2"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:84: `inputs[0].step` is 2; expected a whole number of steps from -1 to 2
+    ");
+    insta::assert_snapshot!(changed("zero_point: -3", "step: 2"), @r"
+    guardbit::graph_yaml::value
+    net.yaml:3:68: `inputs[0].step` makes no sense without a `range`
     ");
     insta::assert_snapshot!(changed("scale: 0.2}", "scale: 0.2, range: [0, 300]}"), @r"
     guardbit::graph_yaml::value
