@@ -35,7 +35,7 @@ impl CodeRange {
     /// Returns every `step`-th code, from the least to the greatest; `None` unless a whole number of steps, at least one,
     /// lies between these.
     pub fn with_step(self, step: u32) -> Option<Self> {
-        let whole = step > 0 && self.max > self.min && self.max.abs_diff(self.min) % step == 0;
+        let whole = step > 0 && self.max > self.min && self.max.abs_diff(self.min).is_multiple_of(step);
         (step == 1 || whole).then_some(Self { step, ..self })
     }
 
@@ -76,7 +76,7 @@ impl CodeRange {
 
     /// Whether all codes of `other` are among them.
     pub fn includes(self, other: Self) -> bool {
-        let steps = other.min == other.max || other.step % self.step == 0;
+        let steps = other.min == other.max || other.step.is_multiple_of(self.step);
         self.contains(other.min) && self.contains(other.max) && steps
     }
 
@@ -91,7 +91,7 @@ impl CodeRange {
     }
 
     fn is_on_step(self, code: i32) -> bool {
-        self.step == 1 || code.abs_diff(self.min) % self.step == 0
+        self.step == 1 || code.abs_diff(self.min).is_multiple_of(self.step)
     }
 
     /// The least width that holds every code: two's complement if one is negative, else plain binary.

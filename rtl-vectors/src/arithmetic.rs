@@ -62,7 +62,7 @@ impl Codes<'_> {
             Range::of_codes(self.activation).plus(Range::point(-i128::from(self.offset.subtract)));
         let has_all = !self.is_padded && activation.contains(Range::ZERO);
         let step = self.weight.step();
-        let apart = |pair: &[i32]| pair[0].abs_diff(pair[1]) % step == 0;
+        let apart = |pair: &[i32]| pair[0].abs_diff(pair[1]).is_multiple_of(step);
         let shared = zero_point == ZeroPoint::Fold || self.weight_zero_points.windows(2).all(apart);
         [if has_all { self.activation.step() } else { 1 }, if shared { step } else { 1 }]
     }

@@ -134,7 +134,7 @@ fn ranges() {
     ");
     insta::assert_snapshot!(changed("zero_point: -3", "range: [-1, 2], step: 2"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:84: `inputs[0].step` is 2; expected a whole number of steps from -1 to 2
+    net.yaml:3:83: `inputs[0].step` is 2; expected a whole number of steps from -1 to 2
     ");
     insta::assert_snapshot!(changed("zero_point: -3", "step: 2"), @r"
     guardbit::graph_yaml::value
