@@ -154,17 +154,13 @@ fn code(text: &str) -> String {
 
 /// The names of the items that a file exports.
 fn exports(text: &str) -> impl Iterator<Item = &str> {
+    const NO_NAMES: &[&str] = &[
+        "pub", "super", "crate", "in", "const", "fn", "struct", "enum", "type", "mod", "use", "static",
+        "trait", "",
+    ];
     let items = text.lines().filter(|line| line.starts_with("pub"));
     items.filter_map(|line| {
-        line.split(['(', '<', ' ', ':', ';', '{'])
-            .filter(|word| {
-                ![
-                    "pub", "super)", "crate)", "in", "const", "fn", "struct", "enum", "type", "mod", "use",
-                    "static", "trait", "",
-                ]
-                .contains(word)
-            })
-            .next()
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !NO_NAMES.contains(word))
     })
 }
 
