@@ -8,17 +8,25 @@ use crate::output::say;
 use guardbit_frontends::FrontendError;
 use guardbit_graph::PatchError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
+use guardbit_reports::{counted, number};
 use guardbit_sim::SimError;
 use guardbit_study::StudyError;
 use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, Severity, SourceCode};
 
 use crate::cutout::Cutout;
 use crate::printable::{bounded, plain};
+use crate::wrap::wrapped;
 
 /// Exit code of bad usage and bad input.
 pub const BAD_INPUT: u8 = 2;
 /// Exit code of a check that failed.
 const CHECK_FAILED: u8 = 1;
+
+/// Columns of a message.
+const WIDTH: usize = 110;
+/// Columns before the lines of a message, and of its help.
+const INDENT: usize = 4;
+const HELP_INDENT: usize = 8;
 
 /// Most bytes of a network's text of which a place is shown.
 const MOST_SHOWN: u64 = 1 << 26;
@@ -39,7 +47,9 @@ pub fn install() {
     let terminal = stderr().is_terminal();
     // Fails only if a hook is installed already.
     let _ = miette::set_hook(Box::new(move |_| {
-        Box::new(MietteHandlerOpts::new().width(110).color(terminal).unicode(terminal).build())
+        Box::new(
+            MietteHandlerOpts::new().width(WIDTH).wrap_lines(false).color(terminal).unicode(terminal).build(),
+        )
     }));
 }
 
@@ -55,6 +65,24 @@ impl Failure {
         Self { severity: Severity::Warning, ..Self::from(problem) }
     }
 
+    /// Layers that work on real values though their weights are codes in the file: a warning, or a check that failed.
+    pub fn quantized_in_float(layers: &[String], strict: bool) -> Self {
+        let (severity, exit) = match strict {
+            true => (Severity::Error, CHECK_FAILED),
+            false => (Severity::Warning, 0),
+        };
+        let message = format!(
+            "the file has quantized weights for {}, but the host runs {} in floating point: {}",
+            counted(layers.len() as u64, "layer"),
+            number(layers.len() as u64, "it", "them"),
+            layers.join(", ")
+        );
+        let help = "quantize the operand that is float, or give the weights one scale per output channel; `guardbit inspect \
+                    MODEL --audit` shows what became of every node";
+        let code = "guardbit::network::quantized_in_float";
+        Self { code, message, help: Some(help.into()), place: None, severity, exit }
+    }
+
     /// Shows it on stderr, which may be closed or full: then nobody is told.
     pub fn report(self) -> ExitCode {
         let exit = ExitCode::from(self.exit);
@@ -64,8 +92,9 @@ impl Failure {
 
     /// What may be shown of it.
     fn presentable(self) -> Self {
-        let text = |text: String| bounded(plain(&text).into_owned());
-        Self { message: text(self.message), help: self.help.map(text), ..self }
+        let text = |text: String, indent| wrapped(&bounded(plain(&text).into_owned()), WIDTH - 2 - indent);
+        let (message, help) = (text(self.message, INDENT), self.help.map(|help| text(help, HELP_INDENT)));
+        Self { message, help, ..self }
     }
 
     fn at(mut self, file: &str, text: &str, offset: usize, length: usize) -> Self {

@@ -10,6 +10,7 @@ mod interrupt;
 mod output;
 mod printable;
 mod progress;
+mod wrap;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -8,6 +8,7 @@ mod cache;
 mod claims;
 mod common;
 mod constants;
+mod coverage;
 mod dependencies;
 mod dictionary;
 mod explore;

@@ -1,7 +1,7 @@
 //! Biases whose scale is not that of the products they are added to.
 
 use crate::Op;
-use crate::model::Note;
+use crate::model::{Note, NoteKind};
 use crate::ops::{Mac, Operands};
 
 /// Greatest ratio of the two scales, less 1, that is taken for rounding.
@@ -33,5 +33,5 @@ pub(crate) fn note(op: &Op, operands: &Operands<'_>) -> Option<Note> {
         own.scale(first),
         product(first) as f32,
     );
-    Some(Note { tensor: bias.name.clone(), text })
+    Some(Note { tensor: bias.name.clone(), text, kind: NoteKind::Changed })
 }

@@ -1,12 +1,14 @@
 //! Building a graph, checked at every step.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::limits::Budget;
-use crate::model::{Graph, Node, Note, Tensor, TensorId, TensorType};
+use crate::model::{Graph, Node, Note, NoteKind, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::{Mac, Operands};
-use crate::{DType, GraphError, Op, Quantization, QuantizationError, bias_scale, checks, tensor_name};
+use crate::{
+    DType, FileNode, GraphError, Op, Quantization, QuantizationError, bias_scale, checks, tensor_name,
+};
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
 /// the order of execution.
@@ -66,6 +68,7 @@ impl GraphBuilder {
             inputs: Vec::new(),
             outputs: Vec::new(),
             notes: Vec::new(),
+            file_nodes: Vec::new(),
             metadata: BTreeMap::new(),
             short_names: Vec::new(),
         };
@@ -149,7 +152,61 @@ impl GraphBuilder {
 
     /// Notes that something about `tensor` was taken otherwise than it stands in the file.
     pub fn note(&mut self, tensor: impl Into<String>, text: impl Into<String>) {
-        self.graph.notes.push(Note { tensor: tensor.into(), text: text.into() });
+        self.graph.notes.push(Note { tensor: tensor.into(), text: text.into(), kind: NoteKind::Changed });
+    }
+
+    /// Notes that constant `tensor` holds the real values of codes of the file.
+    pub fn note_real_of_codes(&mut self, tensor: impl Into<String>) {
+        let text = "codes of the file stand here as their real values".to_owned();
+        self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::RealOfCodes });
+    }
+
+    /// Records what became of the next node of the file.
+    pub fn file_node(&mut self, node: FileNode) {
+        self.graph.file_nodes.push(node);
+    }
+
+    /// The number of nodes so far.
+    pub fn node_count(&self) -> usize {
+        self.graph.nodes.len()
+    }
+
+    /// The names of the nodes after the first `from`: those of their output tensors.
+    pub fn names_from(&self, from: usize) -> Vec<String> {
+        let added = self.graph.nodes.iter().skip(from);
+        added.map(|node| self.graph.tensor(node.output).name.clone()).collect()
+    }
+
+    /// Gives tensors other names, also where notes and records of the file have them. Names may change places.
+    ///
+    /// # Errors
+    /// [`GraphError`] if two tensors have one name then, or one is not a name.
+    pub fn rename(&mut self, names: &HashMap<TensorId, String>) -> Result<(), GraphError> {
+        let mut changes: HashMap<String, &String> = HashMap::new();
+        for (id, new) in names {
+            let old = std::mem::replace(&mut self.graph.tensors[id.0].name, new.clone());
+            checks::tensor(&self.graph.tensors[id.0])?;
+            changes.insert(old, new);
+        }
+        changes.keys().for_each(|old| {
+            self.names.remove(old);
+        });
+        if let Some(new) = changes.values().find(|&&new| !self.names.insert(new.clone())) {
+            return Err(GraphError::DuplicateTensor { tensor: (*new).clone() });
+        }
+        let notes = self.graph.notes.iter_mut().map(|note| &mut note.tensor);
+        let made = self.graph.file_nodes.iter_mut().flat_map(FileNode::names_mut);
+        for name in notes.chain(made) {
+            if let Some(&new) = changes.get(name) {
+                name.clone_from(new);
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensors added so far, with their ids.
+    pub fn tensors(&self) -> impl Iterator<Item = (TensorId, &Tensor)> {
+        self.graph.tensors.iter().enumerate().map(|(index, tensor)| (TensorId(index), tensor))
     }
 
     /// The type of a tensor added before.

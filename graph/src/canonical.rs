@@ -1,6 +1,6 @@
 //! The graph as data: everything that decides what a network computes.
 //!
-//! Every type of a graph derives `Serialize` and leaves out no field but the graph's name, notes and metadata, which
+//! Every type of a graph derives `Serialize` and leaves out no field but its name, notes, metadata and records of a file, which
 //! decide nothing. A field that is added is there by itself, so that a hash over the serialized graph cannot miss it. Nothing
 //! is ever read from this form.
 

@@ -94,6 +94,7 @@ impl Graph {
             inputs: moved(&[&self.inputs[..], &from].concat()),
             outputs: moved(&to),
             metadata: self.metadata.clone(),
+            file_nodes: self.file_nodes.clone(),
             short_names: names.map(|(_, name)| name.clone()).collect(),
         })
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CodeRange, CodeType, DType, DotProducts, Op, Quantization, QuantizationError, Window, ops::Operands,
+    CodeRange, CodeType, DType, DotProducts, FileNode, Op, Products, Quantization, QuantizationError, Window,
+    ops::Operands,
 };
 
 /// Index of a tensor in its graph.
@@ -154,6 +155,9 @@ pub struct Graph {
     /// They tell of the file, and decide nothing.
     #[serde(skip)]
     pub(crate) notes: Vec<Note>,
+    /// What became of the nodes of the file; it decides nothing.
+    #[serde(skip)]
+    pub(crate) file_nodes: Vec<FileNode>,
     /// What files say beside the network; it decides nothing.
     #[serde(skip)]
     pub(crate) metadata: BTreeMap<String, String>,
@@ -168,6 +172,17 @@ pub struct Note {
     pub tensor: String,
     /// What was done.
     pub text: String,
+    /// What kind of change it is.
+    pub kind: NoteKind,
+}
+
+/// The kind of a [`Note`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NoteKind {
+    /// Anything that a reader took otherwise.
+    Changed,
+    /// Codes of the file stand as their real values in this constant.
+    RealOfCodes,
 }
 
 impl Graph {
@@ -204,6 +219,11 @@ impl Graph {
     /// What the reader of the file took otherwise than it stands there, in its order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// What became of each node of the file, in its order; empty where no file was read, or its reader does not record it.
+    pub fn file_nodes(&self) -> &[FileNode] {
+        &self.file_nodes
     }
 
     /// Texts by key that a file carries beside the network (ONNX `metadata_props`): where it is from, what it was made for.
@@ -249,6 +269,12 @@ impl Graph {
             dots.finish.clamp_to(range);
         }
         Some(dots)
+    }
+
+    /// The products of two operands that a node adds up, whoever runs it; `None` if it multiplies nothing.
+    pub fn products(&self, id: NodeId) -> Option<Products> {
+        let node = self.node(id);
+        node.op.products(&self.operands(node))
     }
 
     /// The window that a node slides over its first input, if it does.

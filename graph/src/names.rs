@@ -5,6 +5,7 @@
 //! `conv2d_1`. Short names have ASCII letters, digits, `_` and `-`, begin with a letter, are at most [`LENGTH`] long,
 //! and no two nodes share one; none is the full name of another node.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Greatest length of a short name.
@@ -39,6 +40,10 @@ const OPERATIONS: &[&str] = &[
     "resource",
 ];
 
+/// What quantizers add to the name of the tensor whose codes they make.
+const QUANTIZERS: &[&str] =
+    &["_QuantizeLinear_Output", "_QuantizeLinear_Input", "_DequantizeLinear_Output", "_QuantizeLinear"];
+
 /// Scopes that a converter merged into the layer before them.
 const MERGED: &[&str] =
     &["activation", "batch_norm", "batch_normalization", "batchnorm", "bn", "re_lu", "relu"];
@@ -69,7 +74,8 @@ pub(crate) fn short_names(nodes: &[Named<'_>]) -> Vec<String> {
     let mut taken: HashSet<String> = nodes.iter().map(|node| node.name.to_owned()).collect();
     for (node, chosen) in nodes.iter().zip(&mut chosen) {
         // A name that is short already is its own, and no other node's.
-        *chosen = (plain(node.name).as_deref() == Some(node.name)).then(|| node.name.to_owned());
+        let short = plain(node.name).as_deref() == Some(node.name) && !names_quantizer(node.name);
+        *chosen = short.then(|| node.name.to_owned());
     }
     for first in [true, false] {
         let open = |chosen: &[Option<String>]| {
@@ -137,7 +143,7 @@ fn numbered(
 /// What could tell a node from others, the shortest first. All of them begin with its own part.
 fn candidates(node: &Named<'_>) -> Vec<String> {
     let own = own_name(node);
-    let name = looked_at(node.name);
+    let name = &looked_at(node.name);
     let paths: Vec<Scopes<'_>> = name.split(';').filter_map(Scopes::new).collect();
     let mut all = vec![own];
     if let Some(path) = telling(&paths) {
@@ -157,7 +163,7 @@ fn candidates(node: &Named<'_>) -> Vec<String> {
 
 /// The telling part of a node's name; its operation where the name says nothing.
 fn own_name(node: &Named<'_>) -> String {
-    let name = looked_at(node.name);
+    let name = &looked_at(node.name);
     let paths: Vec<Scopes<'_>> = name.split(';').filter_map(Scopes::new).collect();
     let telling = telling(&paths).map(|path| path.parts[path.own]).unwrap_or_default();
     let cleaned = clean(telling);
@@ -260,8 +266,17 @@ fn cut(cleaned: &str) -> String {
     cleaned[..cleaned.len().min(LENGTH)].trim_end_matches(['_', '-']).to_owned()
 }
 
-fn looked_at(name: &str) -> &str {
-    name.char_indices().nth(LOOKED_AT).map_or(name, |(at, _)| &name[..at])
+/// The start of a name, without what quantizers add.
+fn looked_at(name: &str) -> Cow<'_, str> {
+    let start = name.char_indices().nth(LOOKED_AT).map_or(name, |(at, _)| &name[..at]);
+    if !names_quantizer(start) {
+        return start.into();
+    }
+    QUANTIZERS.iter().fold(start.to_owned(), |name, added| name.replace(added, "")).into()
+}
+
+fn names_quantizer(name: &str) -> bool {
+    QUANTIZERS.iter().any(|added| name.contains(added))
 }
 
 #[cfg(test)]
@@ -306,6 +321,11 @@ mod tests {
             ("pointwise/relu", "pointwise"),
             ("input.13_te_transform", "input_13_te_transform"),
             ("relu_1", "relu_1"),
+            ("conv1_QuantizeLinear_Output", "conv1"),
+            ("conv2_QuantizeLinear_Input", "conv2"),
+            ("/layers/conv3/Conv_output_0_QuantizeLinear_Output", "conv3"),
+            ("input_QuantizeLinear_Output_nhwc", "input_nhwc"),
+            ("_QuantizeLinear_Output", "conv2d_2"),
         ]);
     }
 

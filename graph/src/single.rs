@@ -61,6 +61,7 @@ impl Graph {
             inputs: Vec::new(),
             outputs: Vec::new(),
             notes: Vec::new(),
+            file_nodes: Vec::new(),
             metadata: BTreeMap::new(),
             short_names: vec![self.short_name(id).to_owned()],
         };

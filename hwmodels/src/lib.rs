@@ -36,8 +36,8 @@ pub use load::{
     key_of_layer, load, name_of,
 };
 pub use lower::{
-    AuditStep, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, OPERATIONS, Outcome, Placement,
-    audit_frontend, audit_lowering, lower, lower_dot_products, partition,
+    AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, MacNode, OPERATIONS, Outcome,
+    Placement, audit_frontend, audit_lowering, lower, lower_dot_products, partition,
 };
 pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};

@@ -6,7 +6,7 @@ use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId, TensorId};
 use guardbit_num::Requantizer;
 
 use crate::timing::LayerTiming;
-use crate::{Accelerator, Datapath, Packing, ZeroPoint};
+use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
 
 /// A graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ pub struct Resident {
 /// How one node runs.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// On the host, exactly.
-    Host,
+    /// On the host, exactly, for this reason.
+    Host(Host),
     /// On the accelerator.
     Mac(Box<MacLayer>),
 }
@@ -96,7 +96,7 @@ impl Program {
     /// The accelerated layers in order of execution.
     pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Host => None,
+            Step::Host(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         })
     }
@@ -127,7 +127,7 @@ impl Program {
     /// The accelerated layer of a node.
     pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
         match &self.steps[node.index()] {
-            Step::Host => None,
+            Step::Host(_) => None,
             Step::Mac(layer) => Some(layer),
         }
     }

@@ -239,6 +239,7 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
         classes: Vec::new(),
         outcomes: None,
         samples: String::new(),
+        coverage: CoverageRecord::default(),
     }
 }
 
@@ -302,6 +303,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
     };
     RunRecord {
         timing,
+        coverage: CoverageRecord::default(),
         model: network.name.into(),
         hw: "fpga-int14-os".into(),
         mode: "propagated".into(),

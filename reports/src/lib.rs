@@ -4,6 +4,7 @@
 //! are made of records alone, so that what was saved can be drawn again. Everything is a function of the
 //! records: no time stamps, no randomness, equal bytes for equal records.
 
+mod coverage;
 mod error;
 mod figures;
 mod findings;
@@ -21,6 +22,7 @@ mod statistics;
 mod tables;
 mod text;
 
+pub use coverage::coverage_text;
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
 pub use findings::{Finding, Question, run_findings, sweep_findings};
@@ -33,9 +35,10 @@ pub use output::{
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, DesignLevel, ExploreCost, ExploreRecord, HostRecord, LayerActivity, LevelHistogram,
-    NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord, SchemeRow,
-    SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
+    CostRecord, CoverageRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, HostRecord,
+    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow,
+    QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind,
+    TileRecord, WitnessRecord, quantized_weights_in_float,
 };
 pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};

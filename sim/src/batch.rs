@@ -261,7 +261,7 @@ fn inputs<C: ToCodes>(program: &Program, sample: &[C]) -> Result<Vec<Codes>, Sim
 fn host(program: &Program) -> Vec<HostNode> {
     let graph = &program.graph;
     let of_step = |(node, step): (_, &Step)| match step {
-        Step::Host => HostNode::new(graph, node),
+        Step::Host(_) => HostNode::new(graph, node),
         Step::Mac(_) => HostNode::Any,
     };
     graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()

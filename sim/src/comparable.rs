@@ -14,7 +14,7 @@ pub(crate) fn check(a: &Program, b: &Program) -> Result<(), SimError> {
     }
     for (a, b) in a.steps.iter().zip(&b.steps) {
         match (a, b) {
-            (Step::Host, Step::Host) => {}
+            (Step::Host(_), Step::Host(_)) => {}
             (Step::Mac(a), Step::Mac(b)) if same(a, b) => {}
             (Step::Mac(layer), _) | (_, Step::Mac(layer)) => {
                 return Err(SimError::Unlike { what: format!("layer `{}`", layer.short_name) });

@@ -21,7 +21,7 @@ impl Counts {
     /// Nothing counted yet.
     pub fn new(program: &Program, prepared: &[Prepared<'_>], options: &Options) -> Self {
         let of_step = |(step, prepared): (&Step, &Prepared<'_>)| match step {
-            Step::Host => None,
+            Step::Host(_) => None,
             Step::Mac(layer) => Some(LayerCounts::new(LayerStats::new(layer, options), prepared)),
         };
         Self { layers: program.steps.iter().zip(prepared).map(of_step).collect(), trapped: None }

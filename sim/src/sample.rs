@@ -52,7 +52,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         let program = self.batch.programs[0].program;
         for (node, _) in program.graph.nodes_with_ids() {
             match &program.steps[node.index()] {
-                Step::Host => self.run_on_host(node),
+                Step::Host(_) => self.run_on_host(node),
                 Step::Mac(layer) => self.run_layer(layer),
             }
             if self.batch.options.keep == Keep::Outputs {

@@ -207,12 +207,14 @@ pub enum StudyError {
         levels: Vec<String>,
     },
     /// Nothing that the accelerator could run.
-    #[error("`{hw}` runs no operation of `{model}`: there is no accumulator to vary or size")]
+    #[error("`{hw}` runs no operation of `{model}`: there is no accumulator to vary or size{}", listed(host))]
     NothingOffloaded {
         /// The accelerator.
         hw: String,
         /// The network.
         model: String,
+        /// What the host runs of its MAC layers by reason, as sentences.
+        host: Vec<String>,
     },
     /// A layer that the accelerator does not run.
     #[error("`{hw}` runs no layer `{layer}` of this network")]
@@ -506,4 +508,9 @@ impl StudyError {
 
 fn sizes(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Sentences behind a message.
+fn listed(sentences: &[String]) -> String {
+    sentences.iter().map(|sentence| format!("; {sentence}")).collect()
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{ExploreRecord, Score, explore_documents};
+use guardbit_reports::{CoverageRecord, ExploreRecord, Score, explore_documents};
 use guardbit_sim::{Options, SimError, StatsLevel};
 use serde::{Deserialize, Serialize};
 
@@ -136,13 +136,22 @@ impl Explorer<'_> {
             }
         }
         let recommended = front::recommended(plan, &candidates);
-        let record = candidate::record(plan, &candidates, recommended);
+        let record = candidate::record(plan, self.coverage()?, &candidates, recommended);
         let file =
             |path: String, index: usize| (path, candidates[index].accelerator.resolved_yaml().into_bytes());
         let front = record.front().into_iter().map(|index| file(folder::design(index), index));
         let best = recommended.map(|index| file(folder::RECOMMENDED.to_owned(), index));
         let accelerators = front.chain(best).collect();
         Ok((record, accelerators))
+    }
+
+    /// What accelerators run of the network; of those that differ in it, the one that runs least.
+    fn coverage(&self) -> Result<CoverageRecord, StudyError> {
+        let plan = self.plan;
+        let one =
+            |&first: &usize| Ok(CoverageRecord::new(&plan.subject.lower(&plan.points[first].accelerator)?));
+        let all = plan.structures.iter().map(one).collect::<Result<Vec<_>, StudyError>>()?;
+        Ok(all.into_iter().min_by_key(|coverage| coverage.macs_on_accelerator).unwrap_or_default())
     }
 
     /// What accumulators that hold everything meet, once for all points that differ in widths alone.

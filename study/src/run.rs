@@ -8,8 +8,8 @@ use guardbit_frontends::Profile;
 use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, Program};
 use guardbit_reports::{
-    About, CostRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, Task, batch_shape, run_documents,
-    run_parquet,
+    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, Task, batch_shape,
+    run_documents, run_parquet,
 };
 use guardbit_sim::{BatchTensors, Keep, Options, Settled};
 use serde::Serialize;
@@ -144,6 +144,7 @@ fn is_no(asked: &bool) -> bool {
 struct Figures<'a> {
     outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
+    coverage: &'a CoverageRecord,
     #[serde(skip_serializing_if = "<[CostRecord]>::is_empty")]
     costs: &'a [CostRecord],
 }
@@ -209,7 +210,12 @@ fn write(
         layer: &request.layer,
         profile: settings.profile.map(Profile::name),
     };
-    let result = Figures { outcome: &record.outcome, timing: &record.timing, costs: &record.costs };
+    let result = Figures {
+        outcome: &record.outcome,
+        timing: &record.timing,
+        coverage: &record.coverage,
+        costs: &record.costs,
+    };
     let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());
     Ok(staging.write("run.json", &crate::sealed(&json))?)
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{Score, SizeRecord, size_documents, size_parquet};
+use guardbit_reports::{CoverageRecord, Score, SizeRecord, size_documents, size_parquet};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
 use serde::Serialize;
 
@@ -72,6 +72,7 @@ pub fn size(
         area: synthesis.as_ref().map(Synthesis::describe),
         layers: rows::layers(&program, &layers, &recommendation.program, synthesis.as_ref())?,
         channels: rows::channels(&layers),
+        coverage: CoverageRecord::new(&program),
         design: rows::design(&levels),
         levels,
         grid: grid::rows(&sizing)?,

@@ -7,7 +7,7 @@ use guardbit_files::Digest;
 use guardbit_frontends::Cut;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, Program, lower};
-use guardbit_reports::counted;
+use guardbit_reports::{CoverageRecord, counted};
 use guardbit_sim::Mode;
 use serde::Serialize;
 use serde_json::Value;
@@ -189,7 +189,8 @@ impl Subject {
         let program = self.lower_any(accelerator)?;
         if program.mac_layers().next().is_none() {
             let (hw, model) = (accelerator.name.clone(), self.model.file.clone());
-            return Err(StudyError::NothingOffloaded { hw, model });
+            let host = CoverageRecord::new(&program).host_sentences();
+            return Err(StudyError::NothingOffloaded { hw, model, host });
         }
         Ok(program)
     }

@@ -22,6 +22,9 @@ pub struct InspectArgs {
     /// Override a key of the accelerator, as accumulation.acc.bits=12
     #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
     pub set: Vec<String>,
+    /// Exit with code 1 if a layer whose weights are quantized in the file works in floating point
+    #[arg(long)]
+    pub strict: bool,
     /// Print the network after this pass too; several are run one after another
     #[arg(long, value_name = "NAME", value_parser = passes())]
     pub pass: Vec<String>,
@@ -29,7 +32,7 @@ pub struct InspectArgs {
     /// ranges of all operands, accumulator, bias, requantization, clamp (--json has it in any case)
     #[arg(long)]
     pub nodes: bool,
-    /// Print what each step made of the network, and why: what the reader of the file, the passes and, with --hw, partition
+    /// Print what each step made of the network, and why: what became of every node of the file, what its reader, the passes and, with --hw, partition
     /// and lowering kept, changed, dropped, or left to the host or in floating point
     #[arg(long)]
     pub audit: bool,

@@ -183,4 +183,8 @@ pub struct Common {
     pub profile: Option<Profile>,
     #[command(flatten)]
     pub part: Part,
+    /// Exit with code 1 if a layer whose weights are quantized in the file works in floating point; results are written all
+    /// the same
+    #[arg(long)]
+    pub strict: bool,
 }

@@ -7,7 +7,7 @@ use guardbit_sim::StatsLevel;
 use guardbit_study::{ExploreRequest, StudyError};
 use serde::Serialize;
 
-use super::{axes, existing, settings};
+use super::{axes, existing, settings, warn_of_float};
 use crate::args::{ExploreArgs, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -32,7 +32,7 @@ pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure>
     } else {
         print(&format!("{}\n{}", explore_text(&record)?, outcome_text(&record)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
 }
 
 #[derive(Serialize)]
@@ -50,6 +50,8 @@ fn outcome_text(record: &ExploreRecord) -> String {
         ("same values as those", record.shared.to_string()),
         ("nothing overflows", record.exact.to_string()),
     ];
+    let coverage = &record.coverage;
+    lines.extend((coverage.layers > 0).then(|| ("MACs on hardware", coverage.summary())));
     for cost in &record.costs {
         let without = |parts: &[String]| match parts {
             [] => String::new(),
@@ -68,5 +70,6 @@ fn outcome_text(record: &ExploreRecord) -> String {
         lines.push(("recommended", format!("point {}: {}, {} cycles", row.point, row.widths, row.cycles)));
     }
     let lines = lines.iter().map(|(name, value)| format!("{name:<20} {value}\n"));
-    lines.chain(record.remarks.iter().map(|remark| format!("note: {remark}\n"))).collect()
+    let remarks = coverage.host_sentences();
+    lines.chain(remarks.iter().chain(&record.remarks).map(|remark| format!("note: {remark}\n"))).collect()
 }

@@ -9,11 +9,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use guardbit_files::{Existing, SingleFile, Target};
-use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, PatchError, TensorId, passes};
+use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, NoteKind, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
-use guardbit_reports::{TileRecord, text_table, tiles_text};
+use guardbit_reports::{CoverageRecord, TileRecord, quantized_weights_in_float, text_table, tiles_text};
 use serde::Serialize;
 
+use super::warn_of_float;
 use crate::args::{Global, InspectArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -29,6 +30,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
     if let Some(path) = &args.export {
         export(&after.as_ref().unwrap_or(&before).graph, path)?;
     }
+    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), args.strict, global);
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);
         let decisions =
@@ -37,7 +39,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
             true => print_json(&decisions)?,
             false => print(&audit::text(&decisions))?,
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(warned(&before));
     }
     match (global.json, args.pass.is_empty()) {
         (true, true) => print_json(&before.lines())?,
@@ -50,7 +52,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
         (false, true) => print(&before.text())?,
         (false, false) => print(&passed(&args.pass, &before, after.as_ref()))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(warned(&before))
 }
 
 /// Writes a network as a file that is not there yet: ONNX or graph YAML, as its name says.
@@ -186,6 +188,8 @@ struct OpLine {
     /// Products per dot product, and number of dot products.
     terms: Option<usize>,
     dots: Option<usize>,
+    /// Multiply-accumulates of one inference, if it multiplies, whoever runs it.
+    macs: Option<u64>,
     /// What the reader took otherwise than it stands in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -212,6 +216,7 @@ impl OpLine {
         let output = graph.tensor(node.output);
         let quantization = output.ty.quantization.as_ref();
         let window = graph.dot_products(id).map(|dots| dots.window);
+        let products = graph.products(id);
         let name = |id: TensorId| graph.tensor(id).name.clone();
         let read = |tensor: &str| node.inputs.iter().flatten().any(|&id| graph.tensor(id).name == tensor);
         let notes = graph.notes().iter().filter(|note| read(&note.tensor));
@@ -228,8 +233,9 @@ impl OpLine {
             code_type: output.ty.code_type(),
             scale: quantization.map(|q| q.scale(0)),
             zero_point: quantization.map(|q| q.zero_point(0)),
-            terms: window.map(|window| window.terms()),
-            dots: window.map(|window| window.dots()),
+            terms: window.map(|window| window.terms()).or(products.map(|products| products.terms)),
+            dots: window.map(|window| window.dots()).or(products.map(|products| products.dots)),
+            macs: products.map(|products| products.macs()),
             notes: notes.map(|note| format!("{}: {}", note.tensor, note.text)).collect(),
             runs_on,
             datapath: lowered.map(|layer| layer.datapath.describe()),
@@ -255,6 +261,7 @@ impl OpLine {
             or_empty(self.dots.map(|v| v.to_string())),
         ];
         if let Some(place) = &self.runs_on {
+            cells.push(or_empty(self.macs.map(|v| v.to_string())));
             cells.push(or_empty(self.cycles.map(|v| v.to_string())));
             cells.push(place.clone());
         }
@@ -276,13 +283,15 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
     out.push('\n');
     let mut columns = vec!["index", "name", "op", "shape", "dtype", "scale", "zero_point", "terms", "dots"];
     if program.is_some() {
-        columns.extend(["cycles", "runs on"]);
+        columns.extend(["MACs", "cycles", "runs on"]);
     }
     columns.push("layer");
     out += &text_table(&columns, &ops.iter().map(OpLine::cells).collect::<Vec<_>>());
     if let Some(program) = program {
         out += &format!("\n{}\n", program.accelerator.name);
         out += &datapaths(program);
+        let coverage = CoverageRecord::new(program);
+        out += &coverage.sentences().iter().map(|sentence| format!("{sentence}.\n")).collect::<String>();
         let tiles: Vec<TileRecord> = program.mac_layers().map(TileRecord::new).collect();
         out += &format!("\nwhat the SRAMs hold at a time:\n{}", tiles_text(&tiles));
         out += &residents::text(program);
@@ -306,7 +315,7 @@ fn notes(notes: &[Note]) -> String {
     const NAMED: usize = 3;
     let mut out = String::new();
     let mut said: Vec<&str> = Vec::new();
-    for note in notes {
+    for note in notes.iter().filter(|note| note.kind == NoteKind::Changed) {
         if said.contains(&note.text.as_str()) {
             continue;
         }

@@ -24,6 +24,8 @@ pub use size::size;
 pub use sweep::{merge, sweep};
 pub use vectors::vectors;
 
+use std::process::ExitCode;
+
 use guardbit_files::Existing;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
@@ -33,6 +35,14 @@ use guardbit_study::{
 use crate::args::{Common, Global};
 use crate::diagnostic::Failure;
 use crate::progress::Bar;
+
+/// Warns of layers that work on real values though their weights are codes in the file. `strict` makes an error of it.
+fn warn_of_float(layers: Vec<String>, strict: bool, global: &Global) -> ExitCode {
+    match layers.is_empty() || global.quiet && !strict {
+        true => ExitCode::SUCCESS,
+        false => Failure::quantized_in_float(&layers, strict).report(),
+    }
+}
 
 /// The checked form of what runs and sweeps have in common.
 /// `default_stats` is what is counted in a mode where nothing is said.

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{
-    BottleneckRow, CostRecord, Fraction, HostRecord, Interval, LayerRow, NetworkTiming, RunRecord,
-    ScoreFigures, layers_text, probability,
+    BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRecord, Interval, LayerRow, NetworkTiming,
+    RunRecord, ScoreFigures, layers_text, probability,
 };
 use guardbit_sim::StatsLevel;
 use guardbit_study::{RunRequest, Settings, SumsRequest};
 use serde::Serialize;
 
-use super::{existing, settings};
+use super::{existing, settings, warn_of_float};
 use crate::args::{Global, RunArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -34,19 +34,21 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
         print_json(&Summary {
             outcome: &record.outcome,
             timing: &record.timing,
+            coverage: &record.coverage,
             layers: &record.layers,
             costs: &record.costs,
         })?;
     } else {
         print(&format!("{}\n{}", layers_text(&record.layers)?, outcome_text(&record)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
 }
 
 #[derive(Serialize)]
 struct Summary<'a> {
     outcome: &'a ScoreFigures,
     timing: &'a NetworkTiming,
+    coverage: &'a CoverageRecord,
     layers: &'a [LayerRow],
     #[serde(skip_serializing_if = "<[CostRecord]>::is_empty")]
     costs: &'a [CostRecord],
@@ -93,11 +95,14 @@ fn outcome_text(record: &RunRecord) -> String {
     add("throughput (1/s)", timing.throughput_per_s.map(|v| v.to_string()));
     add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
     add("products", Some(timing.macs.to_string()));
+    add("MACs on hardware", Some(record.coverage.summary()).filter(|_| record.coverage.layers > 0));
     add("bound by", Some(bounds(&record.bottlenecks)).filter(|bounds| !bounds.is_empty()));
     add("on the host", Some(HostRecord::counted(&timing.host)).filter(|host| !host.is_empty()));
     let costs = record.costs.iter().flat_map(CostRecord::lines);
     let lines: Vec<(String, String)> =
         lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(17);
-    lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n")).collect()
+    let lines = lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n"));
+    let host = record.coverage.host_sentences().into_iter().map(|sentence| format!("note: {sentence}\n"));
+    lines.chain(host).collect()
 }

@@ -6,7 +6,7 @@ use guardbit_reports::{SizeRateRow, SizeRecord, size_text, text_table};
 use guardbit_sim::StatsLevel;
 use guardbit_study::{Settings, SizeRequest};
 
-use super::{existing, settings};
+use super::{existing, settings, warn_of_float};
 use crate::args::{Global, SizeArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -35,7 +35,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
             outcome_text(&record)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
 }
 
 /// How many dot products of all layers together do not fit a width.
@@ -53,18 +53,23 @@ fn rates_text(rates: &[SizeRateRow]) -> String {
 
 fn outcome_text(record: &SizeRecord) -> String {
     let outcome = &record.recommended;
-    let mut lines = vec![("samples", outcome.samples.to_string())];
-    let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
+    let coverage = &record.coverage;
+    let mut lines = vec![("samples".to_owned(), outcome.samples.to_string())];
+    let mut add =
+        |name: &str, value: Option<String>| lines.extend(value.map(|value| (name.to_owned(), value)));
+    add("MACs on hardware", Some(coverage.summary()).filter(|_| coverage.layers > 0));
     add("area", record.area.clone());
     let design: Vec<String> =
         record.design.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
-    add("one design for all layers", Some(design.join(", ")));
+    add(&format!("one design for {}", coverage.sized()), Some(design.join(", ")));
     add("bits of all levels", total_bits(record).map(|bits| bits.to_string()));
     add("accuracy, exact", outcome.accuracy_exact.map(|v| v.to_string()));
     add("accuracy, recommended", outcome.accuracy.map(|v| v.to_string()));
     add("output mismatch, recommended", Some(outcome.output_mismatch.to_string()));
-    let lines = lines.iter().map(|(name, value)| format!("{name:<29} {value}\n"));
-    lines.chain(record.remarks.iter().map(|remark| format!("note: {remark}\n"))).collect()
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(29);
+    let lines = lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n"));
+    let remarks = coverage.host_sentences();
+    lines.chain(remarks.iter().chain(&record.remarks).map(|remark| format!("note: {remark}\n"))).collect()
 }
 
 /// The recommended bits of all levels of all layers together; none where a level has no width.

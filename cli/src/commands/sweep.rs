@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use guardbit_reports::{PointRecord, SummaryRow, not_swept_text, summary_text, trapped_text};
+use guardbit_reports::{PointRecord, SummaryRow, coverage_text, not_swept_text, summary_text, trapped_text};
 use guardbit_study::{Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
 
 use serde::Serialize;
 
-use super::{axes, existing, settings};
+use super::{axes, existing, settings, warn_of_float};
 use crate::args::{Common, Global, MergeArgs, SweepArgs};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -19,24 +19,30 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
     let request = request(args, &bar)?;
     let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
     drop(bar);
-    show(&records, global)
+    show(&records, args.common.strict, global)
 }
 
 pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
-    show(&guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?, global)
+    show(&guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?, false, global)
 }
 
-fn show(records: &[PointRecord], global: &Global) -> Result<ExitCode, Failure> {
+fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCode, Failure> {
     if global.json {
         print_json(&records.iter().map(Row::new).collect::<Vec<_>>())?;
     } else {
         print(&summary_text(records)?)?;
-        for sentences in [not_swept_text(records), trapped_text(records)] {
+        for sentences in [coverage_text(records), not_swept_text(records), trapped_text(records)] {
             let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
             print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    let mut layers: Vec<String> = Vec::new();
+    for layer in records.iter().flat_map(|record| record.coverage.quantized_weights_in_float()) {
+        if !layers.contains(&layer) {
+            layers.push(layer);
+        }
+    }
+    Ok(warn_of_float(layers, strict, global))
 }
 
 /// A point for machines: its row of `summary.csv`, and what it has of every axis.

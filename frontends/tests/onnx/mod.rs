@@ -7,4 +7,5 @@ mod export;
 mod extremes;
 mod golden;
 mod oracle;
+mod records;
 pub(crate) mod writer;

@@ -7,7 +7,7 @@ use guardbit_num::Requantizer;
 use super::strides::{each_index, flat, row_major};
 use super::{Mac, Operands, Operator};
 use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, Window};
-use crate::{Activation, GraphError, Requantize};
+use crate::{Activation, GraphError, Products, Requantize};
 
 /// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized, with numpy's broadcasting of the
 /// axes in front.
@@ -62,6 +62,11 @@ impl Operator for BatchMatmul {
             bias: None,
             finish: Finish::Requantize(stage),
         })
+    }
+
+    fn products(&self, operands: &Operands<'_>) -> Option<Products> {
+        let Sizes { front, rows, terms, cols } = self.sizes(operands).ok()?;
+        Some(Products { terms, dots: front.iter().product::<usize>() * rows * cols })
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Operands, Operator};
 use crate::model::Tensor;
 use crate::passes::{FuseActivations, Pass};
-use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, TensorType};
+use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, Products, TensorType};
 
 /// One operation of an accelerator that does what a small network does: a fused convolution, say.
 ///
@@ -92,6 +92,12 @@ impl Operator for Composite {
 
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         self.one.as_ref()?.dot_products(NodeId::default())
+    }
+
+    fn products(&self, _operands: &Operands<'_>) -> Option<Products> {
+        let inner = self.body.nodes_with_ids().filter_map(|(id, _)| self.body.products(id));
+        // Fused operations have one layer at most; of several the longest sum stands for all.
+        inner.max_by_key(Products::macs)
     }
 
     fn evaluate(&self, _operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

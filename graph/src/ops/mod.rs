@@ -31,7 +31,7 @@ pub(crate) use strides::{offsets, row_major};
 use guardbit_num::Requantizer;
 
 use crate::dot::{Division, Finish};
-use crate::{DotProducts, GraphError, Requantize, Window};
+use crate::{DotProducts, GraphError, Products, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,6 +89,13 @@ pub(crate) trait Operator {
     /// The dot products that it is made of, if an accumulator can run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         None
+    }
+
+    /// The products of two operands that it adds up, whoever runs it; `None` if it multiplies nothing. An operation whose
+    /// products are not always dot products of an accelerator gives its own.
+    fn products(&self, operands: &Operands<'_>) -> Option<Products> {
+        let dots = self.dot_products(operands).filter(|_| Self::MAC == Some(Mac::Weighted))?;
+        Some(Products::of(&dots.window))
     }
 
     /// The window that it slides over its first input, if it does.
@@ -212,6 +219,10 @@ macro_rules! every_op {
 
             pub(crate) fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
                 match self { $(Self::$ty(op) => op.dot_products(operands),)* }
+            }
+
+            pub(crate) fn products(&self, operands: &Operands<'_>) -> Option<Products> {
+                match self { $(Self::$ty(op) => op.products(operands),)* }
             }
 
             pub(crate) fn window(&self, operands: &Operands<'_>) -> Option<Window> {

@@ -144,6 +144,7 @@ impl<'a> Assembly<'a> {
         let outputs = outputs.map(|output| self.placed[plan.instead[output.0]]).collect::<Option<Vec<_>>>();
         let mut made = self.builder.finish(outputs.unwrap_or_default())?;
         made.notes = notes(&plan.patch.graph.notes, &made);
+        made.file_nodes = plan.patch.graph.file_nodes.clone();
         made.metadata = plan.patch.graph.metadata.clone();
         Ok(made)
     }

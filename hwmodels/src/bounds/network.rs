@@ -50,7 +50,7 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     let mut sums = Vec::with_capacity(graph.nodes().len());
     for (id, node) in graph.nodes_with_ids() {
         let layer = match &program.steps[id.index()] {
-            Step::Host => None,
+            Step::Host(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         };
         sums.push(layer.and_then(|layer| Some(layer_sums(layer, input(graph, id, &codes)?))));

@@ -1,6 +1,7 @@
 //! From a graph to a program: which node runs where, and every accelerated layer's datapath made explicit.
 
 mod audit;
+mod coverage;
 mod operands;
 mod overrides;
 mod partition;
@@ -13,6 +14,7 @@ use guardbit_graph::{CodeRange, DotProducts, Graph, MAX_ELEMENTS, Mac, NodeId, O
 use guardbit_num::MultiplierError;
 
 pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
+pub use coverage::{Coverage, MacNode};
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
@@ -173,13 +175,14 @@ fn suggestion(near: &[(usize, String)]) -> String {
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
+    let float = graph.float_products();
     for (node, _) in graph.nodes_with_ids() {
         let accelerator = overrides.of_node(node);
-        steps.push(match partition::place(&graph, node, accelerator) {
+        steps.push(match partition::place(&graph, &float, node, accelerator) {
             Ok(dots) => {
                 Step::Mac(Box::new(lower_dot_products(LayerSpec::of(&graph, node), dots, accelerator)?))
             }
-            Err(_) => Step::Host,
+            Err(reason) => Step::Host(reason),
         });
     }
     let mut program =
@@ -194,7 +197,8 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
 /// [`LowerError`] if an override names no accelerated layer.
 pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placement>, LowerError> {
     let overrides = Overrides::new(graph, accelerator)?;
-    let place = |(node, _)| match partition::place(graph, node, overrides.of_node(node)) {
+    let float = graph.float_products();
+    let place = |(node, _)| match partition::place(graph, &float, node, overrides.of_node(node)) {
         Ok(_) => Placement::Accelerator,
         Err(reason) => Placement::Host(reason),
     };

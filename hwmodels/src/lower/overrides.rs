@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use guardbit_graph::{Graph, LookupError, NodeId};
 
-use super::{LowerError, partition};
+use super::{Host, LowerError, partition};
 use crate::{Accelerator, LayerOverrides};
 
 /// The accelerator of every node.
@@ -25,6 +25,13 @@ impl Overrides {
                     let short = |id| graph.short_name(id).to_owned();
                     let (by_name, by_index) = (short(by_name), short(by_index));
                     return Err(LowerError::AmbiguousLayer { name: name.into(), by_name, by_index });
+                }
+                Ok(node) if graph.products(node).is_some() => {
+                    let op = graph.node(node).op.name();
+                    let float = graph.float_products();
+                    let reason =
+                        partition::place(graph, &float, node, common).err().unwrap_or(Host::NoDotProducts);
+                    return Err(LowerError::HostLayer { name: name.into(), op, reason });
                 }
                 Ok(_) | Err(LookupError::Unknown) => return Err(unknown_layer(graph, name)),
             };
@@ -64,8 +71,9 @@ fn check_changes(
     common: &Accelerator,
     own: &Accelerator,
 ) -> Result<(), LowerError> {
-    let here = partition::place(graph, node, own);
-    if let (Err(_), Err(reason)) = (partition::place(graph, node, common), here) {
+    // A node of dot products works on codes.
+    let here = partition::place(graph, &[], node, own);
+    if let (Err(_), Err(reason)) = (partition::place(graph, &[], node, common), here) {
         let name = names.first().cloned().unwrap_or_default();
         return Err(LowerError::HostLayer { name, op: graph.node(node).op.name(), reason });
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use guardbit_graph::{DotProducts, Graph, NodeId, Op};
+use guardbit_graph::{DotProducts, FloatProduct, FloatReason, Graph, NodeId, Op};
 
 use crate::Accelerator;
 
@@ -22,6 +22,10 @@ pub enum Host {
     NotOffloaded,
     /// Its operation is in `offload`, but this node is not made of dot products with constant weights.
     NoDotProducts,
+    /// It multiplies two activations, and its operation is in `offload`.
+    BothActivations,
+    /// It multiplies real values.
+    Float(FloatReason),
 }
 
 impl fmt::Display for Host {
@@ -29,6 +33,8 @@ impl fmt::Display for Host {
         f.write_str(match self {
             Self::NotOffloaded => "its operation is not in `offload`",
             Self::NoDotProducts => "it is not made of dot products with constant weights",
+            Self::BothActivations => "both operands are activations",
+            Self::Float(reason) => return reason.fmt(f),
         })
     }
 }
@@ -42,8 +48,16 @@ impl fmt::Display for Placement {
     }
 }
 
-/// The dot products of a node, if the accelerator runs it.
-pub(super) fn place(graph: &Graph, node: NodeId, accelerator: &Accelerator) -> Result<DotProducts, Host> {
+/// The dot products of a node, if the accelerator runs it. `float` says why products are left on real values.
+pub(super) fn place(
+    graph: &Graph,
+    float: &[FloatProduct],
+    node: NodeId,
+    accelerator: &Accelerator,
+) -> Result<DotProducts, Host> {
+    if let Ok(at) = float.binary_search_by_key(&node, |product| product.node) {
+        return Err(Host::Float(float[at].reason));
+    }
     // What is one layer is offloaded as that.
     let op = match &graph.node(node).op {
         Op::Composite(composite) => composite.single().unwrap_or("composite"),
@@ -52,5 +66,12 @@ pub(super) fn place(graph: &Graph, node: NodeId, accelerator: &Accelerator) -> R
     if !accelerator.offload.iter().any(|name| name == op) {
         return Err(Host::NotOffloaded);
     }
-    graph.dot_products(node).ok_or(Host::NoDotProducts)
+    let activations = graph.products(node).is_some() && !reads_constant(graph, node);
+    graph.dot_products(node).ok_or(if activations { Host::BothActivations } else { Host::NoDotProducts })
+}
+
+/// Whether one of the two operands of a node is constant.
+fn reads_constant(graph: &Graph, node: NodeId) -> bool {
+    let operands = graph.node(node).inputs.iter().take(2).flatten();
+    operands.into_iter().any(|&id| graph.tensor(id).constant.is_some())
 }

@@ -10,7 +10,14 @@ use crate::{Fraction, HostRecord, NetworkTiming, RunRecord, ScoreFigures, layer_
 /// What overflowed, what came of it, and how many bits would do.
 pub fn run_findings(run: &RunRecord) -> Vec<String> {
     let results = [overflow(run), wrong(run), outputs(run), accuracy(run), difference(run), judged(run)];
-    results.into_iter().flatten().chain(bits(run)).chain([time(run)]).chain(bound(run)).collect()
+    results
+        .into_iter()
+        .flatten()
+        .chain(bits(run))
+        .chain(covered(run))
+        .chain([time(run)])
+        .chain(bound(run))
+        .collect()
 }
 
 fn overflow(run: &RunRecord) -> Option<String> {
@@ -179,6 +186,11 @@ impl LevelNeed<'_> {
             )
         })
     }
+}
+
+/// What the accelerator runs of the network.
+fn covered(run: &RunRecord) -> impl Iterator<Item = String> {
+    run.coverage.sentences().into_iter().map(|sentence| sentence + ".")
 }
 
 /// What one inference takes.

@@ -55,6 +55,7 @@ fn findings(record: &ExploreRecord) -> Vec<String> {
             figures.join(", "),
         ));
     }
+    lines.extend(record.coverage.sentences().iter().map(|sentence| format!("{sentence}.")));
     lines.extend(record.remarks.iter().map(|remark| format!("{remark}.")));
     lines
 }

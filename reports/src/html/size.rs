@@ -45,7 +45,8 @@ fn findings(size: &SizeRecord) -> Markup {
                     (&size.budget, size.layers.iter().filter_map(|row| row.bits_budget).max()) {
                     li { "Within " (budget) ", each level by itself: at most " (bits) " bits at the last one." }
                 }
-                li { "One design for all layers: " (design(&size.design)) "." }
+                li { "One design for " (size.coverage.sized()) ": " (design(&size.design)) "." }
+                @for sentence in size.coverage.sentences() { li { (sentence) "." } }
                 li {
                     "At the widths of recommended.yaml " (counted(outcome.output_mismatch, "output code"))
                     " of these samples " (number(outcome.output_mismatch, "differs", "differ")) " from the exact network"

@@ -6,7 +6,9 @@ use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage, probability};
 use crate::output::{About, Drawn, parameter_keys};
 use crate::plots::{Group, NO_WIDTH};
-use crate::{Finding, Interval, PointRecord, SummaryRow, layer_label, not_swept_text, sweep_findings};
+use crate::{
+    Finding, Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text, sweep_findings,
+};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -54,6 +56,7 @@ fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
                     ul { @for finding in of(group, mode) { li { (finding.text) } } }
                 }
             }
+            @for sentence in coverage_text(points) { p.note { (sentence) } }
             @for sentence in not_swept_text(points) { p.note { "Not swept: " (sentence) "." } }
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::CoverageRecord;
 use crate::tables::{Parameter, PointRow};
 
 /// All that is reported of one exploration.
@@ -33,6 +34,8 @@ pub struct ExploreRecord {
     pub exact: usize,
     /// Designs whose values are provably those of another one.
     pub shared: usize,
+    /// What the accelerator runs of the network; of accelerators that differ in it, the one that runs least.
+    pub coverage: CoverageRecord,
     /// What a reader has to know, as sentences.
     pub remarks: Vec<String>,
     /// `points.csv`.

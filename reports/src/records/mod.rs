@@ -2,6 +2,7 @@
 
 mod activity;
 mod costs;
+mod coverage;
 mod explore;
 mod histogram;
 mod point;
@@ -15,6 +16,7 @@ mod timing;
 
 pub use activity::LayerActivity;
 pub use costs::CostRecord;
+pub use coverage::{CoverageRecord, HostLayer, quantized_weights_in_float};
 pub use explore::{ExploreCost, ExploreRecord};
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;

@@ -4,7 +4,7 @@ use guardbit_hwmodels::Program;
 use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
-use super::LevelHistogram;
+use super::{CoverageRecord, LevelHistogram};
 use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
 use crate::{Decibel, Outcomes, Verdict};
 
@@ -28,6 +28,8 @@ pub struct PointRecord {
     /// What its samples are known by: points with the same are compared sample by sample.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub samples: String,
+    /// What the accelerator runs of the network.
+    pub coverage: CoverageRecord,
 }
 
 /// As it stands in a file.
@@ -42,12 +44,15 @@ struct Stored {
     outcomes: Option<Outcomes>,
     #[serde(default)]
     samples: String,
+    #[serde(default)]
+    coverage: CoverageRecord,
 }
 
 /// JSON has no infinite numbers: they come back from the codes that differ.
 impl From<Stored> for PointRecord {
     fn from(stored: Stored) -> Self {
-        let Stored { mut summary, parameters, mut layers, histograms, classes, outcomes, samples } = stored;
+        let Stored { mut summary, parameters, mut layers, histograms, classes, outcomes, samples, coverage } =
+            stored;
         if let Some(mismatch) = summary.output_mismatch.filter(|_| summary.mode == Mode::Propagated.name()) {
             summary.output_sqnr_db.get_or_insert(Decibel::infinite(mismatch));
         }
@@ -56,7 +61,7 @@ impl From<Stored> for PointRecord {
                 row.sqnr_db.get_or_insert(Decibel::infinite(mismatch));
             }
         }
-        Self { summary, parameters, layers, histograms, classes, outcomes, samples }
+        Self { summary, parameters, layers, histograms, classes, outcomes, samples, coverage }
     }
 }
 
@@ -80,6 +85,7 @@ impl PointRecord {
             classes: ClassRow::all(predictions, *classes),
             outcomes: predictions.outcomes(),
             samples: point.samples.clone(),
+            coverage: CoverageRecord::new(program),
         }
     }
 
@@ -94,6 +100,7 @@ impl PointRecord {
             classes: Vec::new(),
             outcomes: None,
             samples: point.samples.clone(),
+            coverage: CoverageRecord::new(program),
         }
     }
 

@@ -5,7 +5,7 @@ use guardbit_hwmodels::cost::CostModel;
 use guardbit_sim::{LayerStats, Options};
 use serde::Serialize;
 
-use super::{CostRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram};
+use super::{CostRecord, CoverageRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram};
 use crate::tables::{
     BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, bottleneck_rows, channel_rows,
     event_rows, layer_rows,
@@ -27,6 +27,8 @@ pub struct RunRecord {
     pub outcome: ScoreFigures,
     /// How long one inference takes.
     pub timing: NetworkTiming,
+    /// What the accelerator runs of the network.
+    pub coverage: CoverageRecord,
     /// `layers.csv`.
     pub layers: Vec<LayerRow>,
     /// `channels.csv`.
@@ -69,6 +71,7 @@ impl RunRecord {
             stats: stats.name().to_owned(),
             outcome: (&verdict.score).into(),
             timing: NetworkTiming::new(program),
+            coverage: CoverageRecord::new(program),
             layers: layer_rows(program, layers, unlimited, stats),
             channels: channel_rows(program, layers, stats),
             classes: ClassRow::all(&verdict.predictions, verdict.classes),

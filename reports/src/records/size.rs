@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::CoverageRecord;
 use crate::tables::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{ScoreFigures, Width};
 
@@ -30,7 +31,9 @@ pub struct SizeRecord {
     pub witnesses: Vec<WitnessRecord>,
     /// What the network does on the samples at the recommended widths.
     pub recommended: ScoreFigures,
-    /// One design for all layers: the widest recommended register of every level.
+    /// What the accelerator runs of the network: these layers alone are sized.
+    pub coverage: CoverageRecord,
+    /// One design for all layers that the accelerator runs: the widest recommended register of every level.
     pub design: Vec<DesignLevel>,
     /// What a reader has to know of the budget's figures, as sentences.
     pub remarks: Vec<String>,

@@ -223,6 +223,7 @@ pub fn size_record() -> SizeRecord {
         rate_prefix: Fraction::of(out + 1, 100),
     };
     SizeRecord {
+        coverage: CoverageRecord::default(),
         model: "tiny.tflite".into(),
         hw: "two-levels".into(),
         budget: Some("mismatch=1%".into()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use guardbit_hwmodels::Accelerator;
-use guardbit_reports::{ExploreCost, ExploreRecord, Fraction, Parameter, PointRow, wilson};
+use guardbit_reports::{CoverageRecord, ExploreCost, ExploreRecord, Fraction, Parameter, PointRow, wilson};
 
 use super::front::{self, Quality};
 use super::plan::{Figures, PartFigures, Plan};
@@ -118,7 +118,12 @@ impl Price {
 }
 
 /// The record of an exploration.
-pub(super) fn record(plan: &Plan, candidates: &[Candidate], recommended: Option<usize>) -> ExploreRecord {
+pub(super) fn record(
+    plan: &Plan,
+    coverage: CoverageRecord,
+    candidates: &[Candidate],
+    recommended: Option<usize>,
+) -> ExploreRecord {
     let prices = Prices::new(plan);
     let quality = Quality::of(plan);
     let on_front = front::front(plan, candidates, &prices);
@@ -169,6 +174,7 @@ pub(super) fn record(plan: &Plan, candidates: &[Candidate], recommended: Option<
         simulated: count(&|row| row.ran == SIMULATED),
         exact: count(&|row| row.ran == EXACT),
         shared: count(&|row| row.ran == SHARED),
+        coverage,
         remarks: remarks(plan, recommended),
         parameters: candidates.iter().map(|candidate| candidate.parameters.clone()).collect(),
         rows,

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use super::printable;
 
+/// Characters of a name in the table; JSON has all.
+const LONGEST: usize = 40;
+
 /// One decision, as it is printed.
 #[derive(Serialize)]
 pub struct Line {
@@ -80,9 +83,16 @@ pub fn text(lines: &[Line]) -> String {
         return "nothing was changed, dropped or left out (with --hw: what partition and lowering do)\n"
             .into();
     }
+    let name = |line: &Line| {
+        let mut name: String = printable(&line.name).chars().take(LONGEST).collect();
+        if line.name.chars().nth(LONGEST).is_some() {
+            name.push('…');
+        }
+        name
+    };
     let cells = |line: &Line| {
         let index = line.index.map_or(String::new(), |index| index.to_string());
-        vec![line.step.clone(), index, printable(&line.name), line.outcome.clone(), printable(&line.what)]
+        vec![line.step.clone(), index, name(line), line.outcome.clone(), printable(&line.what)]
     };
     text_table(&["step", "index", "name", "outcome", "what"], &lines.iter().map(cells).collect::<Vec<_>>())
 }

@@ -23,7 +23,7 @@ pub(in crate::onnx) mod window;
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::{Brief, MAX_ELEMENTS};
+use guardbit_graph::{Brief, FileOutcome, MAX_ELEMENTS};
 
 use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::parse::File;
@@ -58,9 +58,11 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
     let needed = needed(&file.nodes, &outputs);
     let mut same: HashMap<String, String> = HashMap::new();
     let mut left = fold::MOST;
-    let mut kept = Vec::new();
+    let (mut kept, mut places) = (Vec::new(), Vec::new());
     for (index, mut proto) in std::mem::take(&mut file.nodes).into_iter().enumerate() {
         if !needed[index] {
+            let node = Node { proto: &proto, index };
+            file.left_out.push((index, node.record(FileOutcome::Unread)));
             continue;
         }
         for input in &mut proto.inputs {
@@ -77,16 +79,19 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
             known.shapes.insert(name.clone(), fixed.elements().shape.clone());
             known.elements.insert(name.clone(), number);
             known.constants.insert(name, fixed);
+            file.left_out.push((index, node.record(FileOutcome::Constant)));
             continue;
         }
         if let (Some(name), Some(source)) = (node.output(0).filter(|name| !outputs.contains(*name)), passed(&known, node)) {
             same.insert(name.to_owned(), source);
+            file.left_out.push((index, node.record(FileOutcome::Read(Vec::new()))));
             continue;
         }
         infer(&mut known, file, node)?;
         kept.push(proto);
+        places.push(index);
     }
-    file.nodes = kept;
+    (file.nodes, file.places) = (kept, places);
     Ok(known)
 }
 

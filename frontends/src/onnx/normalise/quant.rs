@@ -82,7 +82,7 @@ pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant)
     };
     let real = |(index, &code): (usize, &i64)| quant.real(code as i32, index / inner % size);
     let values = values.iter().enumerate().map(real).collect();
-    Ok(Constant::reals(codes.shape.clone(), values))
+    Ok(Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), values) })
 }
 
 /// The dtype of an element type that holds codes.

@@ -13,6 +13,8 @@ pub(in crate::onnx) struct Constant {
     pub data: Data,
     /// The codes that it may hold, where the file says so.
     pub range: Option<CodeRange>,
+    /// Whether they are real values of codes of the file, or computed from such.
+    pub of_codes: bool,
 }
 
 /// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.
@@ -48,11 +50,11 @@ impl Constant {
     }
 
     pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
-        Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None }
+        Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None, of_codes: false }
     }
 
     pub fn integers(element: i32, shape: Vec<usize>, values: Vec<i64>) -> Self {
-        Self { element, shape, data: Data::Integers(values), range: None }
+        Self { element, shape, data: Data::Integers(values), range: None, of_codes: false }
     }
 
     /// The integers, if it holds some.
@@ -83,7 +85,7 @@ impl Constant {
             Data::Integers(values) => Data::Integers(places.map(|at| values[at]).collect()),
             Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
         };
-        Self { element: self.element, shape, data, range: self.range }
+        Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes }
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use guardbit_graph::MAX_AXES;
+use guardbit_graph::{FileNode, MAX_AXES};
 
 use crate::onnx::error::{OnnxError, shown};
 use constant::Constant;
@@ -35,6 +35,9 @@ pub(in crate::onnx) struct File {
     /// Versions of the domains of operators.
     opsets: HashMap<String, i64>,
     pub texts: BTreeMap<String, String>,
+    /// Where each node stands among all nodes, and nodes that are left out by now, with their places.
+    pub places: Vec<usize>,
+    pub left_out: Vec<(usize, FileNode)>,
 }
 
 impl File {
@@ -80,7 +83,8 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
     infos.clone().try_for_each(check_rank)?;
     let declared = graph.outputs.iter().chain(&graph.values).filter_map(declared).collect();
     let inputs = graph.inputs.into_iter().filter(|input| !constants.contains_key(&input.name)).collect();
-    Ok(File { nodes, constants, inputs, outputs: graph.outputs, declared, opsets, texts })
+    let places = (0..nodes.len()).collect();
+    Ok(File { nodes, constants, inputs, outputs: graph.outputs, declared, opsets, texts, places, left_out: Vec::new() })
 }
 
 fn is_constant(proto: &proto::Node) -> bool {

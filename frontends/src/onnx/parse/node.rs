@@ -1,6 +1,6 @@
 //! A node and its attributes.
 
-use guardbit_graph::Brief;
+use guardbit_graph::{Brief, FileNode, FileOutcome};
 
 use crate::onnx::error::{OnnxError, shown};
 use super::proto;
@@ -28,6 +28,11 @@ impl<'a> Node<'a> {
             "" => shown(&self.proto.op),
             _ => shown(&format!("{domain}.{}", self.proto.op)),
         }
+    }
+
+    /// The node with what became of it.
+    pub fn record(&self, outcome: FileOutcome) -> FileNode {
+        FileNode { name: self.name(), op: self.operator(), outcome }
     }
 
     /// Names the node in an error.

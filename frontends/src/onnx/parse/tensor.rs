@@ -38,7 +38,7 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
     if data.len() != count {
         return fail(format!("has {} elements, its shape needs {count}", data.len()));
     }
-    Ok(Constant { element: tensor.data_type, shape, data, range: metadata::range_of(tensor) })
+    Ok(Constant { element: tensor.data_type, shape, data, range: metadata::range_of(tensor), of_codes: false })
 }
 
 /// The elements of a tensor, from its bytes or from the list of its type.

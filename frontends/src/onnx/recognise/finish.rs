@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::{DType, Graph, TensorId, passes};
+use guardbit_graph::ops::Reshape;
+use guardbit_graph::{DType, Graph, TensorId, passes, plain_name};
 
 use super::kit::network::{Network, in_graph};
 use super::kit::value::{Dequantized, Source, Value};
@@ -34,11 +35,12 @@ pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Gra
                 constants.push(format!("`{}`", shown(&output.name)));
                 continue;
             }
-            (Some(node), value) => tensor(&mut network, node, value)?,
-            (None, Value::Real(at) | Value::Codes(at)) => at.id,
+            (Some(node), value) => (tensor(&mut network, node, value)?, output.name.as_str(), Some(node)),
+            (None, Value::Real(at) | Value::Codes(at)) => (at.id, output.name.as_str(), None),
             (None, _) => return fail("is an output of the network, but no node makes it"),
         });
     }
+    let outputs = named(&mut network, outputs)?;
     if let (Some(&first), false) = (outputs.first(), constants.is_empty()) {
         let name = network.builder.tensor(first).name.clone();
         network.builder.note(name, format!("constant outputs of the file are left out ({})", constants.join(", ")));
@@ -48,6 +50,45 @@ pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Gra
 
 fn is_constant(value: &Value) -> bool {
     value.located().is_none()
+}
+
+/// Gives the outputs the names that the file has for them. A tensor that has the name of an output in another order of axes
+/// ends in `_nhwc` from then on, any other in `_inner`.
+fn named<'a>(
+    network: &mut Network<'a>,
+    outputs: Vec<(TensorId, &'a str, Option<Node<'a>>)>,
+) -> Result<Vec<TensorId>, OnnxError> {
+    let by_name: HashMap<String, TensorId> =
+        network.builder.tensors().map(|(id, tensor)| (tensor.name.clone(), id)).collect();
+    let plain: Vec<String> = outputs.iter().map(|(_, name, _)| plain_name(name).into_owned()).collect();
+    let own = |(name, (id, ..)): (&String, &(TensorId, _, _))| by_name.get(name) == Some(id);
+    let mut names: HashMap<TensorId, String> = HashMap::new();
+    let mut seen = HashSet::new();
+    let first = plain.iter().zip(&outputs).filter(|(name, _)| seen.insert(*name));
+    for (name, (id, ..)) in first.filter(|&output| own(output)) {
+        names.insert(*id, name.clone());
+    }
+    let (mut ids, mut given) = (Vec::new(), HashSet::new());
+    for ((mut id, _, node), name) in outputs.into_iter().zip(&plain) {
+        let other = by_name.get(name).copied();
+        // Different names of the file may become one, and inputs keep their names.
+        let free = given.insert(name) && !name.is_empty() && other.is_none_or(|other| !network.inputs.contains(&other));
+        if let Some(node) = node.filter(|_| free && other != Some(id)) {
+            // A tensor has one name.
+            if network.inputs.contains(&id) || names.contains_key(&id) {
+                let shape = network.builder.tensor(id).ty.shape.iter().map(|&size| size as i64).collect();
+                id = network.emit_like(node, Reshape { shape }, &[id], name, id)?;
+            }
+            if let Some(other) = other.filter(|other| !names.contains_key(other)) {
+                let what = if network.moved.contains_key(&other) { "nhwc" } else { "inner" };
+                names.insert(other, network.fresh(&format!("{name}_{what}")));
+            }
+            names.insert(id, name.clone());
+        }
+        ids.push(id);
+    }
+    network.builder.rename(&names).map_err(in_graph)?;
+    Ok(ids)
 }
 
 /// The tensor of an output: codes stay codes, of which the scale tells the real values.

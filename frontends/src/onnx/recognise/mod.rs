@@ -26,9 +26,10 @@ pub(super) fn recognise(file: &File, known: &Known, name: &str) -> Result<Graph,
     for index in 0..network.nodes.len() {
         if !network.is_done(index) {
             let node = network.nodes[index];
-            read(&mut network, node)?;
+            network.read_by(node, read)?;
         }
     }
+    network.record(file);
     finish::finish(network, file)
 }
 

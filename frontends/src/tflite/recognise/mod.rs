@@ -50,6 +50,7 @@ fn add_operator<'a>(network: &mut Network<'a>, operator: &Operator<'a>) -> Resul
         let tensors = inputs.iter().filter_map(|input| input.tensor());
         check_codes(network, tensors.chain(operator.outputs.iter().copied()), &place)?;
     }
+    let from = network.node_count();
     let mut reader = OperatorReader {
         network,
         place: place.clone(),
@@ -71,6 +72,7 @@ fn add_operator<'a>(network: &mut Network<'a>, operator: &Operator<'a>) -> Resul
     for ((&output, ty), node) in operator.outputs.iter().zip(types).zip(nodes) {
         network.add_node(output, ty, node, &place)?;
     }
+    network.record(output, &place, from);
     Ok(())
 }
 

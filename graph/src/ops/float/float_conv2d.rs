@@ -4,7 +4,7 @@ use super::elements::{add_products, expect};
 use crate::dot::{Tap, Window};
 use crate::ops::window::{self, Sliding};
 use crate::ops::{Operands, Operator};
-use crate::{GraphError, Padding, real_of, word_of};
+use crate::{GraphError, Padding, Products, real_of, word_of};
 
 /// `y[n,h,w,o] = sum over kh, kw, i of x[n, h*s+kh*d-p, .., g*I+i] * w[o,kh,kw,i]`, plus bias; padding is 0.
 ///
@@ -29,6 +29,10 @@ impl Operator for FloatConv2d {
             return Err(operands.shape_error(bias, format!("[{}]", window.channels())));
         }
         Ok(window::output_shape(&window))
+    }
+
+    fn products(&self, operands: &Operands<'_>) -> Option<Products> {
+        self.geometry(operands).ok().map(|window| Products::of(&window))
     }
 
     fn window(&self, operands: &Operands<'_>) -> Option<Window> {

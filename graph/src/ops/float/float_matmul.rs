@@ -3,7 +3,7 @@
 use super::elements::{add_products, expect};
 use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
-use crate::{GraphError, real_of, word_of};
+use crate::{GraphError, Products, real_of, word_of};
 
 /// The matrix product of the last two axes, `[.., m, k]` times `[.., k, n]`, with numpy's broadcasting of the axes before
 /// them. Sums are computed in float64.
@@ -17,6 +17,11 @@ impl Operator for FloatMatMul {
         expect(operands, 2, 2)?;
         let Product { batch, rows, cols, .. } = Product::new(operands)?;
         Ok([&batch[..], &[rows, cols]].concat())
+    }
+
+    fn products(&self, operands: &Operands<'_>) -> Option<Products> {
+        let Product { batch, rows, terms, cols, .. } = Product::new(operands).ok()?;
+        Some(Products { terms, dots: batch.iter().product::<usize>() * rows * cols })
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -13,7 +13,8 @@ pub(super) fn unary(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let array = call.array(0)?;
     let Some(values) = array.as_reals() else { return Ok(None) };
     let values = values.iter().map(|&x| function.apply(x, &parameters)).collect();
-    Ok(Some(Fixed::new(Constant::reals(array.shape.clone(), values))))
+    let made = Constant::reals(array.shape.clone(), values);
+    Ok(Some(Fixed::new(Constant { of_codes: array.of_codes, ..made })))
 }
 
 /// Sums, products and the like of two arrays of one type; of one array alone for Max and Min.
@@ -42,7 +43,8 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         },
         _ => return Ok(None),
     };
-    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None })))
+    let of_codes = a.of_codes || b.of_codes;
+    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes })))
 }
 
 /// `None` for a result beyond 64 bits, and for a division by 0.
@@ -116,7 +118,8 @@ pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         }
         _ => return Ok(None),
     };
-    Ok(Some(Fixed::new(Constant { element: a.element, shape: shape.clone(), data, range: None })))
+    let of_codes = a.of_codes || b.of_codes;
+    Ok(Some(Fixed::new(Constant { element: a.element, shape: shape.clone(), data, range: None, of_codes })))
 }
 
 pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
@@ -140,5 +143,6 @@ pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         }
         _ => return Ok(None),
     };
-    Ok(Some(Fixed::new(Constant { element: to, shape: input.shape.clone(), data, range: None })))
+    let (shape, of_codes) = (input.shape.clone(), input.of_codes);
+    Ok(Some(Fixed::new(Constant { element: to, shape, data, range: None, of_codes })))
 }

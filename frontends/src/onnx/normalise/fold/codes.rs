@@ -43,7 +43,8 @@ pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxEr
         let zero = |i: usize| zeros.as_ref().map_or(0.0, |zeros| zeros[i]);
         let real = |(i, &code): (usize, &i64)| (code as f32 - zero(i)) * scales[i];
         let reals = integers.iter().enumerate().map(real).collect();
-        return Ok(Some(Fixed::new(Constant::reals(codes.shape.clone(), reals))));
+        let reals = Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), reals) };
+        return Ok(Some(Fixed::new(reals)));
     }
     let mut quant = quant_at(known, node, 1, Some(codes.element), codes.shape.len(), node.int("axis", 1))?;
     let unknown = || node.error(format!("reads codes of type {}", element::name(codes.element)));
@@ -55,7 +56,7 @@ pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxEr
 /// Clip, of real values and of codes.
 pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let array = call.array(0)?;
-    let same = |data: Data, range| Constant { element: array.element, shape: array.shape.clone(), data, range };
+    let same = |data: Data, range| Constant { element: array.element, shape: array.shape.clone(), data, range, of_codes: array.of_codes };
     Ok(match &array.data {
         Data::Reals(values) => limits(call.known, call.node)?.map(|[low, high]| {
             let clipped = values.iter().map(|value| value.max(low).min(high)).collect();

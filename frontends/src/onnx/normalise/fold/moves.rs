@@ -129,7 +129,8 @@ pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
             rows().flat_map(|(row, part)| part.as_reals().unwrap_or_default()[span(row, part)].iter().copied()).collect(),
         ),
     };
-    Ok(Some(Fixed::new(Constant { element: parts[0].element, shape, data, range: None })))
+    let of_codes = parts.iter().any(|part| part.of_codes);
+    Ok(Some(Fixed::new(Constant { element: parts[0].element, shape, data, range: None, of_codes })))
 }
 
 /// ConstantOfShape: one value everywhere.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    Brief, DType, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
+    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
 };
 
 use super::value::{Dequantized, Located, Source, Value, graph_axis};
@@ -34,11 +34,14 @@ pub(in crate::onnx) struct Network<'a> {
     of_outputs: HashMap<&'a str, &'a str>,
     /// Nodes that others took in.
     done: Vec<bool>,
+    /// What became of each node so far, and the node that is being read.
+    became: Vec<Option<FileOutcome>>,
+    current: Option<usize>,
     names: HashSet<String>,
     /// The last number of names that were taken.
     numbers: HashMap<String, usize>,
     /// What a tensor became in the other order of axes, and in float.
-    moved: HashMap<TensorId, TensorId>,
+    pub moved: HashMap<TensorId, TensorId>,
     real: HashMap<TensorId, TensorId>,
     /// What codes became less a zero point that is computed.
     pub centered: HashMap<(TensorId, TensorId), TensorId>,
@@ -95,6 +98,8 @@ impl<'a> Network<'a> {
         Self {
             builder: GraphBuilder::new(name),
             done: vec![false; nodes.len()],
+            became: vec![None; nodes.len()],
+            current: None,
             nodes,
             known,
             values: known.constants.iter().map(|(name, fixed)| (name.clone(), value(fixed))).collect(),
@@ -109,6 +114,34 @@ impl<'a> Network<'a> {
             reread: HashMap::new(),
             inputs: HashSet::new(),
         }
+    }
+
+    /// Reads a node by a function, and records what became of it.
+    pub fn read_by(
+        &mut self,
+        node: Node<'a>,
+        read: impl FnOnce(&mut Self, Node<'a>) -> Result<(), OnnxError>,
+    ) -> Result<(), OnnxError> {
+        let from = self.builder.node_count();
+        self.current = Some(node.index);
+        read(self, node)?;
+        self.current = None;
+        let made = self.builder.names_from(from);
+        let became = &mut self.became[node.index];
+        if became.is_none() || !made.is_empty() {
+            *became = Some(FileOutcome::Read(made));
+        }
+        Ok(())
+    }
+
+    /// Hands over what became of every node of a file.
+    pub fn record(&mut self, file: &File) {
+        let outcomes = std::mem::take(&mut self.became).into_iter().map(|outcome| outcome.unwrap_or(FileOutcome::Unread));
+        let nodes = self.nodes.iter().zip(outcomes).map(|(node, outcome)| node.record(outcome));
+        let mut records: Vec<(usize, FileNode)> = file.places.iter().copied().zip(nodes).collect();
+        records.extend(file.left_out.iter().cloned());
+        records.sort_by_key(|(place, _)| *place);
+        records.into_iter().for_each(|(_, record)| self.builder.file_node(record));
     }
 
     /// Whether another node has done the work of node `index`.
@@ -142,6 +175,10 @@ impl<'a> Network<'a> {
     /// Says that another node has done the work of this one.
     pub fn done(&mut self, index: usize) {
         self.done[index] = true;
+        if self.became[index].is_none() {
+            let by = self.current.map(|by| FileOutcome::TakenIn(self.nodes[by].name()));
+            self.became[index] = Some(by.unwrap_or(FileOutcome::OfInput));
+        }
     }
 
     /// Lets output `index` of a node stand for a value.
@@ -275,7 +312,12 @@ impl<'a> Network<'a> {
         // A scalar is one element of one axis.
         let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
-        self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect())
+        let id = self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect())?;
+        if constant.of_codes {
+            let name = self.builder.tensor(id).name.clone();
+            self.builder.note_real_of_codes(name);
+        }
+        Ok(id)
     }
 
     /// A tensor with its axes in the order of the file, or with the channels last.
@@ -297,15 +339,10 @@ impl<'a> Network<'a> {
             true => std::iter::once(0).chain(2..rank).chain([1]).collect(),
             false => [0, rank - 1].into_iter().chain(1..rank - 1).collect(),
         };
-        let mut quantization = tensor.ty.quantization.clone();
-        if let Some((q, axis)) = quantization.as_ref().and_then(|q| Some((q, q.axis()?))) {
-            let to = permutation.iter().position(|&from| from == axis).unwrap_or(0);
-            let moved = Quantization::per_axis(q.scales().to_vec(), q.zero_points().to_vec(), to);
-            let range = q.range();
-            quantization = moved.ok().map(|moved| match range {
-                Some(range) => moved.with_range(range),
-                None => moved,
-            });
+        let quantization = tensor.ty.quantization.clone();
+        if let Some(scales) = quantization.as_ref().filter(|q| q.axis().is_some()).map(|q| q.scales().len()) {
+            let problem = format!("has {scales} scales for the codes of `{}`; activations need one scale", tensor.name);
+            return Err(node.error(problem));
         }
         let dtype = tensor.ty.dtype;
         let name = format!("{}_{}", tensor.name, if channels_last { "nhwc" } else { "nchw" });

@@ -88,7 +88,7 @@ impl Dequantized {
         let reals = reals_of(node, codes, &self.quant)?;
         let of = |real: &f32| self.functions.iter().fold(*real, |x, (function, parameters)| function.apply(x, parameters));
         let values = reals.as_reals().unwrap_or_default().iter().map(of).collect();
-        Ok(Constant::reals(reals.shape, values))
+        Ok(Constant { of_codes: true, ..Constant::reals(reals.shape, values) })
     }
 
     /// The real value that is made of a code.

@@ -45,8 +45,8 @@ pub(in crate::onnx) enum Bias {
     Steps(Vec<i64>),
     /// Real values, one per channel. ONNX Runtime rounds them to steps if a QuantizeLinear follows.
     Real(Vec<f32>),
-    /// Real values of codes with a scale other than input times weight scale. No runtime rounds them to steps.
-    OwnScale(Vec<f32>),
+    /// Real values of codes that are not steps of input times weight scale, and why. No runtime rounds them to steps.
+    OwnScale(Vec<f32>, &'static str),
 }
 
 /// The activations of a layer as codes in the graph, if they are.
@@ -136,7 +136,11 @@ pub(in crate::onnx) fn bias(
             }
             let reals = dequantized.constant(node, codes)?;
             let values = reals.as_reals().ok_or_else(|| node.error(problem))?;
-            Ok(Bias::OwnScale((0..channels).map(|c| values[at(c)]).collect()))
+            let why = match quant.zero_points.iter().all(|&zero| zero == 0) {
+                true => "the bias has a scale of its own and is added in float",
+                false => "the DequantizeLinear of the bias has a zero point other than 0, so the bias is added in float",
+            };
+            Ok(Bias::OwnScale((0..channels).map(|c| values[at(c)]).collect(), why))
         }
         Some(_) => Err(computed()),
     }
@@ -152,7 +156,7 @@ impl Layer {
     /// a multiple of them, it is added in float.
     fn takes(&self, follow: &Follow<'_>) -> bool {
         let rounds =
-            !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(_)) && !self.bias_is_all_of_a_sum();
+            !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(..)) && !self.bias_is_all_of_a_sum();
         follow.quant.dtype.bits() <= 16 && (rounds || self.bias_is_exact())
     }
 
@@ -235,7 +239,7 @@ impl Layer {
         let axis = (count > 1).then_some(if channels_last { 1 } else { rank - 1 });
         let quant = Quant { dtype: DType::Int32, scales, zero_points: vec![0; count], axis, range: None };
         let (steps, real) = match self.bias.clone() {
-            Bias::Real(values) | Bias::OwnScale(values) => (None, Some(values)),
+            Bias::Real(values) | Bias::OwnScale(values, _) => (None, Some(values)),
             _ => (self.bias_steps(node)?, None),
         };
         let ty = (DType::Int32, Some(quantization));
@@ -253,9 +257,9 @@ impl Layer {
         let other = network.reals(node, &format!("{name}_bias"), &constant)?;
         let op = FloatBinary { function: RealPair::Add };
         let id = network.emit(node, op, &[at.id, other], name, (DType::Float32, None))?;
-        if matches!(self.bias, Bias::OwnScale(_)) {
+        if let Bias::OwnScale(_, why) = self.bias {
             let name = network.builder.tensor(id).name.clone();
-            network.builder.note(name, "the bias has a scale of its own and is added in float");
+            network.builder.note(name, why);
         }
         Ok(Value::Real(Located { id, ..at }))
     }
@@ -278,7 +282,7 @@ impl Layer {
         let values = match &self.bias {
             Bias::None => return Ok(None),
             Bias::Steps(steps) => return Ok(Some(steps.clone())),
-            Bias::Real(values) | Bias::OwnScale(values) => values,
+            Bias::Real(values) | Bias::OwnScale(values, _) => values,
         };
         let steps = |(channel, &value): (usize, &f32)| {
             let steps = self.steps(channel, value).round_ties_even();
@@ -291,7 +295,7 @@ impl Layer {
 
     /// Whether every bias is a multiple of input times weight scale.
     fn bias_is_exact(&self) -> bool {
-        let (Bias::Real(values) | Bias::OwnScale(values)) = &self.bias else { return true };
+        let (Bias::Real(values) | Bias::OwnScale(values, _)) = &self.bias else { return true };
         values.iter().enumerate().all(|(channel, &value)| {
             let steps = self.steps(channel, value);
             steps.fract() == 0.0 && steps.abs() <= i32::MAX as f32

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use guardbit_graph::ops::Table;
 use guardbit_graph::{
-    DType, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor, TensorId, TensorType,
+    DType, FileNode, FileOutcome, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor, TensorId, TensorType,
     plain_name,
 };
 
@@ -177,6 +177,18 @@ impl<'a> Network<'a> {
         }
         self.ids.insert(output, id);
         Ok(())
+    }
+
+    /// The number of nodes so far.
+    pub fn node_count(&self) -> usize {
+        self.builder.node_count()
+    }
+
+    /// Records what became of an operator: the nodes after the first `from`.
+    pub fn record(&mut self, output: usize, place: &OperatorPlace, from: usize) {
+        let outcome = FileOutcome::Read(self.builder.names_from(from));
+        let name = self.name(output);
+        self.builder.file_node(FileNode { name, op: place.name.to_owned(), outcome });
     }
 
     /// The graph with these outputs.

@@ -1,5 +1,7 @@
 //! What lowering does to a network, said node by node.
 
+mod file;
+
 use std::fmt;
 
 use guardbit_graph::{DType, Finish, Graph, Op};
@@ -27,6 +29,10 @@ pub enum Outcome {
     Changed,
     /// Left out.
     Dropped,
+    /// Computed while the file was read: a constant.
+    Folded,
+    /// Part of another operation.
+    Merged,
     /// On the host, in integers, exactly.
     Host,
     /// On the host, in floating point.
@@ -38,9 +44,9 @@ pub enum Outcome {
 pub struct Decision {
     /// Where it was made.
     pub step: AuditStep,
-    /// Index of the node over all operations; `None` for a tensor.
+    /// Index of the node over all operations; `None` for a tensor, and for a node of the file without one of its own.
     pub node: Option<usize>,
-    /// Short name of the node, or name of the tensor.
+    /// Short name of the node, name of the tensor, or that of a node of the file.
     pub name: String,
     /// What became of it.
     pub outcome: Outcome,
@@ -64,13 +70,15 @@ impl fmt::Display for Outcome {
             Self::Kept => "kept",
             Self::Changed => "changed",
             Self::Dropped => "dropped",
+            Self::Folded => "folded",
+            Self::Merged => "merged",
             Self::Host => "host",
             Self::Float => "float",
         })
     }
 }
 
-/// What the reader of the file took otherwise than it stands there.
+/// What became of every node of the file, and what its reader took otherwise than it stands there.
 pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
     let of_note = |note: &guardbit_graph::Note| Decision {
         step: AuditStep::Frontend,
@@ -79,7 +87,8 @@ pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
         outcome: Outcome::Changed,
         what: note.text.clone(),
     };
-    graph.notes().iter().map(of_note).collect()
+    let notes = graph.notes().iter().map(of_note);
+    file::audit(graph).into_iter().chain(notes).collect()
 }
 
 /// Where every node runs and why, and what its layer's datapath does otherwise than the model.

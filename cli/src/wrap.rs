@@ -1,0 +1,73 @@
+//! Lines of messages: broken at blanks alone, and never within a path or a quoted name.
+
+/// `text` in lines of at most `width` characters. A word, a part in backquotes, and a path before the first colon stay whole,
+/// however long they are, so that they can be found and copied.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let path = leading_path(text);
+    let lines = text.split('\n').enumerate().map(|(at, line)| match at {
+        0 => line_of(line, path, width),
+        _ => line_of(line, 0, width),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Bytes of the path that a message begins with, as `/a folder/net.onnx: ...`; 0 without one.
+fn leading_path(text: &str) -> usize {
+    let line = text.lines().next().unwrap_or_default();
+    // The colon of a drive on Windows has no blank behind it.
+    line.find(": ")
+        .filter(|&end| line[..end].contains(['/', '\\']) && !line[..end].contains('`'))
+        .unwrap_or(0)
+}
+
+fn line_of(line: &str, whole: usize, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in words(line, whole) {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        }
+        if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
+
+/// The parts of a line between blanks, of which the first has at least `whole` bytes; what is in backquotes is one part.
+fn words(line: &str, whole: usize) -> Vec<&str> {
+    let (mut words, mut start, mut quoted) = (Vec::new(), 0, false);
+    for (at, c) in line.char_indices() {
+        quoted ^= c == '`';
+        if c == ' ' && at >= whole && !(quoted && line[at..].contains('`')) {
+            words.push(&line[start..at]);
+            start = at + 1;
+        }
+    }
+    words.push(&line[start..]);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_names_stay_whole() {
+        for (text, expected) in [
+            ("a message of some words", "a message\nof some\nwords"),
+            ("/a-b/c d/e.onnx: no such file", "/a-b/c d/e.onnx:\nno such\nfile"),
+            ("C:\\a b\\c.onnx: no such", "C:\\a b\\c.onnx:\nno such"),
+            ("node `a name of blanks` is", "node\n`a name of blanks`\nis"),
+            ("one ` alone is no quote", "one `\nalone is\nno quote"),
+            ("two\nlines of it", "two\nlines of\nit"),
+            ("", ""),
+        ] {
+            assert_eq!(wrapped(text, 10), expected);
+        }
+    }
+}

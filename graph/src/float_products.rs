@@ -1,0 +1,142 @@
+//! Convolutions and products of matrices that are left on real values, and why.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::{Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
+
+/// Widest codes that are operands of a layer; wider ones are sums.
+const CODE_BITS: u32 = 16;
+
+/// A convolution or a product of matrices that works on real values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloatProduct {
+    /// The node.
+    pub node: NodeId,
+    /// Why no layer of codes does its work.
+    pub reason: FloatReason,
+    /// Whether its weights are codes in the file.
+    pub quantized_weights: bool,
+}
+
+/// Why a convolution or a product of matrices works on real values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FloatReason {
+    /// Its weights are real values in the file.
+    Weights,
+    /// An activation that it reads is not quantized.
+    Operand,
+    /// Both operands are computed from codes, and no quantizer takes its output.
+    Activations,
+    /// Its operands are codes in the file, but none that a layer takes together: scales along another axis, say.
+    Scales,
+}
+
+impl fmt::Display for FloatReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Weights => "its weights are float",
+            Self::Operand => "an operand is not quantized",
+            Self::Activations => "both operands are activations",
+            Self::Scales => "its operands are quantized in a form that no layer of codes takes",
+        })
+    }
+}
+
+impl Graph {
+    /// The convolutions and products of matrices that work on real values, in order of execution.
+    pub fn float_products(&self) -> Vec<FloatProduct> {
+        let is_float = |(_, node): &(NodeId, &Node)| self.tensor(node.output).ty.dtype.is_float();
+        let products = |(id, _): &(NodeId, &Node)| self.products(*id).is_some();
+        let mut nodes = self.nodes_with_ids().filter(is_float).filter(products).peekable();
+        if nodes.peek().is_none() {
+            return Vec::new();
+        }
+        let origins = Origins::new(self);
+        let product = |(node, own): (NodeId, &Node)| {
+            let operands: Vec<Origin> =
+                own.inputs.iter().take(2).flatten().map(|&id| origins.of(id)).collect();
+            let quantized_weights = operands.contains(&Origin::ConstantCodes);
+            FloatProduct { node, reason: reason(&operands), quantized_weights }
+        };
+        nodes.map(product).collect()
+    }
+}
+
+fn reason(operands: &[Origin]) -> FloatReason {
+    let has = |origin| operands.contains(&origin);
+    match () {
+        () if has(Origin::Constant) => FloatReason::Weights,
+        () if has(Origin::Real) => FloatReason::Operand,
+        () if has(Origin::ConstantCodes) => FloatReason::Scales,
+        () => FloatReason::Activations,
+    }
+}
+
+/// Where the values of a tensor are from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Real values.
+    Real,
+    /// Activations that are codes, or the real values of such.
+    Codes,
+    /// Constant real values.
+    Constant,
+    /// Constant codes, or the real values of such.
+    ConstantCodes,
+}
+
+struct Origins<'g> {
+    graph: &'g Graph,
+    links: Links,
+    /// Names of constants that hold the real values of codes.
+    of_codes: HashSet<&'g str>,
+}
+
+impl<'g> Origins<'g> {
+    fn new(graph: &'g Graph) -> Self {
+        let of_codes = graph.notes.iter().filter(|note| note.kind == NoteKind::RealOfCodes);
+        Self {
+            graph,
+            links: Links::new(graph),
+            of_codes: of_codes.map(|note| note.tensor.as_str()).collect(),
+        }
+    }
+
+    /// Follows a tensor through nodes that only move elements or make real values of codes.
+    fn of(&self, mut id: TensorId) -> Origin {
+        loop {
+            let tensor = self.graph.tensor(id);
+            let dtype = tensor.ty.dtype;
+            match (dtype.is_float(), &tensor.constant) {
+                (true, Some(_)) if !self.of_codes.contains(tensor.name.as_str()) => return Origin::Constant,
+                (_, Some(_)) => return Origin::ConstantCodes,
+                (false, None) if dtype.bits() > CODE_BITS => return Origin::Real,
+                (false, None) => match self.moved(id) {
+                    Some(from) => id = from,
+                    None => return Origin::Codes,
+                },
+                (true, None) => match self.moved(id).or_else(|| self.codes(id)) {
+                    Some(from) => id = from,
+                    None => return Origin::Real,
+                },
+            }
+        }
+    }
+
+    /// What a node that only moves elements reads.
+    fn moved(&self, id: TensorId) -> Option<TensorId> {
+        let node = self.graph.node(self.links.producer(id)?);
+        let moves = matches!(
+            node.op,
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice(_) | Op::Gather(_) | Op::Tile(_) | Op::Reverse(_)
+        );
+        *node.inputs.first().filter(|_| moves)?
+    }
+
+    /// The codes of which a node makes real values.
+    fn codes(&self, id: TensorId) -> Option<TensorId> {
+        let node = self.graph.node(self.links.producer(id)?);
+        *node.inputs.first().filter(|_| matches!(node.op, Op::Dequantize(_)))?
+    }
+}

@@ -1,0 +1,44 @@
+//! How much of a network's multiply-accumulates the accelerator runs.
+
+use guardbit_graph::{NodeId, Products};
+
+use super::Host;
+use crate::{Program, Step};
+
+/// The convolutions and products of matrices of a network, and where they run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coverage {
+    /// In order of execution.
+    pub nodes: Vec<MacNode>,
+}
+
+/// A convolution or a product of matrices, of codes or real values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MacNode {
+    /// The node.
+    pub node: NodeId,
+    /// Its products.
+    pub products: Products,
+    /// Why it runs on the host; `None` on the accelerator.
+    pub host: Option<Host>,
+    /// Whether it works on real values though its weights are codes in the file.
+    pub quantized_weights_in_float: bool,
+}
+
+impl Coverage {
+    /// Those of a program.
+    pub fn new(program: &Program) -> Self {
+        let graph = &program.graph;
+        let float = graph.float_products();
+        let node = |((node, _), step): ((NodeId, _), &Step)| {
+            let host = match step {
+                Step::Host(reason) => Some(*reason),
+                Step::Mac(_) => None,
+            };
+            let own = float.binary_search_by_key(&node, |product| product.node);
+            let quantized_weights_in_float = own.is_ok_and(|at| float[at].quantized_weights);
+            Some(MacNode { node, products: graph.products(node)?, host, quantized_weights_in_float })
+        };
+        Self { nodes: graph.nodes_with_ids().zip(&program.steps).filter_map(node).collect() }
+    }
+}

@@ -1,0 +1,108 @@
+//! How much of a network's multiply-accumulates an accelerator runs.
+
+use guardbit_graph::{FloatReason, Graph, NodeId};
+use guardbit_hwmodels::{Coverage, MacNode, Program};
+use serde::{Deserialize, Serialize};
+
+use crate::Fraction;
+
+/// The MAC layers of a network, its convolutions and products of matrices on codes or real values, and where they run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CoverageRecord {
+    /// MAC layers of the network.
+    pub layers: usize,
+    /// MAC layers that the accelerator runs.
+    pub layers_on_accelerator: usize,
+    /// Multiply-accumulates of one inference, padding included.
+    pub macs: u64,
+    /// Multiply-accumulates that the accelerator runs.
+    pub macs_on_accelerator: u64,
+    /// Share of the multiply-accumulates that the accelerator runs; `None` if there are none.
+    pub share: Option<Fraction>,
+    /// MAC layers that the host runs.
+    pub host: Vec<HostLayer>,
+}
+
+/// A MAC layer that the host runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostLayer {
+    /// Index over all operations of the graph.
+    pub index: usize,
+    /// Short name.
+    pub name: String,
+    /// The operation.
+    pub op: String,
+    /// Why the accelerator does not run it.
+    pub reason: String,
+    /// Products per dot product, padding included.
+    pub terms: usize,
+    /// Dot products of one inference.
+    pub dots: usize,
+    /// Multiply-accumulates of one inference.
+    pub macs: u64,
+    /// Whether it works on real values though its weights are codes in the file.
+    pub quantized_weights_in_float: bool,
+}
+
+impl CoverageRecord {
+    /// The record of a program.
+    pub fn new(program: &Program) -> Self {
+        let nodes = Coverage::new(program).nodes;
+        let macs = |on: &dyn Fn(&MacNode) -> bool| {
+            nodes
+                .iter()
+                .filter(|node| on(node))
+                .fold(0u64, |sum, node| sum.saturating_add(node.products.macs()))
+        };
+        let (all, own) = (macs(&|_| true), macs(&|node| node.host.is_none()));
+        let host: Vec<HostLayer> =
+            nodes.iter().filter_map(|node| HostLayer::new(&program.graph, node)).collect();
+        Self {
+            layers: nodes.len(),
+            layers_on_accelerator: nodes.len() - host.len(),
+            macs: all,
+            macs_on_accelerator: own,
+            share: Fraction::of(own, all),
+            host,
+        }
+    }
+
+    /// Whether the accelerator runs every MAC layer.
+    pub fn is_whole(&self) -> bool {
+        self.host.is_empty()
+    }
+
+    /// The layers that work on real values though their weights are codes in the file, each as a phrase.
+    pub fn quantized_weights_in_float(&self) -> Vec<String> {
+        let layers = self.host.iter().filter(|layer| layer.quantized_weights_in_float);
+        layers.map(|layer| phrase(&layer.name, &layer.op, &layer.reason)).collect()
+    }
+}
+
+impl HostLayer {
+    fn new(graph: &Graph, node: &MacNode) -> Option<Self> {
+        Some(Self {
+            index: node.node.index(),
+            name: graph.short_name(node.node).to_owned(),
+            op: graph.node(node.node).op.name().to_owned(),
+            reason: node.host?.to_string(),
+            terms: node.products.terms,
+            dots: node.products.dots,
+            macs: node.products.macs(),
+            quantized_weights_in_float: node.quantized_weights_in_float,
+        })
+    }
+}
+
+/// The layers of a network that work on real values though their weights are codes in the file, each as a phrase.
+pub fn quantized_weights_in_float(graph: &Graph) -> Vec<String> {
+    let products = graph.float_products().into_iter().filter(|product| product.quantized_weights);
+    let of_node = |node: NodeId, reason: FloatReason| {
+        phrase(graph.short_name(node), graph.node(node).op.name(), &reason.to_string())
+    };
+    products.map(|product| of_node(product.node, product.reason)).collect()
+}
+
+fn phrase(name: &str, op: &str, reason: &str) -> String {
+    format!("`{name}` ({op}: {reason})")
+}
