@@ -7,8 +7,9 @@ use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_reports::{
-    About, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram, NetworkTiming, OutputError,
-    PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents, sweep_documents,
+    About, CoverageRecord, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram,
+    NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents,
+    sweep_documents,
 };
 use guardbit_sim::SquaredError;
 

@@ -11,9 +11,9 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    DesignLevel, Discordant, Fraction, OutputError, PerSample, PointRecord, Predictions, RunRecord, Score,
-    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Task, Verdict,
-    Width, WitnessRecord,
+    CoverageRecord, DesignLevel, Discordant, Fraction, OutputError, PerSample, PointRecord, Predictions,
+    RunRecord, Score, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRecord, SizeRow,
+    SweepPoint, Task, Verdict, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
