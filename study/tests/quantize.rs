@@ -22,6 +22,7 @@ fn digits(name: &str) -> PathBuf {
 fn request() -> QuantizeRequest {
     QuantizeRequest {
         model: digits("digits_float.onnx"),
+        cut: Default::default(),
         calibration: InputSource::File { path: digits("calibration.npy"), pick: Pick::All },
         test: Some(digits("test_images_float.npy")),
         labels: Some(digits("test_labels.npy")),
