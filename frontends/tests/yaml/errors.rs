@@ -138,7 +138,7 @@ fn ranges() {
     ");
     insta::assert_snapshot!(changed("zero_point: -3", "step: 2"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:68: `inputs[0].step` makes no sense without a `range`
+    net.yaml:3:67: `inputs[0].step` makes no sense without a `range`
     ");
     insta::assert_snapshot!(changed("scale: 0.2}", "scale: 0.2, range: [0, 300]}"), @r"
     guardbit::graph_yaml::value
