@@ -61,6 +61,9 @@ macro_rules! targets {
 
 targets! {
     tflite
+    onnx_parse
+    onnx_normalise
+    onnx_recognise
     tflite_parse
     tflite_normalise
     tflite_recognise

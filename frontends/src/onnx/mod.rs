@@ -14,6 +14,8 @@
 
 mod error;
 mod export;
+#[doc(hidden)]
+pub mod floors;
 mod nearest;
 mod normalise;
 mod parse;

@@ -2,8 +2,10 @@
 
 mod accelerator;
 mod network;
+mod onnx;
 mod tflite;
 
 pub(crate) use accelerator::accelerator;
 pub(crate) use network::network;
+pub(crate) use onnx::{constants as onnx_constants, operators as onnx_operators};
 pub(crate) use tflite::{lists, operators};

@@ -1,0 +1,31 @@
+//! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
+
+use prost::Message;
+
+use super::error::OnnxError;
+use super::normalise;
+use super::parse::{self, File, proto};
+
+/// Makes a plain network of a file.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn parse(bytes: &[u8]) -> Result<(), OnnxError> {
+    file(bytes).map(|_| ())
+}
+
+/// The shapes and numbers of elements of all constants of a file, given and computed.
+///
+/// # Errors
+/// What is wrong with the file, or with a constant that it computes.
+pub fn normalise(bytes: &[u8]) -> Result<Vec<(Vec<usize>, usize)>, OnnxError> {
+    let mut file = file(bytes)?;
+    let known = normalise::normalise(&mut file)?;
+    let sizes = |fixed: &normalise::known::Fixed| (fixed.elements().shape.clone(), fixed.elements().data.len());
+    Ok(known.constants.values().map(sizes).collect())
+}
+
+fn file(bytes: &[u8]) -> Result<File, OnnxError> {
+    let wrong = |error| OnnxError::Format { problem: format!("is no ONNX message: {error}") };
+    parse::parse(proto::Model::decode(bytes).map_err(wrong)?, None)
+}
