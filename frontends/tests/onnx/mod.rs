@@ -4,6 +4,7 @@ mod bipolar;
 pub(crate) mod built;
 mod errors;
 mod export;
+mod exporters;
 mod extremes;
 mod golden;
 mod oracle;

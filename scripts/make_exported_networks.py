@@ -1,0 +1,69 @@
+"""Makes frontends/tests/onnx/exported: `make_exported_networks.py quark|modelopt FOLDER`. `make_qkeras_networks.py` makes QKeras' files.
+
+Each exporter has an environment of its own, because PyTorch with CUDA makes it 6 GB:
+  quark:    pip install amd-quark==0.13 onnxruntime==1.28.0 scikit-learn torch
+  modelopt: pip install nvidia-modelopt==0.47.0 onnx~=1.21.0 onnxruntime==1.28.0 onnx-graphsurgeon onnxconverter-common onnxscript
+            onnxslim polygraphy lief ml_dtypes cppimport scikit-learn torch
+"""
+
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+from onnx_networks import Reader, samples
+from onnx_onnxruntime import NETWORKS
+
+MODELOPT = {
+    "int8": {},
+    "int8_max": dict(calibration_method="max"),
+    "int8_conv": dict(op_types_to_quantize=["Conv"]),
+    "int8_all": dict(op_types_to_quantize=["Conv", "Gemm", "MatMul", "Add", "AveragePool", "GlobalAveragePool", "MaxPool"]),
+    "int8_dq_only": dict(dq_only=True),
+    "int8_zero_point": dict(use_zero_point=True),
+    "int8_dla": dict(target_dla=True),
+    "int8_fp16": dict(high_precision_dtype="fp16"),
+}
+# Float formats and block formats are no integer networks; finetuning needs long, and changes weights alone.
+OTHER = ("FP", "BF", "MX")
+
+
+def quark(source, name, arrays, config, target):
+    from quark.onnx import ModelQuantizer
+    from quark.onnx.quantization.config import Config, get_default_config
+
+    quantizer = ModelQuantizer(Config(global_quant_config=get_default_config(config)))
+    quantizer.quantize_model(source, target, Reader(name, arrays[:10]))
+
+
+def modelopt(source, name, arrays, config, target):
+    from modelopt.onnx.quantization import quantize
+
+    options = {"high_precision_dtype": "fp32", **MODELOPT[config]}
+    data = {name: np.concatenate(arrays[:16])}
+    quantize(source, calibration_data=data, output_path=target, calibration_eps=["cpu"], **options)
+
+
+def configurations(exporter):
+    if exporter == "modelopt":
+        return list(MODELOPT)
+    from quark.onnx.quantization.config.custom_config import DefaultConfigMapping
+
+    return [name for name in DefaultConfigMapping if not name.startswith(OTHER) and "ADA" not in name]
+
+
+def main(exporter, folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for config in configurations(exporter):
+        for network, (make, _) in NETWORKS.items():
+            net = make()
+            with tempfile.TemporaryDirectory() as scratch:
+                source = f"{scratch}/float.onnx"
+                onnx.save(net.model(opset=18 if network == "branches" else 17, domains=()), source)
+                globals()[exporter](source, *samples(net), config, str(folder / f"{network}_{config}.onnx"))
+
+
+main(*sys.argv[1:])

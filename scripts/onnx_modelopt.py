@@ -1,0 +1,5 @@
+"""Networks that the exporter of this name wrote (`onnx_exported.py`)."""
+
+from onnx_exported import modelopt as add
+
+__all__ = ["add"]
