@@ -38,10 +38,3 @@ fn model_optimizer() {
 fn qkeras() {
     check("qkeras", 40);
 }
-
-/// Rows of all exporters whose fault is not mended yet.
-#[test]
-#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
-fn open_faults() {
-    check("exported_open", 10);
-}

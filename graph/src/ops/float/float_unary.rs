@@ -110,6 +110,19 @@ functions! {
     Ceil, "ceil", 0, |x, _p| x.ceil();
     /// The nearest integral number, ties to even.
     Round, "round", 0, |x, _p| x.round_ties_even();
+    /// The nearest number of IEEE 754 binary16, ties to even; infinite from 65520 on.
+    Float16, "float16", 0, |x, _p| float16(x);
+}
+
+/// The nearest number of IEEE 754 binary16, ties to even.
+fn float16(x: f32) -> f32 {
+    if x.abs() >= 65520.0 || !x.is_finite() {
+        return if x.is_nan() { x } else { f32::INFINITY.copysign(x) };
+    }
+    // Numbers have 11 bits, those below 2^-14 a fixed step.
+    let exponent = (x.to_bits() >> 23 & 255) as i32 - 127;
+    let step = 2f32.powi(exponent.max(-14) - 10);
+    (x / step).round_ties_even() * step
 }
 
 impl RealFunction {

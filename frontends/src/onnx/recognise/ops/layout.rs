@@ -1,7 +1,7 @@
 //! Operators that move elements and leave them as they are.
 
-use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, Reshape, Slice};
-use guardbit_graph::{DType, word_of};
+use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, RealFunction, Reshape, Slice};
+use guardbit_graph::{DType, plain_name, word_of};
 use guardbit_num::Rounding;
 
 use crate::onnx::error::OnnxError;
@@ -14,6 +14,7 @@ use crate::onnx::parse::proto::element;
 use crate::onnx::recognise::kit::codes::{constant_codes, ordered, table};
 use crate::onnx::recognise::kit::follow::follow;
 use crate::onnx::recognise::kit::moves::{chosen, movable, moved};
+use crate::onnx::recognise::kit::pairs::map;
 use crate::onnx::recognise::kit::network::{Network, axis_of, transposition};
 use crate::onnx::recognise::kit::operand::{operand, result};
 use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value, graph_axis};
@@ -68,6 +69,11 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         // Codes that choose elements of a constant.
         (value @ Value::Codes(_), element::INT32 | element::INT64) if only_indices(network, node) => value,
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
+        (Value::Real(_) | Value::Dequantized(_), element::FLOAT16) => {
+            let name = plain_name(node.first_output()?).into_owned();
+            network.builder.note(name, "values are rounded to float16 here; operators on them work in float32");
+            return map(network, node, RealFunction::Float16, Vec::new());
+        }
         (Value::Codes(at), to) if dtype(to) == Some(network.builder.tensor(at.id).ty.dtype) => Value::Codes(at),
         (Value::Codes(at), element::FLOAT) => {
             let tensor = network.builder.tensor(at.id);
