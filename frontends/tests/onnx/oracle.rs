@@ -102,7 +102,9 @@ fn compare(graph: &Graph, case: &Value) -> Outcome {
             let differs = made != wanted && !(made.is_nan() && wanted.is_nan());
             different += usize::from(differs);
             if differs {
-                greatest = greatest.max((made - wanted).abs());
+                // A NaN on one side alone is beyond every bound.
+                let distance = (made - wanted).abs();
+                greatest = if distance.is_nan() { f64::INFINITY } else { greatest.max(distance) };
             }
         }
     }
