@@ -1,7 +1,10 @@
 //! Lines of messages: broken at blanks alone, and never within a path or a quoted name.
 
+/// Characters of the longest word that stays whole.
+const LONGEST: usize = 280;
+
 /// `text` in lines of at most `width` characters. A word, a part in backquotes, and a path before the first colon stay whole,
-/// however long they are, so that they can be found and copied.
+/// up to [`LONGEST`] characters, so that they can be found and copied.
 pub fn wrapped(text: &str, width: usize) -> String {
     let path = leading_path(text);
     let lines = text.split('\n').enumerate().map(|(at, line)| match at {
@@ -21,21 +24,30 @@ fn leading_path(text: &str) -> usize {
 }
 
 fn line_of(line: &str, whole: usize, width: usize) -> String {
-    let (mut out, mut column) = (String::new(), 0);
-    for word in words(line, whole) {
+    let text = line.trim_start_matches(' ');
+    let indent = line.len() - text.len();
+    let (mut out, mut column, mut first) = (line[..indent].to_owned(), indent, true);
+    for word in words(text, whole.saturating_sub(indent)).into_iter().flat_map(pieces) {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
+        if !first && column + 1 + length > width {
             out.push('\n');
-            column = 0;
+            (column, first) = (0, true);
         }
-        if column > 0 {
+        if !first {
             out.push(' ');
             column += 1;
         }
         out += word;
-        column += length;
+        (column, first) = (column + length, false);
     }
     out
+}
+
+/// A word, or its pieces if it is longer than any name or path.
+fn pieces(word: &str) -> Vec<&str> {
+    let mut ends: Vec<usize> = word.char_indices().map(|(at, _)| at).step_by(LONGEST).collect();
+    ends.push(word.len());
+    if word.is_empty() { vec![word] } else { ends.windows(2).map(|ends| &word[ends[0]..ends[1]]).collect() }
 }
 
 /// The parts of a line between blanks, of which the first has at least `whole` bytes; what is in backquotes is one part.
@@ -65,6 +77,7 @@ mod tests {
             ("node `a name of blanks` is", "node\n`a name of blanks`\nis"),
             ("one ` alone is no quote", "one `\nalone is\nno quote"),
             ("two\nlines of it", "two\nlines of\nit"),
+            ("one\n  two of it", "one\n  two of\nit"),
             ("", ""),
         ] {
             assert_eq!(wrapped(text, 10), expected);

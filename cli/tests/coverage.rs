@@ -133,7 +133,7 @@ fn audit_accounts_for_every_node_of_the_file() {
     let lines: Value = serde_json::from_str(&succeed(&["inspect", &tflite, "--audit", "--json"])).unwrap();
     let what: Vec<&str> =
         lines.as_array().unwrap().iter().map(|line| line["what"].as_str().unwrap()).collect();
-    assert!(what[0].starts_with("CONV_2D is conv2d `conv2d`"), "{what:?}");
+    assert!(what[0].starts_with("CONV_2D is conv2d `conv_1`"), "{what:?}");
 }
 
 /// A long path in an error is one piece, that can be copied.

@@ -321,11 +321,13 @@ mod tests {
             ("pointwise/relu", "pointwise"),
             ("input.13_te_transform", "input_13_te_transform"),
             ("relu_1", "relu_1"),
+        ]);
+        check(&[
             ("conv1_QuantizeLinear_Output", "conv1"),
             ("conv2_QuantizeLinear_Input", "conv2"),
             ("/layers/conv3/Conv_output_0_QuantizeLinear_Output", "conv3"),
             ("input_QuantizeLinear_Output_nhwc", "input_nhwc"),
-            ("_QuantizeLinear_Output", "conv2d_2"),
+            ("_QuantizeLinear_Output", "conv2d"),
         ]);
     }
 

@@ -56,7 +56,7 @@ const ROWS: &[Row] = &[
     ("a node of many inputs", "onnx", onnx_inputs, network, None),
     ("weights", "onnx", onnx_weights, network, None),
     ("a list of an attribute", "onnx", onnx_list, network, Some("guardbit::onnx::node")),
-    ("a constant of many axes", "onnx", onnx_axes, network, Some("guardbit::onnx::graph")),
+    ("a constant of many axes", "onnx", onnx_axes, network, Some("guardbit::onnx::tensor")),
     ("a long text of an attribute", "onnx", onnx_text, network, Some("guardbit::onnx::node")),
     ("a long name of a node", "onnx", onnx_name, network, Some("guardbit::onnx::operator")),
     ("nodes", "yaml", yaml_nodes, network, None),

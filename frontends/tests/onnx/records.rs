@@ -118,6 +118,7 @@ fn quantized_weights_in_float_layers_are_known() {
                     Node::new("DequantizeLinear", &["c", "scale"], &["d"]),
                     Node::new("Sigmoid", &["d"], &["g"]),
                     Node::new("DequantizeLinear", &["more", "scale"], &["v"]),
+                    Node::new("DequantizeLinear", &["more", "two"], &["u"]).with("axis", Attribute::Int(1)),
                     node,
                 ],
                 &[outputs.into()],
@@ -133,8 +134,9 @@ fn quantized_weights_in_float_layers_are_known() {
     assert_eq!(real(Node::new("Conv", &["d", "reals"], &["y"]), "y"), [(Weights, false)]);
     assert_eq!(real(Node::new("Conv", &["g", "v"], &["y"]), "y"), [(Operand, true)]);
     assert_eq!(real(Node::new("Conv", &["d", "v"], &["y"]), "y"), []);
-    let scaled = Node::new("ConvTranspose", &["d", "v"], &["y"]);
-    assert_eq!(real(scaled, "y"), [(Scales, true)]);
+    assert_eq!(real(Node::new("ConvTranspose", &["d", "v"], &["y"]), "y"), []);
+    // Scales along the input channels.
+    assert_eq!(real(Node::new("Conv", &["d", "u"], &["y"]), "y"), [(Scales, true)]);
 }
 
 impl Model {
@@ -147,6 +149,7 @@ impl Model {
             element: element::INT8,
             bytes,
         });
+        self.constants.push(Tensor::reals("two", &[0.5, 0.25]));
         self
     }
 }

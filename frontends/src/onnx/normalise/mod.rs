@@ -59,8 +59,9 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
     let mut same: HashMap<String, String> = HashMap::new();
     let mut left = fold::MOST;
     let (mut kept, mut places) = (Vec::new(), Vec::new());
-    for (index, mut proto) in std::mem::take(&mut file.nodes).into_iter().enumerate() {
-        if !needed[index] {
+    let nodes = std::mem::take(&mut file.nodes).into_iter().zip(std::mem::take(&mut file.places));
+    for ((mut proto, index), needed) in nodes.zip(needed) {
+        if !needed {
             let node = Node { proto: &proto, index };
             file.left_out.push((index, node.record(FileOutcome::Unread)));
             continue;

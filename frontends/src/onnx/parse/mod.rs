@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use guardbit_graph::{FileNode, MAX_AXES};
+use guardbit_graph::{FileNode, FileOutcome, MAX_AXES};
 
 use crate::onnx::error::{OnnxError, shown};
 use constant::Constant;
@@ -71,20 +71,23 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
     }
     check_names(&nodes, &constants, &graph.inputs)?;
     // Constant nodes may stand anywhere.
+    let mut left_out = Vec::new();
     for (index, proto) in nodes.iter().enumerate().filter(|(_, proto)| is_constant(proto)) {
         let node = Node { proto, index };
-        if let Some(name) = node.output(0).filter(|name| read.contains(*name)) {
+        let name = node.output(0).filter(|name| read.contains(*name));
+        left_out.push((index, node.record(if name.is_some() { FileOutcome::Constant } else { FileOutcome::Unread })));
+        if let Some(name) = name {
             constants.insert(name.to_owned(), Rc::new(constant(node)?));
         }
     }
+    let places: Vec<usize> = (0..nodes.len()).filter(|&index| !is_constant(&nodes[index])).collect();
     nodes.retain(|proto| !is_constant(proto));
-    let nodes = sorted(nodes, &constants, &graph.inputs)?;
+    let (nodes, places) = sorted(nodes, &places, &constants, &graph.inputs)?;
     let infos = graph.inputs.iter().chain(&graph.outputs).chain(&graph.values);
     infos.clone().try_for_each(check_rank)?;
     let declared = graph.outputs.iter().chain(&graph.values).filter_map(declared).collect();
     let inputs = graph.inputs.into_iter().filter(|input| !constants.contains_key(&input.name)).collect();
-    let places = (0..nodes.len()).collect();
-    Ok(File { nodes, constants, inputs, outputs: graph.outputs, declared, opsets, texts, places, left_out: Vec::new() })
+    Ok(File { nodes, constants, inputs, outputs: graph.outputs, declared, opsets, texts, places, left_out })
 }
 
 fn is_constant(proto: &proto::Node) -> bool {
@@ -129,15 +132,17 @@ fn check_names(
     Ok(())
 }
 
-/// Returns the nodes in an order in which each one reads only what is made before it: that of the file where it is one.
+/// Returns the nodes, and their places in the file, in an order in which each one reads only what is made before it: that of the
+/// file where it is one.
 ///
 /// # Errors
 /// A node that reads what nothing makes, or what follows from its own output.
 fn sorted(
     nodes: Vec<proto::Node>,
+    places: &[usize],
     constants: &HashMap<String, Rc<Constant>>,
     inputs: &[ValueInfo],
-) -> Result<Vec<proto::Node>, OnnxError> {
+) -> Result<(Vec<proto::Node>, Vec<usize>), OnnxError> {
     let given: HashSet<&str> =
         constants.keys().map(String::as_str).chain(inputs.iter().map(|input| input.name.as_str())).collect();
     let made = |(index, node): (usize, &'_ proto::Node)| {
@@ -177,7 +182,8 @@ fn sorted(
         }
     }
     let mut nodes: Vec<Option<proto::Node>> = nodes.into_iter().map(Some).collect();
-    Ok(order.into_iter().filter_map(|index| nodes[index].take()).collect())
+    let places = order.iter().map(|&index| places[index]).collect();
+    Ok((order.into_iter().filter_map(|index| nodes[index].take()).collect(), places))
 }
 
 /// Fails if a declared tensor has more axes than a tensor of the graph can have.

@@ -48,6 +48,7 @@ pub(crate) fn normalise(network: &mut Network<'_>) {
         match operator.outputs[..] {
             [output] if !outputs.contains(&output) && folded(network, &operator, output, &computed) => {
                 computed.insert(output);
+                network.computed.push(operator);
             }
             _ => network.operators.push(operator),
         }

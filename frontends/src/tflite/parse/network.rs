@@ -20,6 +20,8 @@ pub(crate) struct Network<'a> {
     /// In the order in which they run, up to the first that cannot be read.
     pub operators: Vec<Operator<'a>>,
     pub outputs: Vec<usize>,
+    /// Operators that were left out because their outputs are constants, by their index in the file.
+    pub computed: Vec<Operator<'a>>,
     /// What is wrong with the next operator, or with the outputs.
     pub damage: Option<TfliteError>,
     /// The names of all tensors.
@@ -119,7 +121,7 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     let (mut operators, mut outputs) = (Vec::new(), Vec::new());
     let read = walk.operators(&mut operators).and_then(|()| walk.outputs(&mut outputs));
     let Walk { tensors, names, budget, .. } = walk;
-    Ok(Network { tensors, inputs, operators, outputs, damage: read.err(), names, budget })
+    Ok(Network { tensors, inputs, operators, outputs, computed: Vec::new(), damage: read.err(), names, budget })
 }
 
 /// A walk half done.

@@ -3,7 +3,7 @@
 mod kit;
 mod ops;
 
-use guardbit_graph::{Graph, plain_name};
+use guardbit_graph::{FileOutcome, Graph, plain_name};
 
 use self::kit::{Network, OperatorReader};
 use self::ops::{Elements, Reader};
@@ -18,7 +18,7 @@ pub(crate) fn recognise(
     name: &str,
     profile: Profile,
 ) -> Result<Graph, TfliteError> {
-    let parse::Network { tensors, inputs, operators, outputs, damage, names, budget } = network;
+    let parse::Network { tensors, inputs, operators, outputs, computed, damage, names, budget } = network;
     let mut network = Network::new(name, profile, tensors, names, budget);
     for &tensor in inputs.iter().chain(operators.iter().flat_map(|operator| &operator.outputs)) {
         network.name(tensor);
@@ -26,7 +26,11 @@ pub(crate) fn recognise(
     for input in inputs {
         network.add_input(input)?;
     }
+    let mut computed = computed.iter().peekable();
     for operator in &operators {
+        while let Some(constant) = computed.next_if(|constant| constant.index < operator.index) {
+            network.record(constant, FileOutcome::Constant);
+        }
         add_operator(&mut network, operator)?;
     }
     damage.map_or(Ok(()), Err)?;
@@ -72,7 +76,8 @@ fn add_operator<'a>(network: &mut Network<'a>, operator: &Operator<'a>) -> Resul
     for ((&output, ty), node) in operator.outputs.iter().zip(types).zip(nodes) {
         network.add_node(output, ty, node, &place)?;
     }
-    network.record(output, &place, from);
+    let outcome = network.outcome(from);
+    network.record(operator, outcome);
     Ok(())
 }
 

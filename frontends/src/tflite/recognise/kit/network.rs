@@ -10,7 +10,7 @@ use guardbit_graph::{
 
 use super::new_node::NewNode;
 use super::policy::Profile;
-use crate::tflite::parse::{self, Budget, Input, Names, OperatorPlace, TfliteError, Values};
+use crate::tflite::parse::{self, Budget, Input, Names, Operator, OperatorPlace, TfliteError, Values};
 
 /// A network half built.
 pub(crate) struct Network<'a> {
@@ -184,11 +184,15 @@ impl<'a> Network<'a> {
         self.builder.node_count()
     }
 
-    /// Records what became of an operator: the nodes after the first `from`.
-    pub fn record(&mut self, output: usize, place: &OperatorPlace, from: usize) {
-        let outcome = FileOutcome::Read(self.builder.names_from(from));
-        let name = self.name(output);
-        self.builder.file_node(FileNode { name, op: place.name.to_owned(), outcome });
+    /// What became of an operator: the nodes after the first `from`.
+    pub fn outcome(&self, from: usize) -> FileOutcome {
+        FileOutcome::Read(self.builder.names_from(from))
+    }
+
+    /// Records what became of an operator.
+    pub fn record(&mut self, operator: &Operator<'_>, outcome: FileOutcome) {
+        let name = operator.outputs.first().map_or_else(String::new, |&output| self.name(output));
+        self.builder.file_node(FileNode { name, op: operator.place().name.to_owned(), outcome });
     }
 
     /// The graph with these outputs.
