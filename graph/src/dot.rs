@@ -30,15 +30,28 @@ pub struct Bias {
     pub bits: u32,
 }
 
-/// Constant weights and how they are laid out.
+/// Weights and how they are laid out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DotWeights {
     /// The codes.
-    pub codes: Arc<[i32]>,
+    pub codes: WeightCodes,
     /// Zero point per output channel.
     pub zero_points: Vec<i32>,
     /// Distance between neighbours along `[out channel, kernel row, kernel column, kernel channel]`.
     pub strides: [usize; 4],
+}
+
+/// Where the codes of weights come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WeightCodes {
+    /// Constants of the network. All images read the same ones.
+    Constant(Arc<[i32]>),
+    /// The node's second input, an activation. Image `n` of the window reads the matrix that starts at element `starts[n]`
+    /// of its codes.
+    Activations {
+        /// First element per image.
+        starts: Arc<[usize]>,
+    },
 }
 
 /// From sums to output codes.
@@ -237,10 +250,22 @@ impl Window {
 }
 
 impl DotWeights {
-    /// The code of output channel `channel` at cell `k`.
-    pub fn code(&self, channel: usize, k: KernelPosition) -> i32 {
+    /// Returns the codes if they are constants; `None` if they are activations.
+    pub fn constant(&self) -> Option<&Arc<[i32]>> {
+        match &self.codes {
+            WeightCodes::Constant(codes) => Some(codes),
+            WeightCodes::Activations { .. } => None,
+        }
+    }
+
+    /// Returns the index, among the codes, of what output channel `channel` of image `image` reads at cell `k`.
+    pub fn index(&self, image: usize, channel: usize, k: KernelPosition) -> usize {
+        let start = match &self.codes {
+            WeightCodes::Constant(_) => 0,
+            WeightCodes::Activations { starts } => starts[image],
+        };
         let [by_channel, by_row, by_col, by_depth] = self.strides;
-        self.codes[channel * by_channel + k.h * by_row + k.w * by_col + k.c * by_depth]
+        start + channel * by_channel + k.h * by_row + k.w * by_col + k.c * by_depth
     }
 }
 
@@ -307,8 +332,24 @@ impl Division {
 }
 
 impl DotProducts {
-    /// Every output code, exactly, as the model's runtime computes it.
-    pub(crate) fn evaluate(&self, input: &[i32]) -> Vec<i32> {
+    /// Returns whether the weights are constants of the network; false where they are activations, or all 1.
+    pub fn has_constant_weights(&self) -> bool {
+        self.weights.as_ref().is_some_and(|weights| weights.constant().is_some())
+    }
+
+    /// Returns whether the weights are activations: the codes of the node's second input.
+    pub fn streams_weights(&self) -> bool {
+        self.weights.as_ref().is_some_and(|weights| weights.constant().is_none())
+    }
+
+    /// Every output code, exactly, as the model's runtime computes it. `inputs` are the codes of the node's inputs.
+    pub(crate) fn evaluate(&self, inputs: &[&[i32]]) -> Vec<i32> {
+        let input = inputs[0];
+        let weights: &[i32] = match self.weights.as_ref().map(|weights| &weights.codes) {
+            Some(WeightCodes::Constant(codes)) => codes,
+            Some(WeightCodes::Activations { .. }) => inputs[1],
+            None => &[],
+        };
         match (&self.weights, &self.finish) {
             (None, Finish::Divide(division)) => self.pool(division, input),
             (_, finish) => {
@@ -317,7 +358,7 @@ impl DotProducts {
                     Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
                     Finish::Divide(_) => Vec::new(),
                 };
-                (0..self.window.dots()).map(|index| self.output_code(input, &requantizers, index)).collect()
+                (0..self.window.dots()).map(|index| self.output_code(input, weights, &requantizers, index)).collect()
             }
         }
     }
@@ -354,7 +395,7 @@ impl DotProducts {
         codes
     }
 
-    fn output_code(&self, input: &[i32], requantizers: &[Requantizer], index: usize) -> i32 {
+    fn output_code(&self, input: &[i32], codes: &[i32], requantizers: &[Requantizer], index: usize) -> i32 {
         let out = self.window.output_position(index);
         let mut sum = 0i128;
         let mut count = 0;
@@ -362,7 +403,7 @@ impl DotProducts {
             let Tap::Input(at) = self.window.tap(out, k) else { continue };
             sum += match &self.weights {
                 Some(weights) => {
-                    let weight = weights.code(out.c, k) - weights.zero_points[out.c];
+                    let weight = codes[weights.index(out.n, out.c, k)] - weights.zero_points[out.c];
                     i128::from(input[at] - self.input_zero_point) * i128::from(weight)
                 }
                 None => i128::from(input[at]),

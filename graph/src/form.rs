@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::Tensor;
-use crate::{Graph, NodeId, Op, TensorId};
+use crate::{DotProducts, Graph, NodeId, Op, TensorId};
 
 /// A node in canonical form: what a backend needs to compute its codes, whatever the file was like. It serializes to
 /// plain data.
@@ -83,7 +83,7 @@ impl Graph {
     pub fn form(&self, id: NodeId) -> NodeForm<'_> {
         let node = self.node(id);
         let dots = self.dot_products(id);
-        let weighted = dots.as_ref().is_some_and(|dots| dots.weights.is_some());
+        let weighted = dots.as_ref().is_some_and(DotProducts::has_constant_weights);
         let operand = |(index, id): (usize, &Option<TensorId>)| {
             let role = match (weighted, index) {
                 (true, 1) => "weights",

@@ -45,7 +45,8 @@ pub use builder::{GraphBuilder, OutputSpec};
 pub use code_range::{CodeRange, CodeType};
 pub use cut::CutError;
 pub use dot::{
-    Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap, Window,
+    Bias, Division, DotProducts, DotWeights, Finish, KernelPosition, OutputPosition, OutputStage, Tap,
+    WeightCodes, Window,
 };
 pub use dtype::{DType, UnknownDType};
 pub use error::GraphError;

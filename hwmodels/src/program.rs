@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId, TensorId};
+use guardbit_graph::{CodeRange, DotProducts, Graph, KernelPosition, NodeId, TensorId, WeightCodes};
 use guardbit_num::Requantizer;
 
 use crate::timing::LayerTiming;
@@ -62,13 +62,17 @@ pub struct MacLayer {
     pub datapath: Datapath,
     /// Window cells in the order of addition, as flat `[row, column, channel]` indices.
     pub order: Vec<usize>,
-    /// What the multiplier sees of the weights: `[out channel][k]` in the order of addition; all 1 for pools.
+    /// What the multiplier sees of the weights: `[out channel][k]` in the order of addition; all 1 for pools, empty where
+    /// the weights are activations ([`with_weights`](Self::with_weights)).
     pub weights: Vec<Vec<i32>>,
     /// Bias per output channel at unit 1, folded zero-point terms included; `None` if nothing is to be added.
     pub bias: Option<Vec<i128>>,
     /// Factor of the sum of all activation codes (padding included) that is added exactly, per output
     /// channel: `-zw` under `fold`, else 0.
     pub input_sum_factor: Vec<i64>,
+    /// Factor of the sum of all weight codes of a dot product that is added exactly: `-zx` under `fold` where the weights are
+    /// activations, else 0.
+    pub weight_sum_factor: i64,
     /// Requantizers per output channel for sums in the unit of the datapath's end. Empty for pools.
     pub requantizers: Vec<Requantizer>,
     /// Requantizers per output channel for sums in unit 1. Empty for pools.
@@ -143,6 +147,37 @@ impl MacLayer {
         let window = &self.dots.window;
         let of_group = window.channels() / window.groups.max(1);
         (channel % of_group.max(1) % 2 == 1).then(|| channel - 1)
+    }
+
+    /// Whether exact sums of operands join what the last level delivers: under `fold`, `-zw * sum(x)` and, where the weights
+    /// are activations, `-zx * sum(w)`.
+    pub fn has_side_sums(&self) -> bool {
+        self.weight_sum_factor != 0 || self.input_sum_factor.iter().any(|&factor| factor != 0)
+    }
+
+    /// What the multiplier sees of `code`, a weight of output channel `channel`.
+    pub fn weight_operand(&self, channel: usize, code: i32) -> i32 {
+        match (&self.dots.weights, self.datapath.operands.zero_point) {
+            (Some(weights), ZeroPoint::Subtract) => code - weights.zero_points[channel],
+            _ => code,
+        }
+    }
+
+    /// The layer of image `image` alone, whose weights are then constants: those that `codes`, the second input of one
+    /// sample, hold for it. Its geometry and timing stay those of all images.
+    pub fn with_weights(&self, codes: &[i32], image: usize) -> Self {
+        let mut layer = self.clone();
+        let Some(weights) = &mut layer.dots.weights else { return layer };
+        let cells: Vec<_> = (0..self.order.len()).map(|k| self.dots.window.kernel_position(self.order[k])).collect();
+        let of_channel = |channel: usize| {
+            let code = |&cell| codes[weights.index(image, channel, cell)];
+            cells.iter().map(code).map(|code| self.weight_operand(channel, code)).collect()
+        };
+        layer.weights = (0..self.dots.window.channels()).map(of_channel).collect();
+        let start = weights.index(image, 0, KernelPosition { h: 0, w: 0, c: 0 });
+        let of_image = &codes[start..start + self.dots.window.terms() * self.dots.window.channels()];
+        weights.codes = WeightCodes::Constant(of_image.into());
+        layer
     }
 
     /// What padding shows to the multiplier, and what is taken off every activation code.

@@ -1,19 +1,18 @@
 //! Products of matrices.
 
-use std::sync::Arc;
-
 use guardbit_num::Requantizer;
 
 use super::strides::{each_index, flat, row_major};
 use super::{Mac, Operands, Operator};
-use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, Window};
+use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, WeightCodes, Window};
 use crate::{Activation, GraphError, Products, Requantize};
 
 /// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized, with numpy's broadcasting of the
 /// axes in front.
 ///
-/// Where `b` is one constant matrix and `a` is not transposed, it is made of dot products that an accelerator can run;
-/// in any other form it runs on a host.
+/// It is made of dot products that an accelerator can run if `a` is an activation, and `b` an activation or one constant
+/// matrix. Other forms run on a host: `a` a constant, `a` whose matrices are repeated by broadcasting, `b` of several constant
+/// matrices, and a transposed `a` with a constant `b`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BatchMatmul {
     /// Whether `a` is given as `[.., k, i]`.
@@ -35,13 +34,42 @@ impl Operator for BatchMatmul {
     }
 
     fn dot_products(&self, operands: &Operands<'_>) -> Option<DotProducts> {
-        let codes = operands.constant(1).ok()?;
         let (a, b, y) = self.quantizations(operands).ok()?;
-        let Sizes { rows, terms, cols, .. } = self.sizes(operands).ok()?;
-        if self.adj_x || codes.len() != terms * cols || operands.input(0).constant.is_some() {
+        let Sizes { front, rows, terms, cols } = self.sizes(operands).ok()?;
+        let (left, right) = (operands.input(0), operands.input(1));
+        let images: usize = front.iter().product();
+        // A window reads one matrix per image: one that several images share would be read again and again.
+        if left.constant.is_some() || left.ty.len() != images * rows * terms {
             return None;
         }
-        let batch = operands.input(0).ty.len() / (rows * terms) * rows;
+        let codes = match operands.constant(1) {
+            Ok(codes) if codes.len() == terms * cols && !self.adj_x => WeightCodes::Constant(codes),
+            Ok(_) => return None,
+            Err(_) => {
+                let shape = &right.ty.shape;
+                let strides = matrices(&shape[..shape.len() - 2], &front);
+                let start = |index: &[usize]| flat(index.iter().copied(), &strides) * terms * cols;
+                WeightCodes::Activations { starts: each_index(&front, start).into() }
+            }
+        };
+        let [by_channel, by_term] = if self.adj_y { [terms, 1] } else { [1, cols] };
+        let (window, strides) = match (self.adj_x, &codes) {
+            (false, WeightCodes::Constant(_)) => {
+                (Window::dense(images * rows, terms, cols), [by_channel, 0, 0, by_term])
+            }
+            // Rows of the output side by side, terms along the channels.
+            (false, WeightCodes::Activations { .. }) => {
+                let (input, output) = ([1, rows, terms], [1, rows, cols]);
+                let window = Window { batch: images, input, output, ..Window::dense(images, terms, cols) };
+                (window, [by_channel, 0, 0, by_term])
+            }
+            // Rows of the output side by side, terms below each other.
+            (true, _) => {
+                let (input, output, kernel) = ([terms, rows, 1], [1, rows, cols], [terms, 1, 1]);
+                let window = Window { batch: images, input, output, kernel, ..Window::dense(images, terms, cols) };
+                (window, [by_channel, by_term, 0, 0])
+            }
+        };
         let stage = OutputStage {
             requantize: self.requantize,
             input_scale: a.0,
@@ -52,13 +80,9 @@ impl Operator for BatchMatmul {
             clamp: (operands.output_dtype.min(), operands.output_dtype.max()),
         };
         Some(DotProducts {
-            window: Window::dense(batch, terms, cols),
+            window,
             input_zero_point: a.1,
-            weights: Some(DotWeights {
-                codes: Arc::clone(&codes),
-                zero_points: vec![b.1; cols],
-                strides: if self.adj_y { [terms, 0, 0, 1] } else { [1, 0, 0, cols] },
-            }),
+            weights: Some(DotWeights { codes, zero_points: vec![b.1; cols], strides }),
             bias: None,
             finish: Finish::Requantize(stage),
         })
@@ -70,9 +94,6 @@ impl Operator for BatchMatmul {
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        if let Some(dots) = self.dot_products(operands) {
-            return dots.evaluate(inputs[0]);
-        }
         let (Ok(requantizer), Ok((a, b, y)), Ok(sizes)) =
             (self.requantizer(operands), self.quantizations(operands), self.sizes(operands))
         else {

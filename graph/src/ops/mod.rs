@@ -115,7 +115,7 @@ pub(crate) trait Operator {
 
     /// The exact output codes within the dtype: a narrower range is no concern of an operation. `inputs` are the codes of every input in order, constants included.
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs[0]))
+        self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs))
     }
 }
 

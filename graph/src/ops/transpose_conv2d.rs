@@ -4,7 +4,7 @@ use super::operands::Operands;
 use super::weighted::{self, Geometry};
 use super::window::Sliding;
 use super::{Mac, Operator, window};
-use crate::dot::DotProducts;
+use crate::dot::{DotProducts, WeightCodes};
 use crate::{Activation, GraphError, Padding, Requantize};
 
 /// A transposed convolution on a picture that is spread by its stride already ([`Dilate`](super::Dilate)):
@@ -44,7 +44,9 @@ impl TransposeConv2d {
             let [_, rows, cols, depth] = operands.shape(1)?;
             // Cells of a kernel backwards, the channels of each as they are.
             let mirrored = |kernel: &[i32]| kernel.chunks(depth).rev().flatten().copied().collect::<Vec<_>>();
-            weights.codes = weights.codes.chunks(rows * cols * depth).flat_map(mirrored).collect();
+            if let WeightCodes::Constant(codes) = &mut weights.codes {
+                *codes = codes.chunks(rows * cols * depth).flat_map(mirrored).collect();
+            }
         }
         Ok(dots)
     }

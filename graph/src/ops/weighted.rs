@@ -4,7 +4,7 @@
 //! one per output channel.
 
 use super::operands::{Operands, WEIGHTS};
-use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, Window};
+use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, WeightCodes, Window};
 use crate::{Activation, DType, GraphError, Requantize};
 
 const ACTIVATIONS: usize = 0;
@@ -37,7 +37,7 @@ pub(super) fn dot_products(
     Ok(DotProducts {
         window,
         input_zero_point: operands.activation(ACTIVATIONS)?.zero_point(0),
-        weights: Some(DotWeights { codes: operands.constant(CONSTANTS)?, zero_points, strides }),
+        weights: Some(DotWeights { codes: WeightCodes::Constant(operands.constant(CONSTANTS)?), zero_points, strides }),
         bias: operands.bias(BIAS, channels)?,
         finish: Finish::Requantize(stage),
     })

@@ -83,7 +83,9 @@ pub(super) fn fits(graph: &Graph, layer: crate::NodeId, more: i128) -> bool {
     let x = distance(range.min(), dots.input_zero_point).max(distance(range.max(), dots.input_zero_point));
     let zeros = || weights.zero_points.iter().copied();
     let (low, high) = (zeros().min().unwrap_or(0), zeros().max().unwrap_or(0));
-    let w = weights.codes.iter().map(|&code| distance(code, low).max(distance(code, high))).max().unwrap_or(0);
+    // The sums of two activations are left as they are: such a layer takes no bias.
+    let Some(codes) = weights.constant() else { return false };
+    let w = codes.iter().map(|&code| distance(code, low).max(distance(code, high))).max().unwrap_or(0);
     let bias = dots.bias.as_ref().and_then(|bias| bias.values.iter().map(|&b| i128::from(b).abs()).max());
     x * w * dots.window.terms() as i128 + bias.unwrap_or(0) + more <= i128::from(DType::Int32.max())
 }

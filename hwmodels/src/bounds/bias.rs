@@ -2,6 +2,7 @@
 
 use guardbit_graph::Graph;
 
+use super::layer::weight_range;
 use super::{Range, operand_range};
 use crate::{BiasPlace, MacLayer};
 
@@ -19,15 +20,17 @@ pub fn bias_adder_range(graph: &Graph, layer: &MacLayer, sums: impl Iterator<Ite
     sums.enumerate().filter_map(added).reduce(Range::hull)
 }
 
-/// A sum with its bias, and with `-zw * sum(x)` where the weights have a zero point; `None` if there is neither.
+/// A sum with its bias, and with the side sums of operands where zero points are folded; `None` if there is neither.
 fn added_to(graph: &Graph, layer: &MacLayer, channel: usize, sum: Range) -> Option<Range> {
     let (datapath, factors) = (&layer.datapath, &layer.input_sum_factor);
-    if layer.bias.is_none() && factors.iter().all(|&factor| factor == 0) {
+    if layer.bias.is_none() && !layer.has_side_sums() {
         return None;
     }
     let (last, end) = (datapath.levels.last()?, datapath.levels.len());
     let factor = factors.get(channel).copied().unwrap_or_default();
-    let side = operand_range(graph, layer).repeated(layer.order.len()).times(Range::point(factor));
+    let all = |operand: Range, factor: i64| operand.repeated(layer.order.len()).times(Range::point(factor));
+    let weights = weight_range(graph, layer, channel).hull(Range::ZERO);
+    let side = all(operand_range(graph, layer), factor).plus(all(weights, layer.weight_sum_factor));
     let bias = Range::point(layer.bias.as_ref().map_or(0, |bias| bias[channel]));
     let added = bias.plus(side).shift_right(datapath.unit_shift(end), datapath.unit_rounding(end));
     // What is added is read by itself, and stays where the sum is 0.

@@ -20,8 +20,8 @@ pub struct LayerBounds {
 pub struct ChannelBounds {
     /// Ranges of the sums of every level, innermost first, with any weights that the tensor may hold.
     pub by_type: Vec<Range>,
-    /// The same with the real weights.
-    pub by_weights: Vec<Range>,
+    /// Ranges of the sums of every level, innermost first, with the real weights; `None` where the weights are activations.
+    pub by_weights: Option<Vec<Range>>,
     /// A2Q's width from the types; `None` where it does not apply.
     pub a2q_type: Option<u32>,
     /// A2Q's width from the weights; `None` where it does not apply.
@@ -73,6 +73,12 @@ impl Products {
         products
     }
 
+    /// Returns the ranges of the products with any weights that the tensor may hold.
+    pub fn of_any_weights(&self, graph: &Graph, layer: &MacLayer, channel: usize) -> Vec<Range> {
+        let weight = weight_range(graph, layer, channel);
+        self.operands.iter().map(|operand| operand.times(weight)).collect()
+    }
+
     /// Returns the ranges of the products with the real weights of a channel.
     pub fn of_channel(&self, layer: &MacLayer, channel: usize) -> Vec<Range> {
         let weights = self.places.iter().map(|&place| Range::point(layer.weights[channel][place]));
@@ -101,9 +107,15 @@ impl LayerBounds {
         Self { channels: (0..layer.dots.window.channels()).map(channel).collect(), signed: signs(layer) }
     }
 
-    /// Bits of one level by the weights, over all channels.
-    pub fn weight_bits(&self, level: usize) -> u32 {
-        self.bits(level, |channel| &channel.by_weights)
+    /// Bits of one level by the weights, over all channels; `None` where the weights are activations.
+    pub fn weight_bits(&self, level: usize) -> Option<u32> {
+        let is_bounded = self.channels.iter().all(|channel| channel.by_weights.is_some());
+        is_bounded.then(|| self.proved_bits(level))
+    }
+
+    /// Bits of one level by the weights, or by the types where the weights are activations, over all channels.
+    pub fn proved_bits(&self, level: usize) -> u32 {
+        self.bits(level, ChannelBounds::proved)
     }
 
     /// Bits of one level by the types, over all channels.
@@ -111,22 +123,30 @@ impl LayerBounds {
         self.bits(level, |channel| &channel.by_type)
     }
 
-    fn bits(&self, level: usize, ranges: impl Fn(&ChannelBounds) -> &Vec<Range>) -> u32 {
+    fn bits(&self, level: usize, ranges: impl Fn(&ChannelBounds) -> &[Range]) -> u32 {
         let bits = |channel| ranges(channel)[level].bits(self.signed[level]);
         self.channels.iter().map(bits).max().unwrap_or(1)
     }
 }
 
 impl ChannelBounds {
+    /// The narrowest proved ranges of the sums of every level: by the weights, or by the types where the weights are
+    /// activations.
+    pub fn proved(&self) -> &[Range] {
+        self.by_weights.as_ref().unwrap_or(&self.by_type)
+    }
+
     fn new(graph: &Graph, layer: &MacLayer, channel: usize, products: &Products) -> Self {
-        let weights = &layer.weights[channel];
+        let weights = layer.weights.get(channel);
         let any_weight = weight_range(graph, layer, channel);
-        let any_products: Vec<Range> = products.operands.iter().map(|x| x.times(any_weight)).collect();
+        let any_products = products.of_any_weights(graph, layer, channel);
 
         let activations = OperandBits::of(operand_range(graph, layer));
-        let l1 = weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
-        let sum: i128 = weights.iter().map(|&w| i128::from(w)).sum();
+        let magnitude = |weights: &Vec<i32>| weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
+        let total = |weights: &Vec<i32>| weights.iter().map(|&w| i128::from(w)).sum::<i128>();
         let applies = closed_forms_apply(layer);
+        let l1: Option<i128> = weights.map(magnitude).filter(|_| applies);
+        let is_balanced = weights.is_some_and(|weights| total(weights) == 0);
         let typed = applies && layer.dots.weights.is_some();
         Self {
             by_type: level_sums(
@@ -134,14 +154,12 @@ impl ChannelBounds {
                 &any_products,
                 initial_of_any_weights(graph, layer, channel),
             ),
-            by_weights: level_sums(
-                &layer.datapath,
-                &products.of_channel(layer, channel),
-                initial(layer, channel),
-            ),
-            a2q_type: typed.then(|| a2q_type_bits(weights.len(), activations, any_weight.bits(true))),
-            a2q: applies.then(|| a2q_bits(l1, activations)),
-            a2q_plus: (applies && sum == 0).then(|| a2q_plus_bits(l1, activations)),
+            by_weights: weights.map(|_| {
+                level_sums(&layer.datapath, &products.of_channel(layer, channel), initial(layer, channel))
+            }),
+            a2q_type: typed.then(|| a2q_type_bits(layer.order.len(), activations, any_weight.bits(true))),
+            a2q: l1.map(|l1| a2q_bits(l1, activations)),
+            a2q_plus: l1.filter(|_| is_balanced).map(|l1| a2q_plus_bits(l1, activations)),
         }
     }
 }
@@ -159,7 +177,7 @@ pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
 pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
     let datapath = &layer.datapath;
     let folds = datapath.operands.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
-    folds && datapath.bias.at == BiasPlace::Preload && layer.dots.weights.is_some()
+    folds && datapath.bias.at == BiasPlace::Preload && layer.dots.has_constant_weights()
 }
 
 /// As [`initial`], with any weights that the tensor may hold: `-zx * sum(w) + K * zx * zw` beside the model's bias.
@@ -204,7 +222,7 @@ pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
 }
 
 /// What the multiplier can see of any weights that the tensor may hold; pools have nothing but 1.
-fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
+pub(super) fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
     let Some(codes) = weight_codes(graph, layer) else { return Range::point(1) };
     Range::of_codes(codes).plus(Range::point(-weight_offset(layer, channel)))
 }

@@ -53,15 +53,16 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
             Step::Host(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         };
-        sums.push(layer.and_then(|layer| Some(layer_sums(layer, input(graph, id, &codes)?))));
+        let of_layer = |layer| Some(layer_sums(layer, input(graph, id, 0, &codes)?, input(graph, id, 1, &codes)));
+        sums.push(layer.and_then(of_layer));
         codes[node.output.index()] = Some(output(graph, id, layer, &codes));
     }
     sums
 }
 
-/// The codes of a node's first input.
-fn input<'a>(graph: &Graph, id: NodeId, codes: &'a [Option<Codes>]) -> Option<&'a Codes> {
-    codes[graph.node(id).inputs.first().copied()??.index()].as_ref()
+/// The codes of one of a node's inputs.
+fn input<'a>(graph: &Graph, id: NodeId, index: usize, codes: &'a [Option<Codes>]) -> Option<&'a Codes> {
+    codes[graph.node(id).inputs.get(index).copied()??.index()].as_ref()
 }
 
 fn any_code(graph: &Graph, id: TensorId) -> Codes {
@@ -70,16 +71,17 @@ fn any_code(graph: &Graph, id: TensorId) -> Codes {
     Codes { low: vec![low; ty.len()], high: vec![high; ty.len()] }
 }
 
-/// Per channel and level, over all outputs.
-fn layer_sums(layer: &MacLayer, input: &Codes) -> Vec<Vec<Range>> {
+/// Per channel and level, over all outputs; `second` are the codes of the weights where they are activations.
+fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Vec<Range>> {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
     let mut channels = vec![vec![Range::ZERO; layer.datapath.levels.len()]; window.channels()];
     let mut products = Vec::with_capacity(layer.order.len());
     for out in (0..window.dots()).map(|index| window.output_position(index)) {
         products.clear();
-        for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
-            let operand = match window.tap(out, window.kernel_position(cell)) {
+        for (k, &cell) in layer.order.iter().enumerate() {
+            let cell = window.kernel_position(cell);
+            let operand = match window.tap(out, cell) {
                 Tap::Input(at) => {
                     Range::new(input.low[at] - offset.subtract, input.high[at] - offset.subtract)
                 }
@@ -87,7 +89,15 @@ fn layer_sums(layer: &MacLayer, input: &Codes) -> Vec<Vec<Range>> {
                 Tap::Padding if layer.dots.weights.is_none() => continue,
                 Tap::Padding => Range::point(offset.padding),
             };
-            products.push(scaled(operand.hull(Range::ZERO), weight));
+            let operand = operand.hull(Range::ZERO);
+            products.push(match (layer.weights.get(out.c), &layer.dots.weights, second) {
+                (None, Some(weights), Some(second)) => {
+                    let at = weights.index(out.n, out.c, cell);
+                    let seen = |code| layer.weight_operand(out.c, code);
+                    operand.times(Range::new(seen(second.low[at]), seen(second.high[at])))
+                }
+                (weights, ..) => scaled(operand, weights.map_or(0, |weights| weights[k])),
+            });
         }
         let sums = level_sums(&layer.datapath, &products, initial(layer, out.c));
         channels[out.c].iter_mut().zip(sums).for_each(|(all, sum)| *all = all.hull(sum));
@@ -109,7 +119,7 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
     }
     let dots = graph.dot_products(id);
     if let Some(dots) = dots.filter(|dots| dots.weights.is_some()) {
-        let weighted = || dot_codes(&dots, layer, input(graph, id, codes)?);
+        let weighted = || dot_codes(&dots, layer, input(graph, id, 0, codes)?, input(graph, id, 1, codes));
         return weighted().unwrap_or_else(anything);
     }
     let at = |ends: &[End]| evaluate(graph, id, codes, ends);
@@ -157,9 +167,18 @@ fn clamp_only(graph: &Graph, layer: &MacLayer) -> Option<Codes> {
 }
 
 /// The codes of weighted sums; `None` if the requantizers do not exist.
-fn dot_codes(dots: &DotProducts, layer: Option<&MacLayer>, input: &Codes) -> Option<Codes> {
+fn dot_codes(
+    dots: &DotProducts,
+    layer: Option<&MacLayer>,
+    input: &Codes,
+    second: Option<&Codes>,
+) -> Option<Codes> {
     let Finish::Requantize(stage) = &dots.finish else { return None };
     let weights = dots.weights.as_ref()?;
+    let ends: [&[i32]; 2] = match weights.constant() {
+        Some(codes) => [codes, codes],
+        None => second.map(|second| [&second.low[..], &second.high[..]])?,
+    };
     let requantizers = match layer {
         Some(layer) => layer.exact_requantizers.clone(),
         None => stage.requantizers(None).ok()?,
@@ -172,11 +191,13 @@ fn dot_codes(dots: &DotProducts, layer: Option<&MacLayer>, input: &Codes) -> Opt
         let (mut low, mut high) = (0i64, 0i64);
         for &cell in &cells {
             let Tap::Input(at) = window.tap(out, cell) else { continue };
-            let weight = i64::from(weights.code(out.c, cell) - weights.zero_points[out.c]);
-            let (a, b) =
-                ((i64::from(input.low[at]) - zero) * weight, (i64::from(input.high[at]) - zero) * weight);
-            low += a.min(b);
-            high += a.max(b);
+            let [x, y] = [input.low[at], input.high[at]].map(|code| i64::from(code) - zero);
+            let index = weights.index(out.n, out.c, cell);
+            let [v, w] = ends.map(|codes| i64::from(codes[index] - weights.zero_points[out.c]));
+            let (a, b) = (x * v, y * v);
+            let (c, d) = if v == w { (a, b) } else { (x * w, y * w) };
+            low += a.min(b).min(c).min(d);
+            high += a.max(b).max(c).max(d);
         }
         let bias = dots.bias.as_ref().map_or(0, |bias| i128::from(bias.values[out.c]));
         let finish =

@@ -7,7 +7,7 @@ use super::layer::{Products, initial, signs};
 use super::{Range, level_sums};
 use crate::{Check, Level, MacLayer, Reduce, Register, Terms};
 
-/// The ranges of the sums of runs of `tile` products, and of the sums of those, with the real weights, over all
+/// The ranges of the sums of runs of `tile` products, and of the sums of those, with the real weights (any weights where those are activations), over all
 /// output channels; and the bits that hold each. Runs follow the layer's order of additions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoLevels {
@@ -40,9 +40,12 @@ impl TwoLevels {
         datapath.levels = vec![level("inner", Terms::Count(tile.max(1))), level("outer", Terms::All)];
         let products = Products::of(graph, layer);
         let mut sums = [Range::ZERO; 2];
-        for channel in 0..layer.weights.len() {
-            let of_channel =
-                level_sums(&datapath, &products.of_channel(layer, channel), initial(layer, channel));
+        for channel in 0..layer.dots.window.channels() {
+            let products = match layer.dots.streams_weights() {
+                true => products.of_any_weights(graph, layer, channel),
+                false => products.of_channel(layer, channel),
+            };
+            let of_channel = level_sums(&datapath, &products, initial(layer, channel));
             sums.iter_mut().zip(of_channel).for_each(|(all, sum)| *all = all.hull(sum));
         }
         let signed = signs(layer).last().copied().unwrap_or(true);

@@ -74,12 +74,13 @@ impl Side {
 impl Witness {
     /// The witness of one level in the channel that needs most bits there; the first of several.
     pub fn of_level(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, level: usize) -> Option<Self> {
-        let need = |channel: &usize| bounds.channels[*channel].by_weights[level].bits(bounds.signed[level]);
+        let need = |channel: &usize| bounds.channels[*channel].proved()[level].bits(bounds.signed[level]);
         let channel = (0..bounds.channels.len()).rev().max_by_key(need)?;
         Self::of_channel(graph, layer, bounds, level, channel)
     }
 
-    /// The witness of one level in one output channel; `None` if the layer makes no output, and where it is not known
+    /// The witness of one level in one output channel; `None` if the layer makes no output, where weights are activations, and
+    /// where it is not known
     /// which products a run holds or how they are rounded: in an order that depends on the data unless the level adds up
     /// whole products and nothing else, and behind a stage that rounds at random.
     pub fn of_channel(
@@ -93,7 +94,7 @@ impl Witness {
             return None;
         }
         let signed = bounds.signed[level];
-        let bound = bounds.channels[channel].by_weights[level];
+        let bound = bounds.channels[channel].by_weights.as_ref()?[level];
         let side = Side::critical(bound, signed);
         let products = Products::of(graph, layer);
         let runs =

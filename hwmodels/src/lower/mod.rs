@@ -282,7 +282,10 @@ pub fn lower_dot_products(
     };
     datapath.order = order_of_layer;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
-    let timing = LayerTiming::new(accelerator, &dots.window, widths);
+    let timing = match dots.streams_weights() {
+        true => LayerTiming::of_two_activations(accelerator, &dots.window, widths),
+        false => LayerTiming::new(accelerator, &dots.window, widths),
+    };
     if timing.cycles > MAX_CYCLES {
         return Err(LowerError::TooManyCycles { layer: name });
     }
@@ -292,6 +295,7 @@ pub fn lower_dot_products(
         weights: operands::weights(&dots, datapath.operands.zero_point, &order),
         bias: operands::bias(&dots, datapath.operands.zero_point),
         input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
+        weight_sum_factor: operands::weight_sum_factor(&dots, datapath.operands.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
         output_range: output,

@@ -2,22 +2,23 @@
 //!
 //! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, sums over all K window cells,
 //! padding with the code `zx`. Under `subtract` the left side is computed; under `fold` the first term is,
-//! and the others are added later.
+//! and the others are added later: constants with the bias, sums of activations beside it.
 
 use guardbit_graph::{DotProducts, DotWeights};
 
 use crate::ZeroPoint;
 
-/// `[out channel][k]` in the order of addition; all 1 where there are no weights.
+/// `[out channel][k]` in the order of addition; all 1 where there are no weights, empty where they are activations.
 pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Vec<Vec<i32>> {
     let channels = 0..dots.window.channels();
     let Some(weights) = &dots.weights else { return channels.map(|_| vec![1; order.len()]).collect() };
+    let Some(codes) = weights.constant() else { return Vec::new() };
     let channel = |c: usize| {
         let offset = match zero_point {
             ZeroPoint::Subtract => weights.zero_points[c],
             ZeroPoint::Fold => 0,
         };
-        let seen = |&k: &usize| weights.code(c, dots.window.kernel_position(k)) - offset;
+        let seen = |&k: &usize| codes[weights.index(0, c, dots.window.kernel_position(k))] - offset;
         order.iter().map(seen).collect()
     };
     channels.map(channel).collect()
@@ -31,7 +32,8 @@ pub(super) fn bias(dots: &DotProducts, zero_point: ZeroPoint) -> Option<Vec<i128
         return None;
     }
     let own = |c: usize| dots.bias.as_ref().map_or(0, |bias| bias.values[c].into());
-    let constant = |c: usize| folded.map_or(0, |weights| folded_constant(dots, weights, c));
+    let zero = i128::from(dots.input_zero_point);
+    let constant = |c: usize| folded.map_or(0, |weights| zero * zero_point_factor(dots, weights, c));
     Some((0..dots.window.channels()).map(|c| own(c) + constant(c)).collect())
 }
 
@@ -43,11 +45,19 @@ pub(super) fn input_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> Vec
     }
 }
 
-/// `-zx * sum(w) + K * zx * zw`.
-fn folded_constant(dots: &DotProducts, weights: &DotWeights, channel: usize) -> i128 {
+/// `-zx` where the weights are activations under `fold`, else 0.
+pub(super) fn weight_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> i64 {
+    match zero_point {
+        ZeroPoint::Fold if dots.streams_weights() => -i64::from(dots.input_zero_point),
+        _ => 0,
+    }
+}
+
+/// The factor of `zx` in the constants: `K * zw - sum(w)`, or `K * zw` where `sum(w)` is of activations.
+fn zero_point_factor(dots: &DotProducts, weights: &DotWeights, channel: usize) -> i128 {
     let cells = 0..dots.window.terms();
-    let code = |k| i128::from(weights.code(channel, dots.window.kernel_position(k)));
-    let sum: i128 = cells.map(code).sum();
+    let code = |codes: &[i32], k| i128::from(codes[weights.index(0, channel, dots.window.kernel_position(k))]);
+    let sum: i128 = weights.constant().map_or(0, |codes| cells.map(|k| code(codes, k)).sum());
     let terms = dots.window.terms() as i128;
-    i128::from(dots.input_zero_point) * (terms * i128::from(weights.zero_points[channel]) - sum)
+    terms * i128::from(weights.zero_points[channel]) - sum
 }

@@ -20,10 +20,8 @@ pub enum Placement {
 pub enum Host {
     /// Its operation is not in `offload`.
     NotOffloaded,
-    /// Its operation is in `offload`, but this node is not made of dot products with constant weights.
+    /// Its operation is in `offload`, but this node is not made of dot products that an accelerator can run.
     NoDotProducts,
-    /// It multiplies two activations, and its operation is in `offload`.
-    BothActivations,
     /// It multiplies real values.
     Float(FloatReason),
 }
@@ -32,8 +30,7 @@ impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotOffloaded => "its operation is not in `offload`",
-            Self::NoDotProducts => "it is not made of dot products with constant weights",
-            Self::BothActivations => "both operands are activations",
+            Self::NoDotProducts => "it is not made of dot products that an accelerator can run",
             Self::Float(reason) => return reason.fmt(f),
         })
     }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! where `buffer` is what the layer's tiles take of the SRAM without residency, 0 where the layer's input stays and where the
-//! host runs. So no tile becomes smaller, and nothing that stays makes way for what comes later.
+//! host runs. So no tile becomes smaller, and nothing that stays makes way for what comes later. A layer of two activations
+//! loads both from outside: what it reads is stored there.
 
 use guardbit_graph::{Graph, NodeId, TensorId};
 
@@ -83,7 +84,7 @@ fn moment(program: &Program, node: NodeId) -> Moment {
         size: bits_of_kib(program.accelerator_of(node).memory.activation_kib, 1),
         held: 0,
         buffer: layer.map_or(0, |layer| layer.timing.buffer),
-        input: layer.and_then(|_| activations(&program.graph, node)),
+        input: layer.and_then(|layer| activations(&program.graph, layer)),
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident>
         for (input, read) in node.inputs.iter().enumerate() {
             match (program.mac_layer(id), input) {
                 _ if *read != Some(tensor) => {}
-                (Some(_), 0) => until = Some(id),
+                (Some(layer), 0) if !layer.dots.streams_weights() => until = Some(id),
                 _ => is_stored = true,
             }
         }
@@ -109,12 +110,12 @@ pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident>
 /// What of a layer passes between the chip and its outside memory.
 fn outside(program: &Program, layer: &MacLayer) -> Outside {
     let find = |tensor| program.residents.iter().find(|resident| resident.tensor == tensor);
-    let input = activations(&program.graph, layer.node).and_then(find);
+    let input = activations(&program.graph, layer).and_then(find);
     let output = find(program.graph.node(layer.node).output);
     Outside { loads: input.is_none(), stores: output.is_none_or(|resident| resident.is_stored) }
 }
 
-/// The activations that a layer reads.
-fn activations(graph: &Graph, layer: NodeId) -> Option<TensorId> {
-    graph.node(layer).inputs.first().copied().flatten()
+/// The activations that a layer reads, if they can stay on the chip for it.
+fn activations(graph: &Graph, layer: &MacLayer) -> Option<TensorId> {
+    graph.node(layer.node).inputs.first().copied().flatten().filter(|_| !layer.dots.streams_weights())
 }

@@ -39,7 +39,8 @@ pub struct Cost {
     pub moved: Moved,
 }
 
-/// Bits that pass between memories and arrays in one inference of a layer, of all cores.
+/// Bits that pass between memories and arrays in one inference of a layer, of all cores. Weights that are activations count
+/// as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
     /// Activations from their SRAM to the array.

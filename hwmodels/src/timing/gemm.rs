@@ -45,6 +45,20 @@ impl Gemm {
     }
 }
 
+/// The window of as many groups as `window` has images, each with weights of its own: one matrix product per image of two
+/// activations.
+pub(super) fn group_per_image(window: &Window) -> Window {
+    let pixels = times([window.output[0], window.output[1]]);
+    let [inputs, outputs] = [window.terms(), window.channels()].map(|of_image| times([of_image, window.batch]));
+    let terms = window.terms();
+    Window {
+        input: [1, pixels, inputs],
+        output: [1, pixels, outputs],
+        groups: window.batch,
+        ..Window::dense(1, terms, outputs)
+    }
+}
+
 impl Widths {
     /// The widths of a node that is made of dot products.
     pub fn of(graph: &Graph, node: NodeId) -> Self {

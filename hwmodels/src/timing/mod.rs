@@ -67,6 +67,8 @@ pub struct LayerTiming {
     schedule: Schedule,
     /// `[rows, columns]` of the output.
     image: [usize; 2],
+    /// Whether each image is a matrix product with weights of its own.
+    group_per_image: bool,
 }
 
 /// When the folds of a layer start, in cycles.
@@ -100,7 +102,13 @@ pub const MAX_CYCLES: u64 = 1 << 53;
 impl LayerTiming {
     /// The timing of a layer with this window, whose codes have these widths.
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
-        Self::with(accelerator, window, widths, Outside::ALL, u128::MAX)
+        Self::with(accelerator, (window, false), widths, Outside::ALL, u128::MAX)
+    }
+
+    /// The timing of a layer whose weights are activations: one matrix product per image of the window, one after the other or
+    /// as groups are. Both operands are loaded into the SRAM of activations and share its port.
+    pub fn of_two_activations(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
+        Self::with(accelerator, (window, true), widths, Outside::ALL, u128::MAX)
     }
 
     /// That of the same layer with activations that stay on the chip: its tiles move no more from and to the outside than
@@ -112,20 +120,23 @@ impl LayerTiming {
         window: &Window,
         widths: Widths,
     ) -> Self {
-        Self::with(accelerator, window, widths, outside, self.cost.moved.outside())
+        Self::with(accelerator, (window, self.group_per_image), widths, outside, self.cost.moved.outside())
     }
 
     /// The timing with tiles that move `most` bits at most from and to the outside, if there are any.
     fn with(
         accelerator: &Accelerator,
-        window: &Window,
+        (layer, group_per_image): (&Window, bool),
         widths: Widths,
         outside: Outside,
         most: u128,
     ) -> Self {
+        let window = if group_per_image { gemm::group_per_image(layer) } else { *layer };
+        let window = &window;
         let gemm = Gemm::of(window);
         let mapping = Mapping::new(accelerator, gemm);
         let footprint = Footprint::new(accelerator, window, widths).within(outside);
+        let footprint = if group_per_image { footprint.of_two_activations() } else { footprint };
         let smallest = search::smallest(&mapping, &footprint);
         let searched = accelerator.timing.convention == TimingConvention::Overlapped;
         let footprint = if searched { footprint.holding(&smallest) } else { footprint };
@@ -135,7 +146,7 @@ impl LayerTiming {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);
                 let schedule = if accelerator.timing.convention == TimingConvention::EthosU {
-                    ethos_u::schedule(&mapping.folds(), window, widths, accelerator)
+                    ethos_u::schedule(&mapping.folds(), layer, widths, accelerator)
                 } else {
                     scalesim_v3::schedule(&mapping)
                 };
@@ -144,7 +155,7 @@ impl LayerTiming {
         };
         let fit = Fit::new(&mapping, &smallest);
         let tiling = mapping.tiling();
-        let image = [window.output[0], window.output[1]];
+        let image = [layer.output[0], layer.output[1]];
         let mut array = accelerator.array;
         array.rows = mapping::times([array.rows, array.cores]);
         let buffer = footprint.buffer(&tile);
@@ -161,6 +172,7 @@ impl LayerTiming {
             tiling,
             schedule,
             image,
+            group_per_image,
         }
     }
 
@@ -191,7 +203,7 @@ impl LayerTiming {
     /// Whether both place every addition in the same cycle, out of as many, and in the same processing element.
     pub fn places_like(&self, other: &Self) -> bool {
         let ways =
-            |timing: &Self| (timing.cycles, timing.array, timing.tiling, timing.schedule, timing.image);
+            |timing: &Self| (timing.cycles, timing.array, timing.tiling, timing.schedule, timing.image, timing.group_per_image);
         ways(self) == ways(other) && self.mapping == other.mapping
     }
 
@@ -208,8 +220,12 @@ impl LayerTiming {
     /// counts one cycle less per matrix product than there are, and what happens in that one is placed in the one before.
     #[inline]
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
-        let pixel = (out.n * self.image[0] + out.h) * self.image[1] + out.w;
-        let slot = self.mapping.slot(pixel, out.c, k, level);
+        let in_image = out.h * self.image[1] + out.w;
+        let (pixel, channel) = match self.group_per_image {
+            false => (out.n * self.image[0] * self.image[1] + in_image, out.c),
+            true => (in_image, out.n * self.mapping.layer().gemm.channels + out.c),
+        };
+        let slot = self.mapping.slot(pixel, channel, k, level);
         let Schedule { lead, fold, of_tile, gap, group, last, .. } = self.schedule;
         let index = self.tiling.index(slot.at) as u64;
         let gaps = if gap == 0 { 0 } else { index / of_tile * gap };

@@ -4,6 +4,9 @@
 //! before it stays, everything else is loaded again. Neighbouring stretches of pixels overlap where windows do;
 //! slices of the terms are taken as if no two products of a slice read the same activation, if that is less than all
 //! that the stretch reads. Sums stay in their memory until they are complete: they never spill.
+//!
+//! Where the weights are activations, both operands are in the SRAM of activations and count as activations: it is loaded once
+//! if it holds both as a whole.
 
 use guardbit_graph::Window;
 
@@ -78,6 +81,8 @@ pub(super) struct Footprint<'a> {
     memory: &'a Memory,
     widths: Widths,
     outside: Outside,
+    /// Whether the weights are activations.
+    two_activations: bool,
     sum_bits: u32,
     /// All activations that are loaded, and all weights.
     whole: [u128; 2],
@@ -100,6 +105,7 @@ impl<'a> Footprint<'a> {
             memory,
             widths,
             outside: Outside::ALL,
+            two_activations: false,
             sum_bits: accelerator.datapath.sum_bits(),
             whole: [bits(inputs, widths.activation), bits(weights, widths.weight)],
             room,
@@ -113,10 +119,15 @@ impl<'a> Footprint<'a> {
         Self { outside, whole: [if outside.loads { activations } else { 0 }, weights], ..self }
     }
 
+    /// The same with weights that are activations.
+    pub fn of_two_activations(self) -> Self {
+        Self { two_activations: true, ..self }
+    }
+
     /// What a tile takes of the SRAM of activations: an operand that is loaded once is there as a whole, and there is as
     /// much again where the next tile loads while one computes.
     pub fn buffer(&self, tile: &Tile) -> u128 {
-        let held = if self.stays(0) { self.whole[0] } else { tile.bits[0] };
+        let held = if self.stays(0) { self.shared(self.whole)[0] } else { tile.bits[0] };
         held.saturating_mul(if self.memory.double_buffer { 2 } else { 1 })
     }
 
@@ -138,7 +149,13 @@ impl<'a> Footprint<'a> {
 
     /// Whether all activations, or all weights, stay in their SRAM.
     fn stays(&self, operand: usize) -> bool {
-        self.whole[operand] <= self.limit[operand]
+        let memory = if self.two_activations { 0 } else { operand };
+        self.shared(self.whole)[memory] <= self.limit[memory]
+    }
+
+    /// What concerns the SRAM of activations and that of weights, of what concerns each operand.
+    fn shared(&self, [activations, weights]: [u128; 2]) -> [u128; 2] {
+        if self.two_activations { [activations.saturating_add(weights), 0] } else { [activations, weights] }
     }
 
     /// A tile of a mapping; `terms` are at most as many products as one tile holds.
@@ -169,6 +186,7 @@ impl<'a> Footprint<'a> {
         let weights = bits(product([terms, channels, array.cores]), self.widths.weight).min(self.whole[1]);
         // Slices of the terms may be finer than folds.
         let whole_terms = Tiling { tile: [tiling.tile[0], tiling.tile[1], tiling.grid[2].max(1)], ..tiling };
+        let [activations, weights] = self.shared([activations, weights]);
         let held = [activations, weights, bits(product([sums, array.cores]), self.sum_bits)];
         Tile {
             pixels,
@@ -216,18 +234,16 @@ impl<'a> Footprint<'a> {
         let outputs = bits(self.window.dots() as u64, self.widths.output);
         let of = |elements: [u64; 3]| {
             let [activations, weights, sums] = elements;
-            [
-                bits(activations, self.widths.activation),
-                bits(weights, self.widths.weight),
-                bits(sums, self.sum_bits),
-            ]
+            let operands = [bits(activations, self.widths.activation), bits(weights, self.widths.weight)];
+            let [activations, weights] = self.shared(operands);
+            [activations, weights, bits(sums, self.sum_bits)]
         };
         let all =
             [load(0, pass, activations, [pixels, terms]), load(1, self.whole[1], weights, [channels, terms])];
         let stored = if self.outside.stores { outputs } else { 0 };
         let store = self.bursts(stored, product([pixels, channels, groups]));
         let [activations, weights, sums] = of(mapping.reads_of_all());
-        let [loaded_activations, loaded_weights] = all;
+        let [loaded_activations, loaded_weights] = self.shared(all);
         Traffic {
             load: loaded_activations.saturating_add(loaded_weights),
             store,

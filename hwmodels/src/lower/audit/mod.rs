@@ -169,9 +169,7 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     let zero = layer.dots.input_zero_point;
     all.push(match path.operands.zero_point {
         ZeroPoint::Subtract => (Kept, "zero points are taken off before the multiplier".into()),
-        ZeroPoint::Fold if zero == 0 && layer.input_sum_factor.iter().all(|&factor| factor == 0) => {
-            (Kept, "all zero points are 0".into())
-        }
+        ZeroPoint::Fold if zero == 0 && !layer.has_side_sums() => (Kept, "all zero points are 0".into()),
         ZeroPoint::Fold => (
             Changed,
             format!("products are of raw codes: the zero points ({zero} of the activations) join the bias"),
