@@ -295,7 +295,7 @@ fn witnesses(program: &Program, accelerator: &Accelerator) -> Result<(u32, u64),
         let alone = hwmodels::lower(Arc::new(program.graph.single_node(node)), accelerator)?;
         let layer = alone.mac_layers().next().ok_or("the layer alone is on the accelerator too")?;
         let bounds = LayerBounds::new(&alone.graph, layer);
-        proved = proved.max(bounds.weight_bits(0));
+        proved = proved.max(bounds.proved_bits(0));
         let dtype = alone.graph.tensor(alone.graph.inputs()[0]).ty.dtype;
         let of_channel = |channel| Witness::of_channel(&alone.graph, layer, &bounds, 0, channel);
         let witnesses = (0..bounds.channels.len()).filter_map(of_channel);

@@ -1,4 +1,5 @@
-"""Recomputes random networks of two fully connected layers on random datapaths, by the rules of docs/arithmetic.md.
+"""Recomputes random networks on random datapaths, by the rules of docs/arithmetic.md: two fully connected layers, the second
+of which reads the first, or the product of what two of them make.
 
     python scripts/check_arithmetic.py GUARDBIT [--cases N] [--seed S]
 
@@ -184,6 +185,12 @@ class Layer:
         self.real_scale = self.scale + source.real_scale
         self.activation = rng.choice([*ACTIVATIONS, "none", "none"])
 
+    def dots(self, made):
+        """Index of the output, place `(image, column, channel)`, activations and weights of every dot product; `made` are the
+        codes of all tensors of a run."""
+        x = made[self.source]
+        return [(unit, (0, 0, unit), x, self.weights[unit]) for unit in range(self.units)]
+
     def finish(self, path, total, bias_scaled):
         """A sum at unit 1 and a bias on its own (or None) to a code."""
         ties = SCHEMES[path["scheme"]]
@@ -205,31 +212,40 @@ class Layer:
         if path["zero_point"] == "subtract" or zx == 0:
             return None if self.bias is None else self.bias[unit]
         own = 0 if self.bias is None else self.bias[unit]
-        return own - zx * sum(self.weights[unit]) + self.terms * zx * zw
+        return own - zx * self.constant_sum(unit) + self.terms * zx * zw
 
-    def exact(self, path, x, unit):
-        """The code of the exact sum of these activations."""
+    def constant_sum(self, unit):
+        """The sum of the weights that are constants."""
+        return sum(self.weights[unit])
+
+    def sides(self, x, w):
+        """Factors and sums of the operands that are no constants, under fold."""
+        return [(-self.weight_zero, sum(x))]
+
+    def exact(self, path, x, w, unit):
+        """The code of the exact sum of these activations and weights."""
         zx, zw = self.source.zero, self.weight_zero
-        total = sum((a - zx) * (w - zw) for a, w in zip(x, self.weights[unit]))
+        total = sum((a - zx) * (b - zw) for a, b in zip(x, w, strict=True))
         own = 0 if self.bias is None else self.bias[unit]
         if path["at"] != "post_requantize":
             return self.finish(path, total + own, 0)
         bias = self.constants(path, unit) or 0
         return self.finish(path, total + own - bias, rounded(bias, self.scale, SCHEMES[path["scheme"]]))
 
-    def narrow(self, path, x, unit, place):
-        """`place` are the layer and the sample."""
+    def narrow(self, path, x, weights, unit, place):
+        """`place` are the layer, its node, the sample and the output."""
         folds = path["zero_point"] == "fold"
         zx, zw = (0, 0) if folds else (self.source.zero, self.weight_zero)
         order = static_order(path["walk"], self.terms, path["permutations"][place[0]])
-        pairs = [(x[k] - zx, self.weights[unit][k] - zw) for k in order]
-        side = -self.weight_zero * sum(x) if folds else 0
-        has_side = folds and self.weight_zero != 0
+        pairs = [(x[k] - zx, weights[k] - zw) for k in order]
+        sides = self.sides(x, weights) if folds else []
+        side = sum(factor * total for factor, total in sides)
+        has_side = any(factor for factor, _ in sides)
         bias, at = self.constants(path, unit), path["at"]
         if path["walk"][0] in DATA_WALKS:
             start = bias or 0 if at == "preload" else 0
             pairs = [pairs[k] for k in arranged(path["walk"][0], [a * w for a, w in pairs], start)]
-        word = lambda seed, stage, number: random_word(seed, *place, unit, stage, number)
+        word = lambda seed, stage, number: random_word(seed, *place[1:], stage, number)
 
         product = path["product"]
         values, product_events = [], 0
@@ -274,6 +290,38 @@ class Layer:
             bias_events += missed != 0
         code = self.finish(path, end * 2**unit_shift, scaled)
         return code, error, seen, product_events, bias_events
+
+
+class Product(Layer):
+    """`[images, rows, k]` by `[images, k, units]`, both made by other layers."""
+
+    def __init__(self, rng, left, right, shape):
+        self.images, self.rows, self.terms, self.units = shape
+        self.source, self.right = left, right
+        self.bias, self.activation, self.weight_zero = None, "none", right.zero
+        self.adj = [rng.random() < 0.5, rng.random() < 0.5]
+        self.dtype = rng.choice(["int8", "uint8"])
+        low, high = DTYPES[self.dtype]
+        self.zero = rng.randint(low, high)
+        self.scale = rng.randint(5, 9)
+        self.real_scale = self.scale + left.real_scale + right.real_scale
+
+    def shapes(self):
+        """Those of both operands as they are stored."""
+        pairs = [self.rows, self.terms], [self.terms, self.units]
+        return [[self.images, *(reversed(pair) if adj else pair)] for pair, adj in zip(pairs, self.adj)]
+
+    def dots(self, made):
+        stored = [np.array(made[of]).reshape(shape) for of, shape in zip((self.source, self.right), self.shapes())]
+        left, right = (codes.swapaxes(1, 2) if adj else codes for codes, adj in zip(stored, self.adj))
+        places = [(n, w, c) for n in range(self.images) for w in range(self.rows) for c in range(self.units)]
+        return [(i, at, left[at[0], at[1]].tolist(), right[at[0], :, at[2]].tolist()) for i, at in enumerate(places)]
+
+    def constant_sum(self, unit):
+        return 0
+
+    def sides(self, x, w):
+        return [(-self.weight_zero, sum(x)), (-self.source.zero, sum(w))]
 
 
 class Source:
@@ -355,19 +403,29 @@ def accelerator(path):
 
 def network(layers):
     constants, nodes = [], []
+    output = lambda i, name: {
+        "name": name, "dtype": layers[i].dtype, "scale": 2.0**layers[i].real_scale, "zero_point": layers[i].zero,
+    }
     for i, layer in enumerate(layers):
+        if isinstance(layer, Product):
+            for j, shape in enumerate(layer.shapes()):
+                nodes.append({"op": "reshape", "inputs": [f"y{j}"], "shape": shape, "output": output(j, f"m{j}")})
+            adj_x, adj_y = layer.adj
+            op = {"op": "batch_matmul", "inputs": ["m0", "m1"], "adj_x": adj_x, "adj_y": adj_y}
+            nodes.append({**op, "output": output(i, f"y{i}")})
+            continue
         codes = [w for row in layer.weights for w in row]
         constants.append({
             "name": f"w{i}", "shape": [layer.units, layer.terms], "dtype": "int8", "scale": 1.0,
             "zero_point": layer.weight_zero, "values": codes,
         })
-        inputs = ["x" if i == 0 else f"y{i - 1}", f"w{i}"]
+        inputs = ["x" if layer.source not in layers else f"y{layers.index(layer.source)}", f"w{i}"]
         if layer.bias is not None:
             constants.append({"name": f"b{i}", "shape": [layer.units], "dtype": "int32", "values": layer.bias})
             inputs.append(f"b{i}")
         nodes.append({
             "op": "fully_connected", "inputs": inputs, "activation": layer.activation,
-            "output": {"name": f"y{i}", "dtype": layer.dtype, "scale": 2.0**layer.real_scale, "zero_point": layer.zero},
+            "output": output(i, f"y{i}"),
         })
     source = layers[0].source
     first = {
@@ -375,7 +433,8 @@ def network(layers):
         "zero_point": source.zero,
     }
     return json.dumps({
-        "schema": 1, "name": "random", "inputs": [first], "constants": constants, "nodes": nodes, "outputs": ["y0", "y1"],
+        "schema": 1, "name": "random", "inputs": [first], "constants": constants, "nodes": nodes,
+        "outputs": [f"y{i}" for i in range(len(layers))],
     })
 
 
@@ -387,14 +446,18 @@ def expected(path, layers, samples):
     add = lambda row, key, value: row.__setitem__(key, row.get(key, 0) + value)
     widen = lambda row, key, value: row.__setitem__(key, max(row.get(key, value), value))
     for sample, x in enumerate(samples):
-        right = made = list(x)
+        right, made = {layers[0].source: list(x)}, {layers[0].source: list(x)}
         for i, layer in enumerate(layers):
             exact, simulated = [], []
-            for unit in range(layer.units):
-                code, error, seen, product_events, bias_events = layer.narrow(path, made, unit, (i, sample))
-                exact.append(layer.exact(path, right, unit))
+            # The product is node 4: two reshapes come before it.
+            node = 4 if isinstance(layer, Product) else i
+            for of_exact, (index, place, operands, weights) in zip(layer.dots(right), layer.dots(made)):
+                unit = place[-1]
+                at = (i, node, sample, index)
+                code, error, seen, product_events, bias_events = layer.narrow(path, operands, weights, unit, at)
+                exact.append(layer.exact(path, *of_exact[2:], unit))
                 simulated.append(code)
-                own = layer.exact(path, made, unit)
+                own = layer.exact(path, operands, weights, unit)
                 last = rows[i][-1]
                 for key, value in {
                     "wrong": error != 0, "harmless": error != 0 and own == code, "sum_abs_err": abs(error),
@@ -421,10 +484,10 @@ def expected(path, layers, samples):
                         widen(row, key, max(required(value, signed) for value in sums))
                     for run, k, held, addend, side in dot.events:
                         direction = "high" if side > 0 else "low"
-                        events.add((sample, i, level["name"], unit, run, k, held, addend, held + addend, direction))
+                        events.add((sample, node, level["name"], *place, run, k, held, addend, held + addend, direction))
             codes[f"exact/y{i}"].append(exact)
             codes[f"simulated/y{i}"].append(simulated)
-            right, made = exact, simulated
+            right[layer], made[layer] = exact, simulated
     return codes, rows, events
 
 
@@ -432,12 +495,20 @@ def check(guardbit, rng, folder):
     """Differences of one random case."""
     source = Source(rng)
     terms, units = rng.randint(1, 40), rng.randint(1, 5)
-    first = Layer(rng, terms, units, source)
-    layers = [first, Layer(rng, units, rng.randint(1, 4), first)]
+    if rng.random() < 0.5:
+        first = Layer(rng, terms, units, source)
+        layers = [first, Layer(rng, units, rng.randint(1, 4), first)]
+    else:
+        shape = images, rows, depth, units = [rng.randint(1, most) for most in (2, 3, 20, 3)]
+        layers = [Layer(rng, terms, images * depth * of, source) for of in (rows, units)]
+        layers.append(Product(rng, *layers, shape))
     path = random_path(rng)
     path["permutations"] = [rng.sample(range(layer.terms), layer.terms) for layer in layers]
-    # The first layer's by its name, the other's by its length.
-    given = {"y0": path["permutations"][0], str(units): path["permutations"][1]}
+    # The last layer's by its length if it is the only one of it, the others' by their names.
+    by_length = [layer.terms for layer in layers].count(layers[-1].terms) == 1
+    last = str(layers[-1].terms) if by_length else f"y{len(layers) - 1}"
+    given = {f"y{i}": order for i, order in enumerate(path["permutations"][:-1])}
+    given[last] = path["permutations"][-1]
     (folder / "order.json").write_text(json.dumps(given))
     samples = [[random_code(rng) for _ in range(terms)] for _ in range(3)]
     (folder / "hw.yaml").write_text(accelerator(path))
@@ -464,9 +535,9 @@ def check(guardbit, rng, folder):
             if found[key] != str(value):
                 different.append(f"{found['layer']} {found['level']} {key}: {found[key]}, expected {value}")
     with open(out / "events.csv") as file:
-        numbers = ["sample", "index", "out_c", "run", "k", "held", "addend", "exact"]
+        numbers = ["sample", "index", "out_n", "out_w", "out_c", "run", "k", "held", "addend", "exact"]
         listed = [{k: int(v) if k in numbers else v for k, v in row.items()} for row in csv.DictReader(file)]
-    keys = ["sample", "index", "level", "out_c", "run", "k", "held", "addend", "exact", "direction"]
+    keys = ["sample", "index", "level", "out_n", "out_w", "out_c", "run", "k", "held", "addend", "exact", "direction"]
     found = {tuple(row[key] for key in keys) for row in listed}
     values += len(events)
     different += [f"event {event} is missing" for event in sorted(events - found)[:3]]

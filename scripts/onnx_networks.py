@@ -80,11 +80,13 @@ def mlp():
     return f.net
 
 
-def block():
-    """Attention over 4 heads and a multilayer perceptron, each with a residual and a layer normalization."""
+def block(length=8):
+    """Attention over 4 heads and a multilayer perceptron, each with a residual and a layer normalization, on `length` tokens. The
+    weights do not depend on their number."""
     f = Float(4)
-    net, heads, length, width = f.net, 4, 8, 32
-    x = net.input(f.rng.normal(0, 1, (1, length, width)).astype(np.float32), "tokens")
+    net, heads, width = f.net, 4, 32
+    tokens = f.rng.normal(0, 1, (1, 8, width)).astype(np.float32)
+    x = net.input(np.resize(tokens, (1, length, width)), "tokens")
     ints = lambda *v: net.const(np.array(v, np.int64))
 
     def norm(x):

@@ -336,7 +336,7 @@ fn witnesses_of_real_networks() {
             let bounds = LayerBounds::new(&graph, layer);
             let witness = Witness::of_level(&graph, layer, &bounds, 0).unwrap();
             let name = format!("{model}, {}", layer.name);
-            assert!(witness.attained && witness.bits == bounds.weight_bits(0), "{name}");
+            assert!(witness.attained && Some(witness.bits) == bounds.weight_bits(0), "{name}");
             let alone = graph.single_node(layer.node);
             let at = |bits| counts(&alone, &witness.input, bits, witness.channel);
             let enough = at(witness.bits);

@@ -358,7 +358,9 @@ impl DotProducts {
                     Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
                     Finish::Divide(_) => Vec::new(),
                 };
-                (0..self.window.dots()).map(|index| self.output_code(input, weights, &requantizers, index)).collect()
+                (0..self.window.dots())
+                    .map(|index| self.output_code(input, weights, &requantizers, index))
+                    .collect()
             }
         }
     }

@@ -128,6 +128,12 @@ impl Program {
         made.rev().max_by_key(|(_, bits)| *bits)
     }
 
+    /// The tensors that a layer reads sample by sample: its activations, and its weights where they are activations.
+    pub fn reads(&self, layer: &MacLayer) -> [Option<TensorId>; 2] {
+        let input = |index: usize| self.graph.node(layer.node).inputs.get(index).copied().flatten();
+        [input(0), input(1).filter(|_| layer.dots.streams_weights())]
+    }
+
     /// The accelerated layer of a node.
     pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
         match &self.steps[node.index()] {
@@ -168,7 +174,8 @@ impl MacLayer {
     pub fn with_weights(&self, codes: &[i32], image: usize) -> Self {
         let mut layer = self.clone();
         let Some(weights) = &mut layer.dots.weights else { return layer };
-        let cells: Vec<_> = (0..self.order.len()).map(|k| self.dots.window.kernel_position(self.order[k])).collect();
+        let cells: Vec<_> =
+            (0..self.order.len()).map(|k| self.dots.window.kernel_position(self.order[k])).collect();
         let of_channel = |channel: usize| {
             let code = |&cell| codes[weights.index(image, channel, cell)];
             cells.iter().map(code).map(|code| self.weight_operand(channel, code)).collect()

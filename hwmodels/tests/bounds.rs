@@ -71,12 +71,12 @@ fn of_ranges(x: CodeRange, w: CodeRange, terms: usize) -> [u32; 3] {
     let layer = program.mac_layers().next().unwrap();
     let bounds = LayerBounds::new(&graph, layer);
     assert_eq!(
-        bounds.channels[0].by_weights,
+        bounds.channels[0].proved(),
         [Range::new(0, x.max()).times(Range::point(w.max())).repeated(terms)]
     );
     let sums = network_sums(&program).swap_remove(0).unwrap();
-    assert_eq!(sums, [bounds.channels[0].by_weights.clone()]);
-    [bounds.type_bits(0), bounds.channels[0].a2q_type.unwrap(), bounds.weight_bits(0)]
+    assert_eq!(sums, [bounds.channels[0].proved()]);
+    [bounds.type_bits(0), bounds.channels[0].a2q_type.unwrap(), bounds.weight_bits(0).unwrap()]
 }
 
 /// `accumulators.md` 3.5 again: codes of 4 bits, full and narrow, held in dtypes of 8.
@@ -180,14 +180,14 @@ fn bounds_of_a_small_network() {
     let layers: Vec<_> = program.mac_layers().map(|layer| LayerBounds::new(&graph, layer)).collect();
     // x - zx lies in 0..=255: sums of weights by sign, times 255.
     let channels = &layers[0].channels;
-    assert_eq!(channels[0].by_weights, [Range::new(-3 * 255, 3 * 255)]);
-    assert_eq!(channels[1].by_weights, [Range::new(-5 * 255, 6 * 255)]);
+    assert_eq!(channels[0].proved(), [Range::new(-3 * 255, 3 * 255)]);
+    assert_eq!(channels[1].proved(), [Range::new(-5 * 255, 6 * 255)]);
     assert_eq!(channels[0].by_type, [Range::new(-3 * 255 * 128, 3 * 255 * 127)]);
     // l1 = 6 and 11, N = 8, s = 0; the first channel sums to 0.
     assert_eq!([channels[0].a2q, channels[1].a2q], [Some(12), Some(13)]);
     assert_eq!([channels[0].a2q_plus, channels[1].a2q_plus], [Some(11), None]);
-    assert_eq!(layers[0].weight_bits(0), 12);
+    assert_eq!(layers[0].weight_bits(0), Some(12));
     // Any input of the second layer, but what reaches it is always 0.
-    assert_eq!(layers[1].weight_bits(0), 16);
+    assert_eq!(layers[1].weight_bits(0), Some(16));
     assert_eq!(network_sums(&program)[1], Some(vec![vec![Range::ZERO]]));
 }

@@ -9,7 +9,7 @@ use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
 use guardbit_rtl_vectors::manifest::{Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
-use guardbit_sim::StatsLevel;
+use guardbit_sim::{LayerCodes, StatsLevel};
 use guardbit_study::{Observer, QuantizeRequest, RunRequest, SumsRequest, layer_input, run_observed};
 use pyo3::prelude::*;
 
@@ -220,8 +220,9 @@ pub fn vectors(
         let (input, cases) = (layer.origin, asked.cases);
         let source = Source { model, model_sha256, accelerator, accelerator_sha256, input, seed, cases };
         let packing = if asked.byte_slots { Packing::ByteSlot } else { Packing::Dense };
+        let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
         let bundle =
-            export(&layer.program, layer.node, &layer.inputs, &Request { source, packing, formats, waves })?;
+            export(&layer.program, layer.node, &inputs, &Request { source, packing, formats, waves })?;
         let mut staging = target.stage()?;
         staging.write_all(&bundle.files)?;
         Ok(staging.publish(existing(force))?)

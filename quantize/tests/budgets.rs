@@ -51,7 +51,7 @@ fn fits(graph: &Graph, layer: &MacLayer, channel: usize) -> bool {
             Range::new(min, max)
         }
     };
-    let mut levels = layer.datapath.levels.iter().zip(&bounds.by_weights);
+    let mut levels = layer.datapath.levels.iter().zip(bounds.proved());
     let sums = levels.clone().all(|(level, &range)| rails(level.register).contains(range));
     let operand = guardbit_hwmodels::bounds::operand_range(graph, layer);
     let product =

@@ -70,10 +70,10 @@ fn check_layer(graph: &Graph, layer: &MacLayer) -> Result<(), TestCaseError> {
     for (index, level) in layer.datapath.levels.iter().enumerate() {
         let guardbit_hwmodels::Register::Fixed { format, overflow } = level.register else { continue };
         // A symmetric register has no code for the least sum of its width.
-        let own = bounds.weight_bits(index) <= format.bits();
-        prop_assert!(own, "{}: {} bits of {}", layer.name, bounds.weight_bits(index), format.bits());
+        let own = bounds.proved_bits(index) <= format.bits();
+        prop_assert!(own, "{}: {} bits of {}", layer.name, bounds.proved_bits(index), format.bits());
         if overflow == Overflow::SaturateSymmetric {
-            let low = bounds.channels.iter().map(|channel| channel.by_weights[index].min).min();
+            let low = bounds.channels.iter().map(|channel| channel.proved()[index].min).min();
             prop_assert!(low.is_none_or(|low| low > format.min()));
         }
         let witness = Witness::of_level(graph, layer, &bounds, index);

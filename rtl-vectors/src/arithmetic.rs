@@ -112,6 +112,10 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
     };
     let operands = codes.operands(layer.datapath.operands.zero_point);
     let datapath = &layer.datapath;
+    if layer.weight_sum_factor != 0 && datapath.bias.at != BiasPlace::Post {
+        let (layer, what) = (layer.name.clone(), "a sum of weights beside a bias that is not `post`".into());
+        return Err(VectorError::Unsupported { layer, what });
+    }
     Unit {
         name: &layer.name,
         datapath,
@@ -121,7 +125,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         steps: codes.steps(layer.datapath.operands.zero_point),
         has_bias: layer.bias.is_some(),
         has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
-        words: bias_words(layer, operands[0]),
+        words: bias_words(layer, operands),
         scheme: layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme()),
         zero_point: output.output_zero_point,
         clamp: output.clamp,
@@ -373,15 +377,18 @@ pub(crate) fn in_bias_unit(datapath: &Datapath, value: i128) -> i128 {
     datapath.unit_rounding(at).shift_right(value, datapath.unit_shift(at))
 }
 
-/// What is added in the unit of its place, 0 included: a channel's bias, and its factor times a sum of activations.
-fn bias_words(layer: &MacLayer, activation: Range) -> Range {
-    let terms = layer.order.len() as i128;
+/// What is added in the unit of its place, 0 included: a channel's bias, and its factors times sums of operands.
+fn bias_words(layer: &MacLayer, operands: [Range; 2]) -> Range {
+    let terms = layer.order.len();
+    let side =
+        |operand: Range, factor: i64| operand.hull(Range::ZERO).repeated(terms).times(Range::point(factor));
+    let [activations, weights] = operands;
+    let of_weights = side(weights, layer.weight_sum_factor);
     let channels = layer.input_sum_factor.iter().enumerate().map(|(channel, &factor)| {
         let bias = layer.bias.as_ref().map_or(0, |b| b[channel]);
-        let ends = [activation.min.min(0), activation.max.max(0)].map(|a| i128::from(factor) * terms * a);
-        Range { min: bias + ends[0].min(ends[1]), max: bias + ends[0].max(ends[1]) }
+        Range::point(bias).plus(side(activations, factor))
     });
-    let words = channels.fold(Range::ZERO, Range::hull);
+    let words = channels.fold(Range::ZERO, Range::hull).plus(of_weights);
     let [min, max] = [words.min, words.max].map(|word| in_bias_unit(&layer.datapath, word));
     Range { min, max }
 }

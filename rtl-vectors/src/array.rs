@@ -10,6 +10,7 @@ use guardbit_hwmodels::timing::Gemm;
 use guardbit_hwmodels::{
     Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms,
 };
+use guardbit_sim::Reads;
 use guardbit_sim::trace::{TraceOperand, operands, trace};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -59,18 +60,24 @@ pub(crate) fn array(
     node: NodeId,
     layer: &MacLayer,
     arithmetic: &Arithmetic,
-    inputs: &[Vec<i32>],
+    inputs: &[Reads<'_, [i32]>],
     seed: u64,
 ) -> Result<ArrayPart, String> {
     let accelerator = program.accelerator_of(node);
-    covered(accelerator, &layer.datapath, &layer.dots.window)?;
+    let window = shared(&layer.dots.window, layer.dots.streams_weights());
+    covered(accelerator, &layer.datapath, &window)?;
     if inputs.is_empty() {
         return Err(NO_ACTIVATIONS.into());
     }
-    let mut slice = Slice::fitting(accelerator, &layer.dots.window)?;
-    slice.first_pixel = slice.busiest(layer, inputs);
+    let mut slice = Slice::fitting(accelerator, &window)?;
+    slice.first_pixel = slice.busiest(layer, &window, inputs);
     let columns = Columns::read(layer, inputs, &slice)?;
     Ok(part(accelerator, &slice, columns, layer, arithmetic, seed))
+}
+
+/// The part of a window whose outputs share weights: the first image where every image has its own.
+pub(crate) fn shared(window: &Window, two_activations: bool) -> Window {
+    Window { batch: if two_activations { window.batch.min(1) } else { window.batch }, ..*window }
 }
 
 /// The part of a bundle again, from where its real tiles begin and the operands in their beats: `activation(beat, row)`
@@ -164,9 +171,9 @@ struct Columns {
 }
 
 impl Columns {
-    fn read(layer: &MacLayer, inputs: &[Vec<i32>], slice: &Slice) -> Result<Self, String> {
+    fn read(layer: &MacLayer, inputs: &[Reads<'_, [i32]>], slice: &Slice) -> Result<Self, String> {
         let read = |group: usize, pixel: usize, channel: usize| {
-            operands(layer, &inputs[slice.sample], slice.output(layer, group, pixel, channel))
+            operands(layer, inputs[slice.sample], slice.output(layer, group, pixel, channel))
         };
         let split =
             |all: &[TraceOperand], f: fn(&TraceOperand) -> i128| all.iter().map(|o| f(o) as i64).collect();

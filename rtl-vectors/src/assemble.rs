@@ -117,12 +117,13 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
 
 fn case(dot: &Dot, sent: beats::Sent) -> Case {
     let layer = &dot.layer;
+    let sent_operands = &dot.operands[..sent.products];
     Case {
         id: dot.id.clone(),
         group: dot.group,
         class: dot.class.clone(),
         place: dot.place,
-        bias: layer.bias.as_ref().map(|b| b[0] as i64),
+        bias: layer.bias.as_ref().map(|b| (b[0] + beats::weight_side(layer, sent_operands)) as i64),
         input_sum_factor: layer.input_sum_factor[0],
         multiplier: layer.exact_requantizers[0].multiplier().real(),
         first_beat: sent.first_beat,

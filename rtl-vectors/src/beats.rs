@@ -279,6 +279,11 @@ pub(crate) fn bias_input(dot: &Dot) -> i64 {
     bias_word(&dot.layer, &dot.operands) as i64
 }
 
+/// `-zx * sum(w)` of `operands` where the weights are activations and zero points are folded, else 0.
+pub(crate) fn weight_side(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
+    i128::from(layer.weight_sum_factor) * operands.iter().map(|o| o.weight).sum::<i128>()
+}
+
 /// The word of the bias port for `operands`, of the one channel of `layer`.
 pub(crate) fn bias_word(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
     let datapath = &layer.datapath;
@@ -286,6 +291,6 @@ pub(crate) fn bias_word(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
     let end = datapath.levels.len();
     let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };
     let activations: i128 = operands.iter().map(|o| o.activation).sum();
-    let side = i128::from(layer.input_sum_factor[0]) * activations;
+    let side = i128::from(layer.input_sum_factor[0]) * activations + weight_side(layer, operands);
     datapath.unit_rounding(at).shift_right(bias + side, datapath.unit_shift(at))
 }

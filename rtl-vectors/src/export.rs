@@ -2,7 +2,8 @@
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
-use guardbit_hwmodels::timing::{LayerTiming, Outside, Widths};
+use guardbit_hwmodels::timing::{Outside, Widths};
+use guardbit_sim::Reads;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -77,7 +78,7 @@ pub struct Bundle {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// Exports the layer of `node`. `inputs` holds the codes that it reads, one vector per sample.
+/// Exports the layer of `node`. `inputs` holds the codes that it reads, sample by sample.
 ///
 /// The same arguments give the same bytes.
 ///
@@ -86,7 +87,7 @@ pub struct Bundle {
 pub fn export(
     program: &Program,
     node: NodeId,
-    inputs: &[Vec<i32>],
+    inputs: &[Reads<'_, [i32]>],
     request: &Request,
 ) -> Result<Bundle, VectorError> {
     let name = program.graph.node_name(node).to_owned();
@@ -122,7 +123,10 @@ pub fn export(
     // A bundle is of the layer alone, whose activations come from outside.
     let timing = match layer.timing.outside {
         Outside::ALL => layer.timing.clone(),
-        _ => LayerTiming::new(&accelerator, window, Widths::of(&program.graph, node)),
+        _ => {
+            let widths = Widths::of(&program.graph, node);
+            describe::timing(&accelerator, window, widths, layer.dots.streams_weights())
+        }
     };
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
@@ -139,6 +143,7 @@ pub fn export(
             channels: window.channels(),
             input,
             weight,
+            two_activations: layer.dots.streams_weights(),
             output,
             window: describe::window(window),
         },

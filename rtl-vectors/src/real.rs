@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_sim::Reads;
 use guardbit_sim::trace::operands;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -23,9 +24,14 @@ pub(crate) const CLASSES: [&str; 3] = [FIRST, WORST, RANDOM];
 /// Dot products that are looked at for the worst ones.
 const SEARCHED: usize = 8192;
 
-/// At most `count` dot products of `layer` over `inputs`, the codes that it reads, one vector per sample: no output
+/// At most `count` dot products of `layer` over `inputs`, the codes that it reads, sample by sample: no output
 /// twice, and all of them if there are no more than `count`.
-pub(crate) fn real(layer: &MacLayer, inputs: &[Vec<i32>], count: usize, random: &mut Pcg64Mcg) -> Vec<Dot> {
+pub(crate) fn real(
+    layer: &MacLayer,
+    inputs: &[Reads<'_, [i32]>],
+    count: usize,
+    random: &mut Pcg64Mcg,
+) -> Vec<Dot> {
     let all = layer.dots.window.dots() * inputs.len();
     let count = count.min(all);
     let mut chosen = Chosen::default();
@@ -69,7 +75,7 @@ pub(crate) fn id(class: &str, number: usize) -> String {
     format!("{class}_{number}")
 }
 
-fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class: &str) -> Dot {
+fn dot(layer: &MacLayer, inputs: &[Reads<'_, [i32]>], number: usize, index: usize, class: &str) -> Dot {
     let window = &layer.dots.window;
     let (sample, out) = (index / window.dots(), window.output_position(index % window.dots()));
     Dot {
@@ -78,14 +84,14 @@ fn dot(layer: &MacLayer, inputs: &[Vec<i32>], number: usize, index: usize, class
         class: class.into(),
         place: Some([sample, out.n, out.h, out.w, out.c]),
         layer: one_channel(layer, out.c, None),
-        operands: operands(layer, &inputs[sample], out),
+        operands: operands(layer, inputs[sample], out),
         bubble_every: None,
         cut_after: None,
     }
 }
 
 /// Evenly spread ones by their largest prefix of exact products, the largest first.
-fn worst(layer: &MacLayer, inputs: &[Vec<i32>]) -> Vec<usize> {
+fn worst(layer: &MacLayer, inputs: &[Reads<'_, [i32]>]) -> Vec<usize> {
     let all = layer.dots.window.dots() * inputs.len();
     // An odd step walks all channels.
     let step = all.div_ceil(SEARCHED).max(1) | 1;
@@ -93,7 +99,7 @@ fn worst(layer: &MacLayer, inputs: &[Vec<i32>]) -> Vec<usize> {
     let peak = |index: usize| {
         let mut sum = 0i128;
         let products =
-            operands(layer, &inputs[index / window.dots()], window.output_position(index % window.dots()));
+            operands(layer, inputs[index / window.dots()], window.output_position(index % window.dots()));
         products
             .iter()
             .map(|o| {

@@ -229,6 +229,10 @@ fn prepare<'p>(
     let Some(input) = node.inputs[0].filter(|_| options.engine == Engine::Fast) else {
         return Prepared::default();
     };
+    if layer.dots.streams_weights() {
+        // Every sample has weights of its own: see `images`.
+        return Prepared::default();
+    }
     let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
     Prepared::new(layer, input.min()..=input.max(), output, like, options)
 }

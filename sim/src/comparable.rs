@@ -29,6 +29,7 @@ fn same(a: &MacLayer, b: &MacLayer) -> bool {
         && a.weights == b.weights
         && a.bias == b.bias
         && a.input_sum_factor == b.input_sum_factor
+        && a.weight_sum_factor == b.weight_sum_factor
         && a.requantizers == b.requantizers
         && a.exact_requantizers == b.exact_requantizers
         && a.output_range == b.output_range

@@ -1,5 +1,9 @@
 //! One accelerated layer on the activations of one sample.
 
+mod images;
+
+use std::ops::Range;
+
 use guardbit_graph::DType;
 use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
@@ -11,6 +15,7 @@ use crate::error::Trap;
 use crate::fast::{self, Image, Job, LayerCounts, LevelsTask, Prepared, Scratch};
 use crate::options::{Engine, Options};
 use crate::output::{self, Sum};
+use crate::reads::{LayerCodes, Reads};
 use crate::reference::{ReferenceEngine, read_operands};
 use crate::stats::LayerStats;
 
@@ -33,8 +38,11 @@ pub(crate) struct LayerRun<'a, 'p> {
 }
 
 /// What a layer reads, and what it makes of it.
+#[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    pub codes: &'a Codes,
+    pub codes: Reads<'a, Codes>,
+    /// Type of the activations.
+    pub input: DType,
     /// Type of the output codes.
     pub dtype: DType,
     pub sample: usize,
@@ -53,20 +61,43 @@ pub(crate) struct Made {
 
 /// Runs every program's layer on the same activations.
 pub(crate) fn run(runs: &mut [LayerRun<'_, '_>], reading: &Reading<'_>, scratch: &mut Scratch) -> Made {
+    match runs.first().map(|run| run.layer) {
+        Some(layer) if layer.dots.streams_weights() && reading.options.engine == Engine::Fast => {
+            images::run(layer, runs, reading, scratch)
+        }
+        layer => run_pixels(runs, reading, 0..layer.map_or(0, pixels), &mut None, scratch),
+    }
+}
+
+/// The output pixels of a layer.
+fn pixels(layer: &MacLayer) -> usize {
+    layer.dots.window.dots() / layer.dots.window.channels().max(1)
+}
+
+/// Some output pixels of every program's layer. `image` are the activations laid out, once they are.
+fn run_pixels<'c>(
+    runs: &mut [LayerRun<'_, '_>],
+    reading: &Reading<'c>,
+    pixels: Range<usize>,
+    image: &mut Option<Image<'c>>,
+    scratch: &mut Scratch,
+) -> Made {
     let mut made = Made { exact: Packed::zeros(reading.dtype, 0).into(), simulated: vec![None; runs.len()] };
-    let image = runs.iter().find_map(|run| run.prepared.image(reading.codes));
+    if image.is_none() {
+        *image = runs.iter().find_map(|run| run.prepared.image(reading.codes.activations));
+    }
     let mut together = Vec::with_capacity(runs.len());
     let mut slots = Vec::with_capacity(runs.len());
     let layer = runs.first().map(|run| run.layer);
     for (slot, run) in runs.iter_mut().enumerate() {
-        match (run.prepared.covered(), &run.prepared.levels, &image) {
+        match (run.prepared.covered(), &run.prepared.levels, &*image) {
             (Some(_), ..) => {
                 together.push((run.prepared, &mut *run.counts));
                 slots.push(slot);
             }
             (None, Some(levels), Some(image)) => {
-                let pixels = 0..run.layer.dots.window.dots() / run.layer.dots.window.channels().max(1);
-                let task = LevelsTask { image, input: reading.codes, pixels, sample: reading.sample };
+                let (input, pixels) = (reading.codes.activations, pixels.clone());
+                let task = LevelsTask { image, input, pixels, sample: reading.sample };
                 let counts = &mut *run.counts;
                 let (exact, simulated) =
                     levels.run(task, &mut counts.stats, &mut counts.settled, reading.options);
@@ -74,14 +105,14 @@ pub(crate) fn run(runs: &mut [LayerRun<'_, '_>], reading: &Reading<'_>, scratch:
                 made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
             }
             _ => {
-                let (exact, simulated) = run_reference(run, reading);
+                let (exact, simulated) = run_reference(run, reading, pixels.clone());
                 made.exact = Codes::within(reading.dtype, &exact);
                 made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
             }
         }
     }
-    if let (Some(layer), Some(image), false) = (layer, &image, together.is_empty()) {
-        let (exact, simulated) = run_fast(layer, together, image, reading, scratch);
+    if let (Some(layer), Some(image), false) = (layer, &*image, together.is_empty()) {
+        let (exact, simulated) = run_fast(layer, together, (image, pixels), reading, scratch);
         made.exact = exact;
         slots.into_iter().zip(simulated).for_each(|(slot, codes)| made.simulated[slot] = codes);
     }
@@ -91,29 +122,51 @@ pub(crate) fn run(runs: &mut [LayerRun<'_, '_>], reading: &Reading<'_>, scratch:
 /// The exact output codes of a layer.
 pub(crate) fn exact_codes(
     layer: &MacLayer,
-    dtype: DType,
     prepared: Option<&Prepared<'_>>,
-    codes: &Codes,
-    options: &Options,
+    reading: &Reading<'_>,
     scratch: &mut Scratch,
 ) -> Codes {
-    if let Some(codes) = prepared.and_then(|prepared| prepared.exact_codes(codes, options, scratch)) {
+    match layer.dots.streams_weights() && reading.options.engine == Engine::Fast {
+        true => images::exact_codes(layer, reading, scratch),
+        false => exact_pixels(layer, prepared, reading, 0..pixels(layer), &mut None, scratch),
+    }
+}
+
+/// The exact output codes of some pixels. `image` are the activations laid out, once they are.
+fn exact_pixels<'c>(
+    layer: &MacLayer,
+    prepared: Option<&Prepared<'_>>,
+    reading: &Reading<'c>,
+    pixels: Range<usize>,
+    image: &mut Option<Image<'c>>,
+    scratch: &mut Scratch,
+) -> Codes {
+    let &Reading { codes, dtype, options, .. } = reading;
+    if image.is_none() {
+        *image = prepared.and_then(|prepared| prepared.image(codes.activations));
+    }
+    let covered = prepared.zip(image.as_ref());
+    let made =
+        covered.and_then(|(prepared, image)| prepared.exact_codes(image, pixels.clone(), options, scratch));
+    if let Some(codes) = made {
         return codes;
     }
-    let input = codes.to_vec();
+    let codes = LayerCodes::from(codes);
     let one = |index| {
         let out = layer.dots.window.output_position(index);
-        let operands = read_operands(layer, &input, out);
+        let operands = read_operands(layer, codes.reads(), out);
         let products = operands.iter().map(|o| o.activation * o.weight).sum();
         let sum = Sum {
             delivered: 0,
             exact: output::exact_sum(layer, out.c, products),
             activations: operands.iter().map(|o| o.activation).sum(),
+            weights: operands.iter().map(|o| o.weight).sum(),
             count: operands.len(),
         };
         output::exact_code(layer, out.c, &sum)
     };
-    let dots = 0..layer.dots.window.dots();
+    let channels = layer.dots.window.channels();
+    let dots = pixels.start * channels..pixels.end * channels;
     let made: Vec<i32> = match options.engine {
         Engine::Reference => dots.map(one).collect(),
         Engine::Fast => dots.into_par_iter().with_min_len(task(layer, REFERENCE_TASK)).map(one).collect(),
@@ -132,28 +185,27 @@ type Together<'t, 'a, 'p> = Vec<(&'a Prepared<'p>, &'t mut LayerCounts)>;
 fn run_fast(
     layer: &MacLayer,
     together: Together<'_, '_, '_>,
-    image: &Image<'_>,
+    (image, Range { start, end }): (&Image<'_>, Range<usize>),
     reading: &Reading<'_>,
     scratch: &mut Scratch,
 ) -> (Codes, Vec<Option<Codes>>) {
-    let window = &layer.dots.window;
-    let channels = window.channels().max(1);
-    let pixels = window.dots() / channels;
-    let mut exact = scratch.spare().take(reading.dtype, window.dots());
+    let channels = layer.dots.window.channels().max(1);
+    let pixels = end - start;
+    let mut exact = scratch.spare().take(reading.dtype, pixels * channels);
     let count = together.len();
     let Reading { sample, options, wants_exact, .. } = *reading;
     let job = |pixels| Job { image, pixels, sample, options, wants_exact };
     let step = (task(layer, FAST_TASK) / channels).max(1);
-    let macs = window.dots() * layer.order.len();
+    let macs = pixels * channels * layer.order.len();
     let is_whole = pixels <= step || (rayon::current_num_threads() == 1 && macs <= MOST_MACS);
     if is_whole {
-        let made = fast::run(together, job((0, pixels)), scratch, exact.as_mut());
+        let made = fast::run(together, job((start, end)), scratch, exact.as_mut());
         return (exact.into(), made.into_iter().map(|codes| codes.map(Codes::from)).collect());
     }
     let mut pieces = Vec::new();
     let mut rest = exact.as_mut();
-    for first in (0..pixels).step_by(step) {
-        let end = pixels.min(first + step);
+    for first in (start..end).step_by(step) {
+        let end = end.min(first + step);
         let (piece, after) = rest.split_at((end - first) * channels);
         pieces.push(((first, end), piece));
         rest = after;
@@ -178,7 +230,7 @@ fn run_fast(
         }
         for (whole, piece) in simulated.iter_mut().zip(made) {
             if let Some(piece) = piece {
-                whole.get_or_insert_with(|| exact.clone()).overwrite(pixels.0 * channels, &piece);
+                whole.get_or_insert_with(|| exact.clone()).overwrite((pixels.0 - start) * channels, &piece);
             }
         }
     }
@@ -186,17 +238,22 @@ fn run_fast(
 }
 
 /// Dot product by dot product, on the reference; gives the exact and the simulated codes.
-fn run_reference(run: &mut LayerRun<'_, '_>, reading: &Reading<'_>) -> (Vec<i32>, Vec<i32>) {
-    let input = reading.codes.to_vec();
-    let dots = run.layer.dots.window.dots();
+fn run_reference(
+    run: &mut LayerRun<'_, '_>,
+    reading: &Reading<'_>,
+    pixels: Range<usize>,
+) -> (Vec<i32>, Vec<i32>) {
+    let codes = LayerCodes::from(reading.codes);
+    let channels = run.layer.dots.window.channels();
+    let dots = pixels.start * channels..pixels.end * channels;
     let step = task(run.layer, REFERENCE_TASK);
     let shared = &*run;
     let new = || Dots::new(shared.counts.stats.empty_part(reading.sample));
     let with = |mut part: Dots, begin: usize| {
-        part.run(shared.layer, &input, begin..dots.min(begin + step), reading);
+        part.run(shared.layer, codes.reads(), begin..dots.end.min(begin + step), reading);
         part
     };
-    let starts: Vec<usize> = (0..dots).step_by(step).collect();
+    let starts: Vec<usize> = dots.clone().step_by(step).collect();
     let part = match reading.options.engine {
         Engine::Reference => starts.into_iter().fold(new(), with),
         Engine::Fast => starts.into_par_iter().fold(new, with).reduce(new, Dots::merge),
@@ -224,11 +281,11 @@ impl Dots {
     fn run(
         &mut self,
         layer: &MacLayer,
-        input: &[i32],
-        outputs: std::ops::Range<usize>,
+        reads: Reads<'_, [i32]>,
+        outputs: Range<usize>,
         reading: &Reading<'_>,
     ) {
-        let mut engine = ReferenceEngine::new(layer, input, reading.sample);
+        let mut engine = ReferenceEngine::new(layer, reads, reading.sample);
         let mut outcome = DotOutcome::default();
         let sample = reading.sample;
         for index in outputs {

@@ -22,6 +22,7 @@ mod layer;
 mod options;
 mod output;
 mod packing;
+mod reads;
 mod reference;
 mod sample;
 mod simulation;
@@ -36,7 +37,7 @@ pub mod trace;
 /// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, lowering or timing.
 /// Stored results of another version are never mixed with new ones. A change that makes the same figures faster, or
 /// adds a column of which a reader can tell that it is missing, leaves it as it is.
-pub const ARITHMETIC_VERSION: u32 = 3;
+pub const ARITHMETIC_VERSION: u32 = 4;
 
 pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};
@@ -47,6 +48,7 @@ pub use fast::Settled;
 #[doc(hidden)]
 pub use fast::Stepper;
 pub use options::{Engine, Isa, Keep, Mode, Options, Placing, StatsLevel, UnknownOption};
+pub use reads::{LayerCodes, Reads};
 pub use reference::LevelSums;
 pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;

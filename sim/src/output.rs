@@ -15,6 +15,8 @@ pub(crate) struct Sum {
     pub exact: i128,
     /// The sum of all activations as the multiplier sees them.
     pub activations: i128,
+    /// The sum of all weights as the multiplier sees them; needed only where the weights are activations.
+    pub weights: i128,
     /// Number of products.
     pub count: usize,
 }
@@ -110,9 +112,18 @@ fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     }
 }
 
-/// `-zw * sum(x)`, a side sum that is exact.
+/// `-zw * sum(x) - zx * sum(w)`, side sums that are exact; the second is part of the bias where weights are constants.
 fn side_sum(layer: &MacLayer, channel: usize, sum: &Sum) -> i128 {
-    i128::from(layer.input_sum_factor[channel]) * sum.activations
+    let weights = i128::from(layer.weight_sum_factor) * sum.weights;
+    i128::from(layer.input_sum_factor[channel]) * sum.activations + weights
+}
+
+/// The sum of the weights of a channel, for [`Sum::weights`].
+pub(crate) fn weight_sum(layer: &MacLayer, channel: usize) -> i128 {
+    if layer.weight_sum_factor == 0 {
+        return 0;
+    }
+    layer.weights[channel].iter().map(|&weight| i128::from(weight)).sum()
 }
 
 /// What a pool's division needs back: `n * zx`, where it was taken off the operands.
@@ -131,7 +142,7 @@ fn post_bias(
     side: i128,
     outcome: &mut DotOutcome,
 ) -> i128 {
-    if bias.is_none() && layer.input_sum_factor.iter().all(|&factor| factor == 0) {
+    if bias.is_none() && !layer.has_side_sums() {
         return delivered;
     }
     fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome)

@@ -28,10 +28,9 @@ pub(crate) struct Crosstalk {
 }
 
 impl<'a> HighLane<'a> {
-    /// The lane of `channel`, if it lies above another one.
-    pub fn of(layer: &'a MacLayer, channel: usize) -> Option<Self> {
+    /// The lane above one with the weights `low`, in the order of addition.
+    pub fn above(layer: &MacLayer, low: &'a [i32]) -> Option<Self> {
         let Packing::Dsp48e2Int8x2(fixup) = layer.packing else { return None };
-        let low = layer.weights[layer.low_lane(channel)?].as_slice();
         let format = Format::signed(PACKED_HIGH_BITS).ok()?;
         let register = Register::Fixed { format, overflow: Overflow::Wrap };
         let level = Level { register, ..layer.datapath.levels.first()?.clone() };

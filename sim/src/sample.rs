@@ -1,6 +1,6 @@
 //! One sample on its way through the network, node by node.
 
-use guardbit_graph::{NodeId, TensorId};
+use guardbit_graph::{DType, NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Step};
 
 use crate::batch::{Batch, BatchTensors};
@@ -9,6 +9,7 @@ use crate::counts::Counts;
 use crate::fast::Scratch;
 use crate::layer::{self, LayerRun, Made};
 use crate::options::{Keep, Mode};
+use crate::reads::Reads;
 use crate::stats::{self, Differences};
 
 /// A sample on its way.
@@ -24,10 +25,20 @@ pub(crate) struct Sample<'s, 'p> {
 /// The activations that some programs have in common.
 struct Reading {
     codes: Codes,
+    /// The weights, where they are activations.
+    weights: Option<Codes>,
     /// Whether they are those of the exact network.
     exact: bool,
     /// The programs, by ascending index.
     by: Vec<usize>,
+}
+
+impl Reading {
+    /// Whether both are of the same codes, which are shared.
+    fn is(&self, other: &Self) -> bool {
+        let weights = self.weights.iter().zip(&other.weights);
+        self.codes.is(&other.codes) && weights.into_iter().all(|(a, b)| a.is(b))
+    }
 }
 
 impl<'s, 'p> Sample<'s, 'p> {
@@ -106,12 +117,13 @@ impl<'s, 'p> Sample<'s, 'p> {
         let graph = &self.batch.programs[0].program.graph;
         let node = graph.node(layer.node);
         let input = node.inputs[0].expect("an accelerated layer has activations");
+        let [_, weights] = self.batch.programs[0].program.reads(layer);
         let output = node.output;
-        let output_type = &graph.tensor(output).ty;
+        let types = [input, output].map(|id| graph.tensor(id).ty.dtype);
         let mut exact = None;
         let mut simulated: Vec<Option<Codes>> = vec![None; self.counts.len()];
-        for reading in self.readings(input) {
-            let Made { exact: right, simulated: made } = self.run_reading(layer, output_type.dtype, &reading);
+        for reading in self.readings(input, weights) {
+            let Made { exact: right, simulated: made } = self.run_reading(layer, types, &reading);
             for (program, codes) in reading.by.into_iter().zip(made) {
                 simulated[program] = Some(codes.unwrap_or_else(|| right.clone()));
             }
@@ -122,8 +134,13 @@ impl<'s, 'p> Sample<'s, 'p> {
         }
         let exact = exact.unwrap_or_else(|| {
             let prepared = self.batch.programs.first().map(|one| &one.prepared[layer.node.index()]);
-            let codes = held(&self.tensors.exact, input);
-            layer::exact_codes(layer, output_type.dtype, prepared, codes, &self.batch.options, self.scratch)
+            let exact = &self.tensors.exact;
+            let codes = Reads { activations: held(exact, input), weights: weights.map(|id| held(exact, id)) };
+            let options = &self.batch.options;
+            let [input, dtype] = types;
+            let reading =
+                layer::Reading { codes, input, dtype, sample: self.index, options, wants_exact: true };
+            layer::exact_codes(layer, prepared, &reading, self.scratch)
         });
         self.compare(layer, output, &exact, &mut simulated);
         self.tensors.exact[output.index()] = Some(exact);
@@ -159,16 +176,22 @@ impl<'s, 'p> Sample<'s, 'p> {
     }
 
     /// What the programs that still run read.
-    fn readings(&self, input: TensorId) -> Vec<Reading> {
-        let exact = held(&self.tensors.exact, input);
+    fn readings(&self, input: TensorId, weights: Option<TensorId>) -> Vec<Reading> {
         let running = (0..self.counts.len()).filter(|&program| self.runs(program));
         let isolated = self.batch.options.mode == Mode::Isolated;
-        let mut readings = vec![Reading { codes: exact.clone(), exact: true, by: Vec::new() }];
+        let read = |tensors: &[Option<Codes>], exact, by| Reading {
+            codes: held(tensors, input).clone(),
+            weights: weights.map(|id| held(tensors, id).clone()),
+            exact,
+            by,
+        };
+        let mut readings = vec![read(&self.tensors.exact, true, Vec::new())];
         for program in running {
-            let codes = if isolated { exact } else { held(&self.tensors.simulated[program], input) };
-            match readings.iter_mut().find(|reading| reading.codes.is(codes)) {
+            let own = if isolated { &self.tensors.exact } else { &self.tensors.simulated[program] };
+            let own = read(own, false, vec![program]);
+            match readings.iter_mut().find(|reading| reading.is(&own)) {
                 Some(reading) => reading.by.push(program),
-                None => readings.push(Reading { codes: codes.clone(), exact: false, by: vec![program] }),
+                None => readings.push(own),
             }
         }
         readings.retain(|reading| !reading.by.is_empty());
@@ -179,8 +202,8 @@ impl<'s, 'p> Sample<'s, 'p> {
     fn run_reading(
         &mut self,
         layer: &MacLayer,
-        dtype: guardbit_graph::DType,
-        Reading { codes, exact, by }: &Reading,
+        [input, dtype]: [DType; 2],
+        Reading { codes, weights, exact, by }: &Reading,
     ) -> Made {
         let node = layer.node;
         let mut runs = Vec::with_capacity(by.len());
@@ -194,7 +217,9 @@ impl<'s, 'p> Sample<'s, 'p> {
             runs.push(LayerRun { layer, prepared: &one.prepared[node.index()], counts, trap: None });
         }
         let options = &self.batch.options;
-        let reading = layer::Reading { codes, dtype, sample: self.index, options, wants_exact: *exact };
+        let codes = Reads { activations: codes, weights: weights.as_ref() };
+        let sample = self.index;
+        let reading = layer::Reading { codes, input, dtype, sample, options, wants_exact: *exact };
         let made = layer::run(&mut runs, &reading, self.scratch);
         traps.extend(runs.into_iter().map(|run| run.trap));
         for (&program, trap) in by.iter().zip(traps) {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::codes::Codes;
 use crate::dot::{DotEngine, DotOutcome};
+use crate::reads::{LayerCodes, Reads};
 use crate::reference::{LevelSums, ReferenceEngine};
 
 /// What a dot product delivers, beside what it should.
@@ -20,10 +21,15 @@ pub struct DotSum {
 /// prefixes, final sums, shifts and roundings as in the statistics. `sample` matters to random roundings alone.
 ///
 /// Runs on all threads.
-pub fn unbounded_sums(layer: &MacLayer, activations: &Codes, sample: usize) -> Vec<Vec<LevelSums>> {
-    let input = activations.to_vec();
+pub fn unbounded_sums<'a>(
+    layer: &MacLayer,
+    reads: impl Into<Reads<'a, Codes>>,
+    sample: usize,
+) -> Vec<Vec<LevelSums>> {
+    let codes = LayerCodes::from(reads.into());
     let window = &layer.dots.window;
-    let one = |index| ReferenceEngine::new(layer, &input, sample).unbounded(window.output_position(index));
+    let one =
+        |index| ReferenceEngine::new(layer, codes.reads(), sample).unbounded(window.output_position(index));
     (0..window.dots()).into_par_iter().map(one).collect()
 }
 
@@ -31,12 +37,16 @@ pub fn unbounded_sums(layer: &MacLayer, activations: &Codes, sample: usize) -> V
 /// does not stop it: as under `observe`, the value stays exact.
 ///
 /// Runs on all threads, on the reference engine.
-pub fn delivered_sums(layer: &MacLayer, activations: &Codes, sample: usize) -> Vec<DotSum> {
-    let input = activations.to_vec();
+pub fn delivered_sums<'a>(
+    layer: &MacLayer,
+    reads: impl Into<Reads<'a, Codes>>,
+    sample: usize,
+) -> Vec<DotSum> {
+    let codes = LayerCodes::from(reads.into());
     let window = &layer.dots.window;
     let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
     let one = |outcome: &mut DotOutcome, index| {
-        ReferenceEngine::new(layer, &input, sample).run(window.output_position(index), outcome);
+        ReferenceEngine::new(layer, codes.reads(), sample).run(window.output_position(index), outcome);
         let delivered = outcome.delivered;
         DotSum { exact: (delivered << shift) - outcome.error, delivered }
     };

@@ -7,6 +7,7 @@ use guardbit_hwmodels::{MacLayer, Packing};
 use guardbit_num::Direction;
 
 use crate::dot::DotOutcome;
+use crate::reads::Reads;
 use crate::reference::{self, Draws, Live, Operand};
 
 /// One pair of operands, as the multiplier sees them.
@@ -72,9 +73,14 @@ pub struct DotTrace {
 
 /// The operands of the dot product at `out`, in the order of addition.
 ///
-/// `input` holds the codes of the layer's activations. Padding keeps its place, but pools leave it out.
-pub fn operands(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<TraceOperand> {
-    let seen = reference::read_operands(layer, input, out);
+/// `reads` holds the codes of the layer's activations: of both operands where the weights are activations. Padding keeps its
+/// place, but pools leave it out.
+pub fn operands<'a>(
+    layer: &MacLayer,
+    reads: impl Into<Reads<'a, [i32]>>,
+    out: OutputPosition,
+) -> Vec<TraceOperand> {
+    let seen = reference::read_operands(layer, reads.into(), out);
     seen.iter().map(|o| TraceOperand { activation: o.activation, weight: o.weight }).collect()
 }
 
@@ -89,8 +95,10 @@ pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> Dot
     let mut outcome = DotOutcome::default();
     let mut steps = Vec::new();
     let draws = Draws::first(layer);
+    let low = layer.low_lane(channel).and_then(|low| layer.weights.get(low)).map(Vec::as_slice);
+    let operands = (&operands[..], low);
     let exact =
-        reference::run_observed(layer, channel, draws, &operands, &mut outcome, &mut |step| steps.push(step));
+        reference::run_observed(layer, channel, draws, operands, &mut outcome, &mut |step| steps.push(step));
     DotTrace {
         steps,
         delivered: outcome.delivered,

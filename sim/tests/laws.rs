@@ -9,7 +9,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Codes, Engine, Isa, Mode, Options, StatsLevel};
+use guardbit_sim::{Codes, Engine, Isa, Mode, Options, Reads, StatsLevel};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
@@ -128,9 +128,11 @@ fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
     let window = &layer.dots.window;
     let mut errors = vec![0u128; window.channels()];
     for sample in &case.samples {
+        let weights = layer.dots.streams_weights().then_some(&sample[..]);
+        let reads = Reads { activations: &sample[..], weights };
         for out in (0..window.dots()).map(|index| window.output_position(index)) {
-            let own = operands(layer, sample, out);
-            let low = layer.low_lane(out.c).map(|c| operands(layer, sample, OutputPosition { c, ..out }));
+            let own = operands(layer, reads, out);
+            let low = layer.low_lane(out.c).map(|c| operands(layer, reads, OutputPosition { c, ..out }));
             let (mut delivered, mut exact) = (0i128, 0i128);
             let mut adder = 0i128;
             for (k, a) in own.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use guardbit_graph::{LookupError, NodeId};
 use guardbit_hwmodels::Program;
-use guardbit_sim::{Codes, Keep, Mode, Options, Simulation, StatsLevel};
+use guardbit_sim::{Keep, LayerCodes, Mode, Options, Reads, Simulation, StatsLevel};
 
 use crate::registers::observing_traps;
 use crate::settings::RunRequest;
@@ -16,8 +16,8 @@ pub struct LayerInput {
     pub program: Program,
     /// The layer.
     pub node: NodeId,
-    /// Per sample the codes of the layer's activations.
-    pub inputs: Vec<Vec<i32>>,
+    /// Per sample the codes that the layer reads.
+    pub inputs: Vec<LayerCodes>,
     /// The network's file name and the SHA-256 of the graph with its weights, as in [`Identity`](crate::Identity).
     pub model: [String; 2],
     /// The accelerator's name and the SHA-256 of what it resolves to, as there.
@@ -43,7 +43,6 @@ pub fn layer_input(
     subject.input.note_clipped(progress);
     let program = subject.lower(&accelerator)?;
     let node = accelerated(&program, name_or_index)?;
-    let read = subject.graph.node(node).inputs[0];
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
     let observing = observing_traps(&program);
@@ -58,7 +57,8 @@ pub fn layer_input(
                 Mode::Propagated => &tensors.simulated,
                 Mode::Isolated => &tensors.exact,
             };
-            inputs.extend(read.and_then(|id| run[id.index()].as_ref().map(Codes::to_vec)));
+            let codes = program.mac_layer(node).and_then(|layer| Reads::of(&program, layer, run));
+            inputs.extend(codes.map(LayerCodes::from));
         }
         progress.advance(1);
     }

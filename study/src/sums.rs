@@ -8,7 +8,7 @@ use guardbit_graph::{DType, NodeId};
 use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::MAX_BITS;
 use guardbit_reports::{NpzWriter, SumHistogram, SumKind, batch_shape};
-use guardbit_sim::{BatchTensors, Codes, DotSum, Mode, delivered_sums, unbounded_sums};
+use guardbit_sim::{BatchTensors, Codes, DotSum, Mode, Reads, delivered_sums, unbounded_sums};
 
 use crate::StudyError;
 use crate::layer_input::accelerated;
@@ -54,7 +54,7 @@ impl<'p> Sums<'p> {
         self.count(run);
         if let Some(spool) = &mut self.spool {
             let read = |layer: &MacLayer| {
-                let codes = activations(self.program, layer, run);
+                let codes = Reads::of(self.program, layer, run);
                 codes.map_or_else(Vec::new, |codes| delivered_sums(layer, codes, self.samples))
             };
             spool.add(self.program, read)?;
@@ -71,7 +71,7 @@ impl<'p> Sums<'p> {
         for layer in self.program.mac_layers() {
             let (own, rest) = histograms.split_at_mut(layer.datapath.levels.len());
             histograms = rest;
-            let Some(codes) = activations(self.program, layer, run) else { continue };
+            let Some(codes) = Reads::of(self.program, layer, run) else { continue };
             for (index, levels) in unbounded_sums(layer, codes, self.samples).iter().enumerate() {
                 let channel = layer.dots.window.output_position(index).c;
                 own.iter_mut().zip(levels).for_each(|(histogram, sums)| histogram.add(channel, sums));
@@ -94,12 +94,6 @@ impl<'p> Sums<'p> {
             None => Ok(()),
         }
     }
-}
-
-/// What a layer read.
-fn activations<'t>(program: &Program, layer: &MacLayer, run: &'t [Option<Codes>]) -> Option<&'t Codes> {
-    let input = program.graph.node(layer.node).inputs.first().copied().flatten()?;
-    run[input.index()].as_ref()
 }
 
 /// The edges of the bins, and per kind the counts, `[channel, bin]`, one below and one above them.

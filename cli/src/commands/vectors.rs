@@ -6,7 +6,7 @@ use guardbit_files::Target;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::{Bin, Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
-use guardbit_sim::StatsLevel;
+use guardbit_sim::{LayerCodes, StatsLevel};
 use guardbit_study::{RunRequest, layer_input};
 use serde_json::json;
 
@@ -49,7 +49,8 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
         formats: args.formats.clone(),
         waves: args.waves.clone(),
     };
-    let bundle = export(&layer.program, layer.node, &layer.inputs, &request)?;
+    let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
+    let bundle = export(&layer.program, layer.node, &inputs, &request)?;
     let mut staging = target.stage()?;
     staging.write_all(&bundle.files)?;
     staging.publish(existing(global))?;

@@ -6,7 +6,7 @@ use guardbit_frontends::{random_codes, read_yaml};
 use guardbit_hwmodels::bounds::{LayerBounds, network_sums};
 use guardbit_hwmodels::{Program, check_program, from_yaml, lower};
 use guardbit_rtl_vectors::{CheckRequest, check, export};
-use guardbit_sim::{Engine, Keep, LayerStats, Mode, Options, SampleTensors, SimError, Simulation};
+use guardbit_sim::{Engine, Keep, LayerCodes, LayerStats, Mode, Options, Reads, SampleTensors, SimError, Simulation};
 
 use super::manifest;
 use crate::{Choices, generate, message, scratch};
@@ -49,8 +49,8 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
     }
     let layers: Vec<_> = program.mac_layers().collect();
     let layer = if layers.is_empty() { return } else { choices.one(&layers) };
-    let Some(read) = program.graph.node(layer.node).inputs[0] else { return };
-    let inputs: Vec<_> = tensors.iter().filter_map(|t| t.exact[read.index()].as_ref().map(|codes| codes.to_vec())).collect();
+    let inputs: Vec<_> = tensors.iter().filter_map(|t| Reads::of(program, layer, &t.exact)).map(LayerCodes::from).collect();
+    let inputs: Vec<_> = inputs.iter().map(LayerCodes::reads).collect();
     match export(program, layer.node, &inputs, &manifest::request()) {
         Ok(bundle) => {
             let folder = scratch::folder().join("exported");

@@ -36,7 +36,7 @@ fn a_bundle() -> (PathBuf, Value) {
     let accelerator = load("fpga-int14-os", &["array.rows=2".into(), "array.cols=2".into()]).expect("an accelerator");
     let program = lower(Arc::new(graph), &accelerator).expect("a program");
     let layer = program.mac_layers().next().expect("a layer").node;
-    let bundle = export(&program, layer, &[vec![1, 2]], &request()).expect("a bundle");
+    let bundle = export(&program, layer, &[(&[1, 2]).into()], &request()).expect("a bundle");
     let folder = scratch::folder().join("bundle");
     write(&folder, &bundle.files);
     let manifest = serde_json::to_value(&bundle.manifest).expect("JSON");

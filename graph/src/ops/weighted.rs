@@ -37,7 +37,11 @@ pub(super) fn dot_products(
     Ok(DotProducts {
         window,
         input_zero_point: operands.activation(ACTIVATIONS)?.zero_point(0),
-        weights: Some(DotWeights { codes: WeightCodes::Constant(operands.constant(CONSTANTS)?), zero_points, strides }),
+        weights: Some(DotWeights {
+            codes: WeightCodes::Constant(operands.constant(CONSTANTS)?),
+            zero_points,
+            strides,
+        }),
         bias: operands.bias(BIAS, channels)?,
         finish: Finish::Requantize(stage),
     })

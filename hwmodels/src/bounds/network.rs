@@ -53,7 +53,8 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
             Step::Host(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         };
-        let of_layer = |layer| Some(layer_sums(layer, input(graph, id, 0, &codes)?, input(graph, id, 1, &codes)));
+        let of_layer =
+            |layer| Some(layer_sums(layer, input(graph, id, 0, &codes)?, input(graph, id, 1, &codes)));
         sums.push(layer.and_then(of_layer));
         codes[node.output.index()] = Some(output(graph, id, layer, &codes));
     }

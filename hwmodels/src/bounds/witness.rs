@@ -18,8 +18,8 @@ pub enum Side {
     Low,
 }
 
-/// An input on which a sum of one output channel attains the bound by its weights at one level, at the end that needs
-/// more bits.
+/// An input on which a sum of one output channel attains the proved bound at one level, at the end that needs more bits:
+/// the bound by its weights, or by the types where the weights are activations.
 ///
 /// One bit less than the bound cannot hold that sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Witness {
     pub out: OutputPosition,
     /// Codes of the layer's input tensor: the zero point, or what is nearest to it, where the run does not look.
     pub input: Vec<i32>,
+    /// Codes of the layer's second input tensor where the weights are activations; else `None`.
+    pub weights: Option<Vec<i32>>,
     /// Whether the sum is the bound. It is not where the run of every output hangs over the image's edge:
     /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`. Nor is it where no
     /// code stands for 0: bounds take it in.
@@ -79,8 +81,7 @@ impl Witness {
         Self::of_channel(graph, layer, bounds, level, channel)
     }
 
-    /// The witness of one level in one output channel; `None` if the layer makes no output, where weights are activations, and
-    /// where it is not known
+    /// The witness of one level in one output channel; `None` if the layer makes no output, and where it is not known
     /// which products a run holds or how they are rounded: in an order that depends on the data unless the level adds up
     /// whole products and nothing else, and behind a stage that rounds at random.
     pub fn of_channel(
@@ -94,6 +95,9 @@ impl Witness {
             return None;
         }
         let signed = bounds.signed[level];
+        if layer.dots.streams_weights() {
+            return Self::of_two_activations(graph, layer, bounds, level, channel);
+        }
         let bound = bounds.channels[channel].by_weights.as_ref()?[level];
         let side = Side::critical(bound, signed);
         let products = Products::of(graph, layer);
@@ -111,8 +115,62 @@ impl Witness {
         let input = attaining_input(graph, layer, out, side, places);
         let sum = if attained { side.of(bound) } else { sum_at(layer, out, &input, level, side) };
         let bits = Range::point(sum).bits(signed);
-        Some(Self { level, channel, run, side, sum, bits, out, input, attained })
+        Some(Self { level, channel, run, side, sum, bits, out, input, weights: None, attained })
     }
+
+    /// The same where the weights are activations: one code everywhere in each operand.
+    fn of_two_activations(
+        graph: &Graph,
+        layer: &MacLayer,
+        bounds: &LayerBounds,
+        level: usize,
+        channel: usize,
+    ) -> Option<Self> {
+        let (signed, bound) = (bounds.signed[level], bounds.channels[channel].by_type[level]);
+        let side = Side::critical(bound, signed);
+        let (activation, weight) = extreme_codes(graph, layer, channel, side)?;
+        let product = product_of_codes(layer, channel, (activation, weight));
+        let products = vec![Range::point(product); layer.order.len()];
+        let runs = run_sums(&layer.datapath, &products, initial(layer, channel), level);
+        let furthest = |&(_, a): &(usize, &Range), &(_, b): &(usize, &Range)| {
+            let order = side.of(*a).cmp(&side.of(*b));
+            if side == Side::High { order.reverse() } else { order }
+        };
+        let (run, sum) = runs.iter().enumerate().min_by(furthest)?;
+        let sum = side.of(*sum);
+        let node = graph.node(layer.node);
+        let filled = |index: usize, code: i32| Some(vec![code; graph.tensor(node.inputs[index]?).ty.len()]);
+        Some(Self {
+            level,
+            channel,
+            run,
+            side,
+            sum,
+            bits: Range::point(sum).bits(signed),
+            out: OutputPosition { c: channel, ..OutputPosition::default() },
+            input: filled(0, activation)?,
+            weights: Some(filled(1, weight)?),
+            attained: sum == side.of(bound),
+        })
+    }
+}
+
+/// The codes of an activation and a weight whose product lies furthest to `side`; `None` where there are no weights.
+fn extreme_codes(graph: &Graph, layer: &MacLayer, channel: usize, side: Side) -> Option<(i32, i32)> {
+    let (activations, weights) = (input_codes(graph, layer), weight_codes(graph, layer)?);
+    let corners = [activations.min(), activations.max()]
+        .into_iter()
+        .flat_map(|activation| [weights.min(), weights.max()].map(|weight| (activation, weight)));
+    let product = |codes: &(i32, i32)| product_of_codes(layer, channel, *codes);
+    match side {
+        Side::High => corners.max_by_key(product),
+        Side::Low => corners.min_by_key(product),
+    }
+}
+
+fn product_of_codes(layer: &MacLayer, channel: usize, (activation, weight): (i32, i32)) -> i128 {
+    let activation = i128::from(activation) - i128::from(layer.activation_offset().subtract);
+    activation * i128::from(i64::from(weight) - i64::from(weight_offset(layer, channel)))
 }
 
 /// Weights and activations that attain a channel's bound by type: the same codes at every product.
@@ -148,20 +206,7 @@ impl TypeWitness {
         let signed = bounds.signed[last];
         let bound = bounds.channels[channel].by_type[last];
         let side = Side::critical(bound, signed);
-        let weights = weight_codes(graph, layer)?;
-        let weight_offset = weight_offset(layer, channel);
-        let activations = input_codes(graph, layer);
-        let activation_offset = layer.activation_offset().subtract;
-        let product = |&(activation, weight): &(i32, i32)| {
-            i128::from(activation - activation_offset) * i128::from(weight - weight_offset)
-        };
-        let corners = [activations.min(), activations.max()]
-            .into_iter()
-            .flat_map(|activation| [weights.min(), weights.max()].map(|weight| (activation, weight)));
-        let (activation, weight) = match side {
-            Side::High => corners.max_by_key(product)?,
-            Side::Low => corners.min_by_key(product)?,
-        };
+        let (activation, weight) = extreme_codes(graph, layer, channel, side)?;
         let sum = side.of(bound);
         Some(Self { side, weight, activation, sum, bits: Range::point(sum).bits(signed) })
     }

@@ -56,7 +56,8 @@ pub(super) fn weight_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> i6
 /// The factor of `zx` in the constants: `K * zw - sum(w)`, or `K * zw` where `sum(w)` is of activations.
 fn zero_point_factor(dots: &DotProducts, weights: &DotWeights, channel: usize) -> i128 {
     let cells = 0..dots.window.terms();
-    let code = |codes: &[i32], k| i128::from(codes[weights.index(0, channel, dots.window.kernel_position(k))]);
+    let code =
+        |codes: &[i32], k| i128::from(codes[weights.index(0, channel, dots.window.kernel_position(k))]);
     let sum: i128 = weights.constant().map_or(0, |codes| cells.map(|k| code(codes, k)).sum());
     let terms = dots.window.terms() as i128;
     terms * i128::from(weights.zero_points[channel]) - sum

@@ -64,7 +64,7 @@ pub(super) fn place(
         return Err(Host::NotOffloaded);
     }
     let activations = graph.products(node).is_some() && !reads_constant(graph, node);
-    graph.dot_products(node).ok_or(if activations { Host::BothActivations } else { Host::NoDotProducts })
+    graph.dot_products(node).ok_or(Host::NoDotProducts)
 }
 
 /// Whether one of the two operands of a node is constant.

@@ -49,7 +49,8 @@ impl Gemm {
 /// activations.
 pub(super) fn group_per_image(window: &Window) -> Window {
     let pixels = times([window.output[0], window.output[1]]);
-    let [inputs, outputs] = [window.terms(), window.channels()].map(|of_image| times([of_image, window.batch]));
+    let [inputs, outputs] =
+        [window.terms(), window.channels()].map(|of_image| times([of_image, window.batch]));
     let terms = window.terms();
     Window {
         input: [1, pixels, inputs],

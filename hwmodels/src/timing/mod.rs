@@ -202,8 +202,16 @@ impl LayerTiming {
 
     /// Whether both place every addition in the same cycle, out of as many, and in the same processing element.
     pub fn places_like(&self, other: &Self) -> bool {
-        let ways =
-            |timing: &Self| (timing.cycles, timing.array, timing.tiling, timing.schedule, timing.image, timing.group_per_image);
+        let ways = |timing: &Self| {
+            (
+                timing.cycles,
+                timing.array,
+                timing.tiling,
+                timing.schedule,
+                timing.image,
+                timing.group_per_image,
+            )
+        };
         ways(self) == ways(other) && self.mapping == other.mapping
     }
 

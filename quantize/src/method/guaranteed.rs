@@ -1,7 +1,7 @@
 //! Weights that cannot overflow.
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::bounds::{LayerBounds, Range, bias_adder_range, operand_range};
+use guardbit_hwmodels::bounds::{LayerBounds, Range, bias_adder_range, operand_range, product_range};
 use guardbit_hwmodels::{Level, MacLayer, Register};
 
 use super::fitting::{Fitted, Fitting, Reading};
@@ -138,10 +138,13 @@ fn proof(layer: &LayerProblem<'_>, parameters: &LayerParameters) -> Result<Optio
 pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
     let operand = operand_range(graph, mac);
     let products = mac.weights.iter().flatten().map(|&weight| operand.times(Range::point(weight)));
-    let products = products.reduce(Range::hull).unwrap_or(Range::ZERO);
+    let products = match mac.dots.streams_weights() {
+        true => product_range(graph, mac),
+        false => products.reduce(Range::hull).unwrap_or(Range::ZERO),
+    };
     let bounds = LayerBounds::new(graph, mac);
     let level = |(index, level): (usize, &Level)| {
-        let sums = bounds.channels.iter().map(|channel| channel.by_weights[index]);
+        let sums = bounds.channels.iter().map(|channel| channel.proved()[index]);
         let sums = sums.reduce(Range::hull)?;
         overfull(&format!("level `{}`", level.name), level.register, sums)
     };
@@ -149,7 +152,7 @@ pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
         .or_else(|| mac.datapath.levels.iter().enumerate().find_map(level))
         .or_else(|| {
             let last = mac.datapath.levels.len() - 1;
-            let sums = bounds.channels.iter().map(|channel| channel.by_weights[last]);
+            let sums = bounds.channels.iter().map(|channel| channel.proved()[last]);
             overfull("the bias adder", mac.datapath.bias.register, bias_adder_range(graph, mac, sums)?)
         })
 }

@@ -104,7 +104,7 @@ impl SumHistogram {
         let one = |(index, level): (usize, &Level)| {
             let (bits, signed) = match level.register {
                 Register::Fixed { format, .. } => (format.bits(), format.is_signed()),
-                Register::Auto => (bounds.weight_bits(index), true),
+                Register::Auto => (bounds.proved_bits(index), true),
             };
             let end = 1i128 << bits;
             let channels = layer.dots.window.channels();

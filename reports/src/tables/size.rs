@@ -25,8 +25,8 @@ macro_rules! widths_table {
                 $own: $own_ty,
                 /// By the operands' types.
                 bits_type: u32,
-                /// By the real weights.
-                bits_weights: u32,
+                /// By the real weights; `None` where the weights are activations.
+                bits_weights: Option<u32>,
                 /// A2Q's closed form from the weights.
                 bits_a2q: Option<u32>,
                 /// A2Q+'s closed form; `None` unless the weights of the channel, or of every channel of the layer, sum to 0.
@@ -37,7 +37,7 @@ macro_rules! widths_table {
                 bits_data_prefix: u32,
                 /// Least width within the error budget, with every other level wide.
                 bits_budget: Option<u32>,
-                /// By the real weights and the ranges that reach the layer.
+                /// By the real weights and the ranges that reach the layer, of both operands where the weights are activations.
                 bits_range: u32,
                 /// A2Q's closed form from the types.
                 bits_a2q_type: Option<u32>,
@@ -81,10 +81,10 @@ widths_table! {
         /// The output channel.
         channel: usize
     } {
-        /// Least sum that the real weights allow.
-        min_sum: i128,
-        /// Greatest sum that the real weights allow.
-        max_sum: i128,
+        /// Least sum that the real weights allow; `None` where the weights are activations.
+        min_sum: Option<i128>,
+        /// Greatest sum that the real weights allow; `None` where the weights are activations.
+        max_sum: Option<i128>,
     }
 }
 
@@ -104,9 +104,9 @@ table! {
         overflow: Option<String>,
         /// By the operands' types.
         bits_type: u32,
-        /// By the real weights.
-        bits_weights: u32,
-        /// By the real weights and the ranges that reach the layer.
+        /// By the real weights; `None` where the weights are activations.
+        bits_weights: Option<u32>,
+        /// By the real weights and the ranges that reach the layer, of both operands where the weights are activations.
         bits_range: u32,
         /// Holds every final sum of the samples.
         bits_data_final: u32,

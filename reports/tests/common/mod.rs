@@ -143,7 +143,7 @@ pub fn size_record() -> SizeRecord {
         terms,
         channels: 1,
         bits_type: bits + 2,
-        bits_weights: bits,
+        bits_weights: Some(bits),
         bits_a2q: Some(bits + 1),
         bits_a2q_plus: None,
         bits_data_final: bits - 3,
@@ -175,8 +175,8 @@ pub fn size_record() -> SizeRecord {
         bits_budget: row.bits_budget,
         bits_range: row.bits_range,
         bits_a2q_type: row.bits_a2q_type,
-        min_sum: -1000,
-        max_sum: 1000,
+        min_sum: Some(-1000),
+        max_sum: Some(1000),
     };
     let level = |row: &SizeRow, level: &str| SizeLevelRow {
         index: row.index,

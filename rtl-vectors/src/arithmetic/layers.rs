@@ -1,8 +1,8 @@
 //! The way back: layers that compute as a manifest says.
 
 use guardbit_graph::{
-    Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize, Window,
-    ops::Conv2d,
+    Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize,
+    WeightCodes, Window, ops::Conv2d,
 };
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
@@ -149,7 +149,8 @@ pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
 /// A layer of one product with that output stage: what a layer made from a manifest starts from.
 fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
-    let weights = DotWeights { codes: [1].into(), zero_points: vec![0], strides: [1, 0, 0, 1] };
+    let weights =
+        DotWeights { codes: WeightCodes::Constant([1].into()), zero_points: vec![0], strides: [1, 0, 0, 1] };
     let dots = DotProducts {
         window: Window::dense(1, 1, 1),
         input_zero_point: 0,

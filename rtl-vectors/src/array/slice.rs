@@ -3,6 +3,7 @@
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm};
 use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, TimingConvention};
+use guardbit_sim::Reads;
 use guardbit_sim::trace::{operands, trace};
 
 use super::CTRL;
@@ -59,21 +60,21 @@ impl Slice {
         (0..SEARCHED).map(move |i| room * i / (SEARCHED - 1))
     }
 
-    /// The candidate from which most dot products overflow.
-    pub fn busiest(&self, layer: &MacLayer, inputs: &[Vec<i32>]) -> usize {
+    /// The candidate within `window` from which most dot products overflow.
+    pub fn busiest(&self, layer: &MacLayer, window: &Window, inputs: &[Reads<'_, [i32]>]) -> usize {
         let events = |first: usize| {
             let slice = Self { first_pixel: first, ..*self };
             let mut outputs = 0;
             for pixel in (0..self.gemm.pixels).step_by(4) {
                 for channel in 0..self.gemm.channels {
                     let out = slice.output(layer, 0, pixel, channel);
-                    let trace = trace(layer, out.c, &operands(layer, &inputs[self.sample], out));
+                    let trace = trace(layer, out.c, &operands(layer, inputs[self.sample], out));
                     outputs += usize::from(trace.steps.iter().any(|s| s.overflow.is_some()));
                 }
             }
             outputs
         };
-        self.candidates(&layer.dots.window).rev().max_by_key(|&first| events(first)).unwrap_or(0)
+        self.candidates(window).rev().max_by_key(|&first| events(first)).unwrap_or(0)
     }
 
     /// The layer's output that stands at this place of the slice.

@@ -5,6 +5,7 @@ use guardbit_hwmodels::bounds::Range;
 use guardbit_num::{Multiplier, Scheme};
 
 use super::{Maker, Output};
+use crate::beats::weight_side;
 use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
@@ -116,7 +117,8 @@ impl Maker<'_> {
                 let Some(operands) = self.walk(last, &[delivered << dropped]) else { continue };
                 // Twice: the neighbours of a sum show from one side at a time.
                 let activations: i128 = operands.iter().map(|o| o.activation).sum();
-                let bias = ((target - delivered) << shift) - factor * activations;
+                let side = factor * activations + weight_side(self.layer, &operands);
+                let bias = ((target - delivered) << shift) - side;
                 if operands.is_empty() || !(ends.min..=ends.max).contains(&bias) {
                     continue;
                 }

@@ -26,6 +26,10 @@ pub struct LayerInfo {
     pub input: TensorInfo,
     /// The weights' codes.
     pub weight: TensorInfo,
+    /// Whether the weights are activations: every image has its own, and a case's bias includes `-zx * sum(w)` where zero points
+    /// are folded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub two_activations: bool,
     /// The output's codes.
     pub output: TensorInfo,
     /// Which activations an output element reads.

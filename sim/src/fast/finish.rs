@@ -34,7 +34,7 @@ enum Kind {
 /// The output stage of one channel.
 #[derive(Debug, Clone, Copy)]
 struct Stage {
-    /// Added after the last level; 0 for a preloaded bias, which is part of the sums.
+    /// Added after the last level with the side sum of constant weights; no preloaded bias, which is part of the sums.
     bias: i64,
     /// What the bias adder's register leaves alone.
     low: i64,
@@ -128,7 +128,7 @@ impl<'a> Finisher<'a> {
             }
         }
         let mut outcome = DotOutcome::default();
-        output::finish(self.layer, channel, &self.sum(delivered, exact, x, lane), &mut outcome);
+        output::finish(self.layer, channel, &self.sum((channel, delivered), exact, x, lane), &mut outcome);
         (outcome.code, outcome.bias_events)
     }
 
@@ -136,14 +136,21 @@ impl<'a> Finisher<'a> {
     pub fn exact_code(&self, channel: usize, exact: i32, x: impl Activations, lane: usize) -> i32 {
         match &self.stages {
             Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
-            None => output::exact_code(self.layer, channel, &self.sum(exact, exact, x, lane)),
+            None => output::exact_code(self.layer, channel, &self.sum((channel, exact), exact, x, lane)),
         }
     }
 
-    fn sum(&self, delivered: i32, exact: i32, x: impl Activations, lane: usize) -> output::Sum {
+    fn sum(
+        &self,
+        (channel, delivered): (usize, i32),
+        exact: i32,
+        x: impl Activations,
+        lane: usize,
+    ) -> output::Sum {
         let count = self.layer.order.len();
         let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
-        output::Sum { delivered: delivered.into(), exact: exact.into(), activations, count }
+        let weights = output::weight_sum(self.layer, channel);
+        output::Sum { delivered: delivered.into(), exact: exact.into(), activations, weights, count }
     }
 }
 
@@ -184,11 +191,14 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
         return None;
     }
     let stage = |channel: usize| {
+        let side = i128::from(layer.weight_sum_factor) * output::weight_sum(layer, channel);
         let bias = match (at, &layer.bias) {
-            (BiasPlace::Post, Some(bias)) => Some(i64::try_from(bias[channel]).ok()?),
-            _ => None,
+            (BiasPlace::Post, Some(bias)) => Some(i64::try_from(bias[channel] + side).ok()?),
+            (BiasPlace::Post, None) if !layer.has_side_sums() => None,
+            _ => Some(i64::try_from(side).ok()?),
         };
-        let limits = layer.datapath.bias.register.limits().filter(|_| bias.is_some());
+        let is_added = at == BiasPlace::Post && bias.is_some();
+        let limits = layer.datapath.bias.register.limits().filter(|_| is_added);
         let Range { min, max } = limits.unwrap_or(Range::new(i64::MIN, i64::MAX));
         Some(Stage {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,

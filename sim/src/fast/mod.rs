@@ -31,7 +31,7 @@ mod traces;
 mod windows;
 mod words;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use guardbit_graph::DType;
@@ -173,18 +173,24 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The exact output codes of one sample, where they are covered.
-    pub fn exact_codes(&self, codes: &Codes, options: &Options, scratch: &mut Scratch) -> Option<Codes> {
-        let image = self.image(codes)?;
+    /// The exact output codes of some pixels of one sample, where they are covered.
+    pub fn exact_codes(
+        &self,
+        image: &Image<'_>,
+        pixels: Range<usize>,
+        options: &Options,
+        scratch: &mut Scratch,
+    ) -> Option<Codes> {
         match &self.one {
             Some(fast) => {
-                let pixels = fast.geometry.pixels();
-                let mut out = scratch.spare().take(fast.output, fast.layer.dots.window.dots());
-                let job = Job { image: &image, pixels: (0, pixels), sample: 0, options, wants_exact: true };
+                let channels = fast.layer.dots.window.channels();
+                let mut out = scratch.spare().take(fast.output, pixels.len() * channels);
+                let pixels = (pixels.start, pixels.end);
+                let job = Job { image, pixels, sample: 0, options, wants_exact: true };
                 exact::exact_codes(fast, job, scratch, out.as_mut());
                 Some(out.into())
             }
-            None => Some(Codes::within(self.output?, &self.levels.as_ref()?.exact_codes(&image))),
+            None => Some(Codes::within(self.output?, &self.levels.as_ref()?.exact_codes(image, pixels))),
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) struct Live {
     outcome: DotOutcome,
     products: i128,
     activations: i128,
+    weights: i128,
     count: usize,
 }
 
@@ -32,7 +33,7 @@ impl Live {
         let mut outcome = DotOutcome::default();
         outcome.clear(levels.len());
         let levels = levels.iter().map(|level| Run { index: 0, so_far: level.reduce.start() }).collect();
-        Self { levels, outcome, products: 0, activations: 0, count: 0 }
+        Self { levels, outcome, products: 0, activations: 0, weights: 0, count: 0 }
     }
 
     pub fn products(&self) -> i128 {
@@ -54,6 +55,7 @@ impl Live {
         let mut values = product::multiply(datapath, draws, self.count, operands, &mut self.outcome);
         self.products += operands.iter().map(|o| o.activation * o.weight).sum::<i128>();
         self.activations += operands.iter().map(|o| o.activation).sum::<i128>();
+        self.weights += operands.iter().map(|o| o.weight).sum::<i128>();
         self.count += operands.len();
 
         let last = datapath.levels.len() - 1;
@@ -86,7 +88,8 @@ impl Live {
 
     fn finish(&mut self, layer: &MacLayer, channel: usize, delivered: i128) -> LiveEnd {
         let exact = output::exact_sum(layer, channel, self.products);
-        let sum = output::Sum { delivered, exact, activations: self.activations, count: self.count };
+        let Self { activations, weights, count, .. } = *self;
+        let sum = output::Sum { delivered, exact, activations, weights, count };
         output::finish(layer, channel, &sum, &mut self.outcome);
         LiveEnd { delivered, exact, code: self.outcome.code }
     }

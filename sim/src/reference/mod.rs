@@ -17,6 +17,7 @@ use guardbit_hwmodels::MacLayer;
 use crate::dot::{DotEngine, DotOutcome};
 use crate::output;
 use crate::packing::HighLane;
+use crate::reads::Reads;
 use crate::trace::LevelStep;
 
 pub(crate) use draws::Draws;
@@ -24,10 +25,10 @@ pub(crate) use live::Live;
 pub(crate) use operands::{Operand, read as read_operands};
 pub use unbounded::LevelSums;
 
-/// The reference engine over one layer and one input.
+/// The reference engine over one layer and what it reads of one sample.
 pub(crate) struct ReferenceEngine<'a> {
     layer: &'a MacLayer,
-    input: &'a [i32],
+    reads: Reads<'a, [i32]>,
     sample: usize,
 }
 
@@ -43,34 +44,35 @@ struct Value {
 }
 
 impl<'a> ReferenceEngine<'a> {
-    pub fn new(layer: &'a MacLayer, input: &'a [i32], sample: usize) -> Self {
-        Self { layer, input, sample }
+    pub fn new(layer: &'a MacLayer, reads: Reads<'a, [i32]>, sample: usize) -> Self {
+        Self { layer, reads, sample }
     }
 }
 
 impl ReferenceEngine<'_> {
     /// What each level of the dot product at `out` adds up with unlimited widths.
     pub fn unbounded(&self, out: OutputPosition) -> Vec<LevelSums> {
-        let operands = read_operands(self.layer, self.input, out);
+        let operands = read_operands(self.layer, self.reads, out);
         unbounded::level_sums(self.layer, out.c, Draws::new(self.layer, self.sample, out), &operands)
     }
 }
 
 impl DotEngine for ReferenceEngine<'_> {
     fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome) {
-        let operands = read_operands(self.layer, self.input, out);
+        let operands = read_operands(self.layer, self.reads, out);
+        let low = operands::low_lane(self.layer, self.reads.weights, out);
         let draws = Draws::new(self.layer, self.sample, out);
-        run_observed(self.layer, out.c, draws, &operands, outcome, &mut |_| ());
+        run_observed(self.layer, out.c, draws, (&operands, low.as_deref()), outcome, &mut |_| ());
     }
 }
 
 /// One dot product of output channel `channel`; overwrites `outcome`, shows every step to `observer` and returns the
-/// exact sum.
+/// exact sum. `low` are the weights of the lane below, where an adder is shared.
 pub(crate) fn run_observed(
     layer: &MacLayer,
     channel: usize,
     draws: Draws,
-    operands: &[Operand],
+    (operands, low): (&[Operand], Option<&[i32]>),
     outcome: &mut DotOutcome,
     observer: &mut dyn FnMut(LevelStep),
 ) -> i128 {
@@ -78,7 +80,7 @@ pub(crate) fn run_observed(
     outcome.clear(datapath.levels.len());
     let mut values = product::multiply(datapath, draws, 0, operands, outcome);
 
-    let high = HighLane::of(layer, channel);
+    let high = low.and_then(|low| HighLane::above(layer, low));
     let crosstalk = high.as_ref().map(|lane| lane.crosstalk(operands.iter().map(|o| o.activation as i64)));
     for (value, &carry) in values.iter_mut().zip(crosstalk.iter().flat_map(|c| &c.carries)) {
         value.narrow += i128::from(carry);
@@ -105,6 +107,7 @@ pub(crate) fn run_observed(
         delivered,
         exact: output::exact_sum(layer, channel, products),
         activations: operands.iter().map(|o| o.activation).sum(),
+        weights: operands.iter().map(|o| o.weight).sum(),
         count: operands.len(),
     };
     output::finish(layer, channel, &sum, outcome);

@@ -5,6 +5,7 @@ use guardbit_hwmodels::MacLayer;
 
 use super::order::arrange;
 use crate::output;
+use crate::reads::Reads;
 
 /// One pair of operands.
 #[derive(Debug, Clone, Copy)]
@@ -18,19 +19,37 @@ pub(crate) struct Operand {
 /// The operands of the dot product at `out`, in the order of addition.
 ///
 /// Padding keeps its place; only pools, means and sums leave it out.
-pub(crate) fn read(layer: &MacLayer, input: &[i32], out: OutputPosition) -> Vec<Operand> {
+pub(crate) fn read(layer: &MacLayer, reads: Reads<'_, [i32]>, out: OutputPosition) -> Vec<Operand> {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
     let skips_padding = layer.dots.weights.is_none();
     let mut operands = Vec::with_capacity(layer.order.len());
     for (k, &cell) in layer.order.iter().enumerate() {
         let activation = match window.tap(out, window.kernel_position(cell)) {
-            Tap::Input(at) => i128::from(input[at]) - i128::from(offset.subtract),
+            Tap::Input(at) => i128::from(reads.activations[at]) - i128::from(offset.subtract),
             Tap::Padding if skips_padding => continue,
             Tap::Padding => offset.padding.into(),
         };
-        operands.push(Operand { activation, weight: layer.weights[out.c][k].into() });
+        operands.push(Operand { activation, weight: weight(layer, reads.weights, out, k).into() });
     }
     let walk = &layer.datapath.order.walk;
     arrange(walk, operands, |o| o.activation * o.weight, output::exact_sum(layer, out.c, 0))
+}
+
+/// The weight that meets activation `k` of the dot product at `out`: a constant, or of `second`, the sample's own.
+fn weight(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition, k: usize) -> i32 {
+    match (&layer.dots.weights, second) {
+        (Some(weights), Some(codes)) => {
+            let cell = layer.dots.window.kernel_position(layer.order[k]);
+            layer.weight_operand(out.c, codes[weights.index(out.n, out.c, cell)])
+        }
+        _ => layer.weights[out.c][k],
+    }
+}
+
+/// The weights of the lane that shares an adder with that of `out` and lies below it, in the order of addition; `None` if there
+/// is none.
+pub(super) fn low_lane(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition) -> Option<Vec<i32>> {
+    let low = OutputPosition { c: layer.low_lane(out.c)?, ..out };
+    Some((0..layer.order.len()).map(|k| weight(layer, second, low, k)).collect())
 }

@@ -48,6 +48,10 @@ enum Kind {
     FullyConnected,
     /// A product with a constant matrix of one scale.
     Matmul,
+    /// A product with what a convolution makes of the same tensor.
+    TwoActivations,
+    /// Scores of a tensor against itself, times what a convolution makes of it.
+    Attention,
     /// A 1x1 convolution, added to what it reads.
     Residual,
     AvgPool,
@@ -114,6 +118,8 @@ fn layer() -> impl Strategy<Value = Layer> {
         2 => Just(Kind::Depthwise),
         3 => Just(Kind::FullyConnected),
         1 => Just(Kind::Matmul),
+        2 => Just(Kind::TwoActivations),
+        1 => Just(Kind::Attention),
         2 => Just(Kind::Residual),
         1 => Just(Kind::AvgPool),
         1 => Just(Kind::MaxPool),
@@ -203,6 +209,8 @@ impl Adding<'_> {
             Kind::Depthwise => self.depthwise(x),
             Kind::FullyConnected => self.fully_connected(x),
             Kind::Matmul => self.matmul(x),
+            Kind::TwoActivations => self.two_activations(x),
+            Kind::Attention => self.attention(x),
             Kind::Residual => self.residual(x),
             Kind::AvgPool | Kind::MaxPool => self.pool(x),
             Kind::Mean | Kind::Sum => self.reduction(x),
@@ -222,7 +230,7 @@ impl Adding<'_> {
     }
 
     /// Weights with a scale per channel, and a bias where wanted.
-    fn weights(&mut self, shape: &[usize], axis: usize) -> [Option<TensorId>; 2] {
+    fn weights(&mut self, part: &str, shape: &[usize], axis: usize) -> [Option<TensorId>; 2] {
         let channels = shape[axis];
         let dtype = [DType::Int8, DType::Int8, DType::Int4, DType::UInt8][self.codes.below(4) as usize];
         let scales = (0..channels).map(|_| 0.01 * self.codes.factor()).collect();
@@ -233,23 +241,23 @@ impl Adding<'_> {
         let quantization = Some(Quantization::per_axis(scales, zero_points, axis).unwrap());
         let ty = TensorType { shape: shape.to_vec(), dtype, quantization };
         let codes = self.codes.activations(dtype, shape.iter().product());
-        let weights = self.builder.constant(self.name("w"), ty, codes).unwrap();
+        let weights = self.builder.constant(self.name(&format!("{part}w")), ty, codes).unwrap();
         let bias = self.layer.has_bias.then(|| {
             let reach = [300, 20_000, 1_000_000][self.codes.below(3) as usize];
             let codes = (0..channels).map(|_| self.codes.within(-reach, reach)).collect();
             let ty = TensorType { shape: vec![channels], dtype: DType::Int32, quantization: None };
-            self.builder.constant(self.name("b"), ty, codes).unwrap()
+            self.builder.constant(self.name(&format!("{part}b")), ty, codes).unwrap()
         });
         [Some(weights), bias]
     }
 
     /// An output whose codes use much of their range, for sums of `terms` products.
-    fn output(&mut self, x: TensorId, dtype: DType, terms: usize) -> OutputSpec {
+    fn output(&mut self, x: TensorId, part: &str, dtype: DType, terms: usize) -> OutputSpec {
         let from = &self.builder.tensor(x).ty;
         let spread = (terms as f32).sqrt() * 2f32.powi(from.dtype.bits() as i32 - 2) * 60.0;
         let scale = from.quantization.as_ref().unwrap().scale(0) * 0.02 * spread;
         let scale = scale / 2f32.powi(dtype.bits() as i32 - 3) * self.codes.factor();
-        super::output(&self.name("y"), dtype, scale, self.codes.zero_point(dtype))
+        super::output(&self.name(part), dtype, scale, self.codes.zero_point(dtype))
     }
 
     /// What the layer has beside its operands.
@@ -267,7 +275,7 @@ impl Adding<'_> {
         let [kh, kw] = self.kernel(shape);
         let groups = if shape[3].is_multiple_of(2) && self.layer.channels.is_multiple_of(2) { 2 } else { 1 };
         let depth = shape[3] / groups;
-        let [w, b] = self.weights(&[self.layer.channels, kh, kw, depth], 0);
+        let [w, b] = self.weights("", &[self.layer.channels, kh, kw, depth], 0);
         let op = Conv2d {
             stride: [self.layer.stride; 2],
             dilation: [1; 2],
@@ -275,7 +283,7 @@ impl Adding<'_> {
             activation: self.layer.activation,
             requantize: self.requantize(),
         };
-        let out = self.output(x, self.layer.dtype, kh * kw * depth);
+        let out = self.output(x, "y", self.layer.dtype, kh * kw * depth);
         self.node(op, &[Some(x), w, b], out)
     }
 
@@ -283,7 +291,7 @@ impl Adding<'_> {
         let shape = self.shape(x);
         let [kh, kw] = self.kernel(shape);
         let channels = shape[3] * if self.layer.channels > 4 { 2 } else { 1 };
-        let [w, b] = self.weights(&[1, kh, kw, channels], 3);
+        let [w, b] = self.weights("", &[1, kh, kw, channels], 3);
         let op = DepthwiseConv2d {
             stride: [self.layer.stride; 2],
             dilation: [1; 2],
@@ -291,7 +299,7 @@ impl Adding<'_> {
             activation: self.layer.activation,
             requantize: self.requantize(),
         };
-        let out = self.output(x, self.layer.dtype, kh * kw);
+        let out = self.output(x, "y", self.layer.dtype, kh * kw);
         self.node(op, &[Some(x), w, b], out)
     }
 
@@ -299,13 +307,13 @@ impl Adding<'_> {
     fn fully_connected(&mut self, x: TensorId) -> TensorId {
         let terms = self.shape(x).iter().product();
         let units = self.layer.channels;
-        let [w, b] = self.weights(&[units, terms], 0);
+        let [w, b] = self.weights("", &[units, terms], 0);
         let op = FullyConnected {
             keep_num_dims: false,
             activation: self.layer.activation,
             requantize: self.requantize(),
         };
-        let out = self.output(x, self.layer.dtype, terms);
+        let out = self.output(x, "y", self.layer.dtype, terms);
         let y = self.node(op, &[Some(x), w, b], out);
         let shape = vec![1, 1, 1, units as i64];
         let like = self.like(y, "flat");
@@ -322,14 +330,14 @@ impl Adding<'_> {
         let ty = super::quantized(&shape, dtype, 0.02, zero_point);
         let matrix = self.builder.constant(self.name("m"), ty, codes).unwrap();
         let op = BatchMatmul { adj_x: false, adj_y, requantize: self.requantize() };
-        let out = self.output(x, dtype, terms);
+        let out = self.output(x, "y", dtype, terms);
         self.node(op, &[Some(x), Some(matrix)], out)
     }
 
-    fn residual(&mut self, x: TensorId) -> TensorId {
-        let [_, _, _, channels] = self.shape(x);
-        let dtype = self.builder.tensor(x).ty.dtype;
-        let [w, b] = self.weights(&[channels, 1, 1, channels], 0);
+    /// What a convolution of this kernel makes of `x`.
+    fn projected(&mut self, x: TensorId, part: &str, channels: usize, kernel: [usize; 2]) -> TensorId {
+        let depth = self.shape(x)[3];
+        let [w, b] = self.weights(part, &[channels, kernel[0], kernel[1], depth], 0);
         let op = Conv2d {
             stride: [1; 2],
             dilation: [1; 2],
@@ -337,7 +345,61 @@ impl Adding<'_> {
             activation: Activation::None,
             requantize: self.requantize(),
         };
-        let out = self.output(x, dtype, channels);
+        let dtype = self.builder.tensor(x).ty.dtype;
+        let out = self.output(x, part, dtype, kernel[0] * kernel[1] * depth);
+        self.node(op, &[Some(x), w, b], out)
+    }
+
+    /// One of both transposed, both, or none; or one matrix of the second for all rows of the first.
+    fn two_activations(&mut self, x: TensorId) -> TensorId {
+        let [_, rows, cols, depth] = self.shape(x);
+        let (adj_x, adj_y, y) = match self.codes.below(5) {
+            0 => (false, true, self.projected(x, "p", depth, [1, 1])),
+            1 => (true, false, self.projected(x, "p", self.layer.channels, [1, 1])),
+            2 => (false, true, self.projected(x, "p", depth, [rows, 1])),
+            3 => {
+                let y = self.projected(x, "p", self.layer.channels, [1, 1]);
+                let shape = vec![1, rows as i64, self.layer.channels as i64, cols as i64];
+                let like = self.like(y, "r");
+                (true, true, self.node(Reshape { shape }, &[Some(y)], like))
+            }
+            _ => {
+                let y = self.projected(x, "p", depth * self.layer.channels, [1, cols]);
+                let shape = vec![1, rows as i64, depth as i64, self.layer.channels as i64];
+                let like = self.like(y, "r");
+                (false, false, self.node(Reshape { shape }, &[Some(y)], like))
+            }
+        };
+        let op = BatchMatmul { adj_x, adj_y, requantize: self.requantize() };
+        let dtype = self.builder.tensor(x).ty.dtype;
+        let out = self.output(x, "y", dtype, if adj_x { cols } else { depth });
+        self.node(op, &[Some(x), Some(y)], out)
+    }
+
+    fn attention(&mut self, x: TensorId) -> TensorId {
+        let [_, _, cols, depth] = self.shape(x);
+        let dtype = self.builder.tensor(x).ty.dtype;
+        let value = self.projected(x, "v", self.layer.channels, [1, 1]);
+        let op = |adj_y| BatchMatmul { adj_x: false, adj_y, requantize: self.requantize() };
+        let (scores, weighted) = (op(true), op(false));
+        let out = self.output(x, "s", dtype, depth);
+        let scores = self.node(scores, &[Some(x), Some(x)], out);
+        let out = self.output(scores, "y", dtype, cols);
+        self.node(weighted, &[Some(scores), Some(value)], out)
+    }
+
+    fn residual(&mut self, x: TensorId) -> TensorId {
+        let [_, _, _, channels] = self.shape(x);
+        let dtype = self.builder.tensor(x).ty.dtype;
+        let [w, b] = self.weights("", &[channels, 1, 1, channels], 0);
+        let op = Conv2d {
+            stride: [1; 2],
+            dilation: [1; 2],
+            padding: Padding::Valid,
+            activation: Activation::None,
+            requantize: self.requantize(),
+        };
+        let out = self.output(x, "y", dtype, channels);
         let scale = out.quantization.as_ref().unwrap().scale(0);
         let y = self.node(op, &[Some(x), w, b], out);
         let sum = super::output(&self.name("sum"), dtype, scale * 1.5, self.codes.zero_point(dtype));

@@ -1,7 +1,7 @@
 //! Random layers and datapaths.
 
-use guardbit_graph::ops::{AvgPool2d, Conv2d, DepthwiseConv2d, FullyConnected, Mean, Sum};
-use guardbit_graph::{Activation, DType, Graph, Padding, Quantization, TensorType};
+use guardbit_graph::ops::{AvgPool2d, BatchMatmul, Conv2d, DepthwiseConv2d, FullyConnected, Mean, Sum};
+use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Padding, Quantization, TensorType};
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, BiasPlace, Check, Dataflow, Datapath, Fixup, Level, OutputFit, Packing,
     Product, Reduce, ReductionOrder, Register, ShiftRounding, Terms, Walk, ZeroPoint,
@@ -70,7 +70,7 @@ pub fn pack(path: &mut Datapath, chain: Terms) {
 
 /// A layer of any kind with two samples; some of its codes may have a narrower range than their dtype.
 pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
-    let layer = prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction()];
+    let layer = prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction(), product_of_two()];
     (layer, prop::option::weighted(0.4, any::<u64>())).prop_map(narrowed)
 }
 
@@ -323,6 +323,38 @@ fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     )
 }
 
+/// An activation times itself, one of both transposed.
+fn product_of_two() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
+    (1usize..4, 1usize..5, 1usize..5, any::<bool>()).prop_flat_map(|(images, rows, cols, adj_x)| {
+        activations([1, images, rows, cols]).prop_map(move |(x, samples)| (squared(x, adj_x), samples))
+    })
+}
+
+/// Two inputs whose product is the only layer, on any datapath; without samples.
+pub fn case_of_two_inputs() -> impl Strategy<Value = Case> {
+    let sizes = (1usize..4, 1usize..4, 1usize..30, 1usize..4);
+    sizes.prop_flat_map(|(images, rows, terms, cols)| {
+        let inputs = (activations([1, images, rows, terms]), activations([1, images, terms, cols]));
+        (inputs, base()).prop_map(|(((x, _), (w, _)), accelerator)| {
+            let mut builder = GraphBuilder::new("two");
+            let inputs = [("x", x), ("w", w)].map(|(name, ty)| Some(builder.input(name, ty).unwrap()));
+            let op = BatchMatmul { adj_x: false, adj_y: false, requantize: REQUANTIZE };
+            let y = builder.node(op, &inputs, output("y", DType::Int8, 0.7, -5)).unwrap();
+            Case { graph: builder.finish(vec![y]).unwrap(), samples: Vec::new(), accelerator }
+        })
+    })
+}
+
+/// A network whose only layer multiplies its input, `[.., rows, columns]`, by itself: the first factor is transposed, or the
+/// second.
+fn squared(x: TensorType, adj_x: bool) -> Graph {
+    let mut builder = GraphBuilder::new("squared");
+    let x = Some(builder.input("x", x).unwrap());
+    let op = BatchMatmul { adj_x, adj_y: !adj_x, requantize: REQUANTIZE };
+    let y = builder.node(op, &[x, x], output("y", DType::Int8, 0.7, -5)).unwrap();
+    builder.finish(vec![y]).unwrap()
+}
+
 /// A layer with many channels on one serial level: what the vectorized kernels do, tails of lanes included.
 pub fn vector_case() -> impl Strategy<Value = Case> {
     (vector_layer(vec![DType::Int8, DType::UInt8]), vector_datapath()).prop_map(on_path)
@@ -462,15 +494,16 @@ fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
 
 /// A layer of up to 40 channels whose codes often sit at the rails, activations of one of these types.
 pub fn vector_layer(types: Vec<DType>) -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
-    let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..3);
+    let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..4);
     let types = (select(types), select(vec![DType::Int8, DType::UInt8]), any::<bool>());
     (sizes, types, padding()).prop_flat_map(|((h, w, depth, channels, kernel, kind), types, padding)| {
         let (kernel, padding) = if h < 3 || w < 3 { (1, padding) } else { (kernel, padding) };
         let (x_type, w_type, centred) = types;
-        let x_shape = if kind == 2 {
-            [h, 1, 1, depth * 9]
-        } else {
-            [1, h, w, if kind == 1 { channels } else { depth }]
+        let x_shape = match kind {
+            0 => [1, h, w, depth],
+            1 => [1, h, w, channels],
+            2 => [h, 1, 1, depth * 9],
+            _ => [1, h, channels, depth],
         };
         let (w_shape, axis) = match kind {
             0 => ([channels, kernel, kernel, depth], 0),
@@ -492,6 +525,7 @@ pub fn vector_layer(types: Vec<DType>) -> impl Strategy<Value = (Graph, Vec<Vec<
             let (stride, dilation) = ([1; 2], [1; 2]);
             let weights = |ty| Some((ty, codes.clone()));
             let graph = match kind {
+                3 => squared(x, false),
                 0 => {
                     let op = Conv2d { stride, dilation, padding, activation, requantize };
                     one_layer(op, x, weights(ty), bias, out)

@@ -123,7 +123,7 @@ impl Measured {
                 false => MAX_BITS + 1,
             };
             let one = |(index, level): (usize, &LevelStats)| Need {
-                proved: bounds.weight_bits(index),
+                proved: bounds.proved_bits(index),
                 finals: widest(&|channel| channel.required_final, level),
                 prefixes: widest(&|channel| channel.required_prefix, level),
             };

@@ -3,10 +3,10 @@
 //! Each layer's dot products, evenly spread over some samples, are added in both levels as the hardware would, on exact
 //! activations and in the overflow mode of the layer's last level.
 
-use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Product, Program, Register};
+use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Product, Register};
 use guardbit_num::{Accumulator, Format, Overflow};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Keep, Options, Simulation, StatsLevel};
+use guardbit_sim::{Keep, LayerCodes, Options, Reads, Simulation, StatsLevel};
 
 use super::Sizing;
 use crate::{StudyError, registers};
@@ -49,9 +49,9 @@ impl LayerDots {
             }
             for tensors in simulation.run_batch(&codes)? {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
-                    let read = input_of(sizing.program, layer).and_then(|id| tensors.exact[id].as_ref());
-                    if let (Some(dots), Some(input)) = (dots, read) {
-                        dots.take(layer, &input.to_vec(), DOTS.div_ceil(taken));
+                    let read = Reads::of(sizing.program, layer, &tensors.exact);
+                    if let (Some(dots), Some(read)) = (dots, read) {
+                        dots.take(layer, &LayerCodes::from(read), DOTS.div_ceil(taken));
                     }
                 }
             }
@@ -71,13 +71,13 @@ impl LayerDots {
     }
 
     /// Adds some of the dot products of one sample.
-    fn take(&mut self, layer: &MacLayer, input: &[i32], count: usize) {
+    fn take(&mut self, layer: &MacLayer, input: &LayerCodes, count: usize) {
         let window = &layer.dots.window;
         // An odd step walks all channels.
         let step = if window.dots() <= count { 1 } else { window.dots().div_ceil(count) | 1 };
         let preloaded = layer.bias.as_ref().filter(|_| layer.datapath.bias.at == BiasPlace::Preload);
         for out in (0..window.dots()).step_by(step).map(|index| window.output_position(index)) {
-            let operands = operands(layer, input, out);
+            let operands = operands(layer, input.reads(), out);
             // Codes have at most 16 bits and a zero point: products fit.
             let products = operands.iter().map(|o| (o.activation * o.weight) as i64).collect();
             self.dots.push(Dot { products, initial: preloaded.map_or(0, |bias| bias[out.c]) });
@@ -119,9 +119,4 @@ impl LayerDots {
         run.iter().for_each(|&product| _ = held.add(product.into()));
         held.value()
     }
-}
-
-/// The tensor of a layer's activations.
-fn input_of(program: &Program, layer: &MacLayer) -> Option<usize> {
-    program.graph.node(layer.node).inputs.first().copied().flatten().map(|id| id.index())
 }

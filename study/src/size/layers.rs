@@ -1,7 +1,9 @@
 //! What is known of every layer.
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness, bias_adder_range, network_sums, operand_range};
+use guardbit_hwmodels::bounds::{
+    LayerBounds, Range, Witness, bias_adder_range, network_sums, operand_range, weight_operand_range,
+};
 use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::MAX_BITS;
 use guardbit_sim::LayerStats;
@@ -38,10 +40,10 @@ impl<'a> SizedLayer<'a> {
         let one = |(layer, stats): (&'a MacLayer, &LayerStats)| {
             let bounds = LayerBounds::new(&program.graph, layer);
             let levels = layer.datapath.levels.len();
-            let by_weights = || bounds.channels.iter().map(|channel| channel.by_weights.clone()).collect();
+            let proved = || bounds.channels.iter().map(|channel| channel.proved().to_vec()).collect();
             Self {
                 layer,
-                ranges: sums[layer.node.index()].take().unwrap_or_else(by_weights),
+                ranges: sums[layer.node.index()].take().unwrap_or_else(proved),
                 witnesses: (0..levels)
                     .map(|level| Witness::of_level(&program.graph, layer, &bounds, level))
                     .collect(),
@@ -73,8 +75,13 @@ impl<'a> SizedLayer<'a> {
         let product = self.layer.datapath.product;
         let Register::Fixed { format, overflow } = product.register else { return false };
         let (low, high) = overflow.limits(format);
-        let weights =
-            self.layer.weights.iter().flatten().map(|&weight| Range::point(weight)).reduce(Range::hull);
+        let weights = match self.layer.dots.streams_weights() {
+            true => Some(weight_operand_range(graph, self.layer)),
+            false => {
+                let weights = self.layer.weights.iter().flatten();
+                weights.map(|&weight| Range::point(weight)).reduce(Range::hull)
+            }
+        };
         let products = operand_range(graph, self.layer).times(weights.unwrap_or(Range::ZERO));
         !Range::new(low, high).contains(products.shift_right(product.shift, product.round))
     }
@@ -99,12 +106,12 @@ impl<'a> SizedLayer<'a> {
         self.ranges.iter().map(bits).max().unwrap_or(1)
     }
 
-    /// Bits of a level that no search narrows: proved by weights alone, since behind levels that overflow ranges through
+    /// Bits of a level that no search narrows: proved by weights (or types, where weights are activations) alone, since behind levels that overflow ranges through
     /// the network do not hold, or those of an adder that lanes share.
     pub fn unsearched_bits(&self, level: usize) -> u32 {
         match self.layer.datapath.levels[level].register {
             Register::Fixed { format, .. } if self.layer.packing.gives_register(level) => format.bits(),
-            _ => self.bounds.weight_bits(level),
+            _ => self.bounds.proved_bits(level),
         }
     }
 

@@ -83,7 +83,7 @@ fn channel_row(sized: &SizedLayer<'_>, channel: usize) -> SizeChannelRow {
         terms: layer.order.len(),
         channel,
         bits_type: bounds.by_type[last].bits(signed),
-        bits_weights: bounds.by_weights[last].bits(signed),
+        bits_weights: bounds.by_weights.as_ref().map(|sums| sums[last].bits(signed)),
         bits_a2q: bounds.a2q,
         bits_a2q_plus: bounds.a2q_plus,
         bits_data_final: data.finals,
@@ -91,8 +91,8 @@ fn channel_row(sized: &SizedLayer<'_>, channel: usize) -> SizeChannelRow {
         bits_budget: sized.channel_budgets.get(channel).copied().flatten(),
         bits_range: sized.ranges[channel][last].bits(signed),
         bits_a2q_type: bounds.a2q_type,
-        min_sum: bounds.by_weights[last].min,
-        max_sum: bounds.by_weights[last].max,
+        min_sum: bounds.by_weights.as_ref().map(|sums| sums[last].min),
+        max_sum: bounds.by_weights.as_ref().map(|sums| sums[last].max),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn records(layers: &[SizedLayer<'_>]) -> Vec<WitnessRecord> {
     all(layers).map(|(layer, witness)| record(layer, witness)).collect()
 }
 
-/// One file per witness: the codes of the layer's own input, under its name.
+/// One file per witness: the codes of what the layer reads, under the names of its tensors.
 pub(super) fn write(
     staging: &mut Staging<'_>,
     program: &Program,
@@ -26,10 +26,12 @@ pub(super) fn write(
 ) -> Result<(), StudyError> {
     let graph = &program.graph;
     for (layer, witness) in all(layers) {
-        let Some(Some(id)) = graph.node(layer.layer.node).inputs.first() else { continue };
-        let tensor = graph.tensor(*id);
+        let codes = std::iter::once(&witness.input).chain(&witness.weights);
         let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
-        npz.add(&tensor.name, tensor.ty.dtype, &tensor.ty.shape, witness.input.iter().copied())?;
+        for (id, codes) in program.reads(layer.layer).into_iter().flatten().zip(codes) {
+            let tensor = graph.tensor(id);
+            npz.add(&tensor.name, tensor.ty.dtype, &tensor.ty.shape, codes.iter().copied())?;
+        }
         staging.write(&record(layer, witness).file, npz.finish()?.get_ref())?;
     }
     Ok(())

@@ -131,8 +131,8 @@ impl Choices for NetworkChoices<'_> {
 fn bytes(program: &Program) -> u64 {
     let graph = &program.graph;
     let of_layer = |layer: &guardbit_hwmodels::MacLayer| {
-        let weights =
-            layer.dots.weights.as_ref().and_then(|_| graph.node(layer.node).inputs.get(1).copied()?);
+        let constants = layer.dots.has_constant_weights();
+        let weights = graph.node(layer.node).inputs.get(1).copied().flatten().filter(|_| constants);
         let weights = weights.map_or(0, |id| {
             let ty = &graph.tensor(id).ty;
             (ty.len() as u64 * u64::from(ty.code_range().bits())).div_ceil(8)
@@ -148,7 +148,7 @@ fn bytes(program: &Program) -> u64 {
 fn layer_bits(program: &Program) -> Vec<u32> {
     let last = |layer: &guardbit_hwmodels::MacLayer| {
         let level = layer.datapath.levels.len().saturating_sub(1);
-        LayerBounds::new(&program.graph, layer).weight_bits(level)
+        LayerBounds::new(&program.graph, layer).proved_bits(level)
     };
-    program.mac_layers().filter(|layer| layer.dots.weights.is_some()).map(last).collect()
+    program.mac_layers().filter(|layer| layer.dots.has_constant_weights()).map(last).collect()
 }

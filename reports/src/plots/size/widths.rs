@@ -27,7 +27,7 @@ const SERIES: [Series; 7] = [
     ("A2Q", |row| row.bits_a2q),
     ("final sums of the samples", |row| Some(row.bits_data_final)),
     ("ranges through the network", |row| Some(row.bits_range)),
-    ("by weights", |row| Some(row.bits_weights)),
+    ("by weights", |row| row.bits_weights),
 ];
 
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {

@@ -1,5 +1,7 @@
 //! Output codes of dot products, exact ones and those of the narrow hardware, and what is wrong with the latter.
 
+use std::ops::Range;
+
 use super::super::image::Image;
 use super::super::kernels::{Activations, LANES, Vector};
 use super::super::simd::VectorActivations;
@@ -15,21 +17,21 @@ use crate::output;
 use crate::stats::DotErrors;
 
 impl LevelsLayer<'_> {
-    /// The exact output codes of one sample.
-    pub fn exact_codes(&self, image: &Image<'_>) -> Vec<i32> {
+    /// The exact output codes of some pixels of one sample.
+    pub fn exact_codes(&self, image: &Image<'_>, pixels: Range<usize>) -> Vec<i32> {
         match &self.lanes {
-            Lanes::Bits32(_) => self.exact_codes_on::<i32>(image),
-            Lanes::Bits64(_) => self.exact_codes_on::<i64>(image),
+            Lanes::Bits32(_) => self.exact_codes_on::<i32>(image, pixels),
+            Lanes::Bits64(_) => self.exact_codes_on::<i64>(image, pixels),
         }
     }
 
-    fn exact_codes_on<V: Lane>(&self, image: &Image<'_>) -> Vec<i32> {
+    fn exact_codes_on<V: Lane>(&self, image: &Image<'_>, pixels: Range<usize>) -> Vec<i32> {
         let channels = self.layer.dots.window.channels();
-        let mut codes = vec![0; self.geometry.pixels() * channels];
+        let mut codes = vec![0; pixels.len() * channels];
         let mut buffers = Buffers::default();
-        for pixel in 0..self.geometry.pixels() {
+        for (index, pixel) in pixels.enumerate() {
             for block in &self.blocks {
-                let codes = &mut codes[pixel * channels + block.first..][..block.count];
+                let codes = &mut codes[index * channels + block.first..][..block.count];
                 let operands = self.operands(block, image, pixel, &mut buffers);
                 on_operands!(operands, x => self.exact_codes_at::<_, V>(block, x, codes));
             }
@@ -50,14 +52,21 @@ impl LevelsLayer<'_> {
     fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
         match i32::try_from(exact) {
             Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
-            Err(_) => output::exact_code(self.layer, channel, &self.sum(exact, exact, x, lane)),
+            Err(_) => output::exact_code(self.layer, channel, &self.sum((channel, exact), exact, x, lane)),
         }
     }
 
-    fn sum(&self, delivered: i128, exact: i128, x: impl Activations, lane: usize) -> output::Sum {
+    /// What `output` takes for lane `lane`, whose output channel is `channel`.
+    fn sum(
+        &self,
+        (channel, delivered): (usize, i128),
+        exact: i128,
+        x: impl Activations,
+        lane: usize,
+    ) -> output::Sum {
         let count = self.layer.order.len();
         let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
-        output::Sum { delivered, exact, activations, count }
+        output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
     /// Whether the output codes of block `index` are made on vectors.
@@ -115,7 +124,7 @@ impl LevelsLayer<'_> {
             }
             None => {
                 let mut outcome = DotOutcome::default();
-                let sum = self.sum(delivered.into(), exact, x, lane);
+                let sum = self.sum((channel, delivered.into()), exact, x, lane);
                 output::finish(layer, channel, &sum, &mut outcome);
                 (outcome.code, outcome.exact_code, outcome.error, outcome.bias_events)
             }

@@ -103,7 +103,7 @@ impl LevelsLayer<'_> {
                 let walker = task
                     .walker
                     .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-                let mut engine = ReferenceEngine::new(layer, &walker.input, task.sample);
+                let mut engine = ReferenceEngine::new(layer, walker.input.as_slice().into(), task.sample);
                 engine.run(out, &mut walker.outcome);
                 task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
             }

@@ -1,0 +1,75 @@
+//! What a layer reads.
+
+use guardbit_graph::TensorId;
+use guardbit_hwmodels::{MacLayer, Program};
+
+use crate::codes::Codes;
+
+/// What a layer reads of one sample, as codes in the order of their tensors. Conversion from the activations alone is for layers
+/// with constant weights and without weights.
+#[derive(Debug)]
+pub struct Reads<'a, C: ?Sized> {
+    /// The node's first input.
+    pub activations: &'a C,
+    /// The node's second input where the weights are activations; else `None`.
+    pub weights: Option<&'a C>,
+}
+
+impl<C: ?Sized> Clone for Reads<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: ?Sized> Copy for Reads<'_, C> {}
+
+impl<'a, C: ?Sized> From<&'a C> for Reads<'a, C> {
+    fn from(activations: &'a C) -> Self {
+        Self { activations, weights: None }
+    }
+}
+
+impl<'a> From<&'a Vec<i32>> for Reads<'a, [i32]> {
+    fn from(activations: &'a Vec<i32>) -> Self {
+        Self { activations, weights: None }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [i32; N]> for Reads<'a, [i32]> {
+    fn from(activations: &'a [i32; N]) -> Self {
+        Self { activations, weights: None }
+    }
+}
+
+impl<'a> Reads<'a, Codes> {
+    /// What a layer reads of `tensors`, the codes of one sample by tensor index; `None` if they were not kept.
+    pub fn of(program: &Program, layer: &MacLayer, tensors: &'a [Option<Codes>]) -> Option<Self> {
+        let [activations, weights] = program.reads(layer);
+        let held = |id: TensorId| tensors[id.index()].as_ref();
+        let weights = match weights {
+            Some(id) => Some(held(id)?),
+            None => None,
+        };
+        Some(Self { activations: held(activations?)?, weights })
+    }
+}
+
+/// Unpacked codes of what a layer reads of one sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerCodes {
+    activations: Vec<i32>,
+    weights: Option<Vec<i32>>,
+}
+
+impl LayerCodes {
+    /// The codes.
+    pub fn reads(&self) -> Reads<'_, [i32]> {
+        Reads { activations: &self.activations, weights: self.weights.as_deref() }
+    }
+}
+
+impl From<Reads<'_, Codes>> for LayerCodes {
+    fn from(reads: Reads<'_, Codes>) -> Self {
+        Self { activations: reads.activations.to_vec(), weights: reads.weights.map(Codes::to_vec) }
+    }
+}
