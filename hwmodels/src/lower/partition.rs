@@ -63,12 +63,5 @@ pub(super) fn place(
     if !accelerator.offload.iter().any(|name| name == op) {
         return Err(Host::NotOffloaded);
     }
-    let activations = graph.products(node).is_some() && !reads_constant(graph, node);
     graph.dot_products(node).ok_or(Host::NoDotProducts)
-}
-
-/// Whether one of the two operands of a node is constant.
-fn reads_constant(graph: &Graph, node: NodeId) -> bool {
-    let operands = graph.node(node).inputs.iter().take(2).flatten();
-    operands.into_iter().any(|&id| graph.tensor(id).constant.is_some())
 }
