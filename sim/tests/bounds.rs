@@ -200,7 +200,7 @@ fn padding_everywhere_needs_no_bits() {
         assert_eq!(bound.min, -greatest, "{image:?} {kernel}");
         let witness = Witness::of_level(&graph, only_layer(&program), &bounds, 0).unwrap();
         assert_eq!((witness.attained, witness.sum), (true, witness.side.of(bound)), "{image:?} {kernel}");
-        assert_eq!(seen_at(&program, &witness.input, 0, 0).required_final, witness.bits);
+        assert_eq!(seen_at(&program, &witness, 0, 0).required_final, witness.bits);
     }
 }
 
@@ -232,7 +232,7 @@ fn types_have_their_worst_weights() {
         assert_eq!((bounds.type_bits(0), bounds.weight_bits(0)), (bits, Some(bits)), "{x} {w} K={terms}");
         let witness = Witness::of_level(&graph, only_layer(&program), &bounds, 0).unwrap();
         assert!(witness.attained);
-        let events = |bits| seen_at(&at(bits), &witness.input, 0, 0).events();
+        let events = |bits| seen_at(&at(bits), &witness, 0, 0).events();
         assert_eq!(events(bits), 0, "{x} {w} K={terms}");
         assert!(events(bits - 1) > 0, "{x} {w} K={terms}");
     }

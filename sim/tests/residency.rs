@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::network::{NetworkCase, network_case};
 use guardbit_graph::{Graph, NodeId};
-use guardbit_hwmodels::{Accelerator, Dataflow, Memory, Program, Residency, TimingConvention, lower};
+use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, Memory, Program, Residency, TimingConvention, lower};
 use guardbit_sim::{Engine, Keep, Mode, Options, Placing, Simulation, StatsLevel};
 use guardbit_testing::cases;
 use proptest::prelude::*;
@@ -42,6 +42,11 @@ fn everywhere(accelerator: &Accelerator, change: &impl Fn(&mut Accelerator)) -> 
     changed
 }
 
+/// Whether a layer reads what stays on the chip: one of two activations has both from outside.
+fn keeps(layer: &MacLayer) -> bool {
+    !layer.dots.streams_weights()
+}
+
 /// Bytes, rounded up, of what is held while a node runs, told anew from what stays.
 fn held(program: &Program, node: NodeId) -> u128 {
     let graph = &program.graph;
@@ -49,7 +54,7 @@ fn held(program: &Program, node: NodeId) -> u128 {
     let alive = |tensor: guardbit_graph::TensorId| {
         let made = graph.nodes_with_ids().find(|(_, node)| node.output == tensor).unwrap().0.index();
         let reads = |(id, node): &(NodeId, &guardbit_graph::Node)| {
-            program.mac_layer(*id).is_some() && node.inputs[0] == Some(tensor)
+            program.mac_layer(*id).is_some_and(keeps) && node.inputs[0] == Some(tensor)
         };
         let last = graph.nodes_with_ids().filter(reads).map(|(id, _)| id.index()).max().unwrap();
         made <= index && index <= last
@@ -62,10 +67,10 @@ fn held(program: &Program, node: NodeId) -> u128 {
     here.map(|resident| bits(resident.tensor)).sum()
 }
 
-/// Whether a tensor must be outside: the host reads it, or the network gives it out.
+/// Whether a tensor must be outside: the host or a layer of two activations reads it, or the network gives it out.
 fn wanted_outside(program: &Program, graph: &Graph, tensor: guardbit_graph::TensorId) -> bool {
     let hosted = |(id, node): (NodeId, &guardbit_graph::Node)| {
-        program.mac_layer(id).is_none() && node.inputs.contains(&Some(tensor))
+        !program.mac_layer(id).is_some_and(keeps) && node.inputs.contains(&Some(tensor))
     };
     graph.outputs().contains(&tensor) || graph.nodes_with_ids().any(hosted)
 }
@@ -124,7 +129,7 @@ proptest! {
             let node = case.graph.node(layer.node);
             let stays = |tensor| with.residents.iter().any(|resident| Some(resident.tensor) == tensor);
             let (moved, before) = (layer.timing.cost.moved, plain.timing.cost.moved);
-            let loads = !stays(node.inputs[0]);
+            let loads = !keeps(layer) || !stays(node.inputs[0]);
             let stores = !stays(Some(node.output)) || wanted_outside(&with, &case.graph, node.output);
             prop_assert_eq!(moved.loaded_activations > 0, loads && before.loaded_activations > 0);
             prop_assert_eq!(moved.stored > 0, stores && before.stored > 0);

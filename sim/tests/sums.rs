@@ -5,7 +5,7 @@ use crate::common::{program, run};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Register;
 use guardbit_num::required_bits;
-use guardbit_sim::{Codes, Options, delivered_sums, unbounded_sums};
+use guardbit_sim::{Codes, Options, Reads, delivered_sums, unbounded_sums};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
@@ -25,10 +25,11 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     let shift = layer.datapath.unit_shift(levels);
     for (number, sample) in case.samples.iter().enumerate() {
         let codes = activations(&case.graph, sample);
-        for (index, sum) in delivered_sums(layer, &codes, number).into_iter().enumerate() {
+        let reads = Reads { activations: &codes, weights: layer.dots.streams_weights().then_some(&codes) };
+        for (index, sum) in delivered_sums(layer, reads, number).into_iter().enumerate() {
             wrong[channel_of(index)] += u64::from(sum.delivered << shift != sum.exact);
         }
-        for (index, sums) in unbounded_sums(layer, &codes, number).into_iter().enumerate() {
+        for (index, sums) in unbounded_sums(layer, reads, number).into_iter().enumerate() {
             for (level, sums) in sums.into_iter().enumerate() {
                 let signed = match layer.datapath.levels[level].register {
                     Register::Auto => true,

@@ -5,7 +5,7 @@ use crate::common::{accelerator, datapath, independent_dots, program, register, 
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Datapath, Reduce, Terms};
 use guardbit_num::Overflow;
-use guardbit_sim::Options;
+use guardbit_sim::{Options, Reads};
 use guardbit_sim::trace::{LiveDot, StepKind, TraceOperand, operands, trace};
 use guardbit_testing::cases;
 use proptest::prelude::*;
@@ -77,9 +77,11 @@ fn check_live(case: &Case) -> Result<(), TestCaseError> {
     let Some(layer) = program.mac_layers().next() else { return Ok(()) };
     let Some(mut live) = LiveDot::new(layer) else { return Ok(()) };
     let window = &layer.dots.window;
+    let sample = case.samples[0].as_slice();
+    let reads = Reads { activations: sample, weights: layer.dots.streams_weights().then_some(sample) };
     for index in [0, window.dots() / 2, window.dots() - 1] {
         let out = window.output_position(index);
-        let operands = operands(layer, &case.samples[0], out);
+        let operands = operands(layer, reads, out);
         if operands.is_empty() {
             continue;
         }
