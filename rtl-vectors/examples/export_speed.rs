@@ -36,7 +36,7 @@ fn main() -> Result<(), AnyError> {
         let (mut words, mut bytes) = (0, 0);
         for _ in 0..3 {
             let start = Instant::now();
-            let bundle = export(&program, node, std::slice::from_ref(&input), &request)?;
+            let bundle = export(&program, node, &[(&input).into()], &request)?;
             best = best.min(start.elapsed().as_secs_f64());
             let is_acc = |path: &str| path.starts_with("exp_acc_") && path.ends_with(".mem");
             words = bundle.manifest.files.iter().filter(|f| is_acc(&f.path)).filter_map(|f| f.words).sum();
