@@ -71,12 +71,12 @@ fn commands_name_what_the_host_multiplies() {
     };
     let coverage = &json("run/run.json")["coverage"];
     assert_eq!(coverage, &json("size/size.json")["result"]["coverage"]);
-    assert_eq!((&coverage["layers"], &coverage["layers_on_accelerator"]), (&4.into(), &1.into()));
-    assert_eq!((&coverage["macs"], &coverage["macs_on_accelerator"]), (&256.into(), &64.into()));
+    assert_eq!((&coverage["layers"], &coverage["layers_on_accelerator"]), (&4.into(), &2.into()));
+    assert_eq!((&coverage["macs"], &coverage["macs_on_accelerator"]), (&256.into(), &128.into()));
     let host = coverage["host"].as_array().unwrap();
-    assert_eq!(host.iter().map(|layer| layer["macs"].as_u64().unwrap()).sum::<u64>(), 192);
+    assert_eq!(host.iter().map(|layer| layer["macs"].as_u64().unwrap()).sum::<u64>(), 128);
     assert!(
-        fs::read_to_string(dir.path().join("out/run/report.html")).unwrap().contains("1 of 4 MAC layers")
+        fs::read_to_string(dir.path().join("out/run/report.html")).unwrap().contains("2 of 4 MAC layers")
     );
 }
 

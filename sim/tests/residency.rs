@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::common::network::{NetworkCase, network_case};
 use guardbit_graph::{Graph, NodeId};
-use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, Memory, Program, Residency, TimingConvention, lower};
+use guardbit_hwmodels::{
+    Accelerator, Dataflow, MacLayer, Memory, Program, Residency, TimingConvention, lower,
+};
 use guardbit_sim::{Engine, Keep, Mode, Options, Placing, Simulation, StatsLevel};
 use guardbit_testing::cases;
 use proptest::prelude::*;

@@ -5,8 +5,8 @@ use crate::common::{accelerator, datapath, independent_dots, program, register, 
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Datapath, Reduce, Terms};
 use guardbit_num::Overflow;
-use guardbit_sim::{Options, Reads};
 use guardbit_sim::trace::{LiveDot, StepKind, TraceOperand, operands, trace};
+use guardbit_sim::{Options, Reads};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 

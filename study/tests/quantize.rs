@@ -359,8 +359,10 @@ fn mixed_widths_are_no_worse_than_uniform_ones() {
         let uniform = quantize(&float, &images, &config, None).unwrap().graph;
         let sqnr = judge.score(&uniform).unwrap().sqnr_db();
         let program = lower(Arc::new(uniform), &wide).unwrap();
-        let needed =
-            program.mac_layers().filter_map(|layer| LayerBounds::new(&program.graph, layer).weight_bits(0)).max();
+        let needed = program
+            .mac_layers()
+            .filter_map(|layer| LayerBounds::new(&program.graph, layer).weight_bits(0))
+            .max();
         let within = record.tradeoffs.iter().filter(|row| Some(row.accumulator_bits) <= needed);
         let best = within.map(|row| row.sqnr_db.value()).fold(f64::NEG_INFINITY, f64::max);
         assert!(
