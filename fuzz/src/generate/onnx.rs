@@ -189,7 +189,7 @@ fn attributes(choices: &mut Choices<'_>) -> Vec<(String, Attribute)> {
     let attribute = |choices: &mut Choices<'_>| {
         let value = match choices.below(4) {
             0 => Attribute::Ints((0..choices.below(5)).map(|_| choices.below(6) as i64 - 1).collect()),
-            1 => Attribute::Int(choices.between(i64::MIN.into(), i64::MAX.into()) as i64),
+            1 => Attribute::Int(choices.between(i64::MIN, i64::MAX)),
             2 => Attribute::Text(choices.one(&["CRD", "edge", "linear", "FLOOR", "SAME_UPPER", ""]).into()),
             _ => Attribute::Int(choices.below(14) as i64 - 2),
         };
