@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::ops::{AvgPool2d, Conv2d};
+use guardbit_graph::ops::{AvgPool2d, BatchMatmul, Conv2d};
 use guardbit_graph::{
     Activation, DType, Finish, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization,
     Requantize, Tap, TensorType,
@@ -109,7 +109,7 @@ fn run_exactly(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
     let offset = layer.activation_offset();
     let code = |index| {
         let out = window.output_position(index);
-        let (mut sum, mut of_operands, mut count) = (0, 0, 0);
+        let (mut sum, mut of_operands, mut of_weights, mut count) = (0, 0, 0, 0);
         for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
             let operand = match window.tap(out, window.kernel_position(cell)) {
                 Tap::Input(at) => {
@@ -121,7 +121,9 @@ fn run_exactly(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
             };
             sum += i128::from(operand) * i128::from(weight);
             of_operands += i128::from(operand);
+            of_weights += i128::from(weight);
         }
+        sum += of_weights * i128::from(layer.weight_sum_factor);
         sum += of_operands * i128::from(layer.input_sum_factor[out.c]);
         sum += layer.bias.as_ref().map_or(0, |bias| bias[out.c]);
         match &layer.dots.finish {
@@ -158,6 +160,72 @@ proptest! {
         let pool = graph.evaluate(nodes[1], &[&conv]);
         prop_assert_eq!(run_exactly(program.mac_layer(nodes[1]).unwrap(), &conv), pool);
     }
+}
+
+/// `a` by `b`, both activations of these shapes and zero points.
+fn product(op: BatchMatmul, shapes: [&[usize]; 2], zero_points: [i32; 2]) -> Arc<Graph> {
+    let mut builder = GraphBuilder::new("product");
+    let inputs = [0, 1].map(|index| {
+        let quantization = Quantization::per_tensor(0.02, zero_points[index]).ok();
+        let ty = TensorType { shape: shapes[index].into(), dtype: DType::Int8, quantization };
+        Some(builder.input(["a", "b"][index], ty).unwrap())
+    });
+    let quantization = Quantization::per_tensor(0.1, 5).ok();
+    let y =
+        builder.node(op, &inputs, OutputSpec { name: "y".into(), dtype: DType::Int8, quantization }).unwrap();
+    Arc::new(builder.finish(vec![y]).unwrap())
+}
+
+proptest! {
+    /// The layers of its images are the product, whichever operand is transposed and whether the second one broadcasts.
+    #[test]
+    fn lowering_keeps_the_values_of_two_activations(
+        sizes in (1..3usize, 1..3usize, 1..4usize, 1..9usize, 1..4usize),
+        adj in any::<[bool; 2]>(),
+        broadcasts in any::<bool>(),
+        zero_points in prop::array::uniform2(-128..=127i32),
+        zero_point in prop_oneof![Just("subtract"), Just("fold")],
+        walk in prop_oneof![Just("forward"), Just("reverse")],
+        seed in any::<u64>(),
+    ) {
+        let (heads, images, rows, terms, cols) = sizes;
+        let pair = |[first, second]: [usize; 2], adj| if adj { [second, first] } else { [first, second] };
+        let a = [&[heads, images][..], &pair([rows, terms], adj[0])].concat();
+        let front: &[usize] = if broadcasts { &[heads, 1] } else { &[heads, images] };
+        let b = [front, &pair([terms, cols], adj[1])].concat();
+        let op = BatchMatmul { adj_x: adj[0], adj_y: adj[1], requantize: REQUANTIZE };
+        let graph = product(op, [&a, &b], zero_points);
+        let codes = [&a, &b].map(|shape: &Vec<usize>| {
+            let code = |i: usize| (seed.wrapping_mul(2 * i as u64 + 3) >> 40) as i8;
+            (0..shape.iter().product()).map(|i| code(i).into()).collect::<Vec<i32>>()
+        });
+        let yaml = format!(
+            "offload: [batch_matmul]\noperands: {{zero_point: {zero_point}}}\nreduction_order: {{walk: {walk}}}"
+        );
+        let program = lower(Arc::clone(&graph), &accelerator(&yaml)).unwrap();
+        let (node, _) = graph.nodes_with_ids().next().unwrap();
+        let layer = program.mac_layer(node).unwrap();
+        prop_assert_eq!(layer.dots.window.batch, heads * images);
+        let expected = graph.evaluate(node, &[&codes[0], &codes[1]]);
+        for (image, expected) in expected.chunks(rows * cols).enumerate() {
+            let made = run_exactly(&layer.with_weights(&codes[1], image), &codes[0]);
+            prop_assert_eq!(&made[image * rows * cols..][..rows * cols], expected);
+        }
+    }
+}
+
+#[test]
+fn a_first_operand_that_broadcasts_runs_on_the_host() {
+    let op = BatchMatmul { adj_x: false, adj_y: false, requantize: REQUANTIZE };
+    let place = |shapes| {
+        let graph = product(op.clone(), shapes, [0, 0]);
+        partition(&graph, &accelerator("offload: [batch_matmul]")).unwrap()
+    };
+    assert_eq!(place([&[2, 3, 4], &[2, 4, 5]]), [Placement::Accelerator]);
+    assert_eq!(place([&[2, 3, 4], &[4, 5]]), [Placement::Accelerator]);
+    let hosted = place([&[3, 4], &[2, 4, 5]]);
+    assert_eq!(hosted, [Placement::Host(Host::NoDotProducts)]);
+    assert_eq!(hosted[0].to_string(), "host: it is not made of dot products that an accelerator can run");
 }
 
 #[test]

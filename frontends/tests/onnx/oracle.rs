@@ -86,7 +86,7 @@ pub fn run(folder: &Path, case: &Value) -> Outcome {
 fn compare(graph: &Graph, case: &Value) -> Outcome {
     let layers = graph
         .nodes_with_ids()
-        .filter(|(id, _)| graph.dot_products(*id).is_some_and(|d| d.weights.is_some()))
+        .filter(|(id, _)| graph.dot_products(*id).is_some_and(|d| d.has_constant_weights()))
         .count() as u64;
     let arrays = case["inputs"].as_array().unwrap();
     let inputs: Vec<Vec<i32>> =

@@ -265,3 +265,42 @@ proptest! {
         prop_assert_eq!(with(Depthwise::BlockDiagonal), with(Depthwise::Serial));
     }
 }
+
+proptest! {
+    /// A product of two activations is the grouped layer of as many groups as it has images: the same additions in the same places
+    /// where memory takes no time. Both operands are activations, in one SRAM and behind one port, so it is never faster.
+    #[test]
+    fn two_activations_are_groups_that_share_a_memory(
+        (accelerator, grouped) in any_layers().prop_filter("an estimate of its own", |(accelerator, _)| {
+            accelerator.timing.convention != TimingConvention::EthosU
+        }),
+    ) {
+        let [_, pixels, _] = grouped.input;
+        let (terms, channels) = (grouped.terms(), grouped.channels() / grouped.groups);
+        let images = Window {
+            batch: grouped.groups,
+            input: [1, pixels, terms],
+            output: [1, pixels, channels],
+            ..Window::dense(1, terms, channels)
+        };
+        let two = |accelerator: &Accelerator| LayerTiming::of_two_activations(accelerator, &images, INT8);
+        let moved = two(&accelerator).cost.moved;
+        prop_assert_eq!([moved.weights, moved.loaded_weights], [0, 0]);
+        let operands = images.batch * terms * (pixels + channels) * 8;
+        prop_assert!(moved.loaded_activations >= operands as u128);
+        prop_assert!(two(&accelerator).cycles >= LayerTiming::new(&accelerator, &grouped, INT8).cycles);
+
+        let free = unlimited(accelerator);
+        let (two, grouped_timing) = (two(&free), LayerTiming::new(&free, &grouped, INT8));
+        let [a, b] = [two.cost.moved, grouped_timing.cost.moved];
+        prop_assert_eq!([a.inside(), a.outside()], [b.inside(), b.outside()]);
+        prop_assert_eq!([two.cycles, two.cost.compute_cycles], [grouped_timing.cycles, grouped_timing.cost.compute_cycles]);
+        for index in 0..images.dots() {
+            let out = images.output_position(index);
+            let there = OutputPosition { n: 0, c: out.n * channels + out.c, ..out };
+            for k in 0..terms {
+                prop_assert_eq!(two.place(out, k, 0), grouped_timing.place(there, k, 0));
+            }
+        }
+    }
+}

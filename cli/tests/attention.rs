@@ -1,0 +1,126 @@
+//! Products of two activations through the command line.
+
+use std::path::Path;
+
+use crate::common::{csv_rows, guardbit, needed, succeed};
+
+/// Scores of two heads, and these times another activation.
+const NETWORK: &str = "\
+schema: 1
+inputs:
+  - {name: q, shape: [2, 5, 12], dtype: int8, scale: 0.05, zero_point: 3}
+  - {name: k, shape: [2, 7, 12], dtype: uint8, scale: 0.04, zero_point: 100}
+  - {name: v, shape: [1, 7, 6], dtype: int8, scale: 0.03, zero_point: -20}
+nodes:
+  - {op: batch_matmul, inputs: [q, k], adj_y: true, output: {name: scores, dtype: uint8, scale: 0.4, zero_point: 128}}
+  - {op: batch_matmul, inputs: [scores, v], output: {name: y, dtype: int8, scale: 0.5, zero_point: -2}}
+outputs: [y]
+";
+
+fn network(dir: &Path) -> String {
+    let path = dir.join("attention.yaml");
+    std::fs::write(&path, NETWORK).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// Accelerators, the layer, and settings: each dataflow that has a design, both ways of zero points.
+const BUNDLES: [(&str, &str, &[&str]); 5] = [
+    ("fpga-int14-os", "scores", &[]),
+    ("fpga-int14-os", "y", &["operands.zero_point=fold", "accumulation.acc.bits=18"]),
+    ("fpga-int14-ws", "y", &["accumulation.acc.bits=12"]),
+    ("fpga-int14-ws", "scores", &["operands.zero_point=fold"]),
+    ("fpga-int14-tree", "y", &["accumulation.acc.bits=13"]),
+];
+
+fn export(dir: &Path, index: usize) -> String {
+    let (hw, layer, sets) = BUNDLES[index];
+    let (model, out) = (network(dir), dir.join(format!("bundle{index}")).to_string_lossy().into_owned());
+    let mut args =
+        vec!["vectors", &model, "--hw", hw, "--layer", layer, "--random", "2", "--cases", "12", "-o", &out];
+    args.extend(sets.iter().flat_map(|set| ["--set", set]));
+    succeed(&args);
+    out
+}
+
+#[test]
+fn bundles_of_two_activations_are_recomputed() {
+    let dir = tempfile::tempdir().unwrap();
+    for index in 0..BUNDLES.len() {
+        let out = export(dir.path(), index);
+        let manifest = std::fs::read_to_string(Path::new(&out).join("manifest.json")).unwrap();
+        assert!(manifest.contains("\"two_activations\": true"));
+        let table = succeed(&["check", &out]);
+        assert!(!table.contains(" fail "), "{table}");
+    }
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn bundles_of_two_activations_replay() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    for index in 0..BUNDLES.len() {
+        let out = export(dir.path(), index);
+        for simulator in ["icarus", "verilator"] {
+            let table = succeed(&["check", &out, "--simulator", simulator]);
+            assert!(table.contains(simulator) && !table.contains(" fail "), "{table}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_weights_joins_a_bias_behind_the_sum_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (network(dir.path()), dir.path().join("out").to_string_lossy().into_owned());
+    let sets = ["--set", "operands.zero_point=fold", "--set", "bias.at=preload"];
+    let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "scores", "--random", "1", "-o", &out];
+    let output = guardbit(&[&args[..], &sets].concat());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && message.contains("a sum of weights beside a bias"), "{message}");
+}
+
+/// Bounds by type and range, none by weights; the witness of the type needs every bit of it.
+#[test]
+fn two_activations_are_sized() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (network(dir.path()), dir.path().join("size"));
+    let text = out.to_string_lossy().into_owned();
+    succeed(&["size", &model, "--hw", "exact-int32-os", "--random", "3", "-o", &text]);
+    let rows = csv_rows(&out.join("size.csv"));
+    assert_eq!(rows.len(), 2);
+    for row in &rows {
+        let bits = |key: &str| row[key].parse::<u32>().unwrap();
+        for key in ["bits_weights", "bits_a2q", "bits_a2q_plus"] {
+            assert_eq!(row[key], "", "{key}");
+        }
+        assert!(bits("bits_data_final") <= bits("bits_range") && bits("bits_range") <= bits("bits_type"));
+        let witness = out.join(format!("witnesses/{}_acc.npz", row["index"])).to_string_lossy().into_owned();
+        let ran = dir.path().join("ran").to_string_lossy().into_owned();
+        let args = ["run", &model, "--hw", "exact-int32-os", "--layer", &row["index"], "--input", &witness];
+        succeed(&[&args[..], &["--force", "-o", &ran]].concat());
+        let required = &csv_rows(&dir.path().join("ran/layers.csv"))[0]["required_final"];
+        assert_eq!(required, &row["bits_type"]);
+    }
+}
+
+/// Points of a sweep are those of single runs, whatever both operands are made of.
+#[test]
+fn two_activations_are_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (network(dir.path()), dir.path().join("sweep"));
+    let text = out.to_string_lossy().into_owned();
+    let common = ["--hw", "fpga-int14-os", "--random", "2"];
+    succeed(&[&["sweep", &model, "--bits", "12,14", "-o", &text], &common[..]].concat());
+    let points = csv_rows(&out.join("sweep.csv"));
+    for bits in ["12", "14"] {
+        let run = dir.path().join(bits);
+        let text = run.to_string_lossy().into_owned();
+        let set = format!("accumulation.acc.bits={bits}");
+        succeed(&[&["run", &model, "--set", &set, "-o", &text], &common[..]].concat());
+        let events: u64 =
+            csv_rows(&run.join("layers.csv")).iter().map(|row| row["events"].parse::<u64>().unwrap()).sum();
+        let point = points.iter().find(|row| row["bits"] == bits).unwrap();
+        assert_eq!(point["events"], events.to_string());
+        assert!(events > 0);
+    }
+}
