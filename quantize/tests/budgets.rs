@@ -3,7 +3,7 @@
 
 use crate::common::random::{self, Case};
 use crate::common::{one_layer, program, run};
-use guardbit_graph::{DotWeights, Graph, OutputSpec, Quantization};
+use guardbit_graph::{Graph, OutputSpec, Quantization};
 use guardbit_hwmodels::bounds::{LayerBounds, Range, Witness};
 use guardbit_hwmodels::{BiasPlace, MacLayer, Program, Register};
 use guardbit_quantize::weights::budget::{Budget, Budgets};
