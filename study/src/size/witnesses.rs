@@ -30,7 +30,10 @@ pub(super) fn write(
         let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
         for (id, codes) in program.reads(layer.layer).into_iter().flatten().zip(codes) {
             let tensor = graph.tensor(id);
-            npz.add(&tensor.name, tensor.ty.dtype, &tensor.ty.shape, codes.iter().copied())?;
+            // One sample: the first axis counts samples where its size is 1, and one is put before it otherwise.
+            let samples: &[usize] = if tensor.ty.shape.first() == Some(&1) { &[] } else { &[1] };
+            let shape = [samples, &tensor.ty.shape].concat();
+            npz.add(&tensor.name, tensor.ty.dtype, &shape, codes.iter().copied())?;
         }
         staging.write(&record(layer, witness).file, npz.finish()?.get_ref())?;
     }
