@@ -106,6 +106,20 @@ def calls_itself(model):
 
 
 bad("function", one("Relu"), calls_itself)
+
+
+def doubles(model):
+    """Each of 40 functions calls the one before twice: no node is left, but 2 ** 40 calls."""
+    names = [f"f{index}" for index in range(40)]
+    for before, name in zip([None, *names], names):
+        calls = [] if before is None else [helper.make_node(before, ["x"], [y], domain="d") for y in ["a", "y"]]
+        model.functions.append(helper.make_function("d", name, ["x"], ["y"], calls, []))
+    model.opset_import.append(helper.make_opsetid("d", 1))
+    last = model.graph.node[-1]
+    last.op_type, last.domain = names[-1], "d"
+
+
+bad("function_doubles", one("Relu"), doubles)
 bad("made_twice", one("Relu"), lambda model: model.graph.node.append(model.graph.node[-1]))
 
 

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use prost::Message;
+
 use super::node::normalized;
 use super::proto::{Attribute, Function, Node, Opset};
 use crate::onnx::error::{OnnxError, shown};
 
-/// Greatest number of nodes of a file after inlining.
-const MAX_NODES: usize = 1 << 18;
+/// Greatest number of bytes that the nodes of inlined bodies may take as messages, calls of other functions included.
+const MAX_BYTES: usize = 1 << 26;
 
 /// Greatest number of functions that call each other in turn.
 const MAX_DEPTH: usize = 64;
@@ -15,10 +17,10 @@ const MAX_DEPTH: usize = 64;
 /// Replaces every call of a function of the file by its body.
 ///
 /// # Errors
-/// A function that calls itself, imports another version of ONNX than the file, or makes too many nodes.
+/// A function that calls itself, imports another version of a domain than the file, or bodies of more than [`MAX_BYTES`] bytes.
 pub(super) fn inline(nodes: Vec<Node>, functions: &[Function], opsets: &[Opset]) -> Result<Vec<Node>, OnnxError> {
     let named = functions.iter().map(|function| ((normalized(&function.domain), function.name.as_str()), function));
-    let mut inlined = Inlined { functions: named.collect(), opsets, nodes: Vec::new() };
+    let mut inlined = Inlined { functions: named.collect(), opsets, nodes: Vec::new(), left: MAX_BYTES };
     for node in nodes {
         inlined.add(node, 0)?;
     }
@@ -29,16 +31,14 @@ struct Inlined<'a> {
     functions: HashMap<(&'a str, &'a str), &'a Function>,
     opsets: &'a [Opset],
     nodes: Vec<Node>,
+    /// Bytes that bodies may still take.
+    left: usize,
 }
 
 impl Inlined<'_> {
     fn add(&mut self, node: Node, depth: usize) -> Result<(), OnnxError> {
         let called = self.functions.get(&(normalized(&node.domain), node.op.as_str()));
         let Some(&function) = called else {
-            if self.nodes.len() == MAX_NODES {
-                let problem = format!("has more than {MAX_NODES} nodes with its functions inlined");
-                return Err(OnnxError::Format { problem });
-            }
             self.nodes.push(node);
             return Ok(());
         };
@@ -76,8 +76,18 @@ impl Inlined<'_> {
                 attributes: body.attributes.iter().filter_map(|own| bound(own, &node, function)).collect(),
                 domain: body.domain.clone(),
             };
+            self.spend(made.encoded_len())?;
             self.add(made, depth + 1)?;
         }
+        Ok(())
+    }
+
+    /// Counts the bytes of one node of a body.
+    fn spend(&mut self, bytes: usize) -> Result<(), OnnxError> {
+        let left = self.left.checked_sub(bytes + 1);
+        self.left = left.ok_or_else(|| OnnxError::Format {
+            problem: format!("its functions, inlined, take more than {MAX_BYTES} bytes; call them less often"),
+        })?;
         Ok(())
     }
 
