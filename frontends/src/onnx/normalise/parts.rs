@@ -21,7 +21,7 @@ impl Part {
     }
 }
 
-/// The part that a Slice node takes.
+/// The part that a Slice node takes, which may be empty.
 pub(in crate::onnx) fn slice(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Part, OnnxError> {
     let (starts, ends) = (known.integers(node, 1)?, known.integers(node, 2)?);
     let axes = known.optional_integers(node, 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
@@ -40,12 +40,9 @@ pub(in crate::onnx) fn slice(known: &Known, node: Node<'_>, shape: &[usize]) -> 
             1.. => (place(starts[i]).clamp(0, size), place(ends[i]).clamp(0, size)),
             _ => (place(starts[i]).min(size - 1).max(0), place(ends[i]).min(size - 1).max(-1)),
         };
-        let count = (end - first + step - step.signum()) / step;
-        if count <= 0 || size == 0 {
-            return Err(node.error(format!("takes nothing along axis {axis} of {}", Brief(shape))));
-        }
+        let count = if size == 0 { 0 } else { (end - first + step - step.signum()) / step };
         part.begin[axis] = first as usize;
-        part.size[axis] = count as usize;
+        part.size[axis] = count.max(0) as usize;
         part.strides[axis] = steps[i];
     }
     Ok(part)

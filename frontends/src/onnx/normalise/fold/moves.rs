@@ -7,7 +7,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::axes::{permutation, reshaped};
 use crate::onnx::normalise::parts::{broadcast, slice as sliced};
 use crate::onnx::normalise::quant::Quant;
-use crate::onnx::parse::constant::{Constant, Data, broadcast_places, chosen_places, elements_of};
+use crate::onnx::parse::constant::{Constant, Data, broadcast_places, chosen_places};
 use crate::onnx::parse::proto::element;
 use crate::onnx::parse::tensor;
 
@@ -71,7 +71,7 @@ pub(super) fn expand(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
 pub(super) fn slice(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let Some(Fixed::Array(from)) = call.fixed(0) else { return Ok(None) };
     // Opset 9 names the part in attributes.
-    if call.node.input(1).is_none() || elements_of(&from.shape) == Some(0) {
+    if call.node.input(1).is_none() {
         return Ok(None);
     }
     let part = sliced(call.known, call.node, &from.shape)?;

@@ -18,7 +18,11 @@ use crate::onnx::recognise::kit::value::{Located, Value};
 
 pub(super) fn slice<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
-    let part = parts::slice(network.known, node, &network.shape(&value))?;
+    let shape = network.shape(&value);
+    let part = parts::slice(network.known, node, &shape)?;
+    if let Some(axis) = part.size.iter().position(|&size| size == 0) {
+        return Err(node.error(format!("takes nothing along axis {axis} of {}", Brief(&shape))));
+    }
     let value = moved(network, node, value, taking(part), "part")?;
     network.bind(node, 0, value)
 }
