@@ -84,8 +84,9 @@ impl Graph {
         };
         let names = self.nodes.iter().zip(&self.short_names).filter(|(node, _)| kept(node));
         let tensors: Vec<_> = needed.iter().map(|id| self.tensor(*id).clone()).collect();
-        let is_kept = |tensor: &str| tensors.iter().any(|kept| kept.name == tensor);
-        let notes = self.notes.iter().filter(|note| is_kept(&note.tensor)).cloned().collect();
+        let kept_names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        let notes =
+            self.notes.iter().filter(|note| kept_names.contains(note.tensor.as_str())).cloned().collect();
         Ok(Self {
             name: self.name.clone(),
             notes,

@@ -37,6 +37,12 @@ pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
     read_range(graph, layer).hull(padding).hull(Range::ZERO)
 }
 
+/// Returns the [`operand_range`] of every product of a layer with weights, in the order of addition. A product that reads padding
+/// for every output has the range of padding and 0 alone.
+pub fn operand_ranges(graph: &Graph, layer: &MacLayer) -> Vec<Range> {
+    Products::of(graph, layer).operands
+}
+
 /// The operands that codes of the input make.
 pub(super) fn read_range(graph: &Graph, layer: &MacLayer) -> Range {
     let offset = i128::from(layer.activation_offset().subtract);

@@ -18,7 +18,9 @@ mod tiles;
 mod witness;
 
 pub use bias::bias_adder_range;
-pub use layer::{ChannelBounds, LayerBounds, operand_range, product_range, weight_operand_range};
+pub use layer::{
+    ChannelBounds, LayerBounds, operand_range, operand_ranges, product_range, weight_operand_range,
+};
 pub use network::network_sums;
 pub use range::Range;
 pub use sums::level_sums;

@@ -7,15 +7,15 @@
 //! the bound holds for every prefix and for every order.
 
 use guardbit_graph::Graph;
-use guardbit_hwmodels::bounds::{Range, operand_range};
+use guardbit_hwmodels::bounds::{Range, operand_ranges};
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ShiftRounding, ZeroPoint};
 use guardbit_num::Rounding;
 
 /// What the registers of a layer hold, for weights whose zero point is 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budgets {
-    /// All that a multiplier can see of the activations.
-    operand: Range,
+    /// By place in the order of addition, all that a multiplier can see of the activation.
+    operands: Vec<Range>,
     product: Stage,
     levels: Vec<Level>,
     /// By cell, the place of its product in the order of addition.
@@ -111,7 +111,7 @@ impl Budgets {
             BiasPlace::Post | BiasPlace::PostRequantize => datapath.levels.len(),
         };
         Self {
-            operand: operand_range(graph, layer),
+            operands: operand_ranges(graph, layer),
             product: Stage::new(datapath.product.register, datapath.product.shift, datapath.product.round),
             levels,
             places,
@@ -220,13 +220,14 @@ impl<'a> Budget<'a> {
         self.of.bias.folded * self.codes.iter().map(|&code| i128::from(code)).sum::<i128>()
     }
 
-    fn product(&self, code: i32) -> Range {
-        self.of.operand.times(Range::point(code))
+    fn product(&self, cell: usize, code: i32) -> Range {
+        self.of.operands[self.of.places[cell]].times(Range::point(code))
     }
 
     fn put(&mut self, cell: usize, code: i32) {
         let stage = self.of.product;
-        let [mut old, mut new] = [self.codes[cell], code].map(|code| stage.hands_on(self.product(code)));
+        let [mut old, mut new] =
+            [self.codes[cell], code].map(|code| stage.hands_on(self.product(cell, code)));
         let mut place = self.of.places[cell];
         for (level, sums) in self.of.levels.iter().zip(&mut self.sums) {
             place /= level.run;
@@ -240,7 +241,7 @@ impl<'a> Budget<'a> {
 
     /// Whether the registers that the product of a cell comes by hold everything.
     fn holds(&self, cell: usize) -> bool {
-        if !self.of.product.holds(self.product(self.codes[cell])) {
+        if !self.of.product.holds(self.product(cell, self.codes[cell])) {
             return false;
         }
         let mut place = self.of.places[cell];

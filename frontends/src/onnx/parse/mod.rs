@@ -62,9 +62,10 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
     let mut nodes = functions::inline(graph.nodes, &model.functions, &model.opsets)?;
     let read = read_names(&nodes, &graph.outputs);
     let mut constants = HashMap::new();
-    for tensor in &graph.initializers {
-        let constant = tensor::read(tensor, dir)?;
-        if constants.insert(tensor.name.clone(), Rc::new(constant)).is_some() {
+    // The bytes of a tensor go as soon as its elements are read.
+    for tensor in graph.initializers {
+        let constant = Rc::new(tensor::read(&tensor, dir)?);
+        if constants.insert(tensor.name.clone(), constant).is_some() {
             let problem = "is listed twice as an initializer; remove one".into();
             return Err(OnnxError::Tensor { tensor: shown(&tensor.name), problem });
         }

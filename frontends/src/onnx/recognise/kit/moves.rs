@@ -19,7 +19,7 @@ pub(in crate::onnx) fn moved<'a>(
     moved_with(network, node, value, op, &[], what)
 }
 
-/// The same for an operation that reads more.
+/// A value after an operation that moves elements and reads tensors besides.
 pub(in crate::onnx) fn moved_with<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -80,13 +80,14 @@ pub(in crate::onnx) fn in_last_order<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     value: Value,
-    op: impl Into<guardbit_graph::Op>,
+    op: impl Into<Op>,
 ) -> Result<Value, OnnxError> {
     let from = value.located().ok_or_else(|| node.error("works on a constant"))?;
     let id = network.in_order(node, from, true)?;
     let id = network.emit_like(node, op, &[id], node.first_output()?, id)?;
     Ok(value.at(Located { id, channels_last: true }))
 }
+
 /// `[n, w, c]` as an image of one row.
 pub(in crate::onnx) fn with_rows<'a>(
     network: &mut Network<'a>,

@@ -6,7 +6,7 @@ use guardbit_graph::{DType, Op};
 use super::codes::{code_tensor, ordered};
 use super::follow::Follow;
 use super::network::Network;
-use super::value::{Dequantized, Located, Source, Value};
+use super::value::{Located, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
@@ -83,16 +83,9 @@ pub(in crate::onnx) fn quantized_pair<'a>(
 
 /// Whether a pair is worked on with the channels last: where one of them lies so and the other can.
 fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
-    let order = |value: &Value| match value {
-        Value::Real(at) | Value::Codes(at) => Some(at.channels_last),
-        Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => Some(at.channels_last),
-        _ => None,
-    };
+    let order = |value: &Value| value.located().map(|at| at.channels_last);
     let (ra, rb) = (network.shape(a).len(), network.shape(b).len());
-    let can = |value: &Value, rank: usize| {
-        rank == ra.max(rb)
-            || matches!(value, Value::Constant(_) | Value::Dequantized(_)) && order(value).is_none()
-    };
+    let can = |value: &Value, rank: usize| rank == ra.max(rb) || value.located().is_none();
     [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
 }
 

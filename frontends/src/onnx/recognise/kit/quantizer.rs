@@ -1,4 +1,4 @@
-//! Quantizers, and the scales and zero points that nodes say.
+//! Nodes that make codes of real values, with the clip of their codes.
 
 use guardbit_num::Rounding;
 
@@ -45,7 +45,7 @@ impl<'a> Quantizer<'a> {
         self.clip.unwrap_or(self.node)
     }
 
-    /// The same with the clip of its codes that alone reads them.
+    /// Returns the quantizer with the clip of its codes, if only that reads them.
     pub fn with_clip(self, network: &Network<'a>) -> Result<Self, OnnxError> {
         let Some(&[reader]) = self.node.output(0).map(|name| network.inner_readers(name)) else {
             return Ok(self);
