@@ -79,9 +79,6 @@ fn quantized(writer: &mut Writer<'_>, id: TensorId, order: Order) -> Result<[Str
 }
 
 /// The codes of weights, their scales as they multiply sums, and their zero point.
-///
-/// ONNX Runtime's ConvInteger reads weights of the type of its activations, uint8: codes of int8 are 128 more there, and so is their
-/// zero point.
 fn integer_weights(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -90,31 +87,22 @@ fn integer_weights(
 ) -> Result<[String; 3], ExportError> {
     let quantization = tensor.ty.quantization.clone();
     let quantization = quantization.ok_or_else(|| refused(writer, id, "has weights without a scale".into()))?;
-    let image = axes.len() == 4;
-    let (dtype, more) = match (image, tensor.ty.dtype) {
-        (true, DType::Int8) => (DType::UInt8, 128),
-        (_, dtype @ (DType::Int8 | DType::UInt8)) => (dtype, 0),
-        (_, dtype) => {
-            let problem = format!("has weights of {dtype}; integer products of ONNX read 8 bits");
-            return Err(refused(writer, id, problem));
-        }
-    };
-    let codes: Vec<i64> =
-        tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| i64::from(code) + more).collect();
+    let (image, dtype) = (axes.len() == 4, tensor.ty.dtype);
+    if !matches!(dtype, DType::Int8 | DType::UInt8) {
+        let problem = format!("has weights of {dtype}; integer products of ONNX read 8 bits");
+        return Err(refused(writer, id, problem));
+    }
+    let codes: Vec<i64> = tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| code.into()).collect();
     let (shape, codes) = permuted(&tensor.ty.shape, &codes, axes);
     let name = writer.integers_constant(&tensor.name, &shape, dtype, &codes);
-    let mut zeros: Vec<i64> = quantization.zero_points().iter().map(|&zero| i64::from(zero) + more).collect();
-    zeros.dedup();
-    if image && zeros.len() > 1 {
+    let mut zeros: Vec<i64> = quantization.zero_points().iter().map(|&zero| zero.into()).collect();
+    if zeros.iter().all(|zero| *zero == zeros[0]) {
+        zeros.truncate(1);
+    } else if image {
         let problem = "has weights of several zero points; ONNX Runtime's ConvInteger has one: symmetric weights, or one \
                        scale per tensor, are needed";
         return Err(refused(writer, id, problem.into()));
     }
-    let zeros = if zeros.len() > 1 {
-        quantization.zero_points().iter().map(|&zero| i64::from(zero) + more).collect()
-    } else {
-        zeros
-    };
     let zero_shape: &[usize] = if zeros.len() > 1 { &[zeros.len()] } else { &[] };
     let channels = quantization.scales().len();
     let scale_shape: &[usize] = match (quantization.axis(), image) {
