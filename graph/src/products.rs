@@ -12,7 +12,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// Those of a window.
+    /// Returns the products of a window.
     pub(crate) fn of(window: &Window) -> Self {
         Self { terms: window.terms(), dots: window.dots() }
     }

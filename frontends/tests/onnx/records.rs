@@ -1,4 +1,4 @@
-//! What the reader records beside the network: names of outputs, and what became of every node of the file.
+//! What the reader records in addition to the network: names of outputs, and what became of every node of the file.
 
 use guardbit_graph::{FileOutcome, Graph};
 use proptest::prelude::*;
@@ -140,7 +140,7 @@ fn quantized_weights_in_float_layers_are_known() {
 }
 
 impl Model {
-    /// The same with weights of codes more, of a convolution of two channels.
+    /// Adds quantized weights of a convolution of two channels, and two scales.
     fn with_more(mut self) -> Self {
         let bytes = vec![1, 2, 3, 4];
         self.constants.push(Tensor {

@@ -118,7 +118,7 @@ impl Witness {
         Some(Self { level, channel, run, side, sum, bits, out, input, weights: None, attained })
     }
 
-    /// The same where the weights are activations: one code everywhere in each operand.
+    /// Returns the witness of a layer whose weights are activations: one code everywhere in each operand.
     fn of_two_activations(
         graph: &Graph,
         layer: &MacLayer,

@@ -26,7 +26,7 @@ pub struct MacNode {
 }
 
 impl Coverage {
-    /// Those of a program.
+    /// Returns the coverage of a program.
     pub fn new(program: &Program) -> Self {
         let graph = &program.graph;
         let float = graph.float_products();

@@ -2,7 +2,7 @@
 //!
 //! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, sums over all K window cells,
 //! padding with the code `zx`. Under `subtract` the left side is computed; under `fold` the first term is,
-//! and the others are added later: constants with the bias, sums of activations beside it.
+//! and the others are added later: constants with the bias, sums of activations in addition to it.
 
 use guardbit_graph::{DotProducts, DotWeights};
 

@@ -119,7 +119,7 @@ impl<'a> Footprint<'a> {
         Self { outside, whole: [if outside.loads { activations } else { 0 }, weights], ..self }
     }
 
-    /// The same with weights that are activations.
+    /// Returns the footprint of a layer whose weights are activations.
     pub fn of_two_activations(self) -> Self {
         Self { two_activations: true, ..self }
     }

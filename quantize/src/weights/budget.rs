@@ -84,7 +84,7 @@ impl Stage {
 }
 
 impl Budgets {
-    /// Those of a layer of a program over `graph`: its input codes, zero point and datapath. Its weights and
+    /// Returns the budgets of a layer of a program over `graph`, from its input codes, zero point and datapath. Its weights and
     /// biases do not matter, but for the weights' zero point, which has to be 0, and for whether there are biases.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
         let datapath = &layer.datapath;

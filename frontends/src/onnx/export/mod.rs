@@ -321,7 +321,7 @@ impl<'g> Writer<'g> {
         let Known { element, shape, batched } = self.known.get(name).cloned().unwrap_or_default();
         let dimension = |(axis, size): (usize, usize)| match (axis, size) {
             (0, 1) if batched => proto::Dimension { value: None, parameter: self.batch.map(str::to_owned) },
-            // So many for every sample, for which there is no name.
+            // Several elements for each sample: such a size has no name.
             (0, _) if batched => proto::Dimension { value: None, parameter: None },
             _ => proto::Dimension { value: Some(size as i64), parameter: None },
         };

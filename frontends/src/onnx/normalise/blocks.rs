@@ -14,7 +14,7 @@ pub(in crate::onnx) struct Blocks {
 }
 
 impl Blocks {
-    /// Those that a node with a block size names for codes of a shape.
+    /// Returns the scales and zero points that a node with a block size names for codes of a shape.
     pub fn of(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Self, OnnxError> {
         let axis = node.axis(node.int("axis", 1), shape.len())?;
         let size = usize::try_from(node.int("block_size", 0)).unwrap_or(0).max(1);

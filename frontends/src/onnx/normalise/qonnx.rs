@@ -63,7 +63,7 @@ fn bits(known: &Known, node: Node<'_>) -> Result<u32, OnnxError> {
     width.map(|width| width as u32).ok_or_else(|| node.error(WIDTHS))
 }
 
-/// The dtype that holds codes of so many bits, and these codes.
+/// Returns the narrowest dtype that holds codes of a width in bits, and the range of the codes; `None` for a width that no dtype holds.
 pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, CodeRange)> {
     let dtype = match (bits, signed) {
         (1..=4, true) => DType::Int4,

@@ -50,7 +50,7 @@ impl Quant {
         (i64::from(code) - i64::from(self.zero_points[channel])) as f32 * self.scales[channel]
     }
 
-    /// The same along an axis of the graph.
+    /// Returns the quantization of the graph, whose axis is `axis`.
     pub fn quantization(
         &self,
         axis: Option<usize>,

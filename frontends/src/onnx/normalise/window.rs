@@ -14,7 +14,7 @@ pub(in crate::onnx) struct Sliding {
     pub padding: Padding,
 }
 
-/// The window that a node's attributes say, over an image of so many rows and columns. One axis becomes the columns.
+/// Returns the window that a node's attributes describe over an image of `image` rows and columns. A single axis becomes the columns.
 pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Result<Sliding, OnnxError> {
     let axes = kernel.len();
     if !(1..=2).contains(&axes) || image.len() != axes {

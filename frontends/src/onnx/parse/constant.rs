@@ -24,7 +24,7 @@ pub(in crate::onnx) enum Data {
     Reals(Vec<f32>),
 }
 
-/// Elements of a shape, if they are at most [`MAX_ELEMENTS`]. Sizes beside a size of 0 are held to it too: the product of
+/// Returns the number of elements of a shape; `None` beyond [`MAX_ELEMENTS`]. The limit holds for the sizes other than 0: the product of
 /// any of them fits.
 pub(in crate::onnx) fn elements_of(shape: &[usize]) -> Option<usize> {
     let product = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)))?;
@@ -67,13 +67,13 @@ impl Constant {
         if let Data::Reals(values) = &self.data { Some(values) } else { None }
     }
 
-    /// The same elements in another shape, if it has room for just these.
+    /// Returns the elements in another shape; `None` if their number differs.
     pub fn with_shape(&self, shape: Vec<usize>) -> Option<Self> {
         let count = elements_of(&shape)?;
         (count == self.data.len()).then(|| Self { shape, ..self.clone() })
     }
 
-    /// The same elements with axes in another order.
+    /// Returns the array with its axes in another order.
     pub fn permuted(&self, axes: &[usize]) -> Self {
         let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
         self.at(permuted_places(&self.shape, axes), shape)

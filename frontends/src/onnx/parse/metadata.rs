@@ -1,4 +1,4 @@
-//! Texts beside the network and its constants: `metadata_props`.
+//! Texts of a file in addition to the network and its constants: `metadata_props`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -41,7 +41,7 @@ pub(in crate::onnx) fn entries(texts: &BTreeMap<String, String>) -> Vec<proto::E
     texts.iter().filter(|(key, _)| *key != BATCH).map(entry).collect()
 }
 
-/// Key of the range of a constant's codes, beside its tensor.
+/// Key of the range of a constant's codes in the metadata of its tensor.
 const RANGE: &str = "guardbit.range";
 
 /// The entry that says a range of codes.

@@ -17,7 +17,7 @@ pub(crate) struct Masks {
 }
 
 impl Masks {
-    /// Those among the options.
+    /// Reads the masks from the options.
     pub fn read(options: &Options<'_>) -> Result<Self, TfliteError> {
         let mask = |slot, name| options.scalar::<i32>(Field(slot, name), 0);
         Ok(Self {

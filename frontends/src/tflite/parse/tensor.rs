@@ -51,7 +51,7 @@ const ELEMENT_NAMES: [&str; 23] = [
 pub(crate) struct Tensor<'a> {
     /// Its name, unique and plain.
     pub name: String,
-    /// What a user should know of the name, until it is told.
+    /// What a user should know about the name; taken when it is noted.
     pub renamed: Option<String>,
     element: Result<i8, TfliteError>,
     ty: Result<TensorType, TfliteError>,

@@ -69,7 +69,7 @@ impl<'a> NetworkChoices<'a> {
         Ok(Self { network, config, accelerator, judge, layers, steps, possible: Box::new(|_| true) })
     }
 
-    /// The same, of which only networks that pass a test are points.
+    /// Keeps only networks that satisfy `possible` as points.
     #[must_use]
     pub fn where_graph(self, possible: impl Fn(&Graph) -> bool + Sync + 'a) -> Self {
         Self { possible: Box::new(possible), ..self }

@@ -68,7 +68,7 @@ pub(in crate::onnx) enum Source {
     Tensor(Located),
 }
 
-/// The axis of the graph that is axis `axis` of the file, of so many.
+/// Returns the axis of the graph that is axis `axis` of the file, for a tensor of `rank` axes.
 pub(in crate::onnx) fn graph_axis(axis: usize, rank: usize, channels_last: bool) -> usize {
     match axis {
         _ if !channels_last => axis,

@@ -19,7 +19,7 @@ use crate::tflite::parse::TfliteError;
 /// Turns options and operands of an operator into an operation of the graph.
 type Read = fn(&mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError>;
 
-/// The same for an operator of several outputs: one operation for each.
+/// Makes one operation for each output of an operator with several.
 type ReadSeveral = fn(&mut OperatorReader<'_, '_>) -> Result<Vec<NewNode>, TfliteError>;
 
 /// How an operator is read.
