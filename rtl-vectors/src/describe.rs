@@ -1,8 +1,7 @@
 //! What a manifest says in words and numbers about the layer, beside the arithmetic: types, geometry, formulas.
 
 use guardbit_graph::{Graph, TensorId, Window};
-use guardbit_hwmodels::timing::{LayerTiming, Widths};
-use guardbit_hwmodels::{Accelerator, MacLayer};
+use guardbit_hwmodels::MacLayer;
 use guardbit_num::Scheme;
 
 use crate::manifest::{TensorInfo, WindowInfo};
@@ -38,19 +37,6 @@ fn tensor(graph: &Graph, id: Option<TensorId>, zero_points: Vec<i64>) -> TensorI
 fn shared(values: &[i32]) -> Vec<i64> {
     let all = values.iter().map(|&v| v.into());
     if values.windows(2).all(|pair| pair[0] == pair[1]) { all.take(1).collect() } else { all.collect() }
-}
-
-/// The timing of a layer that loads all it reads and stores what it makes.
-pub(crate) fn timing(
-    accelerator: &Accelerator,
-    window: &Window,
-    widths: Widths,
-    two_activations: bool,
-) -> LayerTiming {
-    match two_activations {
-        true => LayerTiming::of_two_activations(accelerator, window, widths),
-        false => LayerTiming::new(accelerator, window, widths),
-    }
 }
 
 /// Which activations an output element reads.

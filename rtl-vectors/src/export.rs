@@ -2,7 +2,7 @@
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
-use guardbit_hwmodels::timing::{Outside, Widths};
+use guardbit_hwmodels::timing::{LayerTiming, Outside, Widths};
 use guardbit_sim::Reads;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
@@ -125,7 +125,7 @@ pub fn export(
         Outside::ALL => layer.timing.clone(),
         _ => {
             let widths = Widths::of(&program.graph, node);
-            describe::timing(&accelerator, window, widths, layer.dots.streams_weights())
+            LayerTiming::of(&accelerator, window, widths, layer.dots.streams_weights())
         }
     };
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);

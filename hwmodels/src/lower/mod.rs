@@ -282,10 +282,7 @@ pub fn lower_dot_products(
     };
     datapath.order = order_of_layer;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
-    let timing = match dots.streams_weights() {
-        true => LayerTiming::of_two_activations(accelerator, &dots.window, widths),
-        false => LayerTiming::new(accelerator, &dots.window, widths),
-    };
+    let timing = LayerTiming::of(accelerator, &dots.window, widths, dots.streams_weights());
     if timing.cycles > MAX_CYCLES {
         return Err(LowerError::TooManyCycles { layer: name });
     }

@@ -100,15 +100,16 @@ struct Schedule {
 pub const MAX_CYCLES: u64 = 1 << 53;
 
 impl LayerTiming {
-    /// The timing of a layer with this window, whose codes have these widths.
+    /// The timing of a layer with constant weights that loads all it reads and stores all it makes.
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
-        Self::with(accelerator, (window, false), widths, Outside::ALL, u128::MAX)
+        Self::of(accelerator, window, widths, false)
     }
 
-    /// The timing of a layer whose weights are activations: one matrix product per image of the window, one after the other or
-    /// as groups are. Both operands are loaded into the SRAM of activations and share its port.
-    pub fn of_two_activations(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
-        Self::with(accelerator, (window, true), widths, Outside::ALL, u128::MAX)
+    /// As [`new`](Self::new), for weights that may be activations: with `two_activations`, the layer is one matrix product per
+    /// image of the window, one after the other or as groups are. Both operands are loaded into the SRAM of activations and
+    /// share its port.
+    pub fn of(accelerator: &Accelerator, window: &Window, widths: Widths, two_activations: bool) -> Self {
+        Self::with(accelerator, (window, two_activations), widths, Outside::ALL, u128::MAX)
     }
 
     /// That of the same layer with activations that stay on the chip: its tiles move no more from and to the outside than

@@ -284,7 +284,7 @@ proptest! {
             output: [1, pixels, channels],
             ..Window::dense(1, terms, channels)
         };
-        let two = |accelerator: &Accelerator| LayerTiming::of_two_activations(accelerator, &images, INT8);
+        let two = |accelerator: &Accelerator| LayerTiming::of(accelerator, &images, INT8, true);
         let moved = two(&accelerator).cost.moved;
         prop_assert_eq!([moved.weights, moved.loaded_weights], [0, 0]);
         let operands = images.batch * terms * (pixels + channels) * 8;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use guardbit_graph::{CodeRange, CodeType, DType, MAX_ELEMENTS, Window};
 use guardbit_hwmodels::bounds::Range;
-use guardbit_hwmodels::timing::{MAX_CYCLES, Widths};
+use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
     Accelerator, ActivationOffset, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml,
 };
@@ -22,7 +22,7 @@ use crate::manifest::{
     ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo,
 };
 use crate::sizes::{MAX_LANES, MAX_TERMS};
-use crate::{VectorError, describe, real};
+use crate::{VectorError, real};
 
 /// Largest file of an accelerator in bytes.
 const MAX_ACCELERATOR: u64 = 1 << 18;
@@ -67,7 +67,7 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
         return Err(claim("/interface/lanes", format!("{lanes} of them; up to {MAX_LANES} can be had")));
     }
     let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, &window, layer.terms)?;
-    let timing = describe::timing(&accelerator, &window, types.widths(), layer.two_activations);
+    let timing = LayerTiming::of(&accelerator, &window, types.widths(), layer.two_activations);
     if timing.cycles > MAX_CYCLES {
         return Err(claim("/timing/cycles", "more than 2^53 of them"));
     }
