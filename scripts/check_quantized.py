@@ -105,9 +105,10 @@ def main():
         optimized = pathlib.Path(folder) / "optimized.onnx"
         made = run(session(path, optimized), samples)
         for output in file.outputs:
-            name, parameters = file.end(output) or (None, None)
-            # Codes whose real values are an output have its name here.
-            name = name if name in ours else output
+            name, parameters = file.end(output) or (output, None)
+            if output in ours:
+                # Codes whose real values are an output have its name here.
+                ours.setdefault(name, ours[output])
             if name not in ours:
                 missing.append(output)
                 continue
