@@ -41,9 +41,10 @@ impl Blocks {
         };
         let given = scale.as_reals().ok_or_else(|| node.error("has a scale that is no real number"))?;
         let zeros = zero.map(|zero| {
-            let values = zero.as_integers().unwrap_or_default();
-            (0..count).map(|i| values.get(place(i)).copied().unwrap_or(0) as f32).collect()
+            let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
+            Ok((0..count).map(|i| values.at(place(i)) as f32).collect())
         });
+        let zeros = zeros.transpose()?;
         Ok(Self { scales: (0..count).map(|i| given[place(i)]).collect(), zeros })
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::onnx) fn code_limits(known: &Known, clip: Node<'_>) -> Option<[i64
             return Some(default);
         }
         let Some(Fixed::Array(constant)) = known.fixed(clip, index) else { return None };
-        constant.as_integers().filter(|values| values.len() == 1).map(|values| values[0])
+        constant.as_integers()?.only()
     };
     Some([limit(1, i64::MIN)?, limit(2, i64::MAX)?])
 }

@@ -70,7 +70,7 @@ impl Known {
     /// Input `index` of a node as integers, which must be constant.
     pub fn integers(&self, node: Node<'_>, index: usize) -> Result<Vec<i64>, OnnxError> {
         let constant = self.constant(node, index)?;
-        let integers = constant.as_integers().map(<[i64]>::to_vec);
+        let integers = constant.as_integers().map(|values| values.iter().collect());
         integers.ok_or_else(|| node.error(format!("input {index} must hold integers")))
     }
 

@@ -80,7 +80,7 @@ pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant)
         }
         None => (usize::MAX, 1),
     };
-    let real = |(index, &code): (usize, &i64)| quant.real(code as i32, index / inner % size);
+    let real = |(index, code): (usize, i64)| quant.real(code as i32, index / inner % size);
     let values = values.iter().enumerate().map(real).collect();
     Ok(Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), values) })
 }

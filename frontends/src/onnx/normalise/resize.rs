@@ -32,7 +32,7 @@ pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) ->
     }
     let Some(constant) = given(sizes)? else { return Err(node.error("needs constant scales or sizes")) };
     let sizes = constant.as_integers().ok_or_else(|| node.error("has sizes that are no integers"))?;
-    let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
+    let sizes: Option<Vec<usize>> = sizes.iter().map(|size| usize::try_from(size).ok()).collect();
     let sizes = sizes.filter(|sizes| sizes.len() == shape.len());
     let sizes = sizes.ok_or_else(|| node.error("has sizes of another number of axes"))?;
     let sizes = possible(node, sizes)?;

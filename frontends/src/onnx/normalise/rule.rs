@@ -62,7 +62,7 @@ impl Rule {
             return Err(node.error(format!("has {} scales along an axis of {size}", quant.scales.len())));
         }
         let code = |(index, &value): (usize, &f32)| i64::from(self.code(value, index / inner % size));
-        let codes = values.iter().enumerate().map(code).collect();
+        let codes = values.iter().enumerate().map(code);
         let codes = Constant::integers(element_of(quant.dtype), constant.shape.clone(), codes);
         Ok(Constant { range: quant.range, ..codes })
     }

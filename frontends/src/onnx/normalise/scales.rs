@@ -27,7 +27,7 @@ pub(in crate::onnx) fn quant_at(
 /// Zero points of a constant.
 pub(in crate::onnx) fn zero_points(node: Node<'_>, zero: &Constant) -> Result<Vec<i32>, OnnxError> {
     let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
-    let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
+    let narrow: Option<Vec<i32>> = values.iter().map(|value| i32::try_from(value).ok()).collect();
     narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))
 }
 

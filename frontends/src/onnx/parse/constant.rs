@@ -2,6 +2,7 @@
 
 use guardbit_graph::{CodeRange, MAX_ELEMENTS};
 
+use super::integers::Integers;
 use super::proto::element;
 
 /// A constant: a row-major array.
@@ -17,10 +18,10 @@ pub(in crate::onnx) struct Constant {
     pub of_codes: bool,
 }
 
-/// Elements of a constant. All types of integers become 64 bits, all of real numbers float32.
+/// Elements of a constant. All types of integers are one kind, all of real numbers float32.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) enum Data {
-    Integers(Vec<i64>),
+    Integers(Integers),
     Reals(Vec<f32>),
 }
 
@@ -45,7 +46,7 @@ impl Constant {
     pub fn numbers(&self) -> Vec<f32> {
         match &self.data {
             Data::Reals(values) => values.clone(),
-            Data::Integers(values) => values.iter().map(|&value| value as f32).collect(),
+            Data::Integers(values) => values.iter().map(|value| value as f32).collect(),
         }
     }
 
@@ -53,12 +54,12 @@ impl Constant {
         Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None, of_codes: false }
     }
 
-    pub fn integers(element: i32, shape: Vec<usize>, values: Vec<i64>) -> Self {
-        Self { element, shape, data: Data::Integers(values), range: None, of_codes: false }
+    pub fn integers(element: i32, shape: Vec<usize>, values: impl IntoIterator<Item = i64>) -> Self {
+        Self { element, shape, data: Data::Integers(values.into_iter().collect()), range: None, of_codes: false }
     }
 
     /// The integers, if it holds some.
-    pub fn as_integers(&self) -> Option<&[i64]> {
+    pub fn as_integers(&self) -> Option<&Integers> {
         if let Data::Integers(values) = &self.data { Some(values) } else { None }
     }
 
@@ -82,7 +83,7 @@ impl Constant {
     /// The elements at some places as an array of a shape.
     pub fn at(&self, places: impl Iterator<Item = usize>, shape: Vec<usize>) -> Self {
         let data = match &self.data {
-            Data::Integers(values) => Data::Integers(places.map(|at| values[at]).collect()),
+            Data::Integers(values) => Data::Integers(places.map(|at| values.at(at)).collect()),
             Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
         };
         Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes }

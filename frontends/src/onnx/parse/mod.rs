@@ -6,6 +6,7 @@
 pub(in crate::onnx) mod constant;
 pub(in crate::onnx) mod cut;
 mod functions;
+pub(in crate::onnx) mod integers;
 pub(in crate::onnx) mod metadata;
 pub(in crate::onnx) mod node;
 pub(in crate::onnx) mod proto;

@@ -45,14 +45,13 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
 fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, String> {
     let integers = |bytes: usize, convert: &dyn Fn(&[u8]) -> i64| {
         if raw.is_empty() && count > 0 {
-            let listed = match tensor.data_type {
-                element::INT64 => tensor.int64_data.clone(),
+            return Ok(Data::Integers(match tensor.data_type {
+                element::INT64 => tensor.int64_data.iter().copied().collect(),
                 element::UINT32 | element::UINT64 => {
                     tensor.uint64_data.iter().map(|&v| i64::try_from(v).unwrap_or(i64::MAX)).collect()
                 }
                 _ => tensor.int32_data.iter().map(|&v| i64::from(v)).collect(),
-            };
-            return Ok(Data::Integers(listed));
+            }));
         }
         check_bytes(raw, count, bytes)?;
         Ok(Data::Integers(raw.chunks_exact(bytes).map(convert).collect()))

@@ -4,6 +4,7 @@ use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::parts::broadcast;
 use crate::onnx::parse::constant::{Constant, Data, broadcast_places};
+use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::proto::element;
 use crate::onnx::scalar::{self, pair_of};
 
@@ -30,9 +31,9 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let data = match (&a.data, &b.data) {
         (Data::Integers(x), Data::Integers(y)) => {
             let truncated = call.node.int("fmod", 0) != 0;
-            let value = |(i, j): (usize, usize)| integer(op, x[i], y[j], truncated);
+            let value = |(i, j): (usize, usize)| integer(op, x.at(i), y.at(j), truncated);
             let narrow = |value: i64| a.element != element::INT32 || i32::try_from(value).is_ok();
-            let values: Option<Vec<i64>> = places.map(value).map(|value| value.filter(|&value| narrow(value))).collect();
+            let values: Option<Integers> = places.map(value).map(|value| value.filter(|&value| narrow(value))).collect();
             let Some(values) = values else { return Ok(None) };
             Data::Integers(values)
         }
@@ -70,7 +71,7 @@ pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let op = call.node.proto.op.as_str();
     if op == "Not" {
         let Some(values) = a.as_integers() else { return Ok(None) };
-        let values = values.iter().map(|&value| i64::from(value == 0)).collect();
+        let values = values.iter().map(|value| i64::from(value == 0));
         return Ok(Some(Fixed::new(Constant::integers(element::BOOL, a.shape.clone(), values))));
     }
     let b = call.array(1)?;
@@ -78,11 +79,11 @@ pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     call.count(&shape)?;
     let places = broadcast_places(&a.shape, &shape).zip(broadcast_places(&b.shape, &shape));
     let order = |i: usize, j: usize| match (&a.data, &b.data) {
-        (Data::Integers(a), Data::Integers(b)) => Some(a[i].cmp(&b[j])),
+        (Data::Integers(a), Data::Integers(b)) => Some(a.at(i).cmp(&b.at(j))),
         (Data::Reals(a), Data::Reals(b)) => a[i].partial_cmp(&b[j]),
         _ => None,
     };
-    let truth = |i: usize, j: usize| Some((a.as_integers()?[i] != 0, b.as_integers()?[j] != 0));
+    let truth = |i: usize, j: usize| Some((a.as_integers()?.at(i) != 0, b.as_integers()?.at(j) != 0));
     let value = |(i, j): (usize, usize)| {
         let holds = match op {
             "And" => truth(i, j).map(|(a, b)| a && b)?,
@@ -95,8 +96,8 @@ pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         };
         Some(i64::from(holds))
     };
-    let values: Option<Vec<i64>> = places.map(value).collect();
-    Ok(values.map(|values| Fixed::new(Constant::integers(element::BOOL, shape, values))))
+    let values: Option<Integers> = places.map(value).collect();
+    Ok(values.map(|values| Fixed::new(Constant { data: Data::Integers(values), ..Constant::integers(element::BOOL, shape, []) })))
 }
 
 /// Where: elements of one array or another.
@@ -111,10 +112,10 @@ pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     };
     let data = match (&a.data, &b.data) {
         (Data::Integers(a), Data::Integers(b)) => {
-            Data::Integers(places().map(|(w, (i, j))| if truths[w] != 0 { a[i] } else { b[j] }).collect())
+            Data::Integers(places().map(|(w, (i, j))| if truths.at(w) != 0 { a.at(i) } else { b.at(j) }).collect())
         }
         (Data::Reals(a), Data::Reals(b)) => {
-            Data::Reals(places().map(|(w, (i, j))| if truths[w] != 0 { a[i] } else { b[j] }).collect())
+            Data::Reals(places().map(|(w, (i, j))| if truths.at(w) != 0 { a[i] } else { b[j] }).collect())
         }
         _ => return Ok(None),
     };
@@ -129,14 +130,14 @@ pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         (data, to) if to == input.element => data.clone(),
         (data @ Data::Reals(_), element::FLOAT | element::DOUBLE | element::FLOAT16) => data.clone(),
         (Data::Integers(values), element::FLOAT | element::DOUBLE) => {
-            Data::Reals(values.iter().map(|&value| value as f32).collect())
+            Data::Reals(values.iter().map(|value| value as f32).collect())
         }
         (data @ Data::Integers(_), element::INT64) => data.clone(),
-        (Data::Integers(values), element::INT32) if values.iter().all(|&v| i32::try_from(v).is_ok()) => {
+        (Data::Integers(values), element::INT32) if values.iter().all(|v| i32::try_from(v).is_ok()) => {
             Data::Integers(values.clone())
         }
         (Data::Integers(values), element::BOOL) => {
-            Data::Integers(values.iter().map(|&value| i64::from(value != 0)).collect())
+            Data::Integers(values.iter().map(|value| i64::from(value != 0)).collect())
         }
         (Data::Reals(values), element::INT64 | element::INT32) if values.iter().all(|v| v.abs() < 2e9) => {
             Data::Integers(values.iter().map(|&value| value.trunc() as i64).collect())

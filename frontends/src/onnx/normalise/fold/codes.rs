@@ -41,7 +41,7 @@ pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxEr
     if node.int("block_size", 0) != 0 {
         let Blocks { scales, zeros } = Blocks::of(known, node, &codes.shape)?;
         let zero = |i: usize| zeros.as_ref().map_or(0.0, |zeros| zeros[i]);
-        let real = |(i, &code): (usize, &i64)| (code as f32 - zero(i)) * scales[i];
+        let real = |(i, code): (usize, i64)| (code as f32 - zero(i)) * scales[i];
         let reals = integers.iter().enumerate().map(real).collect();
         let reals = Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), reals) };
         return Ok(Some(Fixed::new(reals)));
@@ -64,7 +64,7 @@ pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         }),
         Data::Integers(codes) => {
             let Some(limits) = code_limits(call.known, call.node) else { return Ok(None) };
-            let clipped = codes.iter().map(|&code| code.max(limits[0]).min(limits[1])).collect();
+            let clipped = codes.iter().map(|code| code.max(limits[0]).min(limits[1])).collect();
             let ends = array.range.or_else(|| dtype(array.element).map(CodeRange::of));
             let range = ends.map(|ends| within(call.node, ends, limits)).transpose()?;
             Some(Fixed::new(same(Data::Integers(clipped), range)))

@@ -91,7 +91,7 @@ pub(super) fn gather(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let Some(wanted) = indices.as_integers() else { return Ok(None) };
     let axis = node.axis(node.int("axis", 0), from.shape.len())?;
     let places: Vec<usize> =
-        wanted.iter().map(|&index| node.axis(index, from.shape[axis])).collect::<Result<_, _>>()?;
+        wanted.iter().map(|index| node.axis(index, from.shape[axis])).collect::<Result<_, _>>()?;
     let shape = [&from.shape[..axis], &indices.shape, &from.shape[axis + 1..]].concat();
     call.count(&shape)?;
     let along = |other: usize| if other == axis { places.clone() } else { (0..from.shape[other]).collect() };
@@ -123,7 +123,7 @@ pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let span = |row: usize, part: &Constant| row * part.shape[axis] * inner..(row + 1) * part.shape[axis] * inner;
     let data = match &parts[0].data {
         Data::Integers(_) => Data::Integers(
-            rows().flat_map(|(row, part)| part.as_integers().unwrap_or_default()[span(row, part)].iter().copied()).collect(),
+            rows().flat_map(|(row, part)| span(row, part).filter_map(|at| Some(part.as_integers()?.at(at)))).collect(),
         ),
         Data::Reals(_) => Data::Reals(
             rows().flat_map(|(row, part)| part.as_reals().unwrap_or_default()[span(row, part)].iter().copied()).collect(),
@@ -152,7 +152,7 @@ pub(super) fn filled(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
 /// Range: numbers from a start to a limit.
 pub(super) fn range(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let inputs = [call.array(0)?, call.array(1)?, call.array(2)?];
-    let integers: Option<Vec<i64>> = inputs.iter().map(|input| Some(*input.as_integers()?.first()?)).collect();
+    let integers: Option<Vec<i64>> = inputs.iter().map(|input| input.as_integers()?.iter().next()).collect();
     let Some(&[start, limit, delta]) = integers.as_deref() else { return Ok(None) };
     let (start, limit, delta) = (i128::from(start), i128::from(limit), i128::from(delta));
     if delta == 0 {

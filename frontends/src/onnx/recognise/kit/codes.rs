@@ -109,7 +109,7 @@ pub(in crate::onnx) fn constant_codes<'a>(
     let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
     let ty = TensorType { shape, dtype, quantization };
     let name = format!("{}_constant", node.name());
-    network.codes(node, &name, ty, codes.iter().map(|&code| code as i32).collect())
+    network.codes(node, &name, ty, codes.iter().map(|code| code as i32).collect())
 }
 
 /// Returns a constant with the channels last, broadcast to `rank` axes, or as it is if the channels keep their place.

@@ -113,7 +113,7 @@ pub(in crate::onnx) fn bias(
             let at = spread(constant)?;
             Ok(match &constant.data {
                 Data::Reals(values) => Bias::Real((0..channels).map(|c| values[at(c)]).collect()),
-                Data::Integers(values) => Bias::Steps((0..channels).map(|c| values[at(c)]).collect()),
+                Data::Integers(values) => Bias::Steps((0..channels).map(|c| values.at(at(c))).collect()),
             })
         }
         Some(Value::Dequantized(dequantized)) => {
@@ -132,7 +132,7 @@ pub(in crate::onnx) fn bias(
                 (scale(channel) - step).abs() <= 4.0 * f32::EPSILON * step
             };
             if let (true, Some(values)) = (plain && (0..channels).all(same), codes.as_integers()) {
-                return Ok(Bias::Steps((0..channels).map(|c| values[at(c)]).collect()));
+                return Ok(Bias::Steps((0..channels).map(|c| values.at(at(c))).collect()));
             }
             let reals = dequantized.constant(node, codes)?;
             let values = reals.as_reals().ok_or_else(|| node.error(problem))?;
@@ -179,7 +179,7 @@ impl Layer {
         let inner: usize = self.weights.shape[self.axis + 1..].iter().product();
         let size = self.weights.shape[self.axis];
         let mut sums = vec![0u128; size];
-        for (index, &code) in codes.iter().enumerate() {
+        for (index, code) in codes.iter().enumerate() {
             let channel = index / inner % size;
             let zeros = &self.weight_quant.zero_points;
             let zero = i64::from(zeros[if zeros.len() == 1 { 0 } else { channel }]);
@@ -338,7 +338,7 @@ impl Layer {
             node,
             &format!("{name}_weights"),
             weight_type,
-            codes.iter().map(|&code| code as i32).collect(),
+            codes.iter().map(|code| code as i32).collect(),
         )?;
         let mut inputs = vec![Some(self.x.id), Some(weights)];
         if let Some(steps) = bias {

@@ -9,6 +9,7 @@ use crate::onnx::normalise::axes::{permutation, reshaped};
 use crate::onnx::normalise::parts::sides;
 use crate::onnx::normalise::quant::{Quant, dtype};
 use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 use crate::onnx::recognise::kit::codes::{constant_codes, ordered, table};
@@ -229,9 +230,9 @@ fn holding_real_zero<'a>(
 fn filler(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<i32, OnnxError> {
     let filler = match network.known.optional_constant(node, 2)? {
         None => 0.0,
-        Some(constant) => match (constant.as_reals(), constant.as_integers()) {
+        Some(constant) => match (constant.as_reals(), constant.as_integers().and_then(Integers::only)) {
             (Some(&[value]), _) => value,
-            (_, Some(&[value])) => value as f32,
+            (_, Some(value)) => value as f32,
             _ => return Err(node.error("pads with what is no single value")),
         },
     };
@@ -323,11 +324,9 @@ fn requantized<'a>(
             Source::Tensor(Located { id, ..*at })
         }
         Source::Constant(constant) => {
-            let codes = constant.as_integers().unwrap_or_default();
-            let codes = codes.iter().map(|&c| code(c as i32).into()).collect();
-            let constant =
-                Constant::integers(constant.element, constant.shape.clone(), codes);
-            Source::Constant(std::rc::Rc::new(constant))
+            let codes = constant.as_integers().ok_or_else(|| node.error("joins what are no codes"))?;
+            let codes = codes.iter().map(|c| code(c as i32).into());
+            Source::Constant(std::rc::Rc::new(Constant::integers(constant.element, constant.shape.clone(), codes)))
         }
     };
     Ok(Value::Dequantized(Dequantized::new(source, quant.clone())))

@@ -54,7 +54,7 @@ fn by_places<'a>(
     let shape = network.shape(&value);
     let axis = node.axis(node.int("axis", 0), shape.len())?;
     let wanted = indices.as_integers().ok_or_else(|| node.error("has indices that are no integers"))?;
-    let places = wanted.iter().map(|&index| node.axis(index, shape[axis])).collect::<Result<Vec<_>, _>>()?;
+    let places = wanted.iter().map(|index| node.axis(index, shape[axis])).collect::<Result<Vec<_>, _>>()?;
     let value = chosen(network, node, value, axis, &places, "chosen")?;
     let made = [&shape[..axis], &indices.shape, &shape[axis + 1..]].concat();
     let made = if made.is_empty() { vec![1] } else { made };
@@ -148,7 +148,7 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
             node.error(format!("chooses from {size} elements by codes of {from}, some of which none has"))
         );
     }
-    let entry = |code: i32| codes[(i64::from(code).rem_euclid(size)) as usize] as i32;
+    let entry = |code: i32| codes.at(i64::from(code).rem_euclid(size) as usize) as i32;
     let name = node.first_output()?.to_owned();
     let quant = said(network, &name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
     let quant = Quant { range: entries.range, ..quant };

@@ -1,0 +1,96 @@
+//! Integers of a constant in as few bytes as the widest of them needs: weights are one byte each.
+
+/// Integers of 64 bits at most, all held in one width: the least of 8, 16, 32 and 64 bits that has them all.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::onnx) enum Integers {
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}
+
+impl Integers {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::I8(values) => values.len(),
+            Self::I16(values) => values.len(),
+            Self::I32(values) => values.len(),
+            Self::I64(values) => values.len(),
+        }
+    }
+
+    /// The integer at a place, which must be there.
+    pub fn at(&self, index: usize) -> i64 {
+        match self {
+            Self::I8(values) => values[index].into(),
+            Self::I16(values) => values[index].into(),
+            Self::I32(values) => values[index].into(),
+            Self::I64(values) => values[index],
+        }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = i64> + Clone + '_ {
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// The only integer, if there is one alone.
+    pub fn only(&self) -> Option<i64> {
+        (self.len() == 1).then(|| self.at(0))
+    }
+
+    fn push(&mut self, value: i64) {
+        match self {
+            Self::I8(values) => match value.try_into() {
+                Ok(value) => return values.push(value),
+                Err(_) => *self = Self::I16(widened(values)),
+            },
+            Self::I16(values) => match value.try_into() {
+                Ok(value) => return values.push(value),
+                Err(_) => *self = Self::I32(widened(values)),
+            },
+            Self::I32(values) => match value.try_into() {
+                Ok(value) => return values.push(value),
+                Err(_) => *self = Self::I64(widened(values)),
+            },
+            Self::I64(values) => return values.push(value),
+        }
+        self.push(value);
+    }
+}
+
+/// The same integers in more bits, with room for as many as the narrower ones had.
+fn widened<Narrow: Copy + Into<Wide>, Wide>(values: &Vec<Narrow>) -> Vec<Wide> {
+    let mut wide = Vec::with_capacity(values.capacity());
+    wide.extend(values.iter().map(|&value| value.into()));
+    wide
+}
+
+impl FromIterator<i64> for Integers {
+    fn from_iter<Values: IntoIterator<Item = i64>>(values: Values) -> Self {
+        let values = values.into_iter();
+        let mut made = Self::I8(Vec::with_capacity(values.size_hint().0));
+        values.for_each(|value| made.push(value));
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Integers;
+
+    #[test]
+    fn integers_take_the_least_width_and_keep_their_values() {
+        let ends = [i8::MIN.into(), i8::MAX.into(), 128, i16::MIN.into(), 1 << 15, i32::MAX.into(), 1 << 31, i64::MIN];
+        for count in 0..=ends.len() {
+            let made: Integers = ends[..count].iter().copied().collect();
+            assert!(made.iter().eq(ends[..count].iter().copied()));
+            let width = match made {
+                Integers::I8(_) => 1,
+                Integers::I16(_) => 2,
+                Integers::I32(_) => 4,
+                Integers::I64(_) => 8,
+            };
+            assert_eq!(width, [1, 1, 1, 2, 2, 4, 4, 8, 8][count], "{count}");
+        }
+    }
+}
