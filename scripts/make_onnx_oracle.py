@@ -1,7 +1,7 @@
 """Writes networks and what ONNX Runtime or QONNX makes of them: `make_onnx_oracle.py FAMILY FOLDER`.
 
 Families: node_tests, one_op, float_ops, networks, transformer, dynamic, qonnx, qonnx_models,
-brevitas, onnxruntime, quark, modelopt, qkeras. Needs scripts/requirements-onnx.txt.
+brevitas, onnxruntime, quark, modelopt, qkeras, blocks. Needs scripts/requirements-onnx.txt.
 """
 
 import importlib

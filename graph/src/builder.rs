@@ -7,7 +7,8 @@ use crate::model::{Graph, Node, Note, NoteKind, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::{Mac, Operands};
 use crate::{
-    DType, FileNode, GraphError, Op, Quantization, QuantizationError, bias_scale, checks, tensor_name,
+    DType, FileNode, FloatReason, GraphError, Op, Quantization, QuantizationError, bias_scale, checks,
+    tensor_name,
 };
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
@@ -159,6 +160,12 @@ impl GraphBuilder {
     pub fn note_real_of_codes(&mut self, tensor: impl Into<String>) {
         let text = "codes of the file stand here as their real values".to_owned();
         self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::RealOfCodes });
+    }
+
+    /// Notes that the node that makes `tensor` multiplies the real values of codes, and why.
+    pub fn note_left_in_float(&mut self, tensor: impl Into<String>, reason: FloatReason) {
+        let text = format!("{reason}: the layer stays in float");
+        self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::LeftInFloat(reason) });
     }
 
     /// Records what became of the next node of the file.

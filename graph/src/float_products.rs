@@ -1,6 +1,6 @@
 //! Convolutions and products of matrices that are left on real values, and why.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::{Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
@@ -30,6 +30,19 @@ pub enum FloatReason {
     Activations,
     /// Its operands are codes in the file, but none that a layer takes together: scales along another axis, say.
     Scales,
+    /// Its weights have a scale per block, which does not hold for all that one run of an accumulator adds.
+    Blocks {
+        /// The axis of the file's tensor that is cut into blocks.
+        axis: usize,
+    },
+    /// The scale of a block is not a finite number, or all scales are 0.
+    BlockScales,
+    /// A zero point of its weights is not an integer, or weights less their zero points have more than 16 bits.
+    ZeroPoints,
+    /// Its input channels are assigned to blocks one by one.
+    Order,
+    /// Its sums may exceed 32 bits, and they are its output.
+    WideSums,
 }
 
 impl fmt::Display for FloatReason {
@@ -39,6 +52,16 @@ impl fmt::Display for FloatReason {
             Self::Operand => "an operand is not quantized",
             Self::Activations => "both operands are activations",
             Self::Scales => "its operands are quantized in a form that no layer of codes takes",
+            Self::Blocks { axis } => {
+                return write!(
+                    f,
+                    "its weights have a scale per block along axis {axis}, in a form that no layer of codes takes"
+                );
+            }
+            Self::BlockScales => "the scales of its blocks are not finite numbers of which one is not 0",
+            Self::ZeroPoints => "its weights less their zero points are not integers of at most 16 bits",
+            Self::Order => "its weights assign input channels to blocks one by one (`g_idx`)",
+            Self::WideSums => "its sums may exceed 32 bits",
         })
     }
 }
@@ -53,11 +76,21 @@ impl Graph {
             return Vec::new();
         }
         let origins = Origins::new(self);
+        let stated: HashMap<&str, FloatReason> = self
+            .notes
+            .iter()
+            .filter_map(|note| match note.kind {
+                NoteKind::LeftInFloat(reason) => Some((note.tensor.as_str(), reason)),
+                _ => None,
+            })
+            .collect();
         let product = |(node, own): (NodeId, &Node)| {
             let operands: Vec<Origin> =
                 own.inputs.iter().take(2).flatten().map(|&id| origins.of(id)).collect();
             let quantized_weights = operands.contains(&Origin::ConstantCodes);
-            FloatProduct { node, reason: reason(&operands), quantized_weights }
+            let stated = stated.get(self.tensor(own.output).name.as_str());
+            let reason = stated.copied().unwrap_or_else(|| reason(&operands));
+            FloatProduct { node, reason, quantized_weights }
         };
         nodes.map(product).collect()
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CodeRange, CodeType, DType, DotProducts, FileNode, Op, Products, Quantization, QuantizationError, Window,
-    ops::Operands,
+    CodeRange, CodeType, DType, DotProducts, FileNode, FloatReason, Op, Products, Quantization,
+    QuantizationError, Window, ops::Operands,
 };
 
 /// Index of a tensor in its graph.
@@ -183,6 +183,8 @@ pub enum NoteKind {
     Changed,
     /// Codes of the file stand as their real values in this constant.
     RealOfCodes,
+    /// A convolution or a product of matrices of codes that the reader left on real values.
+    LeftInFloat(FloatReason),
 }
 
 impl Graph {

@@ -315,7 +315,7 @@ fn notes(notes: &[Note]) -> String {
     const NAMED: usize = 3;
     let mut out = String::new();
     let mut said: Vec<&str> = Vec::new();
-    for note in notes.iter().filter(|note| note.kind == NoteKind::Changed) {
+    for note in notes.iter().filter(|note| note.kind != NoteKind::RealOfCodes) {
         if said.contains(&note.text.as_str()) {
             continue;
         }

@@ -1,6 +1,7 @@
 //! The reader of ONNX files.
 
 mod bipolar;
+mod blocks;
 pub(crate) mod built;
 mod errors;
 mod export;

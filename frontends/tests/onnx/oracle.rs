@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use guardbit_frontends::{Frontend, onnx::Onnx};
-use guardbit_graph::{DType, Graph, Tensor, real_of, word_of};
+use guardbit_graph::{DType, Graph, NodeId, Tensor, real_of, word_of};
 use serde_json::Value;
 
 /// How a case came out.
@@ -83,15 +83,24 @@ pub fn run(folder: &Path, case: &Value) -> Outcome {
     compare(&graph, case)
 }
 
-fn compare(graph: &Graph, case: &Value) -> Outcome {
-    let layers = graph
-        .nodes_with_ids()
-        .filter(|(id, _)| graph.dot_products(*id).is_some_and(|d| d.has_constant_weights()))
-        .count() as u64;
+/// The layers of codes with constant weights.
+pub fn layers(graph: &Graph) -> Vec<NodeId> {
+    let is_layer = |id: &NodeId| graph.dot_products(*id).is_some_and(|d| d.has_constant_weights());
+    graph.nodes_with_ids().map(|(id, _)| id).filter(is_layer).collect()
+}
+
+/// The elements of every tensor for the inputs of a case.
+pub fn interpreted(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
     let arrays = case["inputs"].as_array().unwrap();
     let inputs: Vec<Vec<i32>> =
         graph.inputs().iter().zip(arrays).map(|(&id, array)| input(graph.tensor(id), array)).collect();
     let tensors = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+    tensors.iter().map(|codes| codes.to_vec()).collect()
+}
+
+fn compare(graph: &Graph, case: &Value) -> Outcome {
+    let layers = layers(graph).len() as u64;
+    let tensors = interpreted(graph, case);
     let (mut count, mut different, mut greatest) = (0, 0, 0.0f64);
     for (&id, wanted) in graph.outputs().iter().zip(case["outputs"].as_array().unwrap()) {
         let made = output(graph.tensor(id), &tensors[id.index()], wanted);

@@ -1,50 +1,98 @@
 //! Scales of blocks.
 
-use guardbit_graph::Brief;
+use std::rc::Rc;
 
-use super::known::Known;
-use crate::onnx::error::OnnxError;
-use crate::onnx::parse::constant::elements_of;
-use crate::onnx::parse::node::Node;
+use guardbit_graph::CodeRange;
 
-/// Scales and zero points of blocks, one per element.
+use super::quant::{dtype, range};
+use crate::onnx::parse::constant::{Constant, chosen_places, permuted_places};
+
+/// Scales and zero points of blocks of an axis.
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) struct Blocks {
+    pub axis: usize,
+    /// Elements of a block. The last block may have fewer.
+    pub size: usize,
+    /// One per block, row-major, with the blocks along the axis.
     pub scales: Vec<f32>,
+    /// Zero points, if there are any.
     pub zeros: Option<Vec<f32>>,
 }
 
 impl Blocks {
-    /// Returns the scales and zero points that a node with a block size names for codes of a shape.
-    pub fn of(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Self, OnnxError> {
-        let axis = node.axis(node.int("axis", 1), shape.len())?;
-        let size = usize::try_from(node.int("block_size", 0)).unwrap_or(0).max(1);
-        let (scale, zero) = (known.constant(node, 1)?, known.optional_constant(node, 2)?);
-        let wanted: Vec<usize> =
-            shape.iter().enumerate().map(|(i, &n)| if i == axis { n.div_ceil(size) } else { n }).collect();
-        if scale.shape != wanted || zero.as_ref().is_some_and(|zero| zero.shape != wanted) {
-            let given = Brief(&scale.shape);
-            return Err(node.error(format!("has scales of shape {given}; blocks of {size} need {wanted:?}")));
-        }
-        let mut strides = vec![1; shape.len()];
-        for i in (1..shape.len()).rev() {
-            strides[i - 1] = strides[i] * wanted[i];
-        }
-        let count = elements_of(shape).unwrap_or(0);
-        let place = |index: usize| {
-            let (mut rest, mut at) = (index, 0);
-            for i in (0..shape.len()).rev() {
-                let step = rest % shape[i];
-                at += strides[i] * if i == axis { step / size } else { step };
-                rest /= shape[i];
-            }
-            at
+    /// Number of blocks along each axis of codes of a shape.
+    pub fn counts(&self, shape: &[usize]) -> Vec<usize> {
+        counts(shape, self.axis, self.size)
+    }
+
+    /// The block of every element of codes of a shape, row-major.
+    pub fn places(&self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
+        let along = |(axis, &count): (usize, &usize)| {
+            let size = if axis == self.axis { self.size } else { 1 };
+            (0..count).map(|at| at / size).collect()
         };
-        let given = scale.as_reals().ok_or_else(|| node.error("has a scale that is no real number"))?;
-        let zeros = zero.map(|zero| {
-            let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
-            Ok((0..count).map(|i| values.at(place(i)) as f32).collect())
-        });
-        let zeros = zeros.transpose()?;
-        Ok(Self { scales: (0..count).map(|i| given[place(i)]).collect(), zeros })
+        let lists: Vec<Vec<usize>> = shape.iter().enumerate().map(along).collect();
+        chosen_places(&self.counts(shape), &lists)
+    }
+
+    /// The zero point of a block.
+    pub fn zero(&self, block: usize) -> f32 {
+        self.zeros.as_ref().map_or(0.0, |zeros| zeros[block])
+    }
+
+    /// The scale of every element of codes of a shape, and its zero point if there are any.
+    pub fn spread(&self, shape: &[usize]) -> (Vec<f32>, Option<Vec<f32>>) {
+        let of = |values: &Vec<f32>| self.places(shape).map(|block| values[block]).collect();
+        (of(&self.scales), self.zeros.as_ref().map(of))
+    }
+}
+
+/// Number of blocks along each axis of codes of a shape.
+pub(in crate::onnx) fn counts(shape: &[usize], axis: usize, size: usize) -> Vec<usize> {
+    let count = |(at, &count): (usize, &usize)| if at == axis { count.div_ceil(size) } else { count };
+    shape.iter().enumerate().map(count).collect()
+}
+
+/// Constant codes with a scale per block.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) struct Blocked {
+    /// Integers.
+    pub codes: Rc<Constant>,
+    pub blocks: Blocks,
+    /// Whether the scales of blocks are those of elements in another order.
+    pub reordered: bool,
+}
+
+impl Blocked {
+    /// The codes that there can be; `None` for types that hold none.
+    pub fn range(&self) -> Option<CodeRange> {
+        let Constant { element, range: own, .. } = *self.codes;
+        own.or_else(|| range(element)).or_else(|| dtype(element).map(CodeRange::of))
+    }
+
+    /// The real values of the codes.
+    pub fn reals(&self) -> Constant {
+        let places = self.blocks.places(&self.codes.shape);
+        let real = |(code, block): (f32, usize)| (code - self.blocks.zero(block)) * self.blocks.scales[block];
+        let reals = self.codes.numbers().into_iter().zip(places).map(real).collect();
+        Constant { of_codes: true, ..Constant::reals(self.codes.shape.clone(), reals) }
+    }
+
+    /// Returns codes `[output channel, input channel]` as those of a kernel of one cell: `[output channel, 1, 1, input channel]`.
+    pub fn as_kernel(&self) -> Self {
+        let mut codes = Constant::clone(&self.codes);
+        codes.shape = vec![codes.shape[0], 1, 1, codes.shape[1]];
+        let axis = if self.blocks.axis == 1 { 3 } else { 0 };
+        Self { codes: Rc::new(codes), blocks: Blocks { axis, ..self.blocks.clone() }, ..*self }
+    }
+
+    /// Returns the codes with their axes in another order.
+    pub fn permuted(&self, axes: &[usize]) -> Self {
+        let Blocks { axis, size, ref scales, ref zeros } = self.blocks;
+        let counts = self.blocks.counts(&self.codes.shape);
+        let of = |values: &Vec<f32>| permuted_places(&counts, axes).map(|at| values[at]).collect();
+        let axis = axes.iter().position(|&from| from == axis).unwrap_or(axis);
+        let blocks = Blocks { axis, size, scales: of(scales), zeros: zeros.as_ref().map(of) };
+        Self { codes: Rc::new(self.codes.permuted(axes)), blocks, ..*self }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::blocks::Blocked;
 use super::quant::{Quant, reals_of};
 use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::parse::constant::Constant;
@@ -41,6 +42,8 @@ pub(in crate::onnx) struct Known {
     /// The version of ONNX's own operators.
     pub opset: i64,
     pub constants: HashMap<String, Fixed>,
+    /// The codes with a scale per block that constants are the real values of.
+    pub blocks: HashMap<String, Rc<Blocked>>,
     /// Shapes that follow from those of the inputs, or that the file declares.
     pub shapes: HashMap<String, Vec<usize>>,
     /// Element types by their number in the file.
@@ -51,6 +54,11 @@ impl Known {
     /// The constant in input `index` of a node, if it is one.
     pub fn fixed(&self, node: Node<'_>, index: usize) -> Option<&Fixed> {
         self.constants.get(node.input(index)?)
+    }
+
+    /// The codes with a scale per block whose real values are input `index` of a node, if they are.
+    pub fn blocked(&self, node: Node<'_>, index: usize) -> Option<Rc<Blocked>> {
+        self.blocks.get(node.input(index)?).cloned()
     }
 
     /// Input `index` of a node, which must be a constant if it is there.

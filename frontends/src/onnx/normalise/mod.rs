@@ -5,6 +5,7 @@
 //! does not know.
 
 pub(in crate::onnx) mod axes;
+pub(in crate::onnx) mod blocked;
 pub(in crate::onnx) mod blocks;
 pub(in crate::onnx) mod clip;
 mod elements;
@@ -22,6 +23,7 @@ pub(in crate::onnx) mod transposed;
 pub(in crate::onnx) mod window;
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use guardbit_graph::{Brief, FileOutcome, MAX_ELEMENTS};
 
@@ -41,6 +43,7 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
     let mut known = Known {
         opset: file.opset(),
         constants: HashMap::new(),
+        blocks: HashMap::new(),
         shapes: HashMap::new(),
         elements: HashMap::new(),
     };
@@ -79,6 +82,9 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
             let number = if matches!(fixed, Fixed::Codes(..)) { element::FLOAT } else { fixed.elements().element };
             known.shapes.insert(name.clone(), fixed.elements().shape.clone());
             known.elements.insert(name.clone(), number);
+            if let Some(blocked) = blocked::blocked(&known, node)? {
+                known.blocks.insert(name.clone(), Rc::new(blocked));
+            }
             known.constants.insert(name, fixed);
             file.left_out.push((index, node.record(FileOutcome::Constant)));
             continue;

@@ -63,6 +63,10 @@ impl Inputs<'_> {
             "ConvTranspose" => self.transposed(),
             "MatMul" | "MatMulInteger" => self.product(1),
             "QLinearMatMul" => self.product(3),
+            "MatMulNBits" => {
+                let (_, front) = self.shape(0)?.split_last()?;
+                Some([front, &[usize::try_from(self.int("N", 0)).ok()?]].concat())
+            }
             "Gemm" => self.gemm(1),
             "QGemm" => self.gemm(3),
             "AveragePool" | "MaxPool" | "QLinearAveragePool" => {

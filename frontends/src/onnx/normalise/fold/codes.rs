@@ -6,7 +6,7 @@ use guardbit_graph::CodeRange;
 
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
-use crate::onnx::normalise::blocks::Blocks;
+use crate::onnx::normalise::blocked::blocked;
 use crate::onnx::normalise::clip::{code_limits, limits, within};
 use crate::onnx::normalise::quant::{dtype, range};
 use crate::onnx::normalise::quantizers::rule;
@@ -37,14 +37,11 @@ pub(super) fn quantize(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
 pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let (known, node) = (call.known, call.node);
     let Some(Fixed::Array(codes)) = call.fixed(0) else { return Ok(None) };
-    let Some(integers) = codes.as_integers() else { return Ok(None) };
+    if codes.as_integers().is_none() {
+        return Ok(None);
+    }
     if node.int("block_size", 0) != 0 {
-        let Blocks { scales, zeros } = Blocks::of(known, node, &codes.shape)?;
-        let zero = |i: usize| zeros.as_ref().map_or(0.0, |zeros| zeros[i]);
-        let real = |(i, code): (usize, i64)| (code as f32 - zero(i)) * scales[i];
-        let reals = integers.iter().enumerate().map(real).collect();
-        let reals = Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), reals) };
-        return Ok(Some(Fixed::new(reals)));
+        return Ok(blocked(known, node)?.map(|blocked| Fixed::new(blocked.reals())));
     }
     let mut quant = quant_at(known, node, 1, Some(codes.element), codes.shape.len(), node.int("axis", 1))?;
     let unknown = || node.error(format!("reads codes of type {}", element::name(codes.element)));

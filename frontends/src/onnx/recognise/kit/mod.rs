@@ -23,3 +23,5 @@ pub(super) mod computed;
 pub(super) mod operand;
 
 pub(super) mod weighted;
+
+pub(super) mod blocks;

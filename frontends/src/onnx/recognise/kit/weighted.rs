@@ -171,7 +171,7 @@ impl Layer {
     }
 
     /// Whether no input can make a sum of more than 32 bits.
-    fn sums_fit(&self, network: &Network<'_>) -> bool {
+    pub fn sums_fit(&self, network: &Network<'_>) -> bool {
         let range = network.builder.tensor(self.x.id).ty.code_range();
         let zero = i64::from(self.x_quant.zero_points[0]);
         let most = [range.min(), range.max()].map(|code| (i64::from(code) - zero).unsigned_abs());

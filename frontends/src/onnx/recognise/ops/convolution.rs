@@ -1,13 +1,15 @@
 //! Conv and ConvInteger.
 
-use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatConv2d};
-use guardbit_graph::{Activation, Brief, DType, Op, Requantize};
+use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatBinary, FloatConv2d, RealPair};
+use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Requantize};
 
 use crate::onnx::error::OnnxError;
+use crate::onnx::normalise::blocks::Blocked;
 use crate::onnx::normalise::window::{Sliding, sliding};
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
+use crate::onnx::recognise::kit::blocks;
 use crate::onnx::recognise::kit::codes::without_functions;
 use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::moves::{with_rows, without_rows};
@@ -19,8 +21,50 @@ use crate::onnx::recognise::kit::weighted;
 
 pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w, b) = (network.input(node, 0)?, network.input(node, 1)?, network.optional(node, 2)?);
+    if let Some(weights) = network.known.blocked(node, 1) {
+        return by_blocks(network, node, [x, w], b, &weights);
+    }
     let follow = follow(network, node)?;
     convolve(network, node, [x, w], b, follow)
+}
+
+/// A convolution with weights that have a scale per block.
+fn by_blocks<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [x, w]: [Value; 2],
+    b: Option<Value>,
+    weights: &Blocked,
+) -> Result<(), OnnxError> {
+    let value = without_functions(network, node, x.clone())?;
+    let Some((at, quant)) = weighted::activations(network, node, &value) else {
+        return real(network, node, [x, w], b, None);
+    };
+    let geometry = Geometry::new(node, &network.shape_of(at), &weights.codes.shape)?;
+    let axis = weights.blocks.axis;
+    let arranged = match weights.codes.shape.len() {
+        4 if node.int("group", 1) == 1 => blocks::Weights::new(&weights.permuted(&[0, 2, 3, 1]), axis),
+        _ => Err(FloatReason::Blocks { axis }),
+    };
+    let arranged = match arranged {
+        Ok(arranged) => arranged,
+        Err(reason) => return real(network, node, [x, w], b, Some(reason)),
+    };
+    let id = network.in_order(node, at, true)?;
+    let Sliding { stride, dilation, padding, .. } = geometry.sliding;
+    let op = |requantize, activation| Conv2d { stride, dilation, padding, activation, requantize }.into();
+    let name = node.first_output()?;
+    let product = if b.is_some() { format!("{name}_product") } else { name.to_owned() };
+    let mut id = match blocks::product(network, node, (id, quant), arranged, op, (None, &product))? {
+        Ok(id) => id,
+        Err(reason) => return real(network, node, [x, w], b, Some(reason)),
+    };
+    if let Some(bias) = b {
+        let bias = network.real_tensor(node, bias, false)?;
+        let op = FloatBinary { function: RealPair::Add };
+        id = network.emit(node, op, &[id, bias], name, (DType::Float32, None))?;
+    }
+    network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 
 /// A convolution of values, quantized where its operands are codes.
@@ -33,17 +77,17 @@ fn convolve<'a>(
 ) -> Result<(), OnnxError> {
     let Some((codes, weight_quant)) = weighted::weights(&w, 0) else {
         weighted::note_scales(network, node, &w, 0)?;
-        return real(network, node, [x, w], b);
+        return real(network, node, [x, w], b, None);
     };
     let x = without_functions(network, node, x)?;
     let Some((at, x_quant)) = weighted::activations(network, node, &x) else {
-        return real(network, node, [x, w], b);
+        return real(network, node, [x, w], b, None);
     };
     let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
     let bias = weighted::bias(node, b.as_ref(), geometry.channels, (&x_quant, &weight_quant))?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
     if !layer.fits(network, node, follow.as_ref())? {
-        return real(network, node, [x, w], b);
+        return real(network, node, [x, w], b, None);
     }
     layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true)
 }
@@ -121,12 +165,13 @@ impl Geometry {
     }
 }
 
-/// A convolution in float.
+/// A convolution in float; `reason` says why it is not one of codes, if its operands are such.
 fn real<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     [x, w]: [Value; 2],
     b: Option<Value>,
+    reason: Option<FloatReason>,
 ) -> Result<(), OnnxError> {
     let (x_shape, w_shape) = (network.shape(&x), network.shape(&w));
     let geometry = Geometry::new(node, &x_shape, &w_shape)?;
@@ -144,6 +189,7 @@ fn real<'a>(
     };
     let op = FloatConv2d { stride, dilation, padding };
     let id = network.emit(node, op, &inputs, &name, (DType::Float32, None))?;
+    blocks::note(network, id, reason);
     let mut at = Located { id, channels_last: true };
     if geometry.one_axis {
         at = without_rows(network, node, at)?;

@@ -1,12 +1,17 @@
-//! MatMul, Gemm and MatMulInteger.
+//! MatMul, Gemm, MatMulInteger and MatMulNBits.
 
-use guardbit_graph::ops::{BatchMatmul, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
-use guardbit_graph::{Activation, DType, Op, Requantize};
+use std::rc::Rc;
+
+use guardbit_graph::ops::{BatchMatmul, Conv2d, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
+use guardbit_graph::{Activation, DType, FloatReason, Op, Requantize, TensorId};
 
 use crate::onnx::error::OnnxError;
+use crate::onnx::normalise::blocked;
+use crate::onnx::normalise::blocks::Blocked;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
+use crate::onnx::recognise::kit::blocks;
 use crate::onnx::recognise::kit::codes::{code_tensor, without_functions};
 use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::moves::moved;
@@ -18,6 +23,9 @@ use crate::onnx::recognise::kit::weighted;
 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
+    if let Some(weights) = Matrix::of(network, node, [false; 2]) {
+        return by_blocks(network, node, [a, b], None, weights);
+    }
     let follow = follow(network, node)?;
     product(network, node, [a, b], None, false, follow)
 }
@@ -29,9 +37,119 @@ pub(super) fn gemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     if alpha != 1.0 || beta != 1.0 && c.is_some() {
         return Err(node.error(format!("has alpha {alpha} and beta {beta}; 1 is needed")));
     }
-    let a = if node.int("transA", 0) != 0 { transposed(network, node, a)? } else { a };
+    let transposes = ["transA", "transB"].map(|name| node.int(name, 0) != 0);
+    if let Some(weights) = Matrix::of(network, node, transposes) {
+        return by_blocks(network, node, [a, b], c, weights);
+    }
+    let a = if transposes[0] { transposed(network, node, a)? } else { a };
     let follow = follow(network, node)?;
-    product(network, node, [a, b], c, node.int("transB", 0) != 0, follow)
+    product(network, node, [a, b], c, transposes[1], follow)
+}
+
+/// A product with a matrix of 2, 4 or 8 bits, as real values whatever `accuracy_level` allows.
+pub(super) fn of_bits<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let (a, matrix) = (network.input(node, 0)?, Rc::new(blocked::of_bits(network.known, node)?));
+    let b = Value::Constant(Rc::new(matrix.reals()));
+    let c = network.optional(node, 5)?;
+    let weights = Matrix { codes: matrix, right: true, transposes: [false, true] };
+    by_blocks(network, node, [a, b], c, weights)
+}
+
+/// The operand of a product that is constant codes with a scale per block.
+struct Matrix {
+    codes: Rc<Blocked>,
+    /// Whether it is the second operand.
+    right: bool,
+    /// Which operands the product reads transposed.
+    transposes: [bool; 2],
+}
+
+impl Matrix {
+    fn of(network: &Network<'_>, node: Node<'_>, transposes: [bool; 2]) -> Option<Self> {
+        let side = |right: bool| Some(Self { codes: network.known.blocked(node, right.into())?, right, transposes });
+        side(true).or_else(|| side(false))
+    }
+
+    /// The weights of a layer, an output channel per column, or per row where it is the first operand.
+    fn weights(&self) -> Result<blocks::Weights, FloatReason> {
+        let axis = self.codes.blocks.axis;
+        if self.codes.codes.shape.len() != 2 {
+            return Err(FloatReason::Blocks { axis });
+        }
+        let is_turned = if self.right { !self.transposes[1] } else { self.transposes[0] };
+        let rows = if is_turned { self.codes.permuted(&[1, 0]) } else { Blocked::clone(&self.codes) };
+        blocks::Weights::new(&rows.as_kernel(), axis)
+    }
+}
+
+/// A product with a matrix that has a scale per block.
+fn by_blocks<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    c: Option<Value>,
+    matrix: Matrix,
+) -> Result<(), OnnxError> {
+    let x = without_functions(network, node, if matrix.right { a.clone() } else { b.clone() })?;
+    let mut reason = None;
+    if weighted::activations(network, node, &x).is_some() {
+        let name = node.first_output()?;
+        let name = if c.is_some() { format!("{name}_product") } else { name.to_owned() };
+        match layer_of_blocks(network, node, x, &matrix, &name)? {
+            Ok(id) => return with_added(network, node, id, c),
+            Err(why) => reason = Some(why),
+        }
+    }
+    let a = if matrix.transposes[0] { transposed(network, node, a)? } else { a };
+    let id = multiplied(network, node, [a, b], matrix.transposes[1], c.is_some())?;
+    blocks::note(network, id, reason);
+    with_added(network, node, id, c)
+}
+
+/// The product as a layer, or why it cannot be one.
+fn layer_of_blocks<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    x: Value,
+    matrix: &Matrix,
+    name: &str,
+) -> Result<Result<TensorId, FloatReason>, OnnxError> {
+    let weights = match matrix.weights() {
+        Ok(weights) => weights,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let rank = network.shape(&x).len();
+    // With the matrix on the left, `y = (x' * w')'`.
+    let is_turned = rank >= 2 && if matrix.right { matrix.transposes[0] } else { !matrix.transposes[1] };
+    let x = if is_turned { moved(network, node, x, turn(rank), "transposed")? } else { x };
+    let Some((at, quant)) = weighted::activations(network, node, &x) else {
+        return Err(node.error("has no codes of one scale"));
+    };
+    let id = network.in_order(node, at, false)?;
+    let shape = network.builder.tensor(id).ty.shape.clone();
+    let Some((&terms, front)) = shape.split_last().filter(|(terms, _)| **terms == weights.inputs) else {
+        return Err(node.error(format!("cannot multiply {shape:?} by {:?}", matrix.codes.codes.shape)));
+    };
+    let rows = [front.iter().product(), 1, 1, terms];
+    let x = format!("{}_rows", network.builder.tensor(id).name);
+    let id = blocks::reshaped(network, node, id, &rows, &x)?;
+    let op = |requantize, activation| Conv2d { activation, requantize, ..Conv2d::default() }.into();
+    let columns = format!("{name}_columns");
+    let is_turned = !matrix.right && rank >= 2;
+    let own = if is_turned { columns.as_str() } else { name };
+    let id = match blocks::product(network, node, (id, quant), weights, op, (Some(front), own))? {
+        Ok(id) if is_turned => network.emit_like(node, turn(rank), &[id], name, id)?,
+        Ok(id) => id,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    Ok(Ok(id))
+}
+
+/// Exchanges the last two axes.
+fn turn(rank: usize) -> Transpose {
+    let mut permutation: Vec<usize> = (0..rank).collect();
+    permutation.swap(rank - 2, rank - 1);
+    Transpose { permutation }
 }
 
 fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result<Value, OnnxError> {
@@ -171,17 +289,39 @@ fn real<'a>(
     c: Option<Value>,
     transposed_b: bool,
 ) -> Result<(), OnnxError> {
+    let id = multiplied(network, node, [a, b], transposed_b, c.is_some())?;
+    with_added(network, node, id, c)
+}
+
+/// The real values of two matrices, multiplied; something is added afterwards or not.
+fn multiplied<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    [a, b]: [Value; 2],
+    transposed_b: bool,
+    is_part: bool,
+) -> Result<TensorId, OnnxError> {
     let name = node.first_output()?;
     let a = network.real_tensor(node, a, false)?;
     let b = network.materialize(node, b)?;
     let b = if transposed_b { transposed(network, node, b)? } else { b };
     let b = network.real_tensor(node, b, false)?;
-    let product_name = if c.is_some() { format!("{name}_product") } else { name.to_owned() };
-    let mut id = network.emit(node, FloatMatMul {}, &[a, b], &product_name, (DType::Float32, None))?;
+    let name = if is_part { format!("{name}_product") } else { name.to_owned() };
+    network.emit(node, FloatMatMul {}, &[a, b], &name, (DType::Float32, None))
+}
+
+/// Binds the output of a node to a product and what is added to it.
+fn with_added<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    product: TensorId,
+    c: Option<Value>,
+) -> Result<(), OnnxError> {
+    let mut id = product;
     if let Some(c) = c {
         let other = network.real_tensor(node, c, false)?;
         let op = FloatBinary { function: RealPair::Add };
-        id = network.emit(node, op, &[id, other], name, (DType::Float32, None))?;
+        id = network.emit(node, op, &[id, other], node.first_output()?, (DType::Float32, None))?;
     }
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }

@@ -83,6 +83,7 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "Transpose", layout::transpose),
     ("", "Unsqueeze", layout::reshape),
     ("", "Upsample", resize::resize),
+    (MICROSOFT, "MatMulNBits", matmul::of_bits),
     (MICROSOFT, "QGemm", matmul::qgemm),
     (MICROSOFT, "QLinearAdd", elementwise::qlinear_add),
     (MICROSOFT, "QLinearAveragePool", pool::qlinear_average),

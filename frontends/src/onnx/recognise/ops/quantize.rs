@@ -4,7 +4,7 @@ use guardbit_graph::ops::{FloatBinary, RealPair};
 use guardbit_graph::{DType, TensorId};
 
 use crate::onnx::error::OnnxError;
-use crate::onnx::normalise::blocks::Blocks;
+use crate::onnx::normalise::blocked::blocks;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::scales::{declared, quant_at, quant_of};
 use crate::onnx::parse::constant::Constant;
@@ -64,7 +64,7 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
 fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let shape = network.shape(&value);
-    let Blocks { scales, zeros } = Blocks::of(network.known, node, &shape)?;
+    let (scales, zeros) = blocks(network.known, node, &shape)?.spread(&shape);
     let Value::Codes(at) = value else { return Err(node.error("reads real values; it works on codes")) };
     let dtype = network.builder.tensor(at.id).ty.dtype;
     let steps = Dequantized::new(Source::Tensor(at), Quant::per_tensor(dtype, 1.0, 0));
@@ -82,7 +82,7 @@ fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
 fn quantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let shape = network.shape(&value);
-    let Blocks { scales, zeros } = Blocks::of(network.known, node, &shape)?;
+    let (scales, zeros) = blocks(network.known, node, &shape)?.spread(&shape);
     let zero = network.known.optional_constant(node, 2)?;
     let number = zero.as_ref().map(|zero| zero.element).or(declared(node)).unwrap_or(element::UINT8);
     let one = Constant::reals(vec![], vec![1.0]);
