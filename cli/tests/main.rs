@@ -5,6 +5,7 @@ mod bad_input;
 mod behaviour;
 mod benches;
 mod bipolar;
+mod blocks;
 mod cache;
 mod claims;
 mod common;

@@ -52,12 +52,7 @@ impl fmt::Display for FloatReason {
             Self::Operand => "an operand is not quantized",
             Self::Activations => "both operands are activations",
             Self::Scales => "its operands are quantized in a form that no layer of codes takes",
-            Self::Blocks { axis } => {
-                return write!(
-                    f,
-                    "its weights have a scale per block along axis {axis}, in a form that no layer of codes takes"
-                );
-            }
+            Self::Blocks { axis } => return write!(f, "weights have a scale per block along axis {axis}"),
             Self::BlockScales => "the scales of its blocks are not finite numbers of which one is not 0",
             Self::ZeroPoints => "its weights less their zero points are not integers of at most 16 bits",
             Self::Order => "its weights assign input channels to blocks one by one (`g_idx`)",

@@ -65,12 +65,19 @@ fn check(path: &std::path::Path, case: &Value, row: &mut Row) -> Result<(), Stri
     let runtime = elements(runtime);
     row.values += made.len();
     row.different += made.iter().zip(&runtime).filter(|(made, wanted)| made != wanted).count();
-    for (wanted, of, near) in [(numbers("exact"), "exact", "near_exact"), (runtime, "runtime's", "near_runtime")] {
+    for (wanted, of, near) in
+        [(numbers("exact"), "exact", "near_exact"), (runtime, "runtime's", "near_runtime")]
+    {
         let near = numbers(near);
         assert!(made.len() == wanted.len() && made.len() == near.len());
         let pairs = || made.iter().zip(&wanted).map(|(made, wanted)| (made - wanted).abs());
-        if let Some(at) = pairs().zip(&near).position(|(distance, &near)| distance.is_nan() || distance > near) {
-            return Err(format!("value {at}: {} is not the {of} {} within {}", made[at], wanted[at], near[at]));
+        if let Some(at) =
+            pairs().zip(&near).position(|(distance, &near)| distance.is_nan() || distance > near)
+        {
+            return Err(format!(
+                "value {at}: {} is not the {of} {} within {}",
+                made[at], wanted[at], near[at]
+            ));
         }
     }
     Ok(())

@@ -72,6 +72,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("com.microsoft", "QLinearAdd"),
     ("com.microsoft", "QLinearConcat"),
     ("com.microsoft", "QGemm"),
+    ("com.microsoft", "MatMulNBits"),
     ("qonnx.custom_op.general", "Quant"),
     ("qonnx.custom_op.general", "Trunc"),
     ("qonnx.custom_op.general", "BipolarQuant"),

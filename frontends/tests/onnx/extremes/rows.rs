@@ -70,7 +70,7 @@ impl Row {
         match self.op {
             "QLinearConv" | "QLinearMatMul" => "",
             "Quant" | "IntQuant" | "BipolarQuant" | "Trunc" => "qonnx.custom_op.general",
-            op if op.starts_with("QLinear") || op == "QGemm" => "com.microsoft",
+            op if op.starts_with("QLinear") || op == "QGemm" || op == "MatMulNBits" => "com.microsoft",
             _ => "",
         }
     }
@@ -234,6 +234,7 @@ fn windows() -> Vec<Row> {
 
 fn products() -> Vec<Row> {
     let gemm = |row: Row| row.int("transA", 0).int("transB", 0);
+    let bits = |row: Row| row.int("K", 20).int("N", 3).int("bits", 4).int("block_size", 16);
     let matrix = [quantized(codes(&[2, 4])), vec![u8s(&[4, 3])], steps().to_vec()].concat();
     let dense = [matrix.clone(), vec![Codes(element::INT32, vec![3])], steps().to_vec()].concat();
     vec![
@@ -246,6 +247,11 @@ fn products() -> Vec<Row> {
         row("MatMulInteger", &[codes(&[2, 4]), i8s(&[4, 3]), u8s(&[]), i8s(&[3])]),
         row("QLinearMatMul", &[matrix, steps().to_vec()].concat()),
         gemm(row("QGemm", &dense)),
+        bits(row("MatMulNBits", &[x(&[2, 20]), u8s(&[3, 2, 8]), reals(&[3, 2]), u8s(&[3, 1])])),
+        bits(row(
+            "MatMulNBits",
+            &[x(&[2, 20]), u8s(&[3, 2, 8]), reals(&[6]), reals(&[6]), Absent, reals(&[3])],
+        )),
     ]
 }
 
