@@ -80,9 +80,10 @@ def mlp():
     return f.net
 
 
-def block(length=8):
+def block(length=8, computed=False):
     """Attention over 4 heads and a multilayer perceptron, each with a residual and a layer normalization, on `length` tokens. The
-    weights do not depend on their number."""
+    weights do not depend on their number. With `computed` shapes the network computes the sizes of its reshapes from its input, as
+    torch.onnx writes a dynamic axis, so that it runs on any number of tokens."""
     f = Float(4)
     net, heads, width = f.net, 4, 32
     tokens = f.rng.normal(0, 1, (1, 8, width)).astype(np.float32)
@@ -97,15 +98,22 @@ def block(length=8):
         y = net.op("MatMul", [x, net.const(f.weights(o, i).T.copy(), f"w{len(net.nodes)}")])
         return net.op("Add", [y, net.const(f.rng.normal(0, 0.1, o).astype(np.float32), f"b{len(net.nodes)}")])
 
+    def sizes(like, *rest):
+        if not computed:
+            return ints(1, length, *rest)
+        shape = net.op("Shape", [like])
+        first = [net.op("Unsqueeze", [net.op("Gather", [shape, net.const(np.array(i, np.int64))]), ints(0)]) for i in range(2)]
+        return net.op("Concat", first + [ints(*rest)], axis=0)
+
     def split(x):
-        return net.op("Transpose", [net.op("Reshape", [x, ints(1, length, heads, width // heads)])], perm=[0, 2, 1, 3])
+        return net.op("Transpose", [net.op("Reshape", [x, sizes(x, heads, width // heads)])], perm=[0, 2, 1, 3])
 
     h = norm(x)
     q, k, v = (split(dense(h, width, width)) for _ in range(3))
     scores = net.op("MatMul", [q, net.op("Transpose", [k], perm=[0, 1, 3, 2])])
     scores = net.op("Div", [scores, net.const(np.float32(np.sqrt(width // heads)))])
     y = net.op("MatMul", [net.op("Softmax", [scores], axis=-1), v])
-    y = net.op("Reshape", [net.op("Transpose", [y], perm=[0, 2, 1, 3]), ints(1, length, width)])
+    y = net.op("Reshape", [net.op("Transpose", [y], perm=[0, 2, 1, 3]), sizes(x, width)])
     x = net.op("Add", [x, dense(y, width, width)])
     h = dense(norm(x), width, 64)
     h = net.op("Mul", [h, net.op("Mul", [net.op("Add", [net.op("Erf", [net.op("Div", [h, net.const(np.float32(np.sqrt(2)))])]), net.const(np.float32(1))]), net.const(np.float32(0.5))])])
@@ -130,11 +138,19 @@ def samples(net):
     return name, [rng.normal(0, 1, shape).astype(np.float32) for _ in range(40)]
 
 
-def quantized(net, form, per_channel, activation):
-    name, arrays = samples(net)
+def opened(model, names):
+    """The model with names in place of sizes, by axis of its input."""
+    for axis, name in names.items():
+        model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
+    return model
+
+
+def quantized(net, form, per_channel, activation, names={}, arrays=None):
+    name = net.inputs[0].name
+    arrays = samples(net)[1] if arrays is None else arrays
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "float.onnx"), Path(folder, "quantized.onnx")
-        onnx.save(net.model(domains=()), source)
+        onnx.save(opened(net.model(domains=()), names), source)
         quantize_static(
             source,
             target,

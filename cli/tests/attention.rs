@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{csv_rows, guardbit, needed, succeed};
+use crate::common::{csv_rows, guardbit, needed, root, succeed};
 
 /// Scores of two heads, and these times another activation.
 const NETWORK: &str = "\
@@ -124,4 +124,66 @@ fn two_activations_are_swept() {
         assert_eq!(swept, events);
         assert!(events > 0);
     }
+}
+
+/// Accumulator bits against the length of the context, which the file leaves open.
+#[test]
+fn products_of_a_longer_context_need_the_bits_of_the_formula() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = root().join("examples/attention/transformer_uint8.onnx").to_string_lossy().into_owned();
+    let sweep = dir.path().join("sweep");
+    let text = sweep.to_string_lossy().into_owned();
+    let axis = ["--axis", "dim:tokens=8,12,64", "--stats", "full"];
+    let common = ["--hw", "exact-int32-os", "--random", "2"];
+    succeed(&[&["sweep", &model, "-o", &text], &axis[..], &common].concat());
+    let points = csv_rows(&sweep.join("sweep.csv"));
+    let manifest = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    for (index, length) in [8u64, 12, 64].into_iter().enumerate() {
+        assert_eq!(manifest["models"][index]["dim"], serde_json::json!({ "tokens": length }));
+        let dim = format!("tokens={length}");
+        let size = dir.path().join(&dim);
+        let text = size.to_string_lossy().into_owned();
+        succeed(&[&["size", &model, "--dim", &dim, "-o", &text], &common[..]].concat());
+        let nodes = succeed(&["inspect", &model, "--dim", &dim, "--json"]);
+        let nodes: Vec<serde_json::Value> = serde_json::from_str(&nodes).unwrap();
+        let products: Vec<_> = csv_rows(&size.join("size.csv"));
+        let products: Vec<_> = products.iter().filter(|row| row["op"] == "batch_matmul").collect();
+        // Scores have as many terms as a head has channels, what they weigh as many as there are tokens.
+        for (row, terms) in products.iter().zip([8, length]) {
+            let node = nodes.iter().find(|node| node["index"].to_string() == row["index"]).unwrap();
+            let operands = node["node"]["operands"].as_array().unwrap();
+            let zero_points: Vec<i128> =
+                operands.iter().take(2).map(|one| one["zero_points"][0].as_i64().unwrap().into()).collect();
+            let (least, greatest) = extremes(&zero_points, terms.into());
+            let formula =
+                (1..).find(|bits| least >= -(1i128 << (bits - 1)) && greatest < 1i128 << (bits - 1));
+            assert_eq!(row["bits_type"], formula.unwrap().to_string(), "{terms} terms");
+            let point = points
+                .iter()
+                .find(|point| point["dim:tokens"] == length.to_string() && point["layer"] == row["layer"]);
+            let point = point.unwrap();
+            assert_eq!((&point["terms"], &row["terms"]), (&terms.to_string(), &terms.to_string()));
+            assert_eq!(point["exact_required_final"], row["bits_data_final"]);
+            assert_eq!(point["exact_required_prefix"], row["bits_data_prefix"]);
+            assert!(point["exact_required_prefix"].parse::<u32>().unwrap() <= formula.unwrap());
+            // An input that attains the bound.
+            let witness =
+                size.join(format!("witnesses/{}_acc.npz", row["index"])).to_string_lossy().into_owned();
+            let ran = dir.path().join("ran").to_string_lossy().into_owned();
+            let args = ["run", &model, "--dim", &dim, "--hw", "exact-int32-os", "--layer", &row["index"]];
+            succeed(&[&args[..], &["--input", &witness, "--force", "-o", &ran]].concat());
+            let required = &csv_rows(&dir.path().join("ran/layers.csv"))[0]["required_final"];
+            assert_eq!(required, &row["bits_type"]);
+        }
+        assert_eq!(products.len(), 2);
+    }
+}
+
+/// The least and the greatest sum of products of two uint8 codes less their zero points, 0 among them.
+fn extremes(zero_points: &[i128], terms: i128) -> (i128, i128) {
+    let ends = |zero_point: i128| [-zero_point, 255 - zero_point];
+    let products = ends(zero_points[0]).map(|a| ends(zero_points[1]).map(|b| terms * a * b));
+    let all = || products.iter().flatten().copied().chain([0]);
+    (all().min().unwrap(), all().max().unwrap())
 }

@@ -36,6 +36,14 @@ pub enum FrontendError {
         /// The profile.
         profile: Profile,
     },
+    /// Lengths of axes for a format whose files state the length of every axis.
+    #[error("{}: {}", file.display(), self.message())]
+    FixedAxes {
+        /// The file.
+        file: PathBuf,
+        /// Name of its format.
+        format: &'static str,
+    },
     /// A part that the network does not have.
     #[error("{}: {}", file.display(), self.message())]
     Cut {
@@ -94,6 +102,7 @@ impl FrontendError {
             Self::Io { .. } => "guardbit::model::io",
             Self::UnknownExtension { .. } => "guardbit::model::extension",
             Self::Profile { .. } => "guardbit::model::profile",
+            Self::FixedAxes { .. } => "guardbit::model::fixed_axes",
             Self::Cut { error, .. } => error.code(),
             Self::Format { error, .. } => error.code(),
         }
@@ -108,6 +117,9 @@ impl FrontendError {
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
             Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
+            Self::FixedAxes { .. } => Some(
+                "only ONNX files leave axes open; export the network again with the length that it is to have".into(),
+            ),
             Self::Cut { error, .. } => Some(error.help().into()),
             Self::Format { error, .. } => error.help(),
         }
@@ -119,6 +131,7 @@ impl FrontendError {
             Self::Io { file, .. }
             | Self::UnknownExtension { file }
             | Self::Profile { file, .. }
+            | Self::FixedAxes { file, .. }
             | Self::Cut { file, .. }
             | Self::Format { file, .. } => file,
         }
@@ -133,6 +146,9 @@ impl FrontendError {
                 format!(
                     "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"
                 )
+            }
+            Self::FixedAxes { format, .. } => {
+                format!("{format} files state the length of every axis: no axis can be given another one")
             }
             Self::Cut { error, .. } => error.to_string(),
             Self::Format { error, .. } => error.to_string(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use guardbit_graph::{Graph, Quantization};
 
-use crate::{FRONTENDS, FrontendError, Profile};
+use crate::{Dims, FRONTENDS, FrontendError, Profile};
 
 /// A reader of the network files of one format.
 pub trait Frontend: Debug + Sync {
@@ -35,19 +35,39 @@ pub trait Frontend: Debug + Sync {
         Err(FrontendError::Profile { file: path.into(), format: self.name(), profile })
     }
 
+    /// Reads the file at `path` with lengths for axes that it leaves open.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and with a profile as [`read_as`](Self::read_as). Formats without open axes refuse lengths, and
+    /// the others those of axes that the file does not leave open.
+    fn read_sized(
+        &self,
+        path: &Path,
+        name: &str,
+        profile: Option<Profile>,
+        dims: &Dims,
+    ) -> Result<Graph, FrontendError> {
+        match profile {
+            _ if !dims.is_empty() => Err(FrontendError::FixedAxes { file: path.into(), format: self.name() }),
+            Some(profile) => self.read_as(path, name, profile),
+            None => self.read(path, name),
+        }
+    }
+
     /// Reads the part of a network that the file's tensors `to` depend on: they are its outputs, and operators behind them
     /// need not be known. Returns `None` if the format or the file has no such tensors.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and with a profile as [`read_as`](Self::read_as).
+    /// As [`read_sized`](Self::read_sized).
     fn read_up_to(
         &self,
         path: &Path,
         name: &str,
         profile: Option<Profile>,
+        dims: &Dims,
         to: &[String],
     ) -> Result<Option<Graph>, FrontendError> {
-        let _ = (path, name, profile, to);
+        let _ = (path, name, profile, dims, to);
         Ok(None)
     }
 
@@ -66,13 +86,16 @@ pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
     found.copied().ok_or_else(|| FrontendError::UnknownExtension { file: path.into() })
 }
 
-/// A part of a network, by names of tensors; the whole network by default.
+/// What is taken of a file: a part of the network by names of tensors, the whole network by default, and lengths for axes that
+/// the file leaves open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Tensors that become inputs.
     pub from: Vec<String>,
     /// Tensors that become the outputs.
     pub to: Vec<String>,
+    /// Lengths of axes.
+    pub dims: Dims,
 }
 
 /// Reads a part of a network from a file of any format, as a runtime of that profile does. The network is named after the
@@ -88,12 +111,11 @@ pub fn load_part(path: &Path, profile: Option<Profile>, cut: &Cut) -> Result<Gra
     let frontend = frontend(path)?;
     let part = match cut.to.is_empty() {
         true => None,
-        false => frontend.read_up_to(path, &name, profile, &cut.to)?,
+        false => frontend.read_up_to(path, &name, profile, &cut.dims, &cut.to)?,
     };
-    let (graph, to) = match (part, profile) {
-        (Some(part), _) => (part, &[][..]),
-        (None, Some(profile)) => (frontend.read_as(path, &name, profile)?, &cut.to[..]),
-        (None, None) => (frontend.read(path, &name)?, &cut.to[..]),
+    let (graph, to) = match part {
+        Some(part) => (part, &[][..]),
+        None => (frontend.read_sized(path, &name, profile, &cut.dims)?, &cut.to[..]),
     };
     if cut.from.is_empty() && to.is_empty() {
         return Ok(graph);

@@ -6,6 +6,7 @@
 //! To add a format, write a folder with a type that is a [`Frontend`], and add its line to `frontends!`: file names, help
 //! texts and messages follow.
 
+mod dims;
 mod error;
 mod frontend;
 pub mod npy;
@@ -27,6 +28,7 @@ frontends! {
     yaml::GraphYaml,
 }
 
+pub use dims::{Dim, Dims};
 pub use error::{FormatError, FrontendError, Location};
 pub use frontend::{Cut, Frontend, frontend, load, load_as, load_part, network_files};
 pub use onnx::{BATCH, ExportError, OnnxError, is_own_onnx, read_onnx, write_dynamic_onnx, write_onnx};

@@ -2,6 +2,7 @@
 
 #[path = "../../graph/tests/common/mod.rs"]
 mod common;
+mod dims;
 mod floors;
 mod onnx;
 mod parts;

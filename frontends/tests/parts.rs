@@ -12,7 +12,7 @@ fn part(name: &str, bytes: &[u8], from: &[&str], to: &[&str]) -> Result<Graph, S
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let cut = Cut { from: names(from), to: names(to) };
+    let cut = Cut { from: names(from), to: names(to), ..Cut::default() };
     load_part(&path, None, &cut).map_err(|error| format!("{}: {}", error.code(), error.message()))
 }
 
@@ -71,7 +71,7 @@ fn graph_yaml_is_cut_as_it_is_read() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.yaml");
     let whole = guardbit_frontends::load(&path).unwrap();
     let first = whole.node_name(whole.nodes_with_ids().next().unwrap().0).to_owned();
-    let cut = Cut { from: vec![], to: vec![first.clone()] };
+    let cut = Cut { from: vec![], to: vec![first.clone()], ..Cut::default() };
     let part = load_part(&path, None, &cut).unwrap();
     assert_eq!((part.nodes().len(), part.tensor(part.outputs()[0]).name.clone()), (1, first));
 }

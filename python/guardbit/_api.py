@@ -40,13 +40,15 @@ def load(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
 ) -> Graph:
     """Reads a network: .tflite, .onnx or graph YAML. `profile` is the runtime whose results a TFLite network has.
 
     Tensors `from_` become inputs and tensors `to` the outputs: the rest is left out, and what lies behind `to` need not be supported.
-    Every function that takes a network takes the part.
+    `dim` gives axes that an ONNX file leaves open their lengths: {"tokens": 128}, or {"x:1": 128} for axis 1 of the input x.
+    Every function that takes a network takes the part, at these lengths.
     """
-    return Graph._load(Path(path).absolute(), profile, _names(from_), _names(to))
+    return Graph._load(Path(path).absolute(), profile, _names(from_), _names(to), _lengths(dim))
 
 
 def presets() -> dict[str, str]:
@@ -74,6 +76,7 @@ def run(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -112,7 +115,7 @@ def run(
             "sums": [str(one) for one in sums],
             "cost": _costs(cost),
             "format": format,
-            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed),
+            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed),
         }
         result = _called(_guardbit.run, Run, arguments, out, force, threads, progress, statistic=observer)
     if statistic is not None:
@@ -139,6 +142,7 @@ def sweep(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -170,7 +174,7 @@ def sweep(
             "cache": None if cache is None else os.fspath(cache),
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
             ),
         }
         kind = Sweep if shard is None else Shard
@@ -201,6 +205,7 @@ def size(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -220,7 +225,7 @@ def size(
             "area": area,
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, None, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
+                folder, x, y, set, mode, None, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.size, Size, arguments, out, force, threads, progress)
@@ -245,6 +250,7 @@ def explore(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     task: _Task | None = None,
     output: str | None = None,
     random: int | None = None,
@@ -269,7 +275,7 @@ def explore(
             "objective": [objective] if isinstance(objective, str) else list(objective),
             "cost": _costs(cost),
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to), task, output, random, samples, seed
+                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
             ),
         }
         return _called(_guardbit.explore, Exploration, arguments, out, force, threads, progress)
@@ -296,6 +302,7 @@ def vectors(
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     random: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
@@ -315,7 +322,7 @@ def vectors(
             "waves": list(waves),
             "byte_slots": byte_slots,
             "common": _common(
-                folder, x, None, set, mode, None, requantize, _read_as(model, profile, from_, to), None, None, random, samples, seed
+                folder, x, None, set, mode, None, requantize, _read_as(model, profile, from_, to, dim), None, None, random, samples, seed
             ),
         }
         return _called(_guardbit.vectors, Bundle, arguments, out, force, threads, progress)
@@ -328,6 +335,7 @@ def quantize(
     *,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
+    dim: Mapping[str, int] | None = None,
     x: Samples | None = None,
     y: Samples | None = None,
     method: str | Method = "min-max",
@@ -372,6 +380,7 @@ def quantize(
             "model": os.path.abspath(model),
             "from": _names(from_),
             "to": _names(to),
+            "dim": _lengths(dim),
             "calibration": folder.samples("calibration", calibration),
             "samples": samples,
             "seed": seed,
@@ -480,18 +489,26 @@ def _common(
 
 
 def _read_as(
-    model: Any, profile: str | None, from_: str | Sequence[str], to: str | Sequence[str]
+    model: Any,
+    profile: str | None,
+    from_: str | Sequence[str],
+    to: str | Sequence[str],
+    dim: Mapping[str, int] | None,
 ) -> dict[str, Any]:
     """How networks are read: a graph was read with its own profile, as a part of its own."""
-    given = {"from": _names(from_), "to": _names(to)}
+    given = {"from": _names(from_), "to": _names(to), "dim": _lengths(dim)}
     own = [one.cut if isinstance(one, Graph) else given for one in _several(model)]
     parts = [given] if any(given.values()) else own
     if any(part != parts[0] for part in parts):
-        raise TypeError("the networks of a sweep are different parts: give networks that were loaded with the same from_ and to")
+        raise TypeError("the networks of a sweep are different parts: give networks that were loaded with the same from_, to and dim")
     return {
         "profile": model.profile if profile is None and isinstance(model, Graph) else profile,
         **(parts[0] if parts else {}),
     }
+
+
+def _lengths(dim: Mapping[str, int] | None) -> dict[str, int]:
+    return {axis: int(length) for axis, length in (dim or {}).items()}
 
 
 def _names(one_or_more: str | Sequence[str]) -> list[str]:

@@ -68,16 +68,30 @@ class Graph:
         path.write_text(json.dumps(parts, default=_plain, indent=1))
         self._read(path, None)
 
-    def _read(self, path: Path, profile: str | None, start: Sequence[str] = (), end: Sequence[str] = ()) -> None:
+    def _read(
+        self,
+        path: Path,
+        profile: str | None,
+        start: Sequence[str] = (),
+        end: Sequence[str] = (),
+        dim: Mapping[str, int] | None = None,
+    ) -> None:
         self.path = path
         self.profile = profile
-        self.cut = {"from": list(start), "to": list(end)}
-        self._network = _guardbit.Network(path, profile, self.cut["from"], self.cut["to"])
+        self.cut = {"from": list(start), "to": list(end), "dim": dict(dim or {})}
+        self._network = _guardbit.Network(path, profile, list(start), list(end), dict(dim or {}))
 
     @classmethod
-    def _load(cls, path: Path, profile: str | None, start: Sequence[str] = (), end: Sequence[str] = ()) -> Graph:
+    def _load(
+        cls,
+        path: Path,
+        profile: str | None,
+        start: Sequence[str] = (),
+        end: Sequence[str] = (),
+        dim: Mapping[str, int] | None = None,
+    ) -> Graph:
         graph = cls.__new__(cls)
-        graph._read(path, profile, start, end)
+        graph._read(path, profile, start, end, dim)
         return graph
 
     @property

@@ -1,6 +1,6 @@
 """The extension module: arguments as JSON, results in folders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Callable, Protocol, TypedDict, final, type_check_only
 
@@ -45,7 +45,7 @@ class Described(TypedDict):
 @final
 class Network:
     def __new__(
-        cls, path: _Path, profile: str | None = None, start: Sequence[str] = ..., end: Sequence[str] = ...
+        cls, path: _Path, profile: str | None = None, start: Sequence[str] = ..., end: Sequence[str] = ..., dim: Mapping[str, int] = ...
     ) -> Network: ...
     @property
     def name(self) -> str: ...

@@ -166,7 +166,7 @@ pub fn quantize(
     }
     let request = QuantizeRequest {
         model: asked.model,
-        cut: Cut { from: asked.from, to: asked.to },
+        cut: Cut { from: asked.from, to: asked.to, dims: asked.dim.into_iter().collect() },
         calibration: request::calibration(asked.calibration, asked.samples, asked.seed)?,
         test: asked.test,
         labels: asked.labels,

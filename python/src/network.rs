@@ -1,5 +1,7 @@
 //! A network that is at hand.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,16 +25,17 @@ pub struct Network(Arc<Graph>);
 impl Network {
     /// Reads a file.
     #[new]
-    #[pyo3(signature = (path, profile=None, start=Vec::new(), end=Vec::new()))]
+    #[pyo3(signature = (path, profile=None, start=Vec::new(), end=Vec::new(), dim=BTreeMap::new()))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         profile: Option<String>,
         start: Vec<String>,
         end: Vec<String>,
+        dim: BTreeMap<String, NonZeroUsize>,
     ) -> PyResult<Self> {
         let profile: Option<Profile> = maybe("profile", &profile)?;
-        let cut = Cut { from: start, to: end };
+        let cut = Cut { from: start, to: end, dims: dim.into_iter().collect() };
         let graph = py.detach(|| guardbit_frontends::load_part(&path, profile, &cut));
         Ok(Self(Arc::new(graph.map_err(Failure::from)?)))
     }

@@ -1,6 +1,8 @@
 //! Arguments as JSON, and the checked requests that they become. Names are those of the command line.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -44,6 +46,8 @@ pub struct Common {
     pub from: Vec<String>,
     #[serde(default)]
     pub to: Vec<String>,
+    #[serde(default)]
+    pub dim: BTreeMap<String, NonZeroUsize>,
 }
 
 /// One network on one accelerator.
@@ -144,6 +148,7 @@ pub struct Quantize {
     pub model: PathBuf,
     pub from: Vec<String>,
     pub to: Vec<String>,
+    pub dim: BTreeMap<String, NonZeroUsize>,
     pub calibration: PathBuf,
     pub samples: Option<usize>,
     pub seed: Option<u64>,
@@ -216,7 +221,7 @@ impl Common {
             requantize: maybe("requantize", &self.requantize)?.map(|scheme: Scheme| scheme.name().into()),
             stats: maybe("stats", &self.stats)?,
             profile: maybe("profile", &self.profile)?,
-            cut: Cut { from: self.from, to: self.to },
+            cut: Cut { from: self.from, to: self.to, dims: self.dim.into_iter().collect() },
             task: maybe("task", &self.task)?,
             input: self.input,
             random: self.random,

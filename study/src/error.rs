@@ -11,7 +11,7 @@ use guardbit_quantize::QuantizeError;
 use guardbit_reports::{ReportError, counted, number};
 use guardbit_sim::SimError;
 
-use crate::axes::argument_names;
+use crate::axes::argument_keys;
 use crate::{AxisError, MAX_POINTS, MergeError};
 
 /// Why a run or a sweep cannot be done.
@@ -431,7 +431,7 @@ impl StudyError {
             Self::Axis(_) => format!(
                 "an axis is KEY=VALUES: a key as for --set, or one of the arguments {}; values are separated by commas, \
                  12..=16 is a range",
-                argument_names().collect::<Vec<_>>().join(", ")
+                argument_keys()
             ),
             Self::Read { path, wanted, .. } => wanted.help(path),
             Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),

@@ -32,7 +32,7 @@ pub struct Settings {
     pub events: usize,
     /// The runtime whose results the network has, where its format leaves rounding to the runtime.
     pub profile: Option<Profile>,
-    /// The part of the network that is run; all of it by default.
+    /// The part of the network that is run, all of it by default, and lengths of axes that its file leaves open.
     pub cut: Cut,
     /// In what files tables are written.
     pub format: TableFormat,

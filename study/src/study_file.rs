@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -113,6 +114,10 @@ pub(crate) struct RawStudy {
     /// Tensor that becomes the output of the network, or a list of them: what lies behind is left out.
     #[schemars(schema_with = "schema::texts")]
     to: Option<OneOrMany<String>>,
+    /// Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, NonZeroUsize>")]
+    dim: BTreeMap<String, NonZeroUsize>,
     /// How many events are listed per layer.
     events: Option<usize>,
     /// Overrides of the accelerator: dotted keys with their values, as `accumulation.acc.bits: 12`.
@@ -210,6 +215,7 @@ impl RawStudy {
             cut: Cut {
                 from: self.from.take().map_or_else(Vec::new, |names| names.0),
                 to: self.to.take().map_or_else(Vec::new, |names| names.0),
+                dims: std::mem::take(&mut self.dim).into_iter().collect(),
             },
         }
     }

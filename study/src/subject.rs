@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guardbit_files::Digest;
-use guardbit_frontends::Cut;
+use guardbit_frontends::{Cut, Dims};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Accelerator, Program, lower};
 use guardbit_reports::{CoverageRecord, counted};
@@ -45,6 +45,9 @@ pub(crate) struct FileId {
     pub from: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
+    /// Lengths that axes were given which the file leaves open.
+    #[serde(skip_serializing_if = "Dims::is_empty")]
+    pub dim: Dims,
 }
 
 /// The samples by origin and content.
@@ -89,7 +92,14 @@ impl FileId {
     /// A file with the content that was read from it.
     fn new(path: &Path, sha256: Digest, wanted: Wanted) -> Result<Self, StudyError> {
         let file_sha256 = file_digest(path, wanted)?;
-        Ok(Self { file: file_name(path), sha256, file_sha256, from: Vec::new(), to: Vec::new() })
+        Ok(Self {
+            file: file_name(path),
+            sha256,
+            file_sha256,
+            from: Vec::new(),
+            to: Vec::new(),
+            dim: Dims::default(),
+        })
     }
 }
 
@@ -145,10 +155,10 @@ impl Subject {
         let labels_file = settings.labels.as_ref().zip(labels.as_ref());
         let labels_file =
             labels_file.map(|(path, labels)| FileId::new(path, labels.digest(), Wanted::Labels));
-        let Cut { from, to } = settings.cut.clone();
+        let Cut { from, to, dims } = settings.cut.clone();
         let file = FileId::new(model, identity::of_graph(&graph), Wanted::Model)?;
         Ok(Self {
-            model: FileId { from, to, ..file },
+            model: FileId { from, to, dim: dims, ..file },
             input: InputId {
                 origin,
                 samples: samples.count(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use guardbit_frontends::network_files;
+use guardbit_frontends::{Dim, network_files};
 
 #[derive(Debug, clap::Args)]
 pub struct HwArgs {
@@ -36,6 +36,10 @@ pub enum HwCommand {
         hw: String,
         #[arg(long, help = format!("Check it for this network too: {}", network_files()))]
         model: Option<PathBuf>,
+        /// Give an axis that the ONNX file leaves open its length: tokens=128, or x:1=128 for axis 1 of the input x. May be
+        /// repeated
+        #[arg(long, value_name = "AXIS=LENGTH", requires = "model")]
+        dim: Vec<Dim>,
         /// Override a key, as accumulation.acc.bits=12
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,

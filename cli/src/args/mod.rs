@@ -28,7 +28,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use guardbit_frontends::{Cut, Profile, network_files};
+use guardbit_frontends::{Cut, Dim, Profile, network_files};
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Task};
@@ -119,7 +119,7 @@ pub enum Command {
     Graph(SchemaArgs),
 }
 
-/// A part of a network.
+/// What is taken of a network's file.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Part {
     /// Make this tensor an input of the network and leave out what only computes it: a name in the file, or as `guardbit
@@ -129,11 +129,15 @@ pub struct Part {
     /// Make this tensor the output of the network and leave out what lies behind it, be it supported or not. May be repeated
     #[arg(long, value_name = "TENSOR")]
     pub to: Vec<String>,
+    /// Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+    /// May be repeated
+    #[arg(long, value_name = "AXIS=LENGTH")]
+    pub dim: Vec<Dim>,
 }
 
 impl Part {
     pub fn cut(&self) -> Cut {
-        Cut { from: self.from.clone(), to: self.to.clone() }
+        Cut { from: self.from.clone(), to: self.to.clone(), dims: self.dim.iter().cloned().collect() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use guardbit_frontends::{Cut, Dims};
 use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
 use guardbit_reports::{TileRecord, text_table, tiles_text};
@@ -20,7 +21,10 @@ pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
         HwCommand::Costs { model: None } => list_costs(global)?,
         HwCommand::Costs { model: Some(model) } => show_cost(&load_cost(model)?, global)?,
         HwCommand::Schema => print(&schema())?,
-        HwCommand::Check { hw, model, set } => check_one(hw, model.as_deref(), set, global)?,
+        HwCommand::Check { hw, model, dim, set } => {
+            let dims = dim.iter().cloned().collect();
+            check_one(hw, model.as_deref(), dims, set, global)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -118,12 +122,19 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
     print(&accelerator.commented_yaml())
 }
 
-fn check_one(hw: &str, model: Option<&Path>, sets: &[String], global: &Global) -> Result<(), Failure> {
+fn check_one(
+    hw: &str,
+    model: Option<&Path>,
+    dims: Dims,
+    sets: &[String],
+    global: &Global,
+) -> Result<(), Failure> {
     let (accelerator, mut warnings) = check(hw, sets);
     let accelerator = accelerator?;
     let mut tiles = None;
     if let Some(model) = model {
-        let graph = Arc::new(guardbit_frontends::load(model)?);
+        let cut = Cut { dims, ..Cut::default() };
+        let graph = Arc::new(guardbit_frontends::load_part(model, None, &cut)?);
         let program = lower(graph, &accelerator)?;
         warnings.extend(check_program(&program));
         tiles = Some(program.mac_layers().map(TileRecord::new).collect::<Vec<_>>());

@@ -103,6 +103,7 @@ fn given(common: &Common) -> Option<&'static str> {
         ("--profile", common.profile.is_some()),
         ("--from", !common.part.from.is_empty()),
         ("--to", !common.part.to.is_empty()),
+        ("--dim", !common.part.dim.is_empty()),
     ];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

@@ -42,6 +42,14 @@ pub enum OnnxError {
         /// What is wrong.
         problem: String,
     },
+    /// A length for an axis that is not open.
+    #[error("{problem}")]
+    Dim {
+        /// What is wrong.
+        problem: String,
+        /// The open axes of the file.
+        open: Vec<String>,
+    },
     /// Data in another file that cannot be read.
     #[error("external data of tensor `{tensor}`: {problem}")]
     External {
@@ -72,6 +80,7 @@ impl FormatError for OnnxError {
             Self::UnsupportedOperator { .. } => "guardbit::onnx::operator",
             Self::Node { .. } => "guardbit::onnx::node",
             Self::Tensor { .. } => "guardbit::onnx::tensor",
+            Self::Dim { .. } => "guardbit::onnx::dim",
             Self::External { .. } => "guardbit::onnx::external",
             Self::Graph { .. } => "guardbit::onnx::graph",
         }
@@ -91,6 +100,8 @@ impl FormatError for OnnxError {
             Self::External { .. } => Some(
                 "external data lies in files beside the model, named without `..` and without a root".into(),
             ),
+            Self::Dim { open, .. } if open.is_empty() => Some("all axes of its inputs have lengths".into()),
+            Self::Dim { open, .. } => Some(format!("the open axes of the file are {}", open.join(", "))),
             Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => None,
         }
     }

@@ -27,7 +27,7 @@ use std::path::Path;
 use guardbit_graph::{Graph, Quantization};
 use prost::Message;
 
-use crate::{Frontend, FrontendError, Profile};
+use crate::{Dims, Frontend, FrontendError, Profile};
 use parse::proto;
 
 pub use error::OnnxError;
@@ -70,11 +70,28 @@ impl Frontend for Onnx {
         read(&bytes, Some(dir), name).map_err(|error| FrontendError::format(path, error))
     }
 
+    fn read_sized(
+        &self,
+        path: &Path,
+        name: &str,
+        profile: Option<Profile>,
+        dims: &Dims,
+    ) -> Result<Graph, FrontendError> {
+        if let Some(profile) = profile {
+            return self.read_as(path, name, profile);
+        }
+        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let graph = sized(&bytes, dims).and_then(|model| graph_of(model, Some(dir), name));
+        graph.map_err(|error| FrontendError::format(path, error))
+    }
+
     fn read_up_to(
         &self,
         path: &Path,
         name: &str,
         profile: Option<Profile>,
+        dims: &Dims,
         to: &[String],
     ) -> Result<Option<Graph>, FrontendError> {
         if let Some(profile) = profile {
@@ -82,7 +99,7 @@ impl Frontend for Onnx {
         }
         let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
         let dir = path.parent().unwrap_or(Path::new(""));
-        let part = decode(&bytes).and_then(|mut model| {
+        let part = sized(&bytes, dims).and_then(|mut model| {
             let is_part = model.graph.as_mut().is_some_and(|graph| parse::cut::up_to(graph, to));
             is_part.then(|| graph_of(model, Some(dir), name)).transpose()
         });
@@ -103,6 +120,13 @@ fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError
 fn decode(bytes: &[u8]) -> Result<proto::Model, OnnxError> {
     let wrong = |error| OnnxError::Format { problem: format!("is no ONNX message: {error}") };
     proto::Model::decode(bytes).map_err(wrong)
+}
+
+/// A model with lengths for axes that its file leaves open.
+fn sized(bytes: &[u8], dims: &Dims) -> Result<proto::Model, OnnxError> {
+    let mut model = decode(bytes)?;
+    model.graph.as_mut().map_or(Ok(()), |graph| parse::dims::give(graph, dims))?;
+    Ok(model)
 }
 
 /// A model on its way up the floors.

@@ -19,7 +19,7 @@ use std::path::Path;
 use guardbit_graph::{Graph, Quantization};
 
 use crate::frontend::half_away;
-use crate::{Frontend, FrontendError};
+use crate::{Dims, Frontend, FrontendError};
 
 pub use parse::{FlatbufferError, OperatorPlace, TfliteError};
 pub use recognise::{Profile, TFLITE_POLICY, UnknownProfile};
@@ -88,8 +88,12 @@ impl Frontend for Tflite {
         path: &Path,
         name: &str,
         profile: Option<Profile>,
+        dims: &Dims,
         to: &[String],
     ) -> Result<Option<Graph>, FrontendError> {
+        if !dims.is_empty() {
+            return Err(FrontendError::FixedAxes { file: path.into(), format: self.name() });
+        }
         let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
         let part = parse::parse(&bytes).and_then(|mut network| {
             let is_part = network.cut(to);

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use guardbit_frontends::Dim;
+
 use crate::raw_settings::scheme_override;
 use crate::{AxisError, InputSource, Pick, Settings};
 
@@ -22,7 +24,12 @@ pub(crate) enum Argument {
     Task,
     Output,
     Profile,
+    /// The length of an axis that the network's file leaves open.
+    Dim,
 }
+
+/// What stands before the name of an axis in the key of its length.
+const DIM: &str = "dim:";
 
 const ARGUMENTS: [(&str, Argument); 12] = [
     ("model", Argument::Model),
@@ -52,9 +59,17 @@ pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
     ARGUMENTS.iter().map(|(name, _)| *name)
 }
 
+/// All keys of arguments, for messages.
+pub(crate) fn argument_keys() -> String {
+    argument_names().chain(["dim:AXIS"]).collect::<Vec<_>>().join(", ")
+}
+
 impl Argument {
     /// The argument of that name.
     pub fn find(key: &str) -> Option<Self> {
+        if key.len() > DIM.len() && key.starts_with(DIM) {
+            return Some(Self::Dim);
+        }
         ARGUMENTS.iter().find(|(name, _)| *name == key).map(|&(_, argument)| argument)
     }
 
@@ -63,14 +78,15 @@ impl Argument {
         matches!(self, Self::Model | Self::Input | Self::Labels)
     }
 
-    /// Gives `variant` a value.
-    fn set(self, variant: &mut Variant, value: &str) -> Result<(), String> {
+    /// Gives `variant` a value under the argument's key.
+    fn set(self, variant: &mut Variant, key: &str, value: &str) -> Result<(), String> {
         let settings = &mut variant.settings;
         match self {
             Self::Model => variant.model = value.into(),
             Self::Hw => variant.hw = value.into(),
             Self::Mode => settings.mode = parsed(value)?,
             Self::Requantize => settings.sets.push(scheme_override(value)),
+            Self::Dim => settings.cut.dims.set(Dim::new(key.strip_prefix(DIM).unwrap_or(key), value)?),
             Self::Labels => settings.labels = Some(value.into()),
             Self::Task => settings.task = Some(parsed(value)?),
             Self::Output => settings.output = Some(value.into()),
@@ -100,9 +116,9 @@ impl Variant {
     /// Gives an argument or a key of the accelerator a value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), AxisError> {
         match Argument::find(key) {
-            Some(argument) => {
-                argument.set(self, value).map_err(|problem| AxisError::Values { key: key.into(), problem })
-            }
+            Some(argument) => argument
+                .set(self, key, value)
+                .map_err(|problem| AxisError::Values { key: key.into(), problem }),
             None => {
                 self.settings.sets.push(format!("{key}={value}"));
                 Ok(())

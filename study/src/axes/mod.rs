@@ -7,7 +7,7 @@ mod values;
 
 pub use condition::Condition;
 
-pub(crate) use argument::{Argument, Variant, argument_names};
+pub(crate) use argument::{Argument, Variant, argument_keys, argument_names};
 pub(crate) use target::check_targets;
 
 use std::collections::HashSet;

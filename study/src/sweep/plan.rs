@@ -270,8 +270,8 @@ struct Subjects {
 impl Subjects {
     fn of(&mut self, variant: &Variant) -> Result<(usize, &Subject), StudyError> {
         let Variant { model, settings, .. } = variant;
-        let Settings { input, labels, task, output, profile, .. } = settings;
-        let key = format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?}");
+        let Settings { input, labels, task, output, profile, cut, .. } = settings;
+        let key = format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?} {cut:?}");
         let index = match self.known.get(&key) {
             Some(&index) => index,
             None => {

@@ -192,7 +192,7 @@ pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<
         None | Some(..=0) if axis == 0 => Ok(1),
         Some(value) if value != 0 => Err(fail(format!("has size {value} along axis {axis}"))),
         _ => Err(fail(format!(
-            "has no fixed size along axis {axis}; fix it, e.g. by onnxruntime.tools.make_dynamic_shape_fixed"
+            "has no fixed size along axis {axis}; give it a length, e.g. with --dim {}=128", shown(&axis_name(dim, &input.name, axis))
         ))),
     };
     let shape = dims.iter().enumerate().map(size).collect::<Result<Vec<_>, _>>()?;
@@ -200,4 +200,9 @@ pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<
         Some(_) => Ok((tensor.element, shape)),
         None => Err(fail(format!("has shape {}; expected at most {MAX_ELEMENTS} elements", Brief(&shape)))),
     }
+}
+
+/// What an open axis is called: by its own name, or by its input and place.
+fn axis_name(dim: &proto::Dimension, input: &str, axis: usize) -> String {
+    dim.parameter.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{input}:{axis}"))
 }

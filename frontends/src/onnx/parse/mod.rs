@@ -5,6 +5,7 @@
 
 pub(in crate::onnx) mod constant;
 pub(in crate::onnx) mod cut;
+pub(in crate::onnx) mod dims;
 mod functions;
 pub(in crate::onnx) mod integers;
 pub(in crate::onnx) mod metadata;
