@@ -244,8 +244,14 @@ impl Layer {
         };
         let ty = (DType::Int32, Some(quantization));
         let id = self.add(network, node, op(EVEN, Activation::None), steps, &format!("{name}_sums"), ty)?;
-        let at = self.placed(network, node, Located { id, channels_last })?;
-        let sums = Value::Dequantized(Dequantized::new(Source::Tensor(at), quant));
+        let at = Located { id, channels_last };
+        // Codes of several scales cannot change their order: a line is taken out of its image as real values.
+        let as_reals = self.line && count > 1;
+        let at = if as_reals { at } else { self.placed(network, node, at)? };
+        let mut sums = Value::Dequantized(Dequantized::new(Source::Tensor(at), quant));
+        if as_reals && let Value::Real(at) = network.materialize(node, sums.clone())? {
+            sums = Value::Real(self.placed(network, node, at)?);
+        }
         let Some(values) = real else { return Ok(sums) };
         let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
         // Channels are the last axis in the graph, or that behind the images.
