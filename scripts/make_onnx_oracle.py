@@ -1,7 +1,8 @@
 """Writes networks and what ONNX Runtime or QONNX makes of them: `make_onnx_oracle.py FAMILY FOLDER`.
 
 Families: node_tests, one_op, float_ops, networks, transformer, dynamic, qonnx, qonnx_models,
-brevitas, onnxruntime, quark, modelopt, qkeras, blocks. Needs scripts/requirements-onnx.txt.
+brevitas, brevitas_quantizers, torch_ao, onnxruntime, onnxruntime_more, quark, modelopt, qkeras,
+blocks. Needs scripts/requirements-onnx.txt.
 """
 
 import importlib

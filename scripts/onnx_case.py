@@ -104,6 +104,8 @@ class Cases:
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.cases = []
+        # Networks that their exporter cannot write, and its own error.
+        self.unexported = {}
 
     def add(self, name, model, feeds, outputs, **more):
         onnx.save(model, self.folder / f"{name}.onnx")
@@ -120,3 +122,4 @@ class Cases:
 
     def write(self):
         (self.folder / "cases.json").write_text(json.dumps(self.cases))
+        (self.folder / "unexported.json").write_text(json.dumps(self.unexported))

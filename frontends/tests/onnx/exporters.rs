@@ -1,14 +1,16 @@
 //! Networks that real exporters wrote, against the exporters' own runtimes: a family of `scripts/make_onnx_oracle.py` each. Every row
 //! states how many layers it has. One whose results may differ from the runtime's says by how much, and why.
 
-use super::oracle::{PYTHON, table};
+use super::oracle::{PYTHON, table_and_errors};
 
-/// Checks every row of a family, and that there are no fewer than `least`.
-fn check(family: &str, least: usize) {
-    let rows = table(PYTHON, family, "network");
+/// Checks every row of a family, and that there are no fewer than `least`. Returns what its exporter says of networks that it cannot
+/// write.
+fn check(family: &str, least: usize) -> String {
+    let (rows, unexported) = table_and_errors(PYTHON, family, "network");
     assert!(rows.len() >= least, "{} rows", rows.len());
     let wrong: Vec<_> = rows.iter().filter(|(_, row)| !row.is_within(row.near)).collect();
     assert!(wrong.is_empty(), "{} of {} rows: {wrong:#?}", wrong.len(), rows.len());
+    unexported.iter().map(|(name, error)| format!("{name}: {error}\n")).collect()
 }
 
 /// `quantize_static` with each of its options.
@@ -37,4 +39,25 @@ fn model_optimizer() {
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn qkeras() {
     check("qkeras", 40);
+}
+
+/// torch.ao's static, FX and trained networks in QDQ, as `torch.onnx` writes them; and what PyTorch says where it cannot.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON and GUARDBIT_BREVITAS_PYTHON"]
+fn torch_ao() {
+    insta::assert_snapshot!(check("torch_ao", 115));
+}
+
+/// Every quantizer of `brevitas.quant`, in QONNX and QCDQ; and what Brevitas says where it cannot export one.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON and GUARDBIT_BREVITAS_PYTHON"]
+fn brevitas_quantizers() {
+    insta::assert_snapshot!(check("brevitas_quantizers", 100));
+}
+
+/// ONNX Runtime's other tools: types per tensor, QNN, preprocessing, dynamic quantization.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn onnx_runtime_s_other_tools() {
+    check("onnxruntime_more", 20);
 }

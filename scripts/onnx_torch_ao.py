@@ -1,0 +1,63 @@
+"""Exports of torch.ao (`torch_ao_export.py`), and what ONNX Runtime makes of them.
+
+The exports are made by the Python that GUARDBIT_BREVITAS_PYTHON names. Fake-quantized networks run as they stand in the file: ONNX
+Runtime cannot fuse their sums, whose scales have an axis of length 1. PyTorch's own results are printed beside: it requantizes as
+ONNX Runtime does, but biases of its fake-quantized networks are real values and means of its quantized ones are rounded otherwise.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from onnx_case import run
+
+# What guardbit refuses, and why: no word of a graph holds an index of 64 bits, no layer has three axes, and transposed convolutions of one
+# axis and normalizations of one image have no reader.
+REFUSED = {
+    "embedding": "is int64, which cannot be read",
+    "conv3d": "slides over 3 axes",
+    "conv_transpose1d": "images can be represented",
+    "group_norm": "operator `InstanceNormalization`",
+    "instance_norm": "operator `InstanceNormalization`",
+}
+# Real means behind the last quantizer, of so many numbers, and normalizations: their last bits differ between runtimes.
+MEANS = {"avg_pool_padded_fake_qnnpack": 9, "adaptive_avg_2_fake_qnnpack": 9}
+
+
+def rounding_of_means(model, count):
+    """What float32 sums of `count` values and a division may differ by: each rounding is at most 2^-24 of the greatest sum."""
+    scales = [numpy_helper.to_array(i).max() for i in model.graph.initializer if i.name.endswith("scale")]
+    return float(2 * (count + 1) * 2.0**-24 * 255 * max(scales))
+
+
+def add(cases):
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        script = pathlib.Path(__file__).with_name("torch_ao_export.py")
+        subprocess.run([os.environ["GUARDBIT_BREVITAS_PYTHON"], script, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        compared = differing = 0
+        for name, row in json.loads((folder / "rows.json").read_text()).items():
+            if "error" in row:
+                cases.unexported[name] = row["error"].split(" Please ")[0].split(" This could ")[0].split(", scope: ")[0]
+                continue
+            model = onnx.load(folder / f"{name}.onnx")
+            (info,) = model.graph.input
+            arrays = np.load(folder / f"{name}.npz")
+            more = {"layers": row["layers"]}
+            if refused := REFUSED.get(name.rsplit("_", 2)[0]):
+                more["refused"] = refused
+            if name in MEANS:
+                more["near"] = rounding_of_means(model, MEANS[name])
+                more["reason"] = "a float32 mean is the output: its last bits differ between runtimes"
+            for index, x in enumerate(arrays["inputs"]):
+                outputs = run(model, {info.name: x}, fused="_fake_" not in name)
+                compared += outputs[0].size
+                differing += int((outputs[0] != arrays["outputs"][index]).sum())
+                cases.add(f"{name}_{index}", model, {info.name: x}, outputs, network=name, **more)
+        print(f"PyTorch and ONNX Runtime: {differing} of {compared} differ")
