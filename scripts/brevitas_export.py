@@ -5,9 +5,11 @@ allow it), and FOLDER/NAME.npy with inputs. What the networks compute is for QON
 (`onnx_brevitas.py`). Weights are seeded, activations calibrated on seeded samples: no training is needed for equal codes.
 """
 
+import json
 import pathlib
 import sys
 
+import brevitas_zoo
 import numpy as np
 import onnx
 import torch
@@ -19,6 +21,7 @@ from brevitas.quant import Int8ActPerTensorFloat, Int32Bias, Int8WeightPerTensor
 from torch import nn
 
 SAMPLES = 6
+LAYERS = (qnn.QuantConv1d, qnn.QuantConv2d, qnn.QuantLinear)
 DIGITS = pathlib.Path(__file__).parents[1] / "examples/digits"
 FIXED = {
     "weights": Int8WeightPerTensorFixedPoint,
@@ -126,11 +129,12 @@ def networks():
     for bits in [4, 8]:
         yield f"digits_w{bits}a{bits}", lambda bits=bits: digits(bits), True
     yield "bipolar", bipolar, False
+    yield from brevitas_zoo.networks()
 
 
 def powers_of_two(model):
     """Batch normalizations whose factors and terms are few bits of a power of 2, so that float32 computes them exactly."""
-    for layer in model:
+    for layer in model.modules():
         if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)):
             count = layer.num_features
             layer.running_mean = torch.randint(-8, 9, (count,)) / 8
@@ -141,27 +145,29 @@ def powers_of_two(model):
 
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
+    layers = {}
     for name, make, qcdq in networks():
         torch.manual_seed(len(name))
         model, shape = make()
         powers_of_two(model)
+        layers[name] = sum(isinstance(module, LAYERS) for module in model.modules())
         model.train()
-        for layer in model:
+        for layer in model.modules():
             if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)):
                 layer.eval()
         with torch.no_grad():
             # Scales of activations follow from statistics of the first steps.
             calibration, inputs = samples_of(name, shape)
-            for _ in range(400):
+            for _ in range(brevitas_zoo.STEPS + 2 if name.startswith("zoo_") else 400):
                 model(calibration())
         model.eval()
-        inputs = inputs.numpy().astype(np.float32)
+        inputs = inputs[: 2 if name.startswith("zoo_") else None].numpy().astype(np.float32)
         np.save(folder / f"{name}.npy", inputs)
         sample = torch.from_numpy(inputs[:1])
         export_qonnx(model, args=sample, export_path=str(folder / f"{name}.onnx"), opset_version=13)
         if qcdq:
             export_onnx_qcdq(model, args=sample, export_path=str(folder / f"{name}_qcdq.onnx"), opset_version=13)
-        print(name, flush=True)
+    (folder / "layers.json").write_text(json.dumps(layers))
 
 
 main(pathlib.Path(sys.argv[1]))

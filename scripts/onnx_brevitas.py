@@ -4,6 +4,7 @@ The exports are made by the Python that GUARDBIT_BREVITAS_PYTHON names. Scales a
 in networks whose name begins with `near_`.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -14,7 +15,27 @@ import onnx
 import onnxruntime
 from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
+from qonnx.transformation.channels_last import ConvertToChannelsLastAndClean
 from qonnx.transformation.infer_shapes import InferShapes
+from qonnx.transformation.qonnx_to_qcdq import QuantToQCDQ
+from qonnx.util.cleanup import cleanup_model
+
+
+# QONNX's own operators on images with their channels last, which nothing but QONNX and FINN has.
+CHANNELS_LAST = "qonnx.custom_op.channels_last"
+
+
+def has_own_layout(path):
+    return any(node.domain == CHANNELS_LAST for node in onnx.load(path).graph.node)
+
+
+def transformed(path):
+    """Writes what QONNX's own transformations make of a network: cleaned, with channels last, as QCDQ."""
+    clean = cleanup_model(ModelWrapper(str(path)))
+    clean.save(str(path.with_name(f"{path.stem}_clean.onnx")))
+    if "w1" not in path.stem:
+        clean.transform(QuantToQCDQ()).save(str(path.with_name(f"{path.stem}_clean_qcdq.onnx")))
+    clean.transform(ConvertToChannelsLastAndClean()).save(str(path.with_name(f"{path.stem}_last.onnx")))
 
 
 def executed(path):
@@ -38,10 +59,16 @@ def add(cases):
         script = pathlib.Path(__file__).with_name("brevitas_export.py")
         python = os.environ["GUARDBIT_BREVITAS_PYTHON"]
         subprocess.run([python, script, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        layers = json.loads(pathlib.Path(folder, "layers.json").read_text())
+        for path in pathlib.Path(folder).glob("zoo_*[!q].onnx"):
+            if not path.stem.endswith("_qcdq"):
+                transformed(path)
         for path in sorted(pathlib.Path(folder).glob("*.onnx")):
             name = path.stem
             run = runtime(path) if name.endswith("_qcdq") else executed(path)
-            inputs = np.load(path.with_name(name.removesuffix("_qcdq") + ".npy"))
+            base = name.removesuffix("_qcdq").removesuffix("_clean").removesuffix("_last")
+            more = {"refused": CHANNELS_LAST} if name.endswith("_last") and has_own_layout(path) else {}
+            inputs = np.load(path.with_name(base + ".npy"))
             for index, x in enumerate(inputs):
                 x = x[None]
                 model = onnx.load(path)
@@ -50,4 +77,4 @@ def add(cases):
                 kept = [i for i in model.graph.input if i.name not in names]
                 del model.graph.input[:]
                 model.graph.input.extend(kept)
-                cases.add(f"{name}_{index}", model, feeds, run(x), network=name)
+                cases.add(f"{name}_{index}", model, feeds, run(x), network=name, layers=layers[base], **more)
