@@ -7,8 +7,8 @@ use crate::model::{Graph, Node, Note, NoteKind, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::{Mac, Operands};
 use crate::{
-    DType, FileNode, FloatReason, GraphError, Op, Quantization, QuantizationError, bias_scale, checks,
-    tensor_name,
+    DType, FileNode, FloatReason, GraphError, Op, Quantization, QuantizationError, State, bias_scale, checks,
+    state, tensor_name,
 };
 
 /// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
@@ -68,6 +68,7 @@ impl GraphBuilder {
             nodes: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            states: Vec::new(),
             notes: Vec::new(),
             file_nodes: Vec::new(),
             metadata: BTreeMap::new(),
@@ -95,6 +96,44 @@ impl GraphBuilder {
         let id = self.add(Tensor { name, ty, constant: None })?;
         self.graph.inputs.push(id);
         Ok(id)
+    }
+
+    /// Adds a state: a tensor that is `initial` in the first step of a stream, and keeps its codes until
+    /// [`carry`](Self::carry) says what they become.
+    ///
+    /// # Errors
+    /// [`GraphError`] if the name is taken, the type is inconsistent or the codes do not fit it.
+    pub fn state(
+        &mut self,
+        name: impl Into<String>,
+        ty: TensorType,
+        initial: Vec<i32>,
+    ) -> Result<TensorId, GraphError> {
+        let name = name.into();
+        self.check_room(&name, &ty)?;
+        let Tensor { name, ty, constant } = checks::constant(name, ty, initial)?;
+        checks::no_pruned_channels(&name, &ty)?;
+        let initial = constant.and_then(|constant| constant.codes().cloned()).unwrap_or_default();
+        let id = self.add(Tensor { name, ty, constant: None })?;
+        self.graph.states.push(State { tensor: id, next: id, initial });
+        Ok(id)
+    }
+
+    /// Lets the codes of `next` at the end of a step be those of the state `tensor` in the next step. What was said of it
+    /// before no longer holds.
+    ///
+    /// # Errors
+    /// [`GraphError::State`] if `tensor` is not a state, or `next` has another shape or dtype or may hold codes that it
+    /// may not.
+    pub fn carry(&mut self, tensor: TensorId, next: TensorId) -> Result<(), GraphError> {
+        let [to, from] = [tensor, next].map(|id| self.graph.tensor(id));
+        let Some(place) = self.graph.states.iter().position(|state| state.tensor == tensor) else {
+            let problem = format!("`{}` is not a state", to.name);
+            return Err(GraphError::State { tensor: to.name.clone(), next: from.name.clone(), problem });
+        };
+        state::check_next(to, from)?;
+        self.graph.states[place].next = next;
+        Ok(())
     }
 
     /// Adds a constant.

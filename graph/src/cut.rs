@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Node;
-use crate::{Graph, TensorId};
+use crate::{Graph, State, TensorId};
 
 /// A part that a network does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +45,8 @@ impl Graph {
     /// Returns the part of the network that computes the tensors `to`, its outputs if there are none, from the tensors
     /// `from` and the inputs that are needed besides them. A tensor has its own name or that of the node that makes it.
     ///
-    /// Nodes keep their names, tensors their types.
+    /// Nodes keep their names, tensors their types. States that are needed come with what they become; one that is among
+    /// `from` is an input of the part.
     ///
     /// # Errors
     /// [`CutError`] if there is no such tensor, or nothing to compute between them.
@@ -65,9 +66,21 @@ impl Graph {
         // What is needed, from the outputs back to what is given.
         let mut needed: BTreeSet<TensorId> = to.iter().copied().collect();
         let is_made = |needed: &BTreeSet<TensorId>, id: &TensorId| needed.contains(id) && !given.contains(id);
-        for node in self.nodes.iter().rev() {
-            if is_made(&needed, &node.output) {
-                needed.extend(node.inputs.iter().flatten());
+        loop {
+            for node in self.nodes.iter().rev() {
+                if is_made(&needed, &node.output) {
+                    needed.extend(node.inputs.iter().flatten());
+                }
+            }
+            // A state is made by the step before.
+            let before = needed.len();
+            for state in self.states.iter().filter(|state| !given.contains(&state.tensor)) {
+                if needed.contains(&state.tensor) {
+                    needed.insert(state.next);
+                }
+            }
+            if needed.len() == before {
+                break;
             }
         }
         if let Some(unused) = from.iter().find(|id| !needed.contains(id)) {
@@ -82,6 +95,12 @@ impl Graph {
             inputs: node.inputs.iter().map(|input| input.map(|id| places[&id])).collect(),
             output: places[&node.output],
         };
+        let is_state = |state: &&State| is_made(&needed, &state.tensor);
+        let state = |state: &State| State {
+            tensor: places[&state.tensor],
+            next: places[&state.next],
+            initial: state.initial.clone(),
+        };
         let names = self.nodes.iter().zip(&self.short_names).filter(|(node, _)| kept(node));
         let tensors: Vec<_> = needed.iter().map(|id| self.tensor(*id).clone()).collect();
         let kept_names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
@@ -94,6 +113,7 @@ impl Graph {
             nodes: self.nodes.iter().filter(kept).map(node).collect(),
             inputs: moved(&[&self.inputs[..], &from].concat()),
             outputs: moved(&to),
+            states: self.states.iter().filter(is_state).map(state).collect(),
             metadata: self.metadata.clone(),
             file_nodes: self.file_nodes.clone(),
             short_names: names.map(|(_, name)| name.clone()).collect(),

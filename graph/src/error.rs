@@ -154,10 +154,28 @@ pub enum GraphError {
         /// What is wrong.
         source: MultiplierError,
     },
+    /// A tensor that a state cannot become.
+    #[error("state `{tensor}` cannot take on the codes of `{next}`: {problem}")]
+    State {
+        /// The state.
+        tensor: String,
+        /// What it is to become.
+        next: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A network that is given the wrong number of inputs.
     #[error("the network has {expected} inputs, found codes for {found}")]
     InputCount {
         /// Inputs of the network.
+        expected: usize,
+        /// Lists of codes that were given.
+        found: usize,
+    },
+    /// A stream that is given the wrong number of states.
+    #[error("the network has {expected} states, found codes for {found}")]
+    StateCount {
+        /// States of the network.
         expected: usize,
         /// Lists of codes that were given.
         found: usize,

@@ -22,6 +22,8 @@ pub enum FileOutcome {
     TakenIn(String),
     /// An input of the network took it in.
     OfInput,
+    /// A state of the network took it in.
+    OfState,
     /// Nothing reads its outputs.
     Unread,
 }

@@ -1,9 +1,10 @@
 //! Tensors in the order in which files have them.
 
+use crate::State;
 use crate::model::{Graph, Node, TensorId};
 
 impl Graph {
-    /// The same network with its tensors in the order of files that list them: inputs, constants, then what the nodes make.
+    /// The same network with its tensors in the order of files that list them: inputs, states, constants, then what the nodes make.
     /// Frontends and passes add them in an order of their own; two networks that are the same but for that are equal here.
     pub fn in_order_of_files(&self) -> Self {
         let constants = self
@@ -13,7 +14,9 @@ impl Graph {
             .filter(|(_, tensor)| tensor.constant.is_some())
             .map(|(id, _)| TensorId(id));
         let made = self.nodes.iter().map(|node| node.output);
-        let order: Vec<TensorId> = self.inputs.iter().copied().chain(constants).chain(made).collect();
+        let states = self.states.iter().map(|state| state.tensor);
+        let order: Vec<TensorId> =
+            self.inputs.iter().copied().chain(states).chain(constants).chain(made).collect();
         let mut place = vec![TensorId(0); self.tensors.len()];
         order.iter().enumerate().for_each(|(to, from)| place[from.0] = TensorId(to));
         let moved = |id: &TensorId| place[id.0];
@@ -22,11 +25,17 @@ impl Graph {
             inputs: node.inputs.iter().map(|id| id.as_ref().map(moved)).collect(),
             output: moved(&node.output),
         };
+        let state = |state: &State| State {
+            tensor: moved(&state.tensor),
+            next: moved(&state.next),
+            initial: state.initial.clone(),
+        };
         Self {
             tensors: order.iter().map(|id| self.tensors[id.0].clone()).collect(),
             nodes: self.nodes.iter().map(node).collect(),
             inputs: self.inputs.iter().map(moved).collect(),
             outputs: self.outputs.iter().map(moved).collect(),
+            states: self.states.iter().map(state).collect(),
             ..self.clone()
         }
     }

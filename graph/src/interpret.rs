@@ -4,11 +4,26 @@ use crate::{Graph, GraphError, checks};
 
 impl Graph {
     /// Runs the network exactly on one sample: the codes of every input in, those of every tensor out, in the order of
-    /// [`tensors`](Self::tensors). Biases of 64 bits have no codes and are empty.
+    /// [`tensors`](Self::tensors). Biases of 64 bits have no codes and are empty. Of a network with states, the sample is the
+    /// first step of a stream: see [`interpret_step`](Self::interpret_step).
     ///
     /// # Errors
     /// [`GraphError`] unless there is one list of codes per input, of its size and within its type.
     pub fn interpret(&self, inputs: &[&[i32]]) -> Result<Vec<Vec<i32>>, GraphError> {
+        self.interpret_step(inputs, &mut self.initial_states())
+    }
+
+    /// Runs the network exactly on one step of a stream, as [`interpret`](Self::interpret) does. `states` holds the codes of
+    /// every state at the start of the step, in the order of [`states`](Self::states), and then those of the next step; the
+    /// first step has [`initial_states`](Self::initial_states).
+    ///
+    /// # Errors
+    /// [`GraphError`] unless there is one list of codes per input and state, of its size and within its type.
+    pub fn interpret_step(
+        &self,
+        inputs: &[&[i32]],
+        states: &mut [Vec<i32>],
+    ) -> Result<Vec<Vec<i32>>, GraphError> {
         if inputs.len() != self.inputs.len() {
             return Err(GraphError::InputCount { expected: self.inputs.len(), found: inputs.len() });
         }
@@ -20,10 +35,22 @@ impl Graph {
             checks::in_range(&tensor.name, &tensor.ty, input)?;
             codes[id.0] = input.to_vec();
         }
+        if states.len() != self.states.len() {
+            return Err(GraphError::StateCount { expected: self.states.len(), found: states.len() });
+        }
+        for (state, held) in self.states.iter().zip(&*states) {
+            let tensor = self.tensor(state.tensor);
+            checks::count(&tensor.name, &tensor.ty, held.len())?;
+            checks::in_range(&tensor.name, &tensor.ty, held)?;
+            codes[state.tensor.0] = held.clone();
+        }
         for (id, node) in self.nodes_with_ids() {
             let read = |id: &Option<crate::TensorId>| id.map_or(&[][..], |id| codes[id.0].as_slice());
             let made = self.evaluate(id, &node.inputs.iter().map(read).collect::<Vec<_>>());
             codes[node.output.0] = made;
+        }
+        for (state, held) in self.states.iter().zip(states) {
+            held.clone_from(&codes[state.next.0]);
         }
         Ok(codes)
     }

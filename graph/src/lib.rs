@@ -37,6 +37,7 @@ mod products;
 mod quantization;
 mod requantized;
 mod single;
+mod state;
 mod tensor_name;
 
 pub use activation::Activation;
@@ -66,4 +67,5 @@ pub use patch::{GraphPatch, PatchError};
 pub use products::Products;
 pub use quantization::{Quantization, QuantizationError};
 pub use single::Operand;
+pub use state::State;
 pub use tensor_name::{MAX_NAME_BYTES, plain_name};

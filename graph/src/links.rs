@@ -22,11 +22,12 @@ impl Links {
             links.producers[node.output.0] = Some(id);
             node.inputs.iter().flatten().for_each(|input| links.readers[input.0].push(id));
         }
-        graph.outputs.iter().for_each(|output| links.outputs[output.0] = true);
+        let kept = graph.outputs.iter().chain(graph.states.iter().map(|state| &state.next));
+        kept.for_each(|kept| links.outputs[kept.0] = true);
         links
     }
 
-    /// The node that makes a tensor; `None` for inputs and constants.
+    /// The node that makes a tensor; `None` for inputs, states and constants.
     pub fn producer(&self, tensor: TensorId) -> Option<NodeId> {
         self.producers[tensor.0]
     }
@@ -36,7 +37,7 @@ impl Links {
         &self.readers[tensor.0]
     }
 
-    /// Whether a tensor is an output of the network.
+    /// Whether a tensor is an output of the network, or what a state becomes: it is needed as it is.
     pub fn is_output(&self, tensor: TensorId) -> bool {
         self.outputs[tensor.0]
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     CodeRange, CodeType, DType, DotProducts, FileNode, FloatReason, Op, Products, Quantization,
-    QuantizationError, Window, ops::Operands,
+    QuantizationError, State, Window, ops::Operands,
 };
 
 /// Index of a tensor in its graph.
@@ -152,6 +152,9 @@ pub struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
+    /// Left out of hashes where there are none, as before there were states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) states: Vec<State>,
     /// They tell of the file, and decide nothing.
     #[serde(skip)]
     pub(crate) notes: Vec<Note>,

@@ -15,7 +15,7 @@ use crate::{Graph, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType, che
 ///
 /// What is added goes through the checks of [`GraphBuilder`](crate::GraphBuilder), and reads what stands in the place of
 /// its inputs when it is added: it can itself take the place of what it reads. All others who read a replaced tensor read
-/// the new one instead, the network's outputs too. Names may be used again where their tensor goes.
+/// the new one instead, the network's outputs and states too. Names may be used again where their tensor goes.
 /// [`apply`](Self::apply) makes the new graph; this one stays as it is.
 ///
 /// ```

@@ -60,6 +60,7 @@ impl Graph {
             nodes: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            states: Vec::new(),
             notes: Vec::new(),
             file_nodes: Vec::new(),
             metadata: BTreeMap::new(),

@@ -4,26 +4,31 @@ use guardbit_graph::{CutError, Graph, TensorId};
 use proptest::prelude::*;
 
 use crate::passes::networks::{layers, network};
-use crate::passes::sample;
-
-fn interpret(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
-    graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
-}
+use crate::passes::{sample, stream};
 
 fn name(graph: &Graph, id: TensorId) -> String {
     graph.tensor(id).name.clone()
 }
 
+/// Steps of a stream: parts of networks with states have the codes of the whole in each of them.
+const STEPS: u64 = 3;
+
 /// The front up to any tensor has its codes; the rest from there on, with these codes as input, has those of the outputs.
 fn check(graph: &Graph, seed: u64) -> Result<(), TestCaseError> {
-    let inputs = sample(graph, seed);
-    let codes = interpret(graph, &inputs);
-    let of = |name: &str| codes[graph.find_tensor(name).unwrap().index()].clone();
+    let inputs: Vec<_> = (0..STEPS).map(|step| sample(graph, seed.wrapping_add(step))).collect();
+    let codes = stream(graph, &inputs);
+    let of = |step: &Vec<Vec<i32>>, name: &str| step[graph.find_tensor(name).unwrap().index()].clone();
+    // What a part reads in every step, by the codes of the whole.
+    let read = |part: &Graph| -> Vec<Vec<Vec<i32>>> {
+        let step = |step| part.inputs().iter().map(|&id| of(step, &name(part, id))).collect();
+        codes.iter().map(step).collect()
+    };
     for node in graph.nodes() {
         let at = name(graph, node.output);
         let front = graph.cut(&[], std::slice::from_ref(&at)).unwrap();
-        let read: Vec<_> = front.inputs().iter().map(|&id| of(&name(&front, id))).collect();
-        prop_assert_eq!(&interpret(&front, &read)[front.outputs()[0].index()], &of(&at));
+        for (made, whole) in stream(&front, &read(&front)).iter().zip(&codes) {
+            prop_assert_eq!(&made[front.outputs()[0].index()], &of(whole, &at));
+        }
         prop_assert!(front.nodes().len() <= graph.nodes().len() && front.outputs().len() == 1);
         for (id, _) in front.nodes_with_ids() {
             let whole = graph.find_node(front.node_name(id)).unwrap();
@@ -36,10 +41,10 @@ fn check(graph: &Graph, seed: u64) -> Result<(), TestCaseError> {
             Err(CutError::Unused { .. }) => continue,
             rest => rest.unwrap(),
         };
-        let read: Vec<_> = rest.inputs().iter().map(|&id| of(&name(&rest, id))).collect();
-        let made = interpret(&rest, &read);
-        for (&whole, &part) in graph.outputs().iter().zip(rest.outputs()) {
-            prop_assert_eq!(&made[part.index()], &of(&name(graph, whole)));
+        for (made, step) in stream(&rest, &read(&rest)).iter().zip(&codes) {
+            for (&whole, &part) in graph.outputs().iter().zip(rest.outputs()) {
+                prop_assert_eq!(&made[part.index()], &of(step, &name(graph, whole)));
+            }
         }
         prop_assert!(rest.nodes().iter().all(|other| name(&rest, other.output) != at));
     }

@@ -12,3 +12,4 @@ mod passes;
 mod pattern;
 mod semantics;
 mod shapes;
+mod states;

@@ -19,6 +19,7 @@ use crate::fast::{Prepared, Scratch, Settled};
 use crate::host::HostNode;
 use crate::options::{Engine, Options};
 use crate::sample::Sample;
+use crate::states::States;
 use crate::stats::LayerStats;
 
 /// A running simulation of several programs: feed it samples, then take the statistics.
@@ -37,6 +38,8 @@ pub struct Batch<'p> {
     counts: Vec<Counts>,
     /// Who ran samples so far, and goes on with the next ones.
     workers: Vec<Worker>,
+    /// What the next sample reads of the samples before.
+    pub(crate) states: States,
 }
 
 /// Codes of one sample's tensors, by tensor index; `None` for what was not kept. Equal codes are shared.
@@ -90,12 +93,14 @@ impl<'p> Batch<'p> {
             constants: first.map_or(Vec::new(), |program| constants(program)),
             counts,
             workers: Vec::new(),
+            states: first.map_or(States::default(), |program| States::new(program, programs.len())),
         }
     }
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
     ///
-    /// Which samples share a batch makes no difference to any result. A program in which an overflow is trapped runs no
+    /// Which samples share a batch makes no difference to any result. Samples of a network with states are steps of one stream,
+    /// which goes on from batch to batch. A program in which an overflow is trapped runs no
     /// further: see [`Self::stopped`].
     ///
     /// # Errors
@@ -119,6 +124,8 @@ impl<'p> Batch<'p> {
     fn run_samples(&mut self, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
         let side_by_side = match self.options.engine {
             Engine::Reference => 1,
+            // Samples that are steps of a stream run one after another.
+            Engine::Fast if !self.states.is_empty() => 1,
             Engine::Fast => rayon::current_num_threads().min(samples.len()),
         };
         let mut workers = std::mem::take(&mut self.workers);
@@ -129,6 +136,12 @@ impl<'p> Batch<'p> {
             let index = next.fetch_add(1, Ordering::Relaxed);
             Some((index, samples.get(index)?))
         };
+        if !self.states.is_empty() {
+            let worker = workers.first_mut();
+            let done = worker.map_or_else(Vec::new, |worker| self.run_steps(worker, samples));
+            self.workers = workers;
+            return done;
+        }
         let run = |worker: &mut Worker| {
             let taken = std::iter::from_fn(take);
             let done = taken.map(|(index, inputs)| (index, worker.run(self, self.samples + index, inputs)));
@@ -143,10 +156,22 @@ impl<'p> Batch<'p> {
         done.into_iter().map(|(_, tensors)| tensors).collect()
     }
 
+    /// The samples are the next steps of a stream: each reads what the one before it left behind.
+    fn run_steps(&mut self, worker: &mut Worker, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
+        let mut done = Vec::with_capacity(samples.len());
+        for (index, inputs) in samples.iter().enumerate() {
+            let mut tensors = worker.run(self, self.samples + index, inputs);
+            self.states.take(self.programs[0].program, &mut tensors, self.options.mode);
+            done.push(tensors);
+        }
+        done
+    }
+
     /// Goes on with the first `count` programs alone, as if there had never been others.
     pub fn keep_first(&mut self, count: usize) {
         self.programs.truncate(count);
         self.counts.truncate(count);
+        self.states.keep_first(count);
         self.workers.iter_mut().for_each(|worker| worker.counts.truncate(count));
     }
 
@@ -271,26 +296,28 @@ fn host(program: &Program) -> Vec<HostNode> {
     graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
 }
 
-/// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs: they are there like
-/// what a sample brings along.
+/// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs, or what a state becomes: they
+/// are there like what a sample brings along.
 fn constants(program: &Program) -> Vec<Option<Codes>> {
     let graph = &program.graph;
     let mut constants = vec![None; graph.tensors().len()];
     let activations = program.mac_layers().filter_map(|layer| graph.node(layer.node).inputs[0]);
-    for id in activations.chain(graph.outputs().iter().copied()) {
+    let carried = graph.states().iter().map(|state| state.next);
+    for id in activations.chain(graph.outputs().iter().copied()).chain(carried) {
         let tensor = graph.tensor(id);
         constants[id.index()] = tensor.codes().map(|codes| Codes::within(tensor.ty.dtype, codes));
     }
     constants
 }
 
-/// The node that reads each tensor last; graph inputs and outputs are needed to the end.
+/// The node that reads each tensor last; graph outputs and what states become are needed to the end.
 fn last_use(program: &Program) -> Vec<Option<NodeId>> {
     let graph = &program.graph;
     let mut last = vec![None; graph.tensors().len()];
     for (id, node) in graph.nodes_with_ids() {
         node.inputs.iter().flatten().for_each(|input| last[input.index()] = Some(id));
     }
-    graph.outputs().iter().for_each(|output| last[output.index()] = None);
+    let carried = graph.states().iter().map(|state| &state.next);
+    graph.outputs().iter().chain(carried).for_each(|kept| last[kept.index()] = None);
     last
 }

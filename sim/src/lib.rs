@@ -26,6 +26,7 @@ mod reads;
 mod reference;
 mod sample;
 mod simulation;
+mod states;
 mod statistics;
 mod stats;
 mod sums;

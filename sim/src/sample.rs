@@ -54,7 +54,8 @@ impl<'s, 'p> Sample<'s, 'p> {
         for (&id, codes) in batch.programs[0].program.graph.inputs().iter().zip(inputs) {
             exact[id.index()] = Some(codes.clone());
         }
-        let tensors = BatchTensors { simulated: vec![exact.clone(); counts.len()], exact };
+        let mut tensors = BatchTensors { simulated: vec![exact.clone(); counts.len()], exact };
+        batch.states.give(batch.programs[0].program, &mut tensors);
         Self { batch, counts, scratch, index, tensors }
     }
 

@@ -30,7 +30,8 @@ impl<'p> Simulation<'p> {
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
     ///
-    /// Which samples share a batch makes no difference to any result.
+    /// Which samples share a batch makes no difference to any result. Samples of a network with states are steps of one stream,
+    /// which goes on from batch to batch.
     ///
     /// # Errors
     /// [`SimError`] if a sample does not fit the graph, or an overflow is trapped.

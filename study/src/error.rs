@@ -158,6 +158,20 @@ pub enum StudyError {
         /// How many there are.
         available: usize,
     },
+    /// Samples that are not the first ones of a stream.
+    #[error("{}: a seed draws some of its samples, but `{model}` has states: its samples are steps of one stream", path.display())]
+    StepsLeftOut {
+        /// The file.
+        path: PathBuf,
+        /// The network.
+        model: String,
+    },
+    /// A network that cannot be quantized because steps of a stream hand on codes.
+    #[error("`{model}` has states, which steps of a stream hand on: it cannot be quantized")]
+    QuantizedStates {
+        /// The network.
+        model: String,
+    },
     /// Labels that do not go with the samples.
     #[error("{}: {problem}", path.display())]
     Labels {
@@ -386,6 +400,8 @@ impl StudyError {
             Self::CodeRange { .. } => "guardbit::input::range",
             Self::NoSamples => "guardbit::input::empty",
             Self::TooFewSamples { .. } | Self::TooManyRandom { .. } => "guardbit::input::samples",
+            Self::StepsLeftOut { .. } => "guardbit::input::steps",
+            Self::QuantizedStates { .. } => "guardbit::quantize::states",
             Self::Labels { .. } => "guardbit::labels",
             Self::NoDetector { .. } => "guardbit::output::task",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
@@ -468,6 +484,8 @@ impl StudyError {
             Self::NoSamples => "give --input X.npy with at least one sample, or --random N with N above 0",
             Self::TooManyRandom { .. } => "ask for fewer with --random N, or give a file with --input",
             Self::TooFewSamples { .. } => "ask for fewer with --samples, or leave it out to run all",
+            Self::StepsLeftOut { .. } => "leave out --seed: --samples N takes the first N steps",
+            Self::QuantizedStates { .. } => "give the float network without states",
             Self::NoDetector { .. } => {
                 "a detector gives back its only input, in the same shape, or has a single value; --task classify scores \
                  classes"

@@ -279,6 +279,11 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
             out += &format!("{what} {name} {} {}\n", tensor.ty.code_type(), sizes(&tensor.ty.shape));
         }
     }
+    for state in graph.states() {
+        let [tensor, next] = [state.tensor, state.next].map(|id| graph.tensor(id));
+        let (name, next) = (printable(&tensor.name), printable(&next.name));
+        out += &format!("state {name} {} {}, then {next}\n", tensor.ty.code_type(), sizes(&tensor.ty.shape));
+    }
     out += &notes(graph.notes());
     out.push('\n');
     let mut columns = vec!["index", "name", "op", "shape", "dtype", "scale", "zero_point", "terms", "dots"];

@@ -1,6 +1,6 @@
 //! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
 
-use std::collections::HashSet;
+use guardbit_graph::FileOutcome;
 
 use super::normalise;
 use super::parse::{self, Field, Input, Options, Tensor, TfliteError};
@@ -62,14 +62,11 @@ fn every_field(options: &Options<'_>) -> Result<(), TfliteError> {
 /// What is wrong with the file as a whole.
 pub fn normalise(file: &[u8]) -> Result<Vec<List>, TfliteError> {
     let mut network = parse::parse(file)?;
-    let outputs = |network: &parse::Network<'_>| -> Vec<usize> {
-        network.operators.iter().flat_map(|operator| operator.outputs.clone()).collect()
-    };
-    let before = outputs(&network);
     normalise::normalise(&mut network);
-    let after: HashSet<_> = outputs(&network).into_iter().collect();
     let mut computed = Vec::new();
-    for tensor in before.iter().filter(|tensor| !after.contains(tensor)).map(|tensor| &network.tensors[tensor]) {
+    let constants = network.computed.iter().filter(|(_, outcome)| *outcome == FileOutcome::Constant);
+    let outputs = constants.flat_map(|(operator, _)| &operator.outputs);
+    for tensor in outputs.map(|tensor| &network.tensors[tensor]) {
         let values = tensor.integers()?;
         computed.push((tensor.ty()?.shape.clone(), values.expect("a computed list is a constant")));
     }

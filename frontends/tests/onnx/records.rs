@@ -99,6 +99,7 @@ fn every_node_of_the_file_is_accounted_for() {
         FileOutcome::Constant => "constant".into(),
         FileOutcome::TakenIn(by) => format!("taken in by {by}"),
         FileOutcome::OfInput => "of an input".into(),
+        FileOutcome::OfState => "of a state".into(),
         FileOutcome::Unread => "unread".into(),
     };
     let lines = graph.file_nodes().iter();

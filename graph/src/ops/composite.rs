@@ -81,6 +81,9 @@ impl Operator for Composite {
                 return Err(operands.operand_error(&read.name, problem));
             }
         }
+        if self.body.has_states() {
+            return Err(operands.attribute_error("body", "has states, which only a whole network has".into()));
+        }
         let output = self.output();
         operands.expect_output_dtype(&[output.dtype])?;
         if operands.output_quantization != output.quantization.as_ref() {

@@ -1,15 +1,17 @@
 //! From a patch to the new graph.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{GraphPatch, PatchError};
 use crate::model::{Note, Tensor};
-use crate::{Graph, GraphBuilder, Links, Op, OutputSpec, TensorId};
+use crate::{Graph, GraphBuilder, Links, Op, OutputSpec, State, TensorId};
 
 /// Which tensors of graph and patch, by index, the new graph has, and what takes the place of what.
 pub(super) struct Plan<'p, 'g> {
     patch: &'p GraphPatch<'g>,
     links: Links,
+    /// The states of the graph, by their tensors.
+    states: HashMap<usize, &'g State>,
     /// What is read where this one was, per tensor of the graph.
     instead: Vec<usize>,
     needed: Vec<bool>,
@@ -29,6 +31,7 @@ impl<'p, 'g> Plan<'p, 'g> {
         let mut plan = Self {
             patch,
             links: Links::new(patch.graph),
+            states: patch.graph.states.iter().map(|state| (state.tensor.0, state)).collect(),
             instead: (0..count).map(|index| patch.in_place_of(TensorId(index)).0).collect(),
             needed: vec![false; count + patch.added.len()],
         };
@@ -50,11 +53,13 @@ impl<'p, 'g> Plan<'p, 'g> {
             if !std::mem::replace(&mut seen[index], true) {
                 self.needed[index] = true;
                 open.extend(self.reads(index).flatten());
+                // A state that is read follows from the step before.
+                open.extend(self.states.get(&index).map(|state| self.instead[state.next.0]));
             }
         }
     }
 
-    /// The operation that makes a tensor, with what stands as its operands; none for inputs and constants.
+    /// The operation that makes a tensor, with what stands as its operands; none for inputs, states and constants.
     fn made_by(&self, index: usize) -> Option<(&Op, &[Option<TensorId>])> {
         match index.checked_sub(self.instead.len()) {
             None => {
@@ -140,6 +145,12 @@ impl<'a> Assembly<'a> {
                 self.place_with_operands(instead)?;
             }
         }
+        for state in &plan.patch.graph.states {
+            let ids = [state.tensor.0, plan.instead[state.next.0]].map(|index| self.placed[index]);
+            if let [Some(tensor), Some(next)] = ids {
+                self.builder.carry(tensor, next)?;
+            }
+        }
         let outputs = plan.patch.graph.outputs.iter();
         let outputs = outputs.map(|output| self.placed[plan.instead[output.0]]).collect::<Option<Vec<_>>>();
         let mut made = self.builder.finish(outputs.unwrap_or_default())?;
@@ -178,6 +189,10 @@ impl<'a> Assembly<'a> {
             Some((op, _)) => {
                 let inputs: Vec<_> = plan.reads(index).map(|read| self.placed[read?]).collect();
                 self.builder.node(op.clone(), &inputs, OutputSpec::of(tensor))?
+            }
+            None if plan.states.contains_key(&index) => {
+                let initial = plan.states[&index].initial.to_vec();
+                self.builder.state(tensor.name.clone(), tensor.ty.clone(), initial)?
             }
             None if self.inputs.contains(&index) => {
                 self.builder.input(tensor.name.clone(), tensor.ty.clone())?

@@ -11,12 +11,24 @@ use guardbit_graph::passes::{PASSES, Pass};
 use guardbit_graph::{Graph, Links};
 use proptest::prelude::*;
 
-/// Names and codes of the outputs for these inputs.
+/// Names and codes of the outputs for these inputs; of a network with states, of three steps with them.
 pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
-    let inputs: Vec<&[i32]> = inputs.iter().map(Vec::as_slice).collect();
-    let codes = graph.interpret(&inputs).unwrap();
-    let of = |id: &guardbit_graph::TensorId| (graph.tensor(*id).name.clone(), codes[id.index()].clone());
-    graph.outputs().iter().map(of).collect()
+    let steps = vec![inputs.to_vec(); if graph.has_states() { 3 } else { 1 }];
+    let of = |codes: &Vec<Vec<i32>>| {
+        let of = |id: &guardbit_graph::TensorId| (graph.tensor(*id).name.clone(), codes[id.index()].clone());
+        graph.outputs().iter().map(of).collect::<Vec<_>>()
+    };
+    stream(graph, &steps).iter().flat_map(of).collect()
+}
+
+/// The codes of every tensor in every step of a stream.
+pub fn stream(graph: &Graph, steps: &[Vec<Vec<i32>>]) -> Vec<Vec<Vec<i32>>> {
+    let mut states = graph.initial_states();
+    let mut step = |inputs: &Vec<Vec<i32>>| {
+        let inputs: Vec<&[i32]> = inputs.iter().map(Vec::as_slice).collect();
+        graph.interpret_step(&inputs, &mut states).unwrap()
+    };
+    steps.iter().map(&mut step).collect()
 }
 
 /// Random codes for every input.

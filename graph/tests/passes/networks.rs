@@ -7,7 +7,7 @@ use guardbit_graph::ops::{
 };
 use guardbit_graph::{
     Activation, CodeRange, DType, Graph, GraphBuilder, MultiplierRule, Op, OutputSpec, Padding, Quantization,
-    Requantize, TensorId, TensorType, word_of,
+    Requantize, Tensor, TensorId, TensorType, word_of,
 };
 use guardbit_num::{Rounding, Scheme};
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ pub fn network(layers: &[Layer]) -> Graph {
     let quantization = quantization(&mut random, DType::Int8);
     let shape = vec![1, 2 + random.below(4), 2 + random.below(4), 1 + random.below(3)];
     let x = builder.input("x", TensorType { shape, dtype: DType::Int8, quantization }).unwrap();
-    let mut network = Network { builder, at: x, made: vec![x], names: 0 };
+    let mut network = Network { builder, at: x, made: vec![x], states: Vec::new(), names: 0 };
     for &(kind, seed) in layers {
         network.layer(kind, &mut Random(seed));
     }
@@ -97,6 +97,7 @@ struct Network {
     builder: GraphBuilder,
     at: TensorId,
     made: Vec<TensorId>,
+    states: Vec<TensorId>,
     names: usize,
 }
 
@@ -318,6 +319,14 @@ impl Network {
             }
             // A convolution in float between codes.
             22 => self.float_layer(random, padding),
+            // What came before, added.
+            16 if random.below(2) == 0 => {
+                let Tensor { ty, .. } = self.builder.tensor(x).clone();
+                let (codes, name) = (random.codes(ty.code_range(), ty.len()), self.name());
+                let state = self.builder.state(name, ty, codes).ok()?;
+                self.states.push(state);
+                self.add(Add { activation, scheme: Scheme::Double }, &[x, state], x)
+            }
             // What nobody reads, or a mean.
             _ => {
                 let dead = self.add(Relu { requantize: DOUBLE }, &[x], x);
@@ -409,7 +418,14 @@ impl Network {
         self.codes(made, spec)
     }
 
-    fn finish(self, random: &mut Random) -> Graph {
+    fn finish(mut self, random: &mut Random) -> Graph {
+        for &state in &self.states {
+            let all: Vec<TensorId> = self.made.iter().chain(&self.states).copied().collect();
+            let like = |id: &TensorId| self.builder.tensor(*id).ty == self.builder.tensor(state).ty;
+            let like: Vec<TensorId> = all.into_iter().filter(like).collect();
+            let next = random.one(&like);
+            self.builder.carry(state, next).unwrap();
+        }
         let mut outputs = vec![self.at];
         if random.below(3) == 0 {
             outputs.push(random.one(&self.made));

@@ -38,7 +38,9 @@ impl Codes {
 pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     let graph = &program.graph;
     let mut codes: Vec<Option<Codes>> = vec![None; graph.tensors().len()];
-    for &id in graph.inputs() {
+    // A state may hold any code that its type allows: it starts as the network says, and goes on with what is carried to it.
+    let states = graph.states().iter().map(|state| &state.tensor);
+    for &id in graph.inputs().iter().chain(states) {
         codes[id.index()] = Some(any_code(graph, id));
     }
     for layer in program.mac_layers() {

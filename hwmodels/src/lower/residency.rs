@@ -92,7 +92,9 @@ fn moment(program: &Program, node: NodeId) -> Moment {
 pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident> {
     let graph = &program.graph;
     let tensor = graph.node(layer.node).output;
-    let (mut until, mut is_stored) = (None, graph.outputs().contains(&tensor));
+    // What the next step of a stream reads lies outside in between.
+    let is_carried = graph.states().iter().any(|state| state.next == tensor);
+    let (mut until, mut is_stored) = (None, is_carried || graph.outputs().contains(&tensor));
     for (id, node) in graph.nodes_with_ids() {
         for (input, read) in node.inputs.iter().enumerate() {
             match (program.mac_layer(id), input) {

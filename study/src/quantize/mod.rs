@@ -175,6 +175,9 @@ fn is_ours(path: &Path) -> bool {
 
 /// The calibration samples as real values.
 fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Sample>, StudyError> {
+    if graph.has_states() {
+        return Err(StudyError::QuantizedStates { model: graph.name().into() });
+    }
     if let Some(&id) = graph.inputs().iter().find(|&&id| !graph.tensor(id).ty.dtype.is_float()) {
         let tensor = graph.tensor(id);
         let (tensor, dtype) = (tensor.name.clone(), tensor.ty.dtype);

@@ -154,6 +154,9 @@ impl Samples {
         path: &Path,
         pick: Pick,
     ) -> Result<Self, StudyError> {
+        if let (true, Pick::Random { .. }) = (graph.has_states(), pick) {
+            return Err(StudyError::StepsLeftOut { path: path.into(), model: graph.name().into() });
+        }
         let mut file = ArrayFile::open(path, Wanted::Samples)?;
         let mut inputs = Vec::new();
         let mut count = None;

@@ -44,10 +44,12 @@ impl LayerDots {
         let mut reader = sizing.subject.samples.reader();
         for sample in 0..all {
             let codes = reader.read(1)?;
-            if sample * taken % all >= taken {
+            // Steps of a stream are all run.
+            let is_taken = sample * taken % all < taken;
+            if !is_taken && !sizing.subject.graph.has_states() {
                 continue;
             }
-            for tensors in simulation.run_batch(&codes)? {
+            for tensors in simulation.run_batch(&codes)?.into_iter().filter(|_| is_taken) {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
                     let read = Reads::of(sizing.program, layer, &tensors.exact);
                     if let (Some(dots), Some(read)) = (dots, read) {

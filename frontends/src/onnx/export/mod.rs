@@ -89,6 +89,10 @@ pub fn write_dynamic_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
 }
 
 fn write(graph: &Graph, dynamic: bool) -> Result<Vec<u8>, ExportError> {
+    if let Some(state) = graph.states().first() {
+        let problem = "is a state, which is carried from one step of a stream to the next: ONNX has none".into();
+        return Err(ExportError::Tensor { tensor: graph.tensor(state.tensor).name.clone(), problem });
+    }
     let mut writer = Writer::new(graph);
     writer.inputs()?;
     for (id, node) in graph.nodes_with_ids() {

@@ -4,12 +4,17 @@
 //! All sizes are those of the file, as runtimes lay out memory for them. Only integers without scales are computed, in short
 //! lists: codes stay codes.
 //!
+//! Before, variables become states (`variables`).
+//!
 //! What cannot be computed stays as it is. To add an operator, write its function and add its row.
 
 mod lists;
 mod strided;
+mod variables;
 
 use std::collections::HashSet;
+
+use guardbit_graph::FileOutcome;
 
 use crate::tflite::parse::{Input, Network, Operator};
 
@@ -35,24 +40,26 @@ const FOLDS: &[(&str, Fold)] = &[
     ("SUB", lists::sub),
 ];
 
-/// The names of the operators that can be computed.
+/// The names of the operators that can be computed or resolved.
 pub(crate) fn operators() -> impl Iterator<Item = &'static str> {
-    FOLDS.iter().map(|(name, _)| *name)
+    FOLDS.iter().map(|(name, _)| *name).chain(variables::OPERATORS)
 }
 
-/// Computes what depends on constants alone, except outputs of the network.
+/// Puts states in the place of variables, and computes what depends on constants alone, except outputs of the network.
 pub(crate) fn normalise(network: &mut Network<'_>) {
+    variables::resolve(network);
     let outputs: HashSet<_> = network.outputs.iter().copied().collect();
     let mut computed = HashSet::new();
     for operator in std::mem::take(&mut network.operators) {
         match operator.outputs[..] {
             [output] if !outputs.contains(&output) && folded(network, &operator, output, &computed) => {
                 computed.insert(output);
-                network.computed.push(operator);
+                network.computed.push((operator, FileOutcome::Constant));
             }
             _ => network.operators.push(operator),
         }
     }
+    network.computed.sort_by_key(|(operator, _)| operator.index);
 }
 
 /// Makes `output` of `operator` a constant, if it can be computed.

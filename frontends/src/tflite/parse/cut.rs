@@ -4,6 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::network::{Input, Network};
 
+/// Operators that assign to variables.
+const VARIABLES: [&str; 2] = ["ASSIGN_VARIABLE", "CALL_ONCE"];
+
 impl Network<'_> {
     /// Makes the tensors `to` the outputs, and leaves out operators and inputs that these do not depend on. Returns whether
     /// operators produce all of them; if not, nothing changes.
@@ -19,14 +22,23 @@ impl Network<'_> {
         let Some(mut outputs) = found else { return false };
         let mut listed = HashSet::new();
         outputs.retain(|&output| listed.insert(output));
+        // What a step reads of a variable, other steps have assigned: all of these belong to the part.
+        let on_variables: Vec<usize> = (0..self.operators.len())
+            .filter(|&index| VARIABLES.contains(&self.operators[index].place().name))
+            .collect();
         let (mut operators, mut needed) = (HashSet::new(), HashSet::new());
         let mut pending = outputs.clone();
         while let Some(tensor) = pending.pop() {
             if let Some(&maker) = makers.get(&tensor)
                 && operators.insert(maker)
-                && let Ok(inputs) = self.operators[maker].inputs()
             {
-                pending.extend(inputs.iter().filter_map(|input: &Input| input.tensor()));
+                let reads_variable = self.operators[maker].place().name == "READ_VARIABLE";
+                let variables = on_variables.iter().copied().filter(|_| reads_variable);
+                for operator in variables.filter(|&other| operators.insert(other)).chain([maker]).collect::<Vec<_>>() {
+                    if let Ok(inputs) = self.operators[operator].inputs() {
+                        pending.extend(inputs.iter().filter_map(|input: &Input| input.tensor()));
+                    }
+                }
             }
             needed.insert(tensor);
         }
@@ -34,8 +46,10 @@ impl Network<'_> {
         self.operators.retain(|_| index.next().is_some_and(|index| operators.contains(&index)));
         self.inputs.retain(|input| needed.contains(input));
         self.outputs = outputs;
-        // What is wrong lies behind the part.
-        self.damage = None;
+        // What is wrong lies behind the part, but for what may be assigned to its variables.
+        if !self.operators.iter().any(|operator| operator.place().name == "READ_VARIABLE") {
+            self.damage = None;
+        }
         true
     }
 }

@@ -47,7 +47,7 @@ pub enum TfliteError {
         version: u32,
     },
     /// A model that is not one network.
-    #[error("the model has {count} subgraphs, only models of one can be read")]
+    #[error("the model has {count} subgraphs, only models of one, and of those that CALL_ONCE runs, can be read")]
     Subgraphs {
         /// Their number.
         count: usize,

@@ -14,6 +14,7 @@ mod network;
 mod options;
 mod schema;
 mod tensor;
+mod variables;
 
 pub(crate) use budget::Budget;
 pub(crate) use builtin::{CUSTOM, describe};
@@ -21,6 +22,7 @@ pub use error::{OperatorPlace, TfliteError};
 pub(crate) use flatbuffer::Field;
 pub use flatbuffer::FlatbufferError;
 pub(crate) use names::Names;
-pub(crate) use network::{Input, Network, Operator, parse};
+pub(crate) use network::{Input, Network, Operator, State, parse};
 pub(crate) use options::Options;
 pub(crate) use tensor::{Tensor, Values};
+pub(crate) use variables::{Assignment, Variable};

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use guardbit_graph::FileOutcome;
+
 use super::budget::Budget;
 use super::builtin;
 use super::error::{OperatorPlace, TfliteError};
@@ -10,6 +12,7 @@ use super::names::Names;
 use super::options::Options;
 use super::schema::{self, Model, SubGraph};
 use super::tensor::Tensor;
+use super::variables::{Assignment, assignments};
 
 /// The network of a file. Tensors are named by their index in it.
 #[derive(Debug)]
@@ -20,14 +23,32 @@ pub(crate) struct Network<'a> {
     /// In the order in which they run, up to the first that cannot be read.
     pub operators: Vec<Operator<'a>>,
     pub outputs: Vec<usize>,
-    /// Operators that were left out because their outputs are constants, by their index in the file.
-    pub computed: Vec<Operator<'a>>,
+    /// Operators that were left out, by their index in the file, and what became of them.
+    pub computed: Vec<(Operator<'a>, FileOutcome)>,
+    /// What subgraphs that CALL_ONCE runs assign to variables, by their index.
+    pub initializations: HashMap<usize, Result<Vec<Assignment<'a>>, TfliteError>>,
+    /// What steps of a stream hand on; there are variables in its place before they are resolved.
+    pub states: Vec<State<'a>>,
     /// What is wrong with the next operator, or with the outputs.
     pub damage: Option<TfliteError>,
     /// The names of all tensors.
     pub names: Names,
     /// What the file may still unfold to.
     pub budget: Budget,
+}
+
+/// A tensor that holds what the step before of a stream left behind.
+#[derive(Debug)]
+pub(crate) struct State<'a> {
+    pub tensor: usize,
+    /// What holds its codes in the next step.
+    pub next: Input,
+    /// Its codes in the first step, if anything says them.
+    pub initial: Option<Tensor<'a>>,
+    /// The name of its variable.
+    pub variable: String,
+    /// The operator that reads it.
+    pub place: OperatorPlace,
 }
 
 /// One step of a network.
@@ -81,6 +102,11 @@ impl<'a> Operator<'a> {
         self.inputs.as_deref().map_err(TfliteError::clone)
     }
 
+    /// The same with other operands.
+    pub fn reading(self, inputs: Vec<Input>) -> Self {
+        Self { inputs: Ok(inputs), ..self }
+    }
+
     /// The options, if they are those of number `expected` in the schema.
     pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
         let (place, (found, table)) = (self.place(), self.options.clone()?);
@@ -103,8 +129,8 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
         return Err(TfliteError::Version { version });
     }
     let subgraphs = model.subgraphs()?;
-    let (1, Some(subgraph)) = (subgraphs.len(), subgraphs.get(0)?) else {
-        return Err(TfliteError::Subgraphs { count: subgraphs.len() });
+    let Some(subgraph) = subgraphs.get(0)? else {
+        return Err(TfliteError::Subgraphs { count: 0 });
     };
     let mut walk = Walk {
         file,
@@ -120,8 +146,13 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     let inputs = walk.inputs()?;
     let (mut operators, mut outputs) = (Vec::new(), Vec::new());
     let read = walk.operators(&mut operators).and_then(|()| walk.outputs(&mut outputs));
+    let initializations = walk.initializations(&operators)?;
+    if subgraphs.len() != 1 + initializations.keys().filter(|&&index| index != 0).count() {
+        return Err(TfliteError::Subgraphs { count: subgraphs.len() });
+    }
     let Walk { tensors, names, budget, .. } = walk;
-    Ok(Network { tensors, inputs, operators, outputs, computed: Vec::new(), damage: read.err(), names, budget })
+    let (computed, states, damage) = (Vec::new(), Vec::new(), read.err());
+    Ok(Network { tensors, inputs, operators, outputs, computed, initializations, states, damage, names, budget })
 }
 
 /// A walk half done.
@@ -245,6 +276,27 @@ impl<'a> Walk<'a> {
         Ok(Input::Constant(index))
     }
 
+    /// What the subgraphs assign that CALL_ONCE runs. A subgraph that is not there is an error of its operator.
+    fn initializations(
+        &mut self,
+        operators: &[Operator<'a>],
+    ) -> Result<HashMap<usize, Result<Vec<Assignment<'a>>, TfliteError>>, TfliteError> {
+        let count = self.model.subgraphs()?.len();
+        let mut found = HashMap::new();
+        for operator in operators.iter().filter(|operator| operator.place().name == "CALL_ONCE") {
+            let index = operator.initialization()?;
+            if index >= count {
+                return Err(TfliteError::Index { what: "subgraph", index: index as i64 });
+            }
+            if !found.contains_key(&index) {
+                let (file, model) = (self.file, self.model);
+                let assigned = assignments(file, model, index, &operator.place(), &mut self.budget);
+                found.insert(index, assigned);
+            }
+        }
+        Ok(found)
+    }
+
     fn outputs(&mut self, read: &mut Vec<usize>) -> Result<(), TfliteError> {
         for index in indices(self.subgraph.outputs()?) {
             self.budget.spend(1)?;
@@ -254,6 +306,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
+pub(super) fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
     vector.into_iter().flat_map(|v| v.iter())
 }

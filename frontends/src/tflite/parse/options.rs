@@ -23,6 +23,11 @@ impl Options<'_> {
         Ok(self.scalar::<u8>(field, default.into())? != 0)
     }
 
+    /// A text; an absent one is empty.
+    pub fn text(&self, field: Field) -> Result<&str, TfliteError> {
+        Ok(self.table.map_or(Ok(""), |table| table.string(field))?)
+    }
+
     /// A size: an integer that must not be negative.
     pub fn size(&self, field: Field, default: i32) -> Result<usize, TfliteError> {
         let value: i32 = self.scalar(field, default)?;

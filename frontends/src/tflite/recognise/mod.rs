@@ -3,7 +3,7 @@
 mod kit;
 mod ops;
 
-use guardbit_graph::{FileOutcome, Graph, plain_name};
+use guardbit_graph::{Graph, plain_name};
 
 use self::kit::{Network, OperatorReader};
 use self::ops::{Elements, Reader};
@@ -18,7 +18,7 @@ pub(crate) fn recognise(
     name: &str,
     profile: Profile,
 ) -> Result<Graph, TfliteError> {
-    let parse::Network { tensors, inputs, operators, outputs, computed, damage, names, budget } = network;
+    let parse::Network { tensors, inputs, operators, outputs, computed, states, damage, names, budget, .. } = network;
     let mut network = Network::new(name, profile, tensors, names, budget);
     for &tensor in inputs.iter().chain(operators.iter().flat_map(|operator| &operator.outputs)) {
         network.name(tensor);
@@ -26,14 +26,23 @@ pub(crate) fn recognise(
     for input in inputs {
         network.add_input(input)?;
     }
-    let mut computed = computed.iter().peekable();
+    for state in &states {
+        network.add_state(state)?;
+    }
+    let mut computed = computed.into_iter().peekable();
     for operator in &operators {
-        while let Some(constant) = computed.next_if(|constant| constant.index < operator.index) {
-            network.record(constant, FileOutcome::Constant);
+        while let Some((left_out, outcome)) = computed.next_if(|(left_out, _)| left_out.index < operator.index) {
+            network.record(&left_out, outcome);
         }
         add_operator(&mut network, operator)?;
     }
     damage.map_or(Ok(()), Err)?;
+    for (left_out, outcome) in computed {
+        network.record(&left_out, outcome);
+    }
+    for state in &states {
+        network.carry(state)?;
+    }
     network.finish(&outputs)
 }
 

@@ -12,7 +12,7 @@ use crate::npy;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{op} `{node}`: {problem}")]
 pub struct YamlExportError {
-    /// The operation.
+    /// The operation; `state` where it is a state.
     pub op: &'static str,
     /// Name of the node.
     pub node: String,
@@ -48,8 +48,15 @@ const INLINE: usize = 16;
 /// tensors in the order of [`Graph::in_order_of_files`].
 ///
 /// # Errors
-/// [`YamlExportError`] for operations that are made of others.
+/// [`YamlExportError`] for operations that are made of others, and for states.
 pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportError> {
+    if let Some(state) = graph.states().first() {
+        return Err(YamlExportError {
+            op: "state",
+            node: graph.tensor(state.tensor).name.clone(),
+            problem: "is carried from one step of a stream to the next, for which graph YAML has no form".into(),
+        });
+    }
     let mut files = YamlFiles { text: String::new(), arrays: Vec::new() };
     let name = |id: TensorId| Value::from(graph.tensor(id).name.clone());
     files.text = format!("schema: 1\nname: {}\n", flow::text(&Value::from(graph.name())));

@@ -42,6 +42,7 @@ fn decide(
         FileOutcome::Constant => return (Outcome::Folded, "is constant".into(), None),
         FileOutcome::TakenIn(by) => return (Outcome::Merged, format!("is part of `{by}`"), None),
         FileOutcome::OfInput => return (Outcome::Merged, "is part of an input of the network".into(), None),
+        FileOutcome::OfState => return (Outcome::Merged, "is part of a state of the network".into(), None),
         FileOutcome::Unread => return (Outcome::Dropped, "is read by nothing".into(), None),
     };
     if made.is_empty() {

@@ -10,7 +10,9 @@ use guardbit_graph::{
 
 use super::new_node::NewNode;
 use super::policy::Profile;
-use crate::tflite::parse::{self, Budget, Input, Names, Operator, OperatorPlace, TfliteError, Values};
+use crate::tflite::parse::{
+    self, Budget, Input, Names, Operator, OperatorPlace, State, TfliteError, Values,
+};
 
 /// A network half built.
 pub(crate) struct Network<'a> {
@@ -59,6 +61,55 @@ impl<'a> Network<'a> {
         let id = self.builder.input(name, ty).map_err(|error| at(None, error))?;
         self.ids.insert(index, id);
         Ok(())
+    }
+
+    /// Adds what a step of a stream reads of the step before.
+    pub fn add_state(&mut self, state: &State<'_>) -> Result<(), TfliteError> {
+        let fail = |problem: String| TfliteError::Operator { place: state.place.clone(), problem };
+        let name = self.name(state.tensor);
+        let ty = self.tensors[&state.tensor].ty()?.clone();
+        self.builder.check_room(&name, &ty).map_err(|error| at(Some(&state.place), error))?;
+        let codes = match &state.initial {
+            Some(initial) => {
+                let first = initial.ty()?;
+                if (first.dtype, &first.shape) != (ty.dtype, &ty.shape) {
+                    return Err(fail(format!(
+                        "reads variable `{}` as {} {:?}, but it starts as {} {:?}",
+                        plain_name(&state.variable),
+                        ty.dtype,
+                        ty.shape,
+                        first.dtype,
+                        first.shape
+                    )));
+                }
+                match initial.data()?.map(|data| initial.values(data)).transpose()? {
+                    Some(Values::Codes(codes)) => codes,
+                    _ => return Err(fail("reads a variable of int64, which is not supported".into())),
+                }
+            }
+            // TensorFlow Lite Micro fills the memory of variables with the code of 0.
+            None if self.profile.is_micro() => {
+                self.budget.spend(ty.len())?;
+                vec![ty.quantization.as_ref().map_or(0, |quantization| quantization.zero_point(0)); ty.len()]
+            }
+            None => {
+                return Err(fail(format!(
+                    "reads variable `{}`, which no initialization (CALL_ONCE) assigns: LiteRT refuses that; TensorFlow \
+                     Lite Micro (`--runtime tflm`) starts from 0",
+                    plain_name(&state.variable)
+                )));
+            }
+        };
+        let id = self.builder.state(name, ty, codes).map_err(|error| at(Some(&state.place), error))?;
+        self.ids.insert(state.tensor, id);
+        Ok(())
+    }
+
+    /// Says what a state becomes in the next step.
+    pub fn carry(&mut self, state: &State<'_>) -> Result<(), TfliteError> {
+        let next = self.operand(state.next, &state.place)?;
+        let Some((&tensor, next)) = self.ids.get(&state.tensor).zip(next) else { return Ok(()) };
+        self.builder.carry(tensor, next).map_err(|error| at(Some(&state.place), error))
     }
 
     /// The tensor of the graph that an operand stands for. A constant is added when first read.

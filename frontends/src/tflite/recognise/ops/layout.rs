@@ -19,6 +19,18 @@ pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tf
     Ok(NewNode { op: Reshape { shape }.into(), inputs: vec![Some(reader.input(0)?)] })
 }
 
+/// A variable that was assigned or read before in the same step: what holds its value is the operand by now.
+pub(super) fn read_variable(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
+    reader.expect_inputs(1, 1)?;
+    let x = reader.input(0)?;
+    let (held, read) = (reader.tensor(x).ty.shape.clone(), reader.output.shape.clone());
+    if held != read {
+        return Err(reader.error(format!("reads shape {read:?} of a variable that holds {held:?}")));
+    }
+    let shape = read.iter().map(|&size| size as i64).collect();
+    Ok(NewNode::on(x, Reshape { shape }))
+}
+
 pub(super) fn squeeze(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let axes = reader.options(30)?.integers(Field(0, "SqueezeOptions.squeeze_dims"))?.unwrap_or_default();
     reader.expect_inputs(1, 1)?;

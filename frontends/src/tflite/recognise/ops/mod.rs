@@ -108,6 +108,7 @@ const READERS: &[(&str, Reader, Elements)] = &[
     ("HARD_SWISH", One(activation::hard_swish), Codes),
     ("BATCH_MATMUL", One(fully_connected::batch_matmul), Codes),
     ("RELU_0_TO_1", One(activation::relu_0_to_1), Codes),
+    ("READ_VARIABLE", One(layout::read_variable), Reals),
 ];
 
 /// The reader of the operator with that name in the schema, if it has one.

@@ -1,0 +1,118 @@
+//! Variables: what a network keeps from one invocation to the next, and the values that they start with.
+
+use guardbit_graph::plain_name;
+
+use super::budget::Budget;
+use super::error::{OperatorPlace, TfliteError};
+use super::flatbuffer::Field;
+use super::network::{Operator, indices};
+use super::options::Options;
+use super::schema::{self, Model, SubGraph};
+use super::tensor::Tensor;
+use super::{builtin, describe};
+
+/// What names a variable in all subgraphs of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Variable {
+    container: String,
+    pub name: String,
+}
+
+/// A value that an initialization gives a variable.
+#[derive(Debug)]
+pub(crate) struct Assignment<'a> {
+    pub variable: Variable,
+    pub value: Tensor<'a>,
+}
+
+/// Numbers of the options in the schema.
+const CALL_ONCE: u8 = 103;
+const VAR_HANDLE: u8 = 111;
+
+impl Operator<'_> {
+    /// The variable of VAR_HANDLE.
+    pub fn variable(&self) -> Result<Variable, TfliteError> {
+        variable(&self.options(VAR_HANDLE)?)
+    }
+
+    /// The subgraph that CALL_ONCE runs.
+    pub fn initialization(&self) -> Result<usize, TfliteError> {
+        self.options(CALL_ONCE)?.size(Field(0, "CallOnceOptions.init_subgraph_index"), 0)
+    }
+}
+
+fn variable(options: &Options<'_>) -> Result<Variable, TfliteError> {
+    let text = |slot, name| options.text(Field(slot, name)).map(str::to_owned);
+    Ok(Variable {
+        container: text(0, "VarHandleOptions.container")?,
+        name: text(1, "VarHandleOptions.shared_name")?,
+    })
+}
+
+/// The assignments of subgraph `index`, which `place` runs once before all others.
+pub(super) fn assignments<'a>(
+    file: &'a [u8],
+    model: Model<'a>,
+    index: usize,
+    place: &OperatorPlace,
+    budget: &mut Budget,
+) -> Result<Vec<Assignment<'a>>, TfliteError> {
+    let fail = |problem: String| TfliteError::Operator { place: place.clone(), problem };
+    if index == 0 {
+        return Err(fail("runs subgraph 0, the network itself".into()));
+    }
+    let missing = TfliteError::Index { what: "subgraph", index: index as i64 };
+    let subgraph = SubGraph(model.subgraphs()?.get(index)?.ok_or(missing)?);
+    if indices(subgraph.inputs()?).chain(indices(subgraph.outputs()?)).next().is_some() {
+        return Err(fail(format!("runs subgraph {index}, which has inputs or outputs")));
+    }
+    let mut handles: Vec<(i32, Variable)> = Vec::new();
+    let mut assignments = Vec::new();
+    let operators = subgraph.operators()?;
+    let mut number = 0;
+    while let Some(table) = operators.get(number)? {
+        let stored = schema::Operator(table);
+        let opcode = stored.opcode_index()?;
+        let code = model.operator_code(opcode as usize)?;
+        let code = code.ok_or(TfliteError::Index { what: "operator code", index: opcode.into() })?;
+        let builtin = code.builtin()?;
+        let inputs: Vec<i32> = indices(stored.inputs()?).take(3).collect();
+        let outputs: Vec<i32> = indices(stored.outputs()?).take(2).collect();
+        // Every assignment looks through the handles before it.
+        budget.spend(1 + inputs.len() + outputs.len() + handles.len())?;
+        let here = |problem: &str| fail(format!("runs subgraph {index}, whose operator {number} {problem}"));
+        match (builtin::name(builtin), &inputs[..], &outputs[..]) {
+            ("VAR_HANDLE", [], &[output]) => {
+                let (found, table) = stored.options()?;
+                if ![0, VAR_HANDLE].contains(&found) {
+                    return Err(here(&format!("has options of type {found}, expected {VAR_HANDLE}")));
+                }
+                handles.push((output, variable(&Options { table, place: place.clone() })?));
+            }
+            ("ASSIGN_VARIABLE", &[handle, value], []) => {
+                let named = handles.iter().rev().find(|(output, _)| *output == handle);
+                let (_, variable) = named.ok_or_else(|| here("assigns to what is no variable"))?;
+                let missing = TfliteError::Index { what: "tensor", index: value.into() };
+                let at = usize::try_from(value).map_err(|_| missing.clone())?;
+                let tensor = subgraph.tensor(at)?.ok_or(missing)?;
+                let name = tensor.name()?;
+                budget.spend(name.len())?;
+                let value = Tensor::read(file, model, tensor, plain_name(name).into(), None, budget);
+                if value.data()?.is_none() {
+                    return Err(here("assigns a tensor that is not a constant"));
+                }
+                budget.spend(value.stored_values())?;
+                assignments.push(Assignment { variable: variable.clone(), value });
+            }
+            ("VAR_HANDLE" | "ASSIGN_VARIABLE", ..) => {
+                return Err(here("has the wrong number of inputs or outputs"));
+            }
+            _ => {
+                let problem = format!("is {}: only assignments of constants can be read there", describe(builtin));
+                return Err(here(&problem));
+            }
+        }
+        number += 1;
+    }
+    Ok(assignments)
+}
