@@ -151,7 +151,8 @@ fn products_of_a_longer_context_need_the_bits_of_the_formula() {
         let products: Vec<_> = products.iter().filter(|row| row["op"] == "batch_matmul").collect();
         // Scores have as many terms as a head has channels, what they weigh as many as there are tokens.
         for (row, terms) in products.iter().zip([8, length]) {
-            let node = nodes.iter().find(|node| node["index"].to_string() == row["index"]).unwrap();
+            let index: u64 = row["index"].parse().unwrap();
+            let node = nodes.iter().find(|node| node["index"] == index).unwrap();
             let operands = node["node"]["operands"].as_array().unwrap();
             let zero_points: Vec<i128> =
                 operands.iter().take(2).map(|one| one["zero_points"][0].as_i64().unwrap().into()).collect();

@@ -1,5 +1,6 @@
 //! The walk over a file.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use guardbit_graph::FileOutcome;
@@ -288,10 +289,9 @@ impl<'a> Walk<'a> {
             if index >= count {
                 return Err(TfliteError::Index { what: "subgraph", index: index as i64 });
             }
-            if !found.contains_key(&index) {
+            if let Entry::Vacant(entry) = found.entry(index) {
                 let (file, model) = (self.file, self.model);
-                let assigned = assignments(file, model, index, &operator.place(), &mut self.budget);
-                found.insert(index, assigned);
+                entry.insert(assignments(file, model, index, &operator.place(), &mut self.budget));
             }
         }
         Ok(found)
