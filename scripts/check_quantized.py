@@ -85,8 +85,8 @@ class File:
 
 def differences(ours, codes):
     """How many codes differ, in the order of axes that fits."""
-    orders = [range(codes.ndim)] if codes.ndim != 4 else [(0, 2, 3, 1), (0, 1, 2, 3), (0, 3, 1, 2)]
-    layouts = [codes.transpose(order) for order in orders]
+    orders = {3: [(0, 1, 2), (0, 2, 1)], 4: [(0, 2, 3, 1), (0, 1, 2, 3), (0, 3, 1, 2)]}
+    layouts = [codes.transpose(order) for order in orders.get(codes.ndim, [range(codes.ndim)])]
     if codes.ndim != ours.ndim:
         layouts = [codes.reshape(len(codes), -1)]
         ours = ours.reshape(len(ours), -1)

@@ -5,7 +5,7 @@
 Writes `transformer_TYPE_LENGTH.onnx` (QDQ, activations of TYPE uint8 and int8, int8 weights per tensor) for every length of the
 context, and `tokens_LENGTH.npy`, 4 samples of float32 `[4, LENGTH, 32]`. With `--open` there is one file per type,
 `transformer_TYPE.onnx`, whose axis `tokens` has no length, calibrated on samples of all lengths. All files have the same float
-weights. Needs scripts/requirements-onnx.txt.
+weights. `vit_TYPE.onnx` is a small vision transformer, with samples `pictures.npy`. Needs scripts/requirements-onnx.txt.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnxruntime.quantization import QuantFormat, QuantType
 
-from onnx_networks import block, quantized, samples
+from onnx_networks import block, quantized, samples, vit
 
 TYPES = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
 
@@ -40,6 +40,10 @@ def main():
         net = block(computed=True)
         model = quantized(net, QuantFormat.QDQ, False, activation, {1: "tokens"}, calibration)
         onnx.save(model, args.folder / f"transformer_{name}.onnx")
+    net = vit()
+    np.save(args.folder / "pictures.npy", np.concatenate(samples(net)[1][-4:]))
+    for name, activation in TYPES.items():
+        onnx.save(quantized(net, QuantFormat.QDQ, False, activation), args.folder / f"vit_{name}.onnx")
 
 
 if __name__ == "__main__":

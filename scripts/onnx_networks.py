@@ -80,23 +80,45 @@ def mlp():
     return f.net
 
 
+def norm(f, x, width):
+    scale = f.net.const((1 + f.rng.normal(0, 0.1, width)).astype(np.float32))
+    return f.net.op("LayerNormalization", [x, scale, f.net.const(f.rng.normal(0, 0.1, width).astype(np.float32))], axis=-1)
+
+
+def dense(f, x, i, o):
+    y = f.net.op("MatMul", [x, f.net.const(f.weights(o, i).T.copy(), f"w{len(f.net.nodes)}")])
+    return f.net.op("Add", [y, f.net.const(f.rng.normal(0, 0.1, o).astype(np.float32), f"b{len(f.net.nodes)}")])
+
+
+def encoder(f, x, width, sizes, heads=4):
+    """Attention and a multilayer perceptron, each with a residual and a layer normalization. `sizes` gives the shape of a tensor that is
+    one sample of as many tokens as another and has the last axes that are listed."""
+    net = f.net
+
+    def split(x):
+        return net.op("Transpose", [net.op("Reshape", [x, sizes(x, heads, width // heads)])], perm=[0, 2, 1, 3])
+
+    h = norm(f, x, width)
+    q, k, v = (split(dense(f, h, width, width)) for _ in range(3))
+    scores = net.op("MatMul", [q, net.op("Transpose", [k], perm=[0, 1, 3, 2])])
+    scores = net.op("Div", [scores, net.const(np.float32(np.sqrt(width // heads)))])
+    y = net.op("MatMul", [net.op("Softmax", [scores], axis=-1), v])
+    y = net.op("Reshape", [net.op("Transpose", [y], perm=[0, 2, 1, 3]), sizes(x, width)])
+    x = net.op("Add", [x, dense(f, y, width, width)])
+    h = dense(f, norm(f, x, width), width, 2 * width)
+    h = net.op("Mul", [h, net.op("Mul", [net.op("Add", [net.op("Erf", [net.op("Div", [h, net.const(np.float32(np.sqrt(2)))])]), net.const(np.float32(1))]), net.const(np.float32(0.5))])])
+    return net.op("Add", [x, dense(f, h, 2 * width, width)])
+
+
 def block(length=8, computed=False):
-    """Attention over 4 heads and a multilayer perceptron, each with a residual and a layer normalization, on `length` tokens. The
-    weights do not depend on their number. With `computed` shapes the network computes the sizes of its reshapes from its input, as
-    torch.onnx writes a dynamic axis, so that it runs on any number of tokens."""
+    """An encoder of a transformer, with 4 heads, on `length` tokens. The weights do not depend on their number. With `computed` shapes
+    the network computes the sizes of its reshapes from its input, as torch.onnx writes a dynamic axis, so that it runs on any number of
+    tokens."""
     f = Float(4)
-    net, heads, width = f.net, 4, 32
+    net, width = f.net, 32
     tokens = f.rng.normal(0, 1, (1, 8, width)).astype(np.float32)
     x = net.input(np.resize(tokens, (1, length, width)), "tokens")
     ints = lambda *v: net.const(np.array(v, np.int64))
-
-    def norm(x):
-        scale = net.const((1 + f.rng.normal(0, 0.1, width)).astype(np.float32))
-        return net.op("LayerNormalization", [x, scale, net.const(f.rng.normal(0, 0.1, width).astype(np.float32))], axis=-1)
-
-    def dense(x, i, o):
-        y = net.op("MatMul", [x, net.const(f.weights(o, i).T.copy(), f"w{len(net.nodes)}")])
-        return net.op("Add", [y, net.const(f.rng.normal(0, 0.1, o).astype(np.float32), f"b{len(net.nodes)}")])
 
     def sizes(like, *rest):
         if not computed:
@@ -105,19 +127,24 @@ def block(length=8, computed=False):
         first = [net.op("Unsqueeze", [net.op("Gather", [shape, net.const(np.array(i, np.int64))]), ints(0)]) for i in range(2)]
         return net.op("Concat", first + [ints(*rest)], axis=0)
 
-    def split(x):
-        return net.op("Transpose", [net.op("Reshape", [x, sizes(x, heads, width // heads)])], perm=[0, 2, 1, 3])
+    net.out(encoder(f, x, width, sizes))
+    return net
 
-    h = norm(x)
-    q, k, v = (split(dense(h, width, width)) for _ in range(3))
-    scores = net.op("MatMul", [q, net.op("Transpose", [k], perm=[0, 1, 3, 2])])
-    scores = net.op("Div", [scores, net.const(np.float32(np.sqrt(width // heads)))])
-    y = net.op("MatMul", [net.op("Softmax", [scores], axis=-1), v])
-    y = net.op("Reshape", [net.op("Transpose", [y], perm=[0, 2, 1, 3]), sizes(x, width)])
-    x = net.op("Add", [x, dense(y, width, width)])
-    h = dense(norm(x), width, 64)
-    h = net.op("Mul", [h, net.op("Mul", [net.op("Add", [net.op("Erf", [net.op("Div", [h, net.const(np.float32(np.sqrt(2)))])]), net.const(np.float32(1))]), net.const(np.float32(0.5))])])
-    net.out(net.op("Add", [x, dense(h, 64, width)]))
+
+def vit():
+    """A vision transformer: patches of 4 x 4 by a convolution, a class token, two encoders, ten classes."""
+    f = Float(5)
+    net, width, patches = f.net, 32, 16
+    x = net.input(f.rng.normal(0, 1, (1, 3, 16, 16)).astype(np.float32), "picture")
+    ints = lambda *v: net.const(np.array(v, np.int64))
+    small = lambda *shape: net.const(f.rng.normal(0, 0.1, shape).astype(np.float32))
+    y = net.op("Conv", [x, net.const(f.weights(width, 3, 4, 4)), small(width)], kernel_shape=[4, 4], strides=[4, 4])
+    y = net.op("Transpose", [net.op("Reshape", [y, ints(1, width, patches)])], perm=[0, 2, 1])
+    y = net.op("Add", [net.op("Concat", [small(1, 1, width), y], axis=1), small(1, patches + 1, width)])
+    for _ in range(2):
+        y = encoder(f, y, width, lambda _, *rest: ints(1, patches + 1, *rest))
+    y = net.op("Gather", [norm(f, y, width), net.const(np.array(0, np.int64))], axis=1)
+    net.out(net.op("Gemm", [y, net.const(f.weights(10, width)), small(10)], transB=1))
     return net
 
 
