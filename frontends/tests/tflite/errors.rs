@@ -57,11 +57,11 @@ fn version_and_subgraphs() {
     ");
     insta::assert_snapshot!(changed(|m| m.subgraphs = 2), @r"
     guardbit::tflite::subgraphs
-    model.tflite: the model has 2 subgraphs, only models of one can be read
+    model.tflite: the model has 2 subgraphs, only models of one, and of those that CALL_ONCE runs, can be read
     ");
     insta::assert_snapshot!(changed(|m| m.subgraphs = 0), @r"
     guardbit::tflite::subgraphs
-    model.tflite: the model has 0 subgraphs, only models of one can be read
+    model.tflite: the model has 0 subgraphs, only models of one, and of those that CALL_ONCE runs, can be read
     ");
 }
 

@@ -8,12 +8,12 @@ use guardbit_graph::FileOutcome;
 use super::budget::Budget;
 use super::builtin;
 use super::error::{OperatorPlace, TfliteError};
-use super::flatbuffer::{FlatbufferError, Table, Vector};
+use super::flatbuffer::{Field, FlatbufferError, Table, Vector};
 use super::names::Names;
 use super::options::Options;
 use super::schema::{self, Model, SubGraph};
 use super::tensor::Tensor;
-use super::variables::{Assignment, assignments};
+use super::variables::{Assignment, CALL_ONCE, VAR_HANDLE, Variable, assignments, indices, variable};
 
 /// The network of a file. Tensors are named by their index in it.
 #[derive(Debug)]
@@ -106,6 +106,16 @@ impl<'a> Operator<'a> {
     /// The same with other operands.
     pub fn reading(self, inputs: Vec<Input>) -> Self {
         Self { inputs: Ok(inputs), ..self }
+    }
+
+    /// The variable of VAR_HANDLE.
+    pub fn variable(&self) -> Result<Variable, TfliteError> {
+        variable(&self.options(VAR_HANDLE)?)
+    }
+
+    /// The subgraph that CALL_ONCE runs.
+    pub fn initialization(&self) -> Result<usize, TfliteError> {
+        self.options(CALL_ONCE)?.size(Field(0, "CallOnceOptions.init_subgraph_index"), 0)
     }
 
     /// The options, if they are those of number `expected` in the schema.
@@ -304,8 +314,4 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
-}
-
-pub(super) fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
-    vector.into_iter().flat_map(|v| v.iter())
 }

@@ -4,8 +4,7 @@ use guardbit_graph::plain_name;
 
 use super::budget::Budget;
 use super::error::{OperatorPlace, TfliteError};
-use super::flatbuffer::Field;
-use super::network::{Operator, indices};
+use super::flatbuffer::{Field, Vector};
 use super::options::Options;
 use super::schema::{self, Model, SubGraph};
 use super::tensor::Tensor;
@@ -26,22 +25,11 @@ pub(crate) struct Assignment<'a> {
 }
 
 /// Numbers of the options in the schema.
-const CALL_ONCE: u8 = 103;
-const VAR_HANDLE: u8 = 111;
+pub(super) const CALL_ONCE: u8 = 103;
+pub(super) const VAR_HANDLE: u8 = 111;
 
-impl Operator<'_> {
-    /// The variable of VAR_HANDLE.
-    pub fn variable(&self) -> Result<Variable, TfliteError> {
-        variable(&self.options(VAR_HANDLE)?)
-    }
-
-    /// The subgraph that CALL_ONCE runs.
-    pub fn initialization(&self) -> Result<usize, TfliteError> {
-        self.options(CALL_ONCE)?.size(Field(0, "CallOnceOptions.init_subgraph_index"), 0)
-    }
-}
-
-fn variable(options: &Options<'_>) -> Result<Variable, TfliteError> {
+/// The variable that the options of VAR_HANDLE name.
+pub(super) fn variable(options: &Options<'_>) -> Result<Variable, TfliteError> {
     let text = |slot, name| options.text(Field(slot, name)).map(str::to_owned);
     Ok(Variable {
         container: text(0, "VarHandleOptions.container")?,
@@ -115,4 +103,9 @@ pub(super) fn assignments<'a>(
         number += 1;
     }
     Ok(assignments)
+}
+
+/// Indices of tensors, as a file lists them.
+pub(super) fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
+    vector.into_iter().flat_map(|v| v.iter())
 }

@@ -95,7 +95,7 @@ impl<'a> Network<'a> {
             None => {
                 return Err(fail(format!(
                     "reads variable `{}`, which no initialization (CALL_ONCE) assigns: LiteRT refuses that; TensorFlow \
-                     Lite Micro (`--runtime tflm`) starts from 0",
+                     Lite Micro (`--profile tflm`) starts from 0",
                     plain_name(&state.variable)
                 )));
             }
