@@ -94,31 +94,39 @@ fn networks_of_onnx_runtimes_quantizer_are_equal() {
     }
 }
 
-/// A transformer block of its static quantizer: every product of matrices runs on the accelerator.
+/// Transformers of its static quantizer: every product of matrices runs on the accelerator.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
-fn transformer_blocks_run_on_the_accelerator() {
+fn transformers_run_on_the_accelerator() {
     let dir = tempfile::tempdir().unwrap();
     let made = script("make_transformer.py").arg(dir.path()).args(["--lengths", "8,20"]).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    for (activations, length) in [("uint8", 8), ("int8", 8), ("uint8", 20), ("int8", 20)] {
-        let model = dir.path().join(format!("transformer_{activations}_{length}.onnx"));
-        let path = model.to_string_lossy().into_owned();
-        let printed = succeed(&["inspect", &path, "--hw", "exact-int32-os", "--json"]);
-        let ops: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
-        assert!(ops.iter().all(|op| op["op"] != "float_matmul"), "products in float");
-        let macs = |wanted: &dyn Fn(&serde_json::Value) -> bool| {
-            let of =
-                |op: &serde_json::Value| op["terms"].as_u64().unwrap_or(0) * op["dots"].as_u64().unwrap_or(0);
-            ops.iter().filter(|op| wanted(op)).map(of).sum::<u64>()
-        };
-        let offloaded = macs(&|op| op["runs_on"] == "accelerator");
-        assert!(offloaded * 100 >= macs(&|_| true) * 99, "{offloaded} of {}", macs(&|_| true));
-        // Scores and what they weigh: 4 heads of 8 channels.
-        let two = macs(&|op| op["op"] == "batch_matmul" && op["runs_on"] == "accelerator");
-        assert_eq!(two, 2 * 4 * length * length * 8);
-        let tokens = dir.path().join(format!("tokens_{length}.npy"));
-        assert!(equal_codes(&model, &tokens.to_string_lossy(), 4) > 30_000);
+    // Networks, samples, tokens and encoders. The last has a class token and 16 patches.
+    let networks = [
+        ("transformer_TYPE_8", "tokens_8.npy", 8, 1),
+        ("transformer_TYPE_20", "tokens_20.npy", 20, 1),
+        ("vit_TYPE", "pictures.npy", 17, 2),
+    ];
+    for (name, samples, length, encoders) in networks {
+        for activations in ["uint8", "int8"] {
+            let model = dir.path().join(format!("{}.onnx", name.replace("TYPE", activations)));
+            let path = model.to_string_lossy().into_owned();
+            let printed = succeed(&["inspect", &path, "--hw", "exact-int32-os", "--json"]);
+            let ops: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
+            assert!(ops.iter().all(|op| op["op"] != "float_matmul"), "products in float");
+            let macs = |wanted: &dyn Fn(&serde_json::Value) -> bool| {
+                let number = |op: &serde_json::Value, key: &str| op[key].as_u64().unwrap_or(0);
+                let of = |op: &serde_json::Value| number(op, "terms") * number(op, "dots");
+                ops.iter().filter(|op| wanted(op)).map(of).sum::<u64>()
+            };
+            let offloaded = macs(&|op| op["runs_on"] == "accelerator");
+            assert!(offloaded * 100 >= macs(&|_| true) * 99, "{offloaded} of {}", macs(&|_| true));
+            // Scores and what they weigh: 4 heads of 8 channels.
+            let two = macs(&|op| op["op"] == "batch_matmul" && op["runs_on"] == "accelerator");
+            assert_eq!(two, encoders * 2 * 4 * length * length * 8);
+            let samples = dir.path().join(samples);
+            assert!(equal_codes(&model, &samples.to_string_lossy(), 4) > 30_000);
+        }
     }
 }
 
