@@ -22,6 +22,7 @@ mod ranges;
 mod residency;
 mod runs;
 mod sparse;
+mod states;
 mod stepper;
 mod sums;
 mod trace;

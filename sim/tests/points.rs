@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::common;
 use crate::common::network::network_case;
 use crate::common::random::{self, Case};
+use crate::common::stream::stream_case;
 use crate::common::{accelerator, conv2d, datapath, output, quantized, serial};
 use guardbit_graph::ops::{FullyConnected, MaxPool2d};
 use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Padding};
@@ -148,6 +149,14 @@ proptest! {
     #[test]
     fn random_networks_together_are_networks_alone(
         case in network_case(), registers in registers(), options in options(),
+    ) {
+        let samples = case.samples.iter().map(|sample| vec![sample.clone()]).collect();
+        check(Graph::clone(&case.graph), &case.accelerator, &registers, &samples, options)?;
+    }
+
+    #[test]
+    fn streams_together_are_streams_alone(
+        case in stream_case(), registers in registers(), options in options(),
     ) {
         let samples = case.samples.iter().map(|sample| vec![sample.clone()]).collect();
         check(Graph::clone(&case.graph), &case.accelerator, &registers, &samples, options)?;

@@ -4,6 +4,7 @@
 pub mod narrow;
 pub mod network;
 pub mod random;
+pub mod stream;
 
 use std::sync::Arc;
 

@@ -155,11 +155,11 @@ fn dtype() -> impl Strategy<Value = DType> {
     prop_oneof![6 => Just(DType::Int8), 2 => Just(DType::UInt8), 1 => Just(DType::Int4), 1 => Just(DType::Int16)]
 }
 
-/// Pseudo-random numbers of one layer.
-struct Codes(Pcg64Mcg);
+/// Pseudo-random numbers of one layer or network.
+pub struct Codes(Pcg64Mcg);
 
 impl Codes {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(seed))
     }
 
@@ -172,18 +172,18 @@ impl Codes {
     }
 
     /// From 1 to 4.
-    fn factor(&mut self) -> f32 {
+    pub fn factor(&mut self) -> f32 {
         1.0 + self.below(1000) as f32 * 0.003
     }
 
     /// Symmetric half of the time.
-    fn zero_point(&mut self, dtype: DType) -> i32 {
+    pub fn zero_point(&mut self, dtype: DType) -> i32 {
         let middle = if dtype.is_signed() { 0 } else { 1 << (dtype.bits() - 1) };
         if self.below(2) == 0 { middle } else { self.within(dtype.min(), dtype.max()) }
     }
 
     /// Any codes; half of the time only the least and the greatest.
-    fn activations(&mut self, dtype: DType, count: usize) -> Vec<i32> {
+    pub fn activations(&mut self, dtype: DType, count: usize) -> Vec<i32> {
         let rails = self.below(2) == 0;
         let code = |_| match (rails, self.below(2)) {
             (true, 0) => dtype.min(),
