@@ -137,6 +137,19 @@ fn check_prefix(case: &NetworkCase, options: Options) -> Result<(), TestCaseErro
     Ok(())
 }
 
+/// Outputs and statistics are the same whether other tensors are kept or not.
+fn check_kept(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
+    let program = program(case);
+    let seen = |keep| {
+        let (ran, stats) = run(&program, &case.samples, 2, Options { keep, ..options });
+        let exact = outputs(&case.graph, ran.iter().map(|tensors| tensors.exact.clone()));
+        let simulated = outputs(&case.graph, ran.iter().map(|tensors| tensors.simulated.clone()));
+        (exact, simulated, stats)
+    };
+    prop_assert_eq!(seen(Keep::Outputs), seen(Keep::All));
+    Ok(())
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let stats = prop::sample::select(StatsLevel::ALL.to_vec());
     let keep = prop::sample::select(vec![Keep::Outputs, Keep::All]);
@@ -171,6 +184,11 @@ proptest! {
     #[test]
     fn the_first_steps_do_not_depend_on_later_ones(case in stream_case(), options in options()) {
         check_prefix(&case, options)?;
+    }
+
+    #[test]
+    fn streams_do_not_depend_on_what_is_kept(case in stream_case(), options in options()) {
+        check_kept(&case, options)?;
     }
 }
 
