@@ -5,6 +5,7 @@ use std::path::Path;
 use guardbit_frontends::read_tflite;
 use proptest::prelude::*;
 
+use super::streams;
 use super::writer::{Model, Operator, Tensor, Value};
 
 /// A network with operands of every kind: scales per channel, a shape, a list among the options.
@@ -29,21 +30,28 @@ fn small() -> Vec<u8> {
     Model::new(tensors, vec![conv, mean, squeeze]).to_bytes()
 }
 
+/// A network with a variable that a subgraph initializes.
+fn stream() -> Vec<u8> {
+    streams::delay().to_bytes()
+}
+
 fn digits() -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/digits_int8.tflite");
     std::fs::read(path).unwrap()
 }
 
 #[test]
-fn the_small_network_is_sound() {
+fn the_small_networks_are_sound() {
+    assert_eq!(read_tflite(&stream(), "stream").unwrap().states().len(), 1);
     assert_eq!(read_tflite(&small(), "small").unwrap().nodes().len(), 3);
 }
 
 #[test]
 fn no_prefix_is_a_network() {
-    let bytes = small();
-    for length in 0..bytes.len() {
-        assert!(read_tflite(&bytes[..length], "small").is_err(), "{length} of {} bytes", bytes.len());
+    for bytes in [small(), stream()] {
+        for length in 0..bytes.len() {
+            assert!(read_tflite(&bytes[..length], "small").is_err(), "{length} of {} bytes", bytes.len());
+        }
     }
 }
 
@@ -57,13 +65,14 @@ fn no_prefix_of_a_real_network_panics() {
 
 #[test]
 fn no_word_is_trusted() {
-    let bytes = small();
     let words = [0, 1, 4, 0xff, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffc, 0xffff_ffff];
-    for at in 0..bytes.len().saturating_sub(3) {
-        for word in words {
-            let mut damaged = bytes.clone();
-            damaged[at..at + 4].copy_from_slice(&u32::to_le_bytes(word));
-            let _ = read_tflite(&damaged, "small");
+    for bytes in [small(), stream()] {
+        for at in 0..bytes.len().saturating_sub(3) {
+            for word in words {
+                let mut damaged = bytes.clone();
+                damaged[at..at + 4].copy_from_slice(&u32::to_le_bytes(word));
+                let _ = read_tflite(&damaged, "small");
+            }
         }
     }
 }
@@ -161,7 +170,7 @@ proptest! {
 
     #[test]
     fn flipped_bytes_do_not_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
-        for mut bytes in [small(), digits()] {
+        for mut bytes in [small(), stream(), digits()] {
             for (at, value) in &flips {
                 let at = at.index(bytes.len());
                 bytes[at] = *value;

@@ -8,4 +8,5 @@ mod models;
 mod ops;
 mod oracle;
 mod refusals;
+mod streams;
 pub(crate) mod writer;

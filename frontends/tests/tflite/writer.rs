@@ -24,6 +24,8 @@ pub struct Model {
     pub subgraphs: usize,
     pub tensors: Vec<Tensor>,
     pub operators: Vec<Operator>,
+    /// What the subgraphs behind the network hold, in the order of their indices from 1 on.
+    pub initializations: Vec<(Vec<Tensor>, Vec<Operator>)>,
     pub inputs: Vec<i32>,
     pub outputs: Vec<i32>,
     /// Data of constants behind the flatbuffer instead of inside.
@@ -60,6 +62,7 @@ pub enum Value {
     Int(i32),
     Float(f32),
     Ints(Vec<i32>),
+    Text(&'static str),
 }
 
 impl Tensor {
@@ -109,6 +112,7 @@ impl Model {
             subgraphs: 1,
             tensors,
             operators,
+            initializations: Vec::new(),
             inputs: vec![0],
             outputs,
             data_outside: false,
@@ -122,7 +126,7 @@ impl Model {
         let length = self.finished(0).len();
         let mut bytes = self.finished(length);
         if self.data_outside {
-            bytes.extend(self.tensors.iter().flat_map(|t| t.data.iter().flatten()));
+            bytes.extend(self.all_tensors().flat_map(|t| t.data.iter().flatten()));
         }
         bytes
     }
@@ -130,7 +134,8 @@ impl Model {
     fn finished(&self, outside: usize) -> Vec<u8> {
         let mut b = Builder::new();
         let mut codes = Vec::new();
-        for operator in &self.operators {
+        let others = self.initializations.iter().flat_map(|(_, operators)| operators);
+        for operator in self.operators.iter().chain(others) {
             codes.push(table(&mut b, |b| {
                 b.push_slot_always(slot(0), operator.builtin.min(127) as i8);
                 b.push_slot_always(slot(3), operator.builtin);
@@ -138,8 +143,15 @@ impl Model {
         }
         let codes = b.create_vector(&codes);
         let buffers = self.buffers(&mut b, outside);
-        let subgraph = self.subgraph(&mut b);
-        let subgraphs = b.create_vector(&vec![subgraph; self.subgraphs]);
+        let network =
+            self.subgraph(&mut b, (&self.tensors, 0), (&self.operators, 0), [&self.inputs, &self.outputs]);
+        let mut subgraphs = vec![network; self.subgraphs];
+        let (mut buffer, mut code) = (self.tensors.len(), self.operators.len());
+        for (tensors, operators) in &self.initializations {
+            subgraphs.push(self.subgraph(&mut b, (tensors, buffer), (operators, code), [&[], &[]]));
+            (buffer, code) = (buffer + tensors.len(), code + operators.len());
+        }
+        let subgraphs = b.create_vector(&subgraphs);
         let root = table(&mut b, |b| {
             b.push_slot_always(slot(0), self.version);
             b.push_slot_always(slot(1), codes);
@@ -150,12 +162,16 @@ impl Model {
         b.finished_data().to_vec()
     }
 
+    fn all_tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.tensors.iter().chain(self.initializations.iter().flat_map(|(tensors, _)| tensors))
+    }
+
     /// The empty buffer 0, then one per tensor.
     fn buffers(&self, b: &mut Builder, outside: usize) -> Tables {
         let mut buffers = vec![table(b, |_| {})];
         let mut written: Vec<(&[u8], WIPOffset<Vector<'static, u8>>)> = Vec::new();
         let mut offset = outside as u64;
-        for tensor in &self.tensors {
+        for tensor in self.all_tensors() {
             let data = tensor.data.as_deref().unwrap_or_default();
             if self.data_outside && !data.is_empty() {
                 buffers.push(table(b, |b| {
@@ -178,19 +194,22 @@ impl Model {
         b.create_vector(&buffers)
     }
 
-    fn subgraph(&self, b: &mut Builder) -> Table {
-        let mut tensors = Vec::new();
-        for (index, tensor) in self.tensors.iter().enumerate() {
-            tensors.push(tensor.write(b, index as u32 + 1));
-        }
-        let mut operators = Vec::new();
-        for (index, operator) in self.operators.iter().enumerate() {
-            operators.push(operator.write(b, index as u32));
-        }
+    /// A subgraph, with how many tensors and operators the subgraphs before it have.
+    fn subgraph(
+        &self,
+        b: &mut Builder,
+        (tensors, buffers): (&[Tensor], usize),
+        (operators, codes): (&[Operator], usize),
+        [inputs, outputs]: [&[i32]; 2],
+    ) -> Table {
+        let tensors = (1..).zip(tensors).map(|(index, tensor)| tensor.write(b, (buffers + index) as u32));
+        let tensors: Vec<_> = tensors.collect();
+        let operators = operators.iter().enumerate().map(|(index, o)| o.write(b, (codes + index) as u32));
+        let operators: Vec<_> = operators.collect();
         let operators: Vec<Table> =
             operators.into_iter().flat_map(|operator| vec![operator; self.repeat_operators]).collect();
         let (tensors, operators) = (b.create_vector(&tensors), b.create_vector(&operators));
-        let (inputs, outputs) = (b.create_vector(&self.inputs), b.create_vector(&self.outputs));
+        let (inputs, outputs) = (b.create_vector(inputs), b.create_vector(outputs));
         table(b, |b| {
             b.push_slot_always(slot(0), tensors);
             b.push_slot_always(slot(1), inputs);
@@ -236,19 +255,20 @@ impl Operator {
 }
 
 fn options(b: &mut Builder, fields: &[(u16, Value)]) -> WIPOffset<UnionWIPOffset> {
-    let list = |b: &mut Builder, value: &Value| match value {
-        Value::Ints(values) => Some(b.create_vector(values)),
+    let stored = |b: &mut Builder, value: &Value| match value {
+        Value::Ints(values) => Some(b.create_vector(values).as_union_value()),
+        Value::Text(text) => Some(b.create_string(text).as_union_value()),
         _ => None,
     };
-    let lists: Vec<_> = fields.iter().map(|(_, value)| list(b, value)).collect();
+    let stored: Vec<_> = fields.iter().map(|(_, value)| stored(b, value)).collect();
     let options = table(b, |b| {
-        for ((number, value), list) in fields.iter().zip(&lists) {
-            match (value, list) {
+        for ((number, value), stored) in fields.iter().zip(&stored) {
+            match (value, stored) {
                 (Value::Byte(v), _) => push(b, *number, *v),
                 (Value::Int(v), _) => push(b, *number, *v),
                 (Value::Float(v), _) => push(b, *number, *v),
-                (Value::Ints(_), Some(list)) => push(b, *number, *list),
-                (Value::Ints(_), None) => {}
+                (Value::Ints(_) | Value::Text(_), Some(stored)) => push(b, *number, *stored),
+                (Value::Ints(_) | Value::Text(_), None) => {}
             }
         }
     });

@@ -94,8 +94,8 @@ impl<'a> Network<'a> {
             }
             None => {
                 return Err(fail(format!(
-                    "reads variable `{}`, which no initialization (CALL_ONCE) assigns: LiteRT refuses that; TensorFlow \
-                     Lite Micro (`--profile tflm`) starts from 0",
+                    "reads variable `{}`, which no initialization (CALL_ONCE) before it assigns: LiteRT refuses that; \
+                     TensorFlow Lite Micro (`--profile tflm`) starts from 0",
                     plain_name(&state.variable)
                 )));
             }
