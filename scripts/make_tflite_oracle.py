@@ -1,4 +1,4 @@
-"""Makes networks of one operator and records what TensorFlow Lite's runtimes compute for them.
+"""Makes networks of one operator, and a few with variables, and records what TensorFlow Lite's runtimes compute for them.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_tflite_oracle.py OUT.json [--seed N] [--times N] [--per-op N] [--only NAME] [--golden]
@@ -20,7 +20,8 @@ import ai_edge_litert.interpreter  # noqa: F401, loaded once for all children
 import numpy as np
 import tflite_micro  # noqa: F401
 from tflite_cases import CASES, Draw
-from tflite_models import DTYPES, RUNTIMES, build, run, schema
+from tflite_models import DTYPES, RUNTIMES, build, run, run_steps, schema
+from tflite_streams import STREAMS
 
 
 def record(name, make, dtype, seed):
@@ -38,6 +39,19 @@ def record(name, make, dtype, seed):
     described = {runtime: result if isinstance(result, str) else [flat(r) for r in result] for runtime, result in results.items()}
     model = build(builtin, options, inputs, outputs).hex()
     return {"name": f"{name}/{dtype}/{seed}", "model": model, "inputs": [flat(c) for c in codes]} | described
+
+
+def record_stream(name, make, dtype, seed):
+    """A case of a network with variables: its inputs and outputs are those of one step after another."""
+    model, steps = make(Draw([zlib.crc32(name.encode()), zlib.crc32(dtype.encode()), seed]), dtype)
+    steps = [[codes] for codes in steps]
+    results = {runtime: run_steps(runtime, model, steps) for runtime in RUNTIMES}
+    described = {runtime: result if isinstance(result, str) else joined(result) for runtime, result in results.items()}
+    return {"name": f"{name}/{dtype}/{seed}", "model": model.hex(), "inputs": joined(steps)} | described
+
+
+def joined(steps):
+    return [flat(np.stack(codes)) for codes in zip(*steps, strict=True)]
 
 
 def record_file(path, seed):
@@ -82,12 +96,14 @@ def main():
             print(case["name"], {r: case[r][-90:] if isinstance(case[r], str) else "runs" for r in RUNTIMES})
         return
     cases, answers = [], collections.defaultdict(lambda: collections.defaultdict(list))
-    for name, make, dtypes, count in CASES:
+    # Streams are recorded apart from networks whose samples are on their own.
+    streams = [] if arguments.golden and not arguments.only else STREAMS
+    for recorded, name, make, dtypes, count in [(record, *case) for case in CASES] + [(record_stream, *case) for case in streams]:
         if arguments.only and not name.startswith(arguments.only):
             continue
         for dtype in dtypes:
             for index in range(1 if arguments.golden else arguments.per_op or count * arguments.times):
-                case = record(name, make, dtype, 1000 * arguments.seed + index)
+                case = recorded(name, make, dtype, 1000 * arguments.seed + index)
                 for runtime in RUNTIMES:
                     answers[f"{name}/{dtype}"][runtime].append(case[runtime])
                 cases.append(case)

@@ -96,6 +96,8 @@ def main():
     runner = compile_runner(arguments.sources.resolve())
     kept, seen, ran = [], set(), []
     for case in json.loads(arguments.cases.read_text()):
+        if case["name"].startswith("stream_"):
+            continue  # the runner takes one step
         case["tflm_single"] = run(runner, case)
         if case["tflm_single"] == "refused":
             continue

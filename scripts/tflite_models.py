@@ -71,8 +71,7 @@ def build(builtin, options, inputs, outputs, version=1):
         return append(tensor, name)
 
     def append(tensor, name):
-        numbers[id(tensor)] = len(graph.tensors)
-        graph.tensors.append(_tensor(model, tensor, name))
+        numbers[id(tensor)] = append_tensor(model, graph, tensor, name)
         return numbers[id(tensor)]
 
     def operator(builtin, options, inputs, outputs, prefix="x", version=1):
@@ -96,6 +95,12 @@ def build(builtin, options, inputs, outputs, version=1):
     return bytes(builder.Output())
 
 
+def append_tensor(model, graph, tensor, name):
+    """Puts a tensor and its data behind those of a subgraph; its index there."""
+    graph.tensors.append(_tensor(model, tensor, name))
+    return len(graph.tensors) - 1
+
+
 def _tensor(model, tensor, name):
     flat = schema.TensorT()
     flat.name, flat.shape, flat.type, flat.buffer = name, tensor.shape, DTYPES[tensor.dtype][0], 0
@@ -113,36 +118,42 @@ def _tensor(model, tensor, name):
 
 
 def litert(resolver):
-    """LiteRT with a set of kernels: a function from a model and its inputs to its outputs."""
+    """LiteRT with a set of kernels: a function from a model and the inputs of every step to the outputs of every step."""
 
-    def run(model, inputs):
+    def run(model, steps):
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
         kind = getattr(OpResolverType, resolver)
         interpreter = Interpreter(model_content=model, experimental_op_resolver_type=kind, num_threads=1)
         interpreter.allocate_tensors()
-        for codes, details in zip(inputs, interpreter.get_input_details(), strict=True):
-            interpreter.set_tensor(details["index"], codes)
-        interpreter.invoke()
-        return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+        made = []
+        for inputs in steps:
+            for codes, details in zip(inputs, interpreter.get_input_details(), strict=True):
+                interpreter.set_tensor(details["index"], codes)
+            interpreter.invoke()
+            made.append([interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()])
+        return made
 
     return run
 
 
-def tflm(model, inputs):
+def tflm(model, steps):
     """TensorFlow Lite Micro."""
     from tflite_micro import runtime
 
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=max(1 << 20, 40 * len(model)))
-    for index, codes in enumerate(inputs):
-        interpreter.set_input(codes, index)
-    interpreter.invoke()
-    outputs = []
-    while True:
-        try:
-            outputs.append(interpreter.get_output(len(outputs)))
-        except IndexError:
-            return outputs
+    made = []
+    for inputs in steps:
+        for index, codes in enumerate(inputs):
+            interpreter.set_input(codes, index)
+        interpreter.invoke()
+        made.append([])
+        while True:
+            try:
+                made[-1].append(interpreter.get_output(len(made[-1])))
+            except IndexError:
+                break
+    return made
 
 
 RUNTIMES = {
@@ -154,6 +165,12 @@ RUNTIMES = {
 
 def run(runtime, model, inputs):
     """What a runtime makes of a model: a list of arrays, or what it says against it. A runtime that dies says so too."""
+    made = run_steps(runtime, model, [inputs])
+    return made if isinstance(made, str) else made[0]
+
+
+def run_steps(runtime, model, steps):
+    """The same of the inputs of one step after another: a list of arrays per step."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -162,7 +179,7 @@ def run(runtime, model, inputs):
         os.dup2(null, 1)
         os.dup2(null, 2)
         try:
-            result = RUNTIMES[runtime](model, inputs)
+            result = RUNTIMES[runtime](model, steps)
         except BaseException as error:  # noqa: BLE001, whatever it is, it is the answer
             result = f"{type(error).__name__}: {error}"
         with os.fdopen(writer, "wb") as pipe:

@@ -1,10 +1,11 @@
-//! Networks of one operator against TensorFlow Lite's runtimes, as `scripts/make_tflite_oracle.py` records them.
+//! Networks of one operator, and streams, against TensorFlow Lite's runtimes, as `scripts/make_tflite_oracle.py` records them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use guardbit_frontends::{Profile, read_tflite_as, tflite_operators};
+use guardbit_graph::{Graph, GraphError};
 use serde_json::Value;
 
 /// A network, its inputs, and what a runtime made of it.
@@ -26,10 +27,8 @@ impl<'a> Case<'a> {
     /// What is wrong, if anything; with `unset_padding` not where our code is the zero point.
     fn check(&self, profile: Profile, unset_padding: bool) -> Result<(), String> {
         let graph = read_tflite_as(&self.file, self.name, profile).map_err(|error| error.to_string())?;
-        let inputs: Vec<_> = self.inputs.iter().map(Vec::as_slice).collect();
-        let codes = graph.interpret(&inputs).map_err(|error| error.to_string())?;
-        for (id, expected) in graph.outputs().iter().zip(&self.outputs) {
-            let found = &codes[id.index()];
+        let outputs = self.run(&graph).map_err(|error| error.to_string())?;
+        for ((id, found), expected) in graph.outputs().iter().zip(&outputs).zip(&self.outputs) {
             let zero_point = graph.tensor(*id).ty.quantization.as_ref().map(|q| q.zero_point(0));
             let differs = |(a, b): (&i32, &i32)| a != b && !(unset_padding && Some(*a) == zero_point);
             let differ = found.iter().zip(expected).filter(|&pair| differs(pair)).count();
@@ -40,6 +39,23 @@ impl<'a> Case<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The outputs, those of a stream one step after another.
+    fn run(&self, graph: &Graph) -> Result<Vec<Vec<i32>>, GraphError> {
+        let size = graph.tensor(graph.inputs()[0]).ty.len();
+        let steps = if graph.has_states() { self.inputs[0].len() / size } else { 1 };
+        let mut states = graph.initial_states();
+        let mut outputs = vec![Vec::new(); graph.outputs().len()];
+        for step in 0..steps {
+            let of_step = |codes: &'_ Vec<i32>| codes.len() / steps * step..codes.len() / steps * (step + 1);
+            let inputs: Vec<_> = self.inputs.iter().map(|codes| &codes[of_step(codes)]).collect();
+            let codes = graph.interpret_step(&inputs, &mut states)?;
+            for (id, output) in graph.outputs().iter().zip(&mut outputs) {
+                output.extend(&codes[id.index()]);
+            }
+        }
+        Ok(outputs)
     }
 }
 
@@ -127,6 +143,14 @@ fn recorded_networks_of_tensorflow_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_tensorflow.json"));
     assert_eq!(check(&recorded, "litert_ref", Profile::LitertRef), 2);
     assert_eq!(check(&recorded, "tflm", Profile::Tflm), 2);
+}
+
+/// Streams of 50 steps (`scripts/tflite_streams.py`), recorded by `make_tflite_oracle.py --golden --only stream_`.
+#[test]
+fn recorded_streams_equal_their_runtimes() {
+    let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_streams.json"));
+    assert_eq!(check(&recorded, "litert_ref", Profile::LitertRef), 15);
+    assert_eq!(check(&recorded, "tflm", Profile::Tflm), 10);
 }
 
 #[test]
