@@ -57,11 +57,14 @@ pub fn delay() -> Model {
     network(vec![once(1), handle(V, "v"), read(V, A), assign(V, X), join(A, X)])
 }
 
+/// What is shown, the operators behind the handles, and `y` of three steps.
+type Row = (&'static str, Vec<Operator>, [[i32; 4]; 3]);
+
 #[test]
 fn steps_follow_one_another() {
     let start =
         |operators: Vec<Operator>| [vec![once(1), handle(V, "v"), handle(W, "w")], operators].concat();
-    let rows: [(&str, Vec<Operator>, [[i32; 4]; 3]); 9] = [
+    let rows: [Row; 9] = [
         (
             "a read before the assignment has the value of the step before",
             vec![read(V, A), assign(V, X), join(A, X)],
