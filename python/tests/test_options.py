@@ -14,8 +14,8 @@ import guardbit
 # Options that have other names in Python.
 NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "dump_sums": "sums", "output_dir": "out", "axis": "axes", "from": "from_"}
 QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
-# What only a command line has: texts on a terminal, and options that say the default.
-COMMAND_LINE = {"json", "quiet", "help", "version", "per_channel", "asymmetric"}
+# What only a command line has: texts on a terminal, exit codes, and options that say the default.
+COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "per_channel", "asymmetric"}
 # Options that make no difference to what a command writes.
 UNUSED = {"size": {"stats"}, "vectors": {"y", "task", "output", "stats"}, "merge": {"threads"}}
 # What the command line has as positional arguments, or not at all.
