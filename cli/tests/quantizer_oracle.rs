@@ -49,7 +49,7 @@ fn equal_codes(model: &Path, images: &str, samples: usize) -> u64 {
     equal_codes_at(model, &[], images, samples)
 }
 
-/// The same with lengths for axes that the file leaves open.
+/// Compares codes like `equal_codes`, with lengths for axes that the file leaves open.
 fn equal_codes_at(model: &Path, dims: &[&str], images: &str, samples: usize) -> u64 {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");

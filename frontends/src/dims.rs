@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Dims(BTreeMap<String, NonZeroUsize>);
 
 impl Dims {
-    /// Gives an axis a length, in place of one that it had.
+    /// Sets the length of an axis. A length that was set before is replaced.
     pub fn set(&mut self, dim: Dim) {
         self.0.insert(dim.axis, dim.length);
     }

@@ -64,38 +64,32 @@ impl Graph {
             return Err(CutError::Nothing { name: name(output) });
         }
         // What is needed, from the outputs back to what is given.
-        let mut needed: BTreeSet<TensorId> = to.iter().copied().collect();
-        let is_made = |needed: &BTreeSet<TensorId>, id: &TensorId| needed.contains(id) && !given.contains(id);
-        loop {
-            for node in self.nodes.iter().rev() {
-                if is_made(&needed, &node.output) {
-                    needed.extend(node.inputs.iter().flatten());
-                }
-            }
-            // A state is made by the step before.
-            let before = needed.len();
-            for state in self.states.iter().filter(|state| !given.contains(&state.tensor)) {
-                if needed.contains(&state.tensor) {
-                    needed.insert(state.next);
-                }
-            }
-            if needed.len() == before {
-                break;
+        let of_node = |node: &Node| (node.output, node.inputs.iter().flatten().copied().collect());
+        // A state is made by the step before.
+        let of_state = |state: &State| (state.tensor, vec![state.next]);
+        let sources: BTreeMap<TensorId, Vec<TensorId>> =
+            self.nodes.iter().map(of_node).chain(self.states.iter().map(of_state)).collect();
+        let mut needed: BTreeSet<TensorId> = BTreeSet::new();
+        let mut open = to.clone();
+        while let Some(id) = open.pop() {
+            if needed.insert(id) && !given.contains(&id) {
+                open.extend(sources.get(&id).into_iter().flatten());
             }
         }
+        let is_made = |id: &TensorId| needed.contains(id) && !given.contains(id);
         if let Some(unused) = from.iter().find(|id| !needed.contains(id)) {
             return Err(CutError::Unused { name: name(unused) });
         }
         let places: BTreeMap<TensorId, TensorId> =
             needed.iter().enumerate().map(|(place, &id)| (id, TensorId(place))).collect();
         let moved = |ids: &[TensorId]| ids.iter().filter_map(|id| places.get(id).copied()).collect();
-        let kept = |node: &&Node| is_made(&needed, &node.output);
+        let kept = |node: &&Node| is_made(&node.output);
         let node = |node: &Node| Node {
             op: node.op.clone(),
             inputs: node.inputs.iter().map(|input| input.map(|id| places[&id])).collect(),
             output: places[&node.output],
         };
-        let is_state = |state: &&State| is_made(&needed, &state.tensor);
+        let is_state = |state: &&State| is_made(&state.tensor);
         let state = |state: &State| State {
             tensor: places[&state.tensor],
             next: places[&state.next],

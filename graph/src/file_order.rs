@@ -4,7 +4,7 @@ use crate::State;
 use crate::model::{Graph, Node, TensorId};
 
 impl Graph {
-    /// The same network with its tensors in the order of files that list them: inputs, states, constants, then what the nodes make.
+    /// Returns the network with its tensors in the order of files that list them: inputs, states, constants, outputs of nodes.
     /// Frontends and passes add them in an order of their own; two networks that are the same but for that are equal here.
     pub fn in_order_of_files(&self) -> Self {
         let constants = self

@@ -58,7 +58,7 @@ impl Integers {
     }
 }
 
-/// The same integers in more bits, with room for as many as the narrower ones had.
+/// Converts integers to a wider type and keeps the capacity.
 fn widened<Narrow: Copy + Into<Wide>, Wide>(values: &Vec<Narrow>) -> Vec<Wide> {
     let mut wide = Vec::with_capacity(values.capacity());
     wide.extend(values.iter().map(|&value| value.into()));

@@ -103,7 +103,7 @@ impl<'a> Operator<'a> {
         self.inputs.as_deref().map_err(TfliteError::clone)
     }
 
-    /// The same with other operands.
+    /// Returns the operator with other operands.
     pub fn reading(self, inputs: Vec<Input>) -> Self {
         Self { inputs: Ok(inputs), ..self }
     }
