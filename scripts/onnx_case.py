@@ -12,6 +12,9 @@ from onnx_exact import exact
 
 MS = "com.microsoft"
 OPSET = 21
+# How far off a real value before a quantizer may be, as a share of the greatest of its tensor: 64 roundings, the longest sums of these
+# networks, and in float16, which only rounds what operators hand on, 4.
+FLOAT32, FLOAT16 = 64 * 2.0**-24, 4 * 2.0**-11
 ELEMENT = {
     np.dtype(np.int8): TensorProto.INT8,
     np.dtype(np.uint8): TensorProto.UINT8,
@@ -88,6 +91,37 @@ def run(model, feeds, fused=True):
     return session(model, fused).run(None, feeds)
 
 
+def quantizers(model, feeds, relative):
+    """What every quantizer of activations makes in ONNX Runtime, operator by operator: its codes, and whether each lies so near a tie
+    that a real value off by `relative` of the greatest rounds the other way. And the outputs of that run.
+    """
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {name for node in model.graph.node if node.op_type == "Constant" for name in node.output}
+    nodes = [n for n in model.graph.node if n.op_type == "QuantizeLinear" and n.input[0] not in constants]
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    own = [output.name for output in copy.graph.output]
+    of_graph = set(own) | {i.name for i in copy.graph.input}
+    wanted = dict.fromkeys(name for n in nodes for name in (*n.input[:3], *n.output) if name not in of_graph)
+    copy.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in wanted)
+    values = feeds | dict(zip([*own, *wanted], run(copy, feeds, fused=False)))
+    makers = {name: node for node in model.graph.node for name in node.output}
+    codes, ties = {}, {}
+    for node in nodes:
+        x, made = (np.asarray(values[name], np.float64 if i == 0 else None) for i, name in enumerate((node.input[0], node.output[0])))
+        scale = np.asarray(values[node.input[1]], np.float64)
+        assert scale.size == 1, "a scale per tensor"
+        distance = np.abs(np.mod(x / scale, 1) - 0.5)
+        near = distance <= relative * np.abs(x / scale).max()
+        # A layer with its activation behind a quantizer is one operation here: a tie of the first quantizer is one of the second.
+        relu = makers.get(node.input[0])
+        if relu and relu.op_type in ("Relu", "Clip") and relu.input[0] in makers and makers[relu.input[0]].op_type == "DequantizeLinear":
+            near |= ties.get(makers[relu.input[0]].input[0], False)
+        ties[node.output[0]] = near
+        codes[node.output[0]] = {"codes": array(made), "near": near.astype(int).ravel().tolist()}
+    return codes, [values[name] for name in own]
+
+
 def array(values):
     """An array as JSON: real numbers as the bits of float32."""
     values = np.asarray(values)
@@ -111,6 +145,17 @@ class Cases:
         onnx.save(model, self.folder / f"{name}.onnx")
         inputs = [array(feeds[i.name]) for i in model.graph.input]
         self.cases.append({"name": name, "inputs": inputs, "outputs": [array(o) for o in outputs], **more})
+
+    def by_quantizer(self, name, model, feeds, relative, reason, **more):
+        """A case that is compared quantizer by quantizer, each with the runtime's own codes before it."""
+        codes, outputs = quantizers(model, feeds, relative)
+        (output,) = (output.name for output in model.graph.output)
+        (last,) = (node for node in model.graph.node if output in node.output)
+        near = 0 if last.op_type in ("QuantizeLinear", "DequantizeLinear") else relative * float(np.abs(outputs[0]).max())
+        if last.op_type == "DequantizeLinear":
+            # Codes that an output is the real values of have its name here.
+            codes[output] = codes.pop(last.input[0])
+        self.add(name, model, feeds, outputs, codes=codes, near=near, reason=reason, **more)
 
     def net(self, name, net, model=None, **more):
         model = model or net.model()
