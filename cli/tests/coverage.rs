@@ -136,6 +136,40 @@ fn audit_accounts_for_every_node_of_the_file() {
     assert!(what[0].starts_with("CONV_2D is conv2d `conv_1`"), "{what:?}");
 }
 
+/// The reason stands whole in the table, however long names are.
+#[test]
+fn audit_gives_reasons_whole() {
+    let path = root().join("frontends/tests/onnx/exported/quark/block_S16S16_MIXED_S8S8.onnx");
+    let args = ["inspect", &path.to_string_lossy(), "--audit"];
+    let lines: Vec<Value> = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    let text = succeed(&args);
+    for line in &lines {
+        assert!(text.contains(line["what"].as_str().unwrap()), "{line}");
+    }
+    assert!(text.contains("both operands are activations, of more than 8 bits"), "{text}");
+}
+
+/// Overflows of the adder of biases show where no accumulator overflows.
+#[test]
+fn overflows_beside_the_accumulator_are_told() {
+    let model = root().join("frontends/tests/onnx/exported/quark/mlp_INT16_CNN_DEFAULT.onnx");
+    let (model, dir) = (model.to_string_lossy().into_owned(), tempfile::tempdir().unwrap());
+    let told = |command: &str, bias: &str| {
+        let out = dir.path().join(format!("{command}{bias}")).to_string_lossy().into_owned();
+        let bias = format!("bias.bits={bias}");
+        let common = [&model[..], "--hw", "exact-int32-os", "--random", "4", "--set", &bias, "-o", &out];
+        let own: &[&str] =
+            if command == "run" { &["--set", "accumulation.acc.bits=48"] } else { &["--bits", "48,60"] };
+        let stdout = succeed(&[&[command], &common[..], own].concat());
+        (stdout.contains("overflowed the adder of biases"), stdout)
+    };
+    for command in ["run", "sweep"] {
+        let (is_told, stdout) = told(command, "32");
+        assert!(is_told && stdout.contains("`--set bias.bits=auto`"), "{stdout}");
+        assert!(!told(command, "auto").0, "{command}");
+    }
+}
+
 /// A long path in an error is one piece, that can be copied.
 #[test]
 fn a_path_in_an_error_is_not_broken() {

@@ -17,6 +17,20 @@ impl Dims {
         self.0.insert(dim.axis, dim.length);
     }
 
+    /// Collects the lengths of axes.
+    ///
+    /// # Errors
+    /// The axis that has two of them.
+    pub fn of_all(dims: &[Dim]) -> Result<Self, String> {
+        let mut all = Self::default();
+        for Dim { axis, length } in dims {
+            if let Some(other) = all.0.insert(axis.clone(), *length).filter(|other| other != length) {
+                return Err(format!("axis `{axis}` gets two lengths, {other} and {length}"));
+            }
+        }
+        Ok(all)
+    }
+
     /// Returns whether no axis has a length.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -68,5 +82,20 @@ impl FromStr for Dim {
                 "`{text}`: expected AXIS=LENGTH, e.g. tokens=128, or x:1=128 for axis 1 of the input `x`"
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_has_one_length() {
+        let of = |texts: &[&str]| {
+            let dims: Vec<Dim> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            Dims::of_all(&dims).map(|dims| dims.iter().map(|(_, length)| length.get()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["a=3", "b=4", "a=3"]), Ok(vec![3, 4]));
+        assert_eq!(of(&["a=3", "a=4"]), Err("axis `a` gets two lengths, 3 and 4".into()));
     }
 }

@@ -89,3 +89,24 @@ fn axes_have_the_names_of_the_file() {
     let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.yaml");
     assert!(read(yaml, &["x=1"]).unwrap_err().starts_with("guardbit::model::fixed_axes: graph YAML files"));
 }
+
+/// An open first axis is that of samples, unless other axes have its name.
+#[test]
+fn a_length_is_no_number_of_samples() {
+    let model = |sizes: [i64; 2]| {
+        let nodes = vec![Node::new("Relu", &["x"], &["y"])];
+        let inputs = vec![("x".to_owned(), element::FLOAT, sizes.to_vec())];
+        Model { opset: 13, nodes, constants: Vec::new(), inputs, outputs: vec!["y".into()] }.to_bytes()
+    };
+    for (sizes, dims, shape) in
+        [([-2, 3], &[][..], [1, 3]), ([-1, -2], &["n=4"], [1, 4]), ([-2, -2], &["n=4"], [4, 4])]
+    {
+        let graph = read_bytes(&model(sizes), dims).unwrap();
+        assert_eq!(graph.tensor(graph.outputs()[0]).ty.shape, shape, "{sizes:?}");
+    }
+    let error = read_bytes(&model([-2, -2]), &[]).map(|_| ()).unwrap_err();
+    assert!(
+        error.contains("`n` is the name of other axes, too; give it a length, e.g. with --dim n=128"),
+        "{error}"
+    );
+}

@@ -26,8 +26,10 @@ pub enum FloatReason {
     Weights,
     /// An activation that it reads is not quantized.
     Operand,
-    /// Both operands are computed from codes, and no quantizer takes its output.
+    /// Both operands are computed from codes, and no quantizer to codes of their type takes its output.
     Activations,
+    /// Both operands are computed from codes, some of more than 8 bits.
+    WideActivations,
     /// Its operands are codes in the file, but none that a layer takes together: scales along another axis, say.
     Scales,
     /// Its weights have a scale per block, which does not hold for all that one run of an accumulator adds.
@@ -41,7 +43,8 @@ pub enum FloatReason {
     ZeroPoints,
     /// Its input channels are assigned to blocks one by one.
     Order,
-    /// Its sums may exceed 32 bits, and they are its output.
+    /// Its sums may exceed 32 bits, and no quantizer takes them as they are: none follows, or a bias with a scale of its own is
+    /// added first.
     WideSums,
 }
 
@@ -50,13 +53,16 @@ impl fmt::Display for FloatReason {
         f.write_str(match self {
             Self::Weights => "its weights are float",
             Self::Operand => "an operand is not quantized",
-            Self::Activations => "both operands are activations",
+            Self::Activations => {
+                "both operands are activations, and no quantizer to codes of their type follows"
+            }
+            Self::WideActivations => "both operands are activations, of more than 8 bits",
             Self::Scales => "its operands are quantized in a form that no layer of codes takes",
             Self::Blocks { axis } => return write!(f, "weights have a scale per block along axis {axis}"),
             Self::BlockScales => "the scales of its blocks are not finite numbers of which one is not 0",
             Self::ZeroPoints => "its weights less their zero points are not integers of at most 16 bits",
             Self::Order => "its weights assign input channels to blocks one by one (`g_idx`)",
-            Self::WideSums => "its sums may exceed 32 bits",
+            Self::WideSums => "its sums may exceed 32 bits, and no quantizer takes them as they are",
         })
     }
 }
@@ -97,6 +103,7 @@ fn reason(operands: &[Origin]) -> FloatReason {
         () if has(Origin::Constant) => FloatReason::Weights,
         () if has(Origin::Real) => FloatReason::Operand,
         () if has(Origin::ConstantCodes) => FloatReason::Scales,
+        () if has(Origin::WideCodes) => FloatReason::WideActivations,
         () => FloatReason::Activations,
     }
 }
@@ -106,8 +113,10 @@ fn reason(operands: &[Origin]) -> FloatReason {
 enum Origin {
     /// Real values.
     Real,
-    /// Activations that are codes, or the real values of such.
+    /// Activations that are codes of at most 8 bits, or the real values of such.
     Codes,
+    /// The same of more than 8 bits.
+    WideCodes,
     /// Constant real values.
     Constant,
     /// Constant codes, or the real values of such.
@@ -142,6 +151,7 @@ impl<'g> Origins<'g> {
                 (false, None) if dtype.bits() > CODE_BITS => return Origin::Real,
                 (false, None) => match self.moved(id) {
                     Some(from) => id = from,
+                    None if dtype.bits() > 8 => return Origin::WideCodes,
                     None => return Origin::Codes,
                 },
                 (true, None) => match self.moved(id).or_else(|| self.codes(id)) {

@@ -28,7 +28,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use guardbit_frontends::{Cut, Dim, Profile, network_files};
+use guardbit_frontends::{Cut, Dim, Dims, Profile, network_files};
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Task};
@@ -65,6 +65,11 @@ pub struct Global {
 
 fn model_help() -> String {
     format!("The network: {}", network_files())
+}
+
+fn requantize_help() -> String {
+    let names = Scheme::ALL.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
+    format!("How sums become codes, in place of the model's own way: {names}")
 }
 
 fn profile_help() -> String {
@@ -136,8 +141,10 @@ pub struct Part {
 }
 
 impl Part {
-    pub fn cut(&self) -> Cut {
-        Cut { from: self.from.clone(), to: self.to.clone(), dims: self.dim.iter().cloned().collect() }
+    /// The part, or what is wrong with it.
+    pub fn cut(&self) -> Result<Cut, String> {
+        let (from, to) = (self.from.clone(), self.to.clone());
+        Ok(Cut { from, to, dims: Dims::of_all(&self.dim)? })
     }
 }
 
@@ -147,9 +154,9 @@ pub struct Common {
     /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values
     #[arg(long, value_name = "X", conflicts_with = "random")]
     pub input: Option<PathBuf>,
-    /// That many samples of uniformly random codes
     #[arg(long, value_name = "N", help = format!(
-        "That many samples of uniformly random codes [default without --input: {DEFAULT_RANDOM_SAMPLES}]"
+        "That many samples of uniformly random codes, for a real input of values from -1 to 1 [default without --input: \
+         {DEFAULT_RANDOM_SAMPLES}]"
     ))]
     pub random: Option<usize>,
     /// So many samples of --input: the first ones, or with --seed different ones that it draws [default: all]
@@ -180,8 +187,7 @@ pub struct Common {
     /// How much is counted: none, events, values (all but events) or full [default: full; in a propagated sweep: events]
     #[arg(long)]
     pub stats: Option<StatsLevel>,
-    /// Requantization scheme in place of the model's own, as single or S
-    #[arg(long, value_name = "SCHEME")]
+    #[arg(long, value_name = "SCHEME", help = requantize_help())]
     pub requantize: Option<Scheme>,
     #[arg(long, value_name = "NAME", help = profile_help())]
     pub profile: Option<Profile>,

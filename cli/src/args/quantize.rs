@@ -97,8 +97,8 @@ pub struct QuantizeArgs {
     /// Leave a layer in float whose own quantization has a lower signal to noise ratio
     #[arg(long, value_name = "DB")]
     pub least_sqnr: Option<f64>,
-    /// Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input as it runs. Needs no
-    /// calibration; --calibration holds the samples that the network is run on
+    /// Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input as it runs.
+    /// --calibration chooses nothing then: it holds the samples that the network is run on
     #[arg(long, conflicts_with = "mixed")]
     pub dynamic: bool,
     /// Folder for tables, plots and a page; it appears when it is complete

@@ -20,7 +20,11 @@ use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let graph = Arc::new(guardbit_frontends::load_part(&args.model, args.profile, &args.part.cut())?);
+    let graph = Arc::new(guardbit_frontends::load_part(
+        &args.model,
+        args.profile,
+        &args.part.cut().map_err(Failure::usage)?,
+    )?);
     let accelerator = args.hw.as_ref().map(|hw| load(hw, &args.set)).transpose()?;
     let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
     let after = match after(&graph, &args.pass)? {

@@ -66,7 +66,7 @@ fn settings(
         requantize: common.requantize.map(|scheme| scheme.name().into()),
         events,
         profile: common.profile,
-        cut: common.part.cut(),
+        cut: common.part.cut().map_err(Failure::usage)?,
     };
     let settings = settings.check(default_stats).map_err(|conflict| {
         Failure::usage(match conflict {

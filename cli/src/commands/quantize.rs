@@ -19,7 +19,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
     })?;
     let request = QuantizeRequest {
         model: args.model.clone(),
-        cut: args.part.cut(),
+        cut: args.part.cut().map_err(Failure::usage)?,
         calibration: InputSource::File { path: args.calibration.clone(), pick },
         test: args.test.clone(),
         labels: args.labels.clone(),

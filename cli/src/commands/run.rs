@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use guardbit_reports::{
     BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRecord, Interval, LayerRow, NetworkTiming,
-    RunRecord, ScoreFigures, layers_text, probability,
+    RunRecord, ScoreFigures, beside_text, layers_text, probability,
 };
 use guardbit_sim::StatsLevel;
 use guardbit_study::{RunRequest, Settings, SumsRequest};
@@ -103,6 +103,6 @@ fn outcome_text(record: &RunRecord) -> String {
         lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(17);
     let lines = lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n"));
-    let host = record.coverage.host_sentences().into_iter().map(|sentence| format!("note: {sentence}\n"));
-    lines.chain(host).collect()
+    let notes = record.coverage.host_sentences().into_iter().chain(beside_text(&record.layers));
+    lines.chain(notes.map(|sentence| format!("note: {sentence}\n"))).collect()
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use guardbit_reports::{PointRecord, SummaryRow, coverage_text, not_swept_text, summary_text, trapped_text};
+use guardbit_reports::{
+    PointRecord, SummaryRow, beside_text, coverage_text, not_swept_text, summary_text, trapped_text,
+};
 use guardbit_study::{Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
 
 use serde::Serialize;
@@ -31,7 +33,8 @@ fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCo
         print_json(&records.iter().map(Row::new).collect::<Vec<_>>())?;
     } else {
         print(&summary_text(records)?)?;
-        for sentences in [coverage_text(records), not_swept_text(records), trapped_text(records)] {
+        let beside = beside_text(records.iter().flat_map(|record| &record.layers));
+        for sentences in [coverage_text(records), not_swept_text(records), beside, trapped_text(records)] {
             let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
             print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
         }

@@ -2,6 +2,7 @@
 
 use guardbit_graph::{GraphError, brief, plain_name};
 
+use super::parse::OLDEST_OPSET;
 use crate::FormatError;
 
 /// An ONNX file that cannot be read, or is no network that guardbit can represent.
@@ -22,7 +23,7 @@ pub enum OnnxError {
         /// Name of the node.
         node: String,
         /// Names of the operators that there is a reader for.
-        supported: Vec<&'static str>,
+        supported: Vec<String>,
     },
     /// A node that cannot be represented.
     #[error("{operator} `{node}`: {problem}")]
@@ -89,7 +90,7 @@ impl FormatError for OnnxError {
     fn help(&self) -> Option<String> {
         match self {
             Self::Format { .. } => {
-                Some("an ONNX file is a ModelProto with a graph, of opset 10 or newer".into())
+                Some(format!("an ONNX file is a ModelProto with a graph, of opset {OLDEST_OPSET} or newer"))
             }
             Self::UnsupportedOperator { supported, .. } => {
                 Some(format!(

@@ -131,6 +131,7 @@ fn sized(bytes: &[u8], dims: &Dims) -> Result<proto::Model, OnnxError> {
 
 /// A model on its way up the floors.
 fn graph_of(model: proto::Model, dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
+    model.graph.as_ref().map_or(Ok(()), parse::dims::check_samples)?;
     let mut file = parse::parse(model, dir)?;
     let known = normalise::normalise(&mut file)?;
     let graph = recognise::recognise(&file, &known, name)?;

@@ -103,7 +103,7 @@ pub struct Model {
     pub opset: i64,
     pub nodes: Vec<Node>,
     pub constants: Vec<Tensor>,
-    /// Name, element type and sizes.
+    /// Name, element type and sizes: -1 is an axis without a length, -2 one that is called `n`.
     pub inputs: Vec<(String, i32, Vec<i64>)>,
     pub outputs: Vec<String>,
 }
@@ -113,7 +113,10 @@ impl Model {
         let nodes = self.nodes.iter().flat_map(|node| field(1, &node.to_bytes()));
         let constants = self.constants.iter().flat_map(|tensor| field(5, &tensor.to_bytes()));
         let inputs = self.inputs.iter().flat_map(|(name, element, dims)| {
-            let dims: Vec<u8> = dims.iter().flat_map(|&dim| field(1, &integer(1, dim))).collect();
+            let dims: Vec<u8> = dims
+                .iter()
+                .flat_map(|&dim| field(1, &if dim == -2 { field(2, b"n") } else { integer(1, dim) }))
+                .collect();
             let tensor = [integer(1, (*element).into()), field(2, &dims)].concat();
             field(11, &[field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat())
         });

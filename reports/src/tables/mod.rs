@@ -1,6 +1,7 @@
 //! Tables: one file each. The columns and what they mean are the file format that users rely on.
 
 pub mod arrays;
+mod beside;
 mod bottlenecks;
 mod classes;
 mod costs;
@@ -23,6 +24,7 @@ mod trapped;
 use guardbit_hwmodels::{MacLayer, Program, Register, Step};
 use guardbit_sim::LayerStats;
 
+pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
 pub use self::costs::{CostRow, cost_rows};
 pub(crate) use self::csv::write_csv_and;

@@ -318,6 +318,22 @@ mod tests {
         path
     }
 
+    /// An array that a person has called something else is not the input.
+    #[test]
+    fn an_array_of_another_name_is_no_input() {
+        let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npz");
+        for (name, is_taken) in [("x", true), ("arr_0", true), ("labels", false)] {
+            let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+            zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(&npy(&[4, 3, 2], vec![0.0f32; 24], false)).unwrap();
+            zip.finish().unwrap();
+            let source = InputSource::File { path: path.clone(), pick: Pick::All };
+            assert_eq!(Samples::load(&graph, TFLITE, &source).is_ok(), is_taken, "{name}");
+        }
+    }
+
     #[test]
     fn clipped_values_of_all_samples_are_counted() {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);

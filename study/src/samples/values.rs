@@ -10,7 +10,8 @@ use guardbit_reports::member_name;
 use crate::StudyError;
 use crate::array::{Array, ArrayFile};
 
-/// The array for an input, by name from an archive, or the only one, and the number of samples in it.
+/// The array for an input, by name from an archive, or the only one if it has no name that a person gave, and the number of samples in
+/// it.
 pub(super) fn take(
     file: &mut ArrayFile,
     graph: &Graph,
@@ -19,7 +20,9 @@ pub(super) fn take(
 ) -> Result<(Array, usize), StudyError> {
     let called = |wanted: &str| file.names().iter().position(|name| name == wanted);
     let by_name = called(&tensor.name).or_else(|| called(&member_name(&tensor.name)));
-    let only = (file.names().len() == 1 && graph.inputs().len() == 1).then_some(0);
+    // numpy calls an array without a name `arr_0`.
+    let unnamed = matches!(file.names(), [name] if name.is_empty() || name == "arr_0");
+    let only = (unnamed && graph.inputs().len() == 1).then_some(0);
     let check = |header: &Header| {
         check_dtype(tensor, header.element.name(), path)?;
         sample_count(tensor, &header.shape, path)

@@ -6,6 +6,7 @@ use guardbit_reports::text_table;
 use serde::Serialize;
 
 use super::printable;
+use crate::printable::plain;
 
 /// Characters of a name in the table; JSON has all.
 const LONGEST: usize = 40;
@@ -92,7 +93,7 @@ pub fn text(lines: &[Line]) -> String {
     };
     let cells = |line: &Line| {
         let index = line.index.map_or(String::new(), |index| index.to_string());
-        vec![line.step.clone(), index, name(line), line.outcome.clone(), printable(&line.what)]
+        vec![line.step.clone(), index, name(line), line.outcome.clone(), plain(&line.what).into_owned()]
     };
     text_table(&["step", "index", "name", "outcome", "what"], &lines.iter().map(cells).collect::<Vec<_>>())
 }

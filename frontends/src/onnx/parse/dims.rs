@@ -70,6 +70,28 @@ pub(in crate::onnx) fn give(graph: &mut proto::Graph, dims: &Dims) -> Result<(),
     Ok(())
 }
 
+/// Checks that an open axis of samples, the first of an input, is no length: no later axis of an input or output has its name.
+///
+/// # Errors
+/// [`OnnxError::Tensor`] for such an axis.
+pub(in crate::onnx) fn check_samples(graph: &proto::Graph) -> Result<(), OnnxError> {
+    let name = |dimension: &Dimension| dimension.parameter.clone().filter(|name| !name.is_empty());
+    let all = graph.inputs.iter().chain(&graph.outputs);
+    let later = all.flat_map(|info| axes(info).iter().skip(1)).filter(|dimension| is_open(dimension));
+    let lengths: HashSet<String> = later.filter_map(name).collect();
+    for input in &graph.inputs {
+        let first = axes(input).first().filter(|dimension| is_open(dimension)).and_then(name);
+        if let Some(name) = first.filter(|name| lengths.contains(name)) {
+            let axis = shown(&name);
+            let problem = format!(
+                "has no fixed size along axis 0, and `{axis}` is the name of other axes, too; give it a length, e.g. with --dim {axis}=128"
+            );
+            return Err(OnnxError::Tensor { tensor: shown(&input.name), problem });
+        }
+    }
+    Ok(())
+}
+
 fn is_open(dimension: &Dimension) -> bool {
     dimension.value.is_none_or(|size| size <= 0)
 }

@@ -103,12 +103,13 @@ fn read_names(nodes: &[proto::Node], outputs: &[ValueInfo]) -> HashSet<String> {
     of_nodes.chain(outputs.iter().map(|output| output.name.clone())).collect()
 }
 
+/// Before it operands were broadcast as attributes said.
+pub(in crate::onnx) const OLDEST_OPSET: i64 = 7;
+
 fn check_opset(version: Option<i64>) -> Result<(), OnnxError> {
-    // Before it operands were broadcast as attributes said.
-    const OLDEST: i64 = 7;
     match version {
-        Some(version) if version < OLDEST => {
-            let problem = format!("is of opset {version}; {OLDEST} is the oldest that can be read");
+        Some(version) if version < OLDEST_OPSET => {
+            let problem = format!("is of opset {version}; {OLDEST_OPSET} is the oldest that can be read");
             Err(OnnxError::Format { problem })
         }
         _ => Ok(()),

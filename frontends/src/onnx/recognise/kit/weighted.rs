@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use guardbit_graph::ops::{FloatBinary, RealPair};
-use guardbit_graph::{Activation, DType, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType, plain_name};
+use guardbit_graph::{Activation, DType, FloatReason, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType, plain_name};
 use guardbit_num::Scheme;
 
 use super::computed;
@@ -160,14 +160,10 @@ impl Layer {
         follow.quant.dtype.bits() <= 16 && (rounds || self.bias_is_exact())
     }
 
-    /// Whether the layer can be added: its sums, which are its output if no quantizer is, have to fit 32 bits.
-    pub fn fits(&self, network: &mut Network<'_>, node: Node<'_>, follow: Option<&Follow<'_>>) -> Result<bool, OnnxError> {
-        if follow.is_some_and(|follow| self.takes(follow)) || self.sums_fit(network) {
-            return Ok(true);
-        }
-        let name = plain_name(node.first_output()?).into_owned();
-        network.builder.note(name, "no quantizer follows, and sums may exceed 32 bits: the layer stays in float");
-        Ok(false)
+    /// Why the layer cannot be added, if it cannot: its sums, which are its output if the quantizer behind is not, have to fit 32 bits.
+    pub fn stays_in_float(&self, network: &Network<'_>, follow: Option<&Follow<'_>>) -> Option<FloatReason> {
+        let fits = follow.is_some_and(|follow| self.takes(follow)) || self.sums_fit(network);
+        (!fits).then_some(FloatReason::WideSums)
     }
 
     /// Whether no input can make a sum of more than 32 bits.

@@ -86,8 +86,8 @@ fn convolve<'a>(
     let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
     let bias = weighted::bias(node, b.as_ref(), geometry.channels, (&x_quant, &weight_quant))?;
     let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
-    if !layer.fits(network, node, follow.as_ref())? {
-        return real(network, node, [x, w], b, None);
+    if let Some(reason) = layer.stays_in_float(network, follow.as_ref()) {
+        return real(network, node, [x, w], b, Some(reason));
     }
     layer.emit(network, node, |requantize, activation| geometry.op(requantize, activation), follow, true)
 }

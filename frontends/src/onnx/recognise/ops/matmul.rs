@@ -197,8 +197,8 @@ fn product<'a>(
     let layer = dense(network, node, (at, a_quant), (&codes, b_quant), transposed_b)?;
     let bias = weighted::bias(node, c.as_ref(), layer.channels, (&layer.x_quant, &layer.weight_quant))?;
     let layer = Layer { bias, ..layer };
-    if !layer.fits(network, node, follow.as_ref())? {
-        return real(network, node, [a, b], c, transposed_b);
+    if let Some(reason) = layer.stays_in_float(network, follow.as_ref()) {
+        return real(network, node, [a, b], c, transposed_b, Some(reason));
     }
     layer.emit(network, node, op, follow, false)
 }
@@ -260,7 +260,7 @@ fn between_codes<'a>(
     };
     let dtypes = (quant(&a), quant(&b), follow.as_ref().map(|follow| follow.kernel));
     let (Value::Dequantized(left), Value::Dequantized(right)) = (&a, &b) else {
-        return real(network, node, [a, b], c, transposed_b);
+        return real(network, node, [a, b], c, transposed_b, None);
     };
     match (dtypes, follow) {
         ((Some(of_a), Some(_), Some(of_y)), Some(follow)) if of_a == of_y && c.is_none() => {
@@ -277,19 +277,21 @@ fn between_codes<'a>(
         }
         (_, Some(follow)) if follow.quantizer.is_none() => Err(node
             .error("multiplies codes of several scales or of more than 8 bits, which cannot be represented")),
-        _ => real(network, node, [a, b], c, transposed_b),
+        _ => real(network, node, [a, b], c, transposed_b, None),
     }
 }
 
-/// A product in float.
+/// A product in float, and why if its operands are codes.
 fn real<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     [a, b]: [Value; 2],
     c: Option<Value>,
     transposed_b: bool,
+    reason: Option<FloatReason>,
 ) -> Result<(), OnnxError> {
     let id = multiplied(network, node, [a, b], transposed_b, c.is_some())?;
+    blocks::note(network, id, reason);
     with_added(network, node, id, c)
 }
 

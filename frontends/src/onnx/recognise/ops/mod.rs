@@ -110,10 +110,13 @@ pub(super) fn find(node: Node<'_>) -> Option<Read> {
     listed.map(|(_, _, read)| *read).or_else(unary)
 }
 
-/// The names of the operators that can be read, sorted.
-pub(super) fn supported() -> Vec<&'static str> {
-    let listed = READERS.iter().map(|(_, name, _)| *name);
-    let mut names: Vec<_> = listed.chain(scalar::names()).collect();
+/// The operators that can be read, sorted; those of other domains than ONNX's with their domain.
+pub(super) fn supported() -> Vec<String> {
+    let listed = READERS.iter().map(|(domain, name, _)| match *domain {
+        "" => (*name).to_owned(),
+        domain => format!("{domain}.{name}"),
+    });
+    let mut names: Vec<_> = listed.chain(scalar::names().map(str::to_owned)).collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -1,13 +1,14 @@
 //! ConvTranspose: a convolution of the picture with zeros between its pixels.
 
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, Dilate, FloatConv2d, Pad, Slice, TransposeConv2d};
-use guardbit_graph::{Activation, Brief, DType, Op, Padding, Requantize, TensorId};
+use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Padding, Requantize, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::transposed::{Geometry, geometry};
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
+use crate::onnx::recognise::kit::blocks;
 use crate::onnx::recognise::kit::codes::without_functions;
 use crate::onnx::recognise::kit::follow::follow;
 use crate::onnx::recognise::kit::network::Network;
@@ -33,7 +34,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         (codes, weighted::activations(network, node, &value), around.padding())
     else {
         weighted::note_scales(network, node, &weights, 1)?;
-        return real(network, node, [value, weights], &geometry, &around);
+        return real(network, node, [value, weights], &geometry, &around, None);
     };
     let channels = kernel[1] * geometry.groups;
     let bias = network.optional(node, 2)?;
@@ -47,8 +48,8 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let (arranged, axis) = if depthwise { (laid.permuted(&[3, 1, 2, 0]), 3) } else { (laid, 0) };
     let weight_quant = Quant { axis: weight_quant.axis.map(|_| axis), ..weight_quant };
     let layer = Layer { x, x_quant, weights: arranged, weight_quant, axis, channels, bias, line: false };
-    if !layer.fits(network, node, follow.as_ref())? {
-        return real(network, node, [value, weights], &geometry, &around);
+    if let Some(reason) = layer.stays_in_float(network, follow.as_ref()) {
+        return real(network, node, [value, weights], &geometry, &around, Some(reason));
     }
     let x = Located { id: dilated(network, node, layer.x.id, &geometry)?, ..layer.x };
     let dilation = geometry.dilation;
@@ -121,6 +122,7 @@ fn real<'a>(
     [value, weights]: [Value; 2],
     geometry: &Geometry,
     around: &Around,
+    reason: Option<FloatReason>,
 ) -> Result<(), OnnxError> {
     let Value::Constant(weights) = network.materialize(node, weights)? else {
         return Err(node.error("needs constant weights"));
@@ -141,6 +143,7 @@ fn real<'a>(
     let cut = around.cuts(0) || around.cuts(1);
     let conv_name = if cut { format!("{name}_full") } else { name.clone() };
     id = network.emit(node, op, &operands, &conv_name, float())?;
+    blocks::note(network, id, reason);
     if cut {
         let whole = network.builder.tensor(id).ty.shape.clone();
         let mut slice = Slice::whole(&whole);

@@ -1,0 +1,21 @@
+//! Registers beside the accumulators that overflowed, in words.
+
+use super::sum;
+use crate::LayerRow;
+use crate::numbers::{grouped, number};
+
+/// How often products and biases overflowed, a sentence each, without a full stop; nothing where they did not, or were not counted.
+pub fn beside_text<'a>(rows: impl IntoIterator<Item = &'a LayerRow> + Clone) -> Vec<String> {
+    let times = |count: u64| format!("{} {}", grouped(count), number(count, "time", "times"));
+    let products = sum(rows.clone(), |row| row.product_events).filter(|&count| count > 0).map(|count| {
+        format!("products overflowed their own register {}: its width is `product.bits`", times(count))
+    });
+    let biases = sum(rows, |row| row.bias_events).filter(|&count| count > 0).map(|count| {
+        format!(
+            "sums overflowed the adder of biases {}: its width is `bias.bits`, whatever accumulators have; `--set bias.bits=auto` is \
+             wide enough",
+            times(count)
+        )
+    });
+    products.into_iter().chain(biases).collect()
+}
