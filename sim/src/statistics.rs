@@ -64,7 +64,7 @@ macro_rules! statistics {
         [dots bias_events: u64 = sum(|dot| dot.bias_events)] "events", Counting,
             "Biases, or sums with them, that did not fit.";
         [layer compute_cycles: u64 as(|of| of.layer.timing.cost.compute_cycles)] "cycles", Nothing,
-            "Cycles of one inference with memories that take no time.";
+            "Cycles of one inference with memories that take no time, with the tiles that are best then.";
         [layer stall_cycles: u64 as(|of| of.layer.timing.cost.stall_cycles)] "cycles", Nothing,
             "The other cycles.";
         [layer utilization: Fraction as(|of| Fraction::new(of.layer.timing.cost.utilization()))] "", Nothing,

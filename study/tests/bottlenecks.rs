@@ -38,7 +38,7 @@ fn layers_by_hand() {
     // bytes; 64 activations and 640 weights from outside, 8 bytes a cycle.
     check(&[], [3, 110, 40, 88], Bound::Mapping);
     check(&["memory.dram_bytes_per_cycle=1"], [3, 110, 40, 704], Bound::Dram);
-    check(&["memory.sram_bytes_per_cycle=1"], [3, 110, 640, 88], Bound::Sram);
+    check(&["memory.sram_bytes_per_cycle=1"], [3, 110, 640, 88], Bound::WeightPort);
     // One element: ten folds of 64 steps, one cycle to drain.
     check(&["array.rows=1", "array.cols=1"], [640, 641, 40, 88], Bound::Compute);
     // Loads and stores one after the other: 704 and 10 bytes.

@@ -2,16 +2,16 @@
 
 use guardbit_graph::Window;
 
-use super::Schedule;
 use super::mapping::product;
+use super::search::Choice;
+use super::{Doubled, Schedule};
 use super::rate::BYTE;
-use super::traffic::Traffic;
 use crate::Array;
 
 /// What one inference costs in one layer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// Cycles with a memory that takes no time.
+    /// Cycles with memories that take no time, with the tiles that are best then.
     pub compute_cycles: u64,
     /// The other cycles.
     pub stall_cycles: u64,
@@ -23,8 +23,12 @@ pub struct Cost {
     pub ideal_cycles: u64,
     /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
     pub sram_cycles: u64,
+    /// Cycles in which the port of the activations, that of the weights and that of the sums have something to do.
+    pub port_cycles: [u64; 3],
     /// Cycles in which the memory outside has something to do; 0 where the convention counts none.
     pub dram_cycles: u64,
+    /// Cycles with one resource twice as fast.
+    pub doubled: Doubled,
     /// Products, padding included.
     pub macs: u64,
     /// Products that the array could have made in all cycles.
@@ -84,8 +88,7 @@ impl Moved {
 
 impl Cost {
     pub(super) fn new(
-        schedule: &Schedule,
-        traffic: &Traffic,
+        Choice { schedule, traffic, ports, doubled, .. }: &Choice,
         window: &Window,
         array: Array,
         clock_mhz: f64,
@@ -100,7 +103,9 @@ impl Cost {
             stall_dram_cycles: cycles.saturating_sub(inside),
             ideal_cycles: macs.div_ceil(per_cycle.max(1)),
             sram_cycles,
+            port_cycles: *ports,
             dram_cycles,
+            doubled: *doubled,
             macs,
             capacity: cycles.saturating_mul(per_cycle),
             dram_bytes: bytes(traffic.moved.outside()),
@@ -108,6 +113,19 @@ impl Cost {
             microseconds: cycles as f64 / clock_mhz,
             moved: traffic.moved,
         }
+    }
+
+    /// Adds the cycles of a layer that runs before or after.
+    pub(super) fn add(&mut self, other: &Self) {
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.compute_cycles, other.compute_cycles);
+        add(&mut self.ideal_cycles, other.ideal_cycles);
+        add(&mut self.dram_cycles, other.dram_cycles);
+        self.port_cycles.iter_mut().zip(other.port_cycles).for_each(|(own, more)| add(own, more));
+        add(&mut self.doubled.array, other.doubled.array);
+        add(&mut self.doubled.operand_ports, other.doubled.operand_ports);
+        add(&mut self.doubled.accumulator_port, other.doubled.accumulator_port);
+        add(&mut self.doubled.dram, other.doubled.dram);
     }
 
     /// The part of the array's products that the layer needs, from 0 to 1.

@@ -28,7 +28,7 @@ mod weight_stationary;
 use guardbit_graph::{OutputPosition, Window};
 
 pub use array::ArrayCycles;
-pub use bound::Bound;
+pub use bound::{Bound, Doubled};
 pub(crate) use chain::{Chained, Unfilled};
 pub use cost::{Cost, Moved};
 pub(crate) use feed::Feed;
@@ -141,26 +141,32 @@ impl LayerTiming {
         let smallest = search::smallest(&mapping, &footprint);
         let searched = accelerator.timing.convention == TimingConvention::Overlapped;
         let footprint = if searched { footprint.holding(&smallest) } else { footprint };
-        let Choice { mapping, tile, traffic, schedule } = match accelerator.timing.convention {
+        let found = match accelerator.timing.convention {
             TimingConvention::Overlapped => search::search(&mapping, &footprint, &accelerator.memory, most),
             TimingConvention::ScalesimV3 | TimingConvention::EthosU => {
                 let tile = footprint.tile(&mapping, usize::MAX);
                 let traffic = footprint.traffic(&mapping, &tile);
-                let schedule = if accelerator.timing.convention == TimingConvention::EthosU {
+                let ethos_u = |accelerator: &Accelerator| {
                     ethos_u::schedule(&mapping.folds(), layer, widths, accelerator)
-                } else {
-                    scalesim_v3::schedule(&mapping)
                 };
-                Choice { mapping, tile, traffic, schedule }
+                let (schedule, doubled) = if accelerator.timing.convention == TimingConvention::EthosU {
+                    let cycles = |accelerator: &Accelerator| ethos_u(accelerator).cycles;
+                    (ethos_u(accelerator), Doubled::measured(accelerator, cycles))
+                } else {
+                    let schedule = scalesim_v3::schedule(&mapping);
+                    (schedule, Doubled::without_memories(schedule.cycles))
+                };
+                Choice { mapping, tile, traffic, schedule, ports: [0; 3], doubled }
             }
         };
+        let mut array = accelerator.array;
+        array.rows = mapping::times([array.rows, array.cores]);
+        let cost = Cost::new(&found, window, array, accelerator.clock_mhz);
+        let Choice { mapping, tile, schedule, .. } = found;
         let fit = Fit::new(&mapping, &smallest);
         let tiling = mapping.tiling();
         let image = [layer.output[0], layer.output[1]];
-        let mut array = accelerator.array;
-        array.rows = mapping::times([array.rows, array.cores]);
         let buffer = footprint.buffer(&tile);
-        let cost = Cost::new(&schedule, &traffic, window, array, accelerator.clock_mhz);
         Self {
             cycles: schedule.cycles,
             array,

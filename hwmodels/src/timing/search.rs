@@ -10,11 +10,11 @@
 //! What is tried does not depend on the memories, and no tile takes more cycles where they are larger or faster: nor
 //! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
 
-use super::Schedule;
 use super::mapping::{Cut, Mapping, times};
-use super::overlapped;
+use super::overlapped::{Faster, Parts};
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
+use super::{Doubled, Schedule};
 use crate::{ArrayKind, Dataflow, Memory};
 
 /// Numbers of parts up to which every one is tried, the first one unless that makes too many combinations.
@@ -29,27 +29,51 @@ pub(super) struct Choice {
     pub mapping: Mapping,
     pub tile: Tile,
     pub traffic: Traffic,
+    /// With the compute cycles, and those with a memory outside that takes no time, of the tiles that are best then.
     pub schedule: Schedule,
+    /// Cycles in which the ports of activations, weights and sums have something to do.
+    pub ports: [u64; 3],
+    /// Cycles with one resource twice as fast, with the tiles that are best then.
+    pub doubled: Doubled,
 }
 
 /// The best tiles of a layer, whose footprint has room for the smallest one, among those that move `most` bits at most
 /// from and to the outside.
 pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory, most: u128) -> Choice {
-    let choose = |(mapping, tile): (Mapping, Tile)| {
+    struct Found {
+        mapping: Mapping,
+        tile: Tile,
+        traffic: Traffic,
+        parts: Parts,
+        rank: (u64, u128),
+    }
+    let found = |(mapping, tile): (Mapping, Tile)| {
         let traffic = footprint.traffic(&mapping, &tile);
-        let schedule = overlapped::schedule(&mapping.folds(), &traffic, memory);
-        Choice { mapping, tile, traffic, schedule }
+        let parts = Parts::new(&mapping.folds(), &traffic, memory);
+        let rank = (parts.cycles(), traffic.moved.outside());
+        Found { mapping, tile, traffic, parts, rank }
     };
-    let moved = |choice: &Choice| choice.traffic.moved.outside();
-    let rank = |choice: &Choice| (choice.schedule.cycles, moved(choice));
-    let mut best: Option<Choice> = None;
+    let mut best: Option<(Found, Faster)> = None;
     candidates(mapping, footprint, |candidate| {
-        let found = choose(candidate);
-        if moved(&found) <= most && best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {
-            best = Some(found);
+        let found = found(candidate);
+        if found.rank.1 > most {
+            return;
         }
+        let faster = found.parts.faster();
+        best = Some(match best.take() {
+            None => (found, faster),
+            Some((best, least)) => {
+                (if found.rank < best.rank { found } else { best }, least.least(faster))
+            }
+        });
     });
-    best.unwrap_or_else(|| choose((*mapping, footprint.tile(mapping, usize::MAX))))
+    let (Found { mapping, tile, traffic, parts, .. }, least) = best.unwrap_or_else(|| {
+        let whole = found((*mapping, footprint.tile(mapping, usize::MAX)));
+        let faster = whole.parts.faster();
+        (whole, faster)
+    });
+    let schedule = Schedule { compute: least.compute, inside: least.inside, ..parts.schedule() };
+    Choice { mapping, tile, traffic, schedule, ports: parts.ports(), doubled: least.doubled }
 }
 
 /// The smallest tile that there can be.
@@ -212,8 +236,7 @@ mod tests {
                         let held = footprint.tile(&mapping, terms);
                         if footprint.holds(&held) {
                             let traffic = footprint.traffic(&mapping, &held);
-                            least =
-                                least.min(overlapped::schedule(&mapping.folds(), &traffic, memory).cycles);
+                            least = least.min(Parts::new(&mapping.folds(), &traffic, memory).cycles());
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! What holds for every layer on every array. `PROPTEST_CASES` says how many are tried.
 
 use guardbit_graph::Window;
-use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming};
+use guardbit_hwmodels::timing::{ArrayCycles, Bound, Doubled, Gemm, LayerTiming};
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Dataflow, Memory, Register, Terms, Timing, TimingConvention,
 };
@@ -61,7 +61,81 @@ fn figure(memory: &mut Memory, which: usize) -> &mut f64 {
     }
 }
 
+/// Cycles of one inference with one resource twice as fast: the array (all memories half as fast, half the cycles), the ports of the
+/// operands, that of the sums, the memory outside.
+fn doubled(accelerator: &Accelerator, window: &Window) -> [u64; 4] {
+    let with = |edit: &dyn Fn(&mut Memory)| {
+        let mut accelerator = accelerator.clone();
+        edit(&mut accelerator.memory);
+        timing(&accelerator, window).cycles
+    };
+    let slow = |memory: &mut Memory| {
+        (0..3).for_each(|which| *figure(memory, which) /= 2.0);
+        memory.dram_latency_cycles *= 2;
+    };
+    let outside = |memory: &mut Memory| {
+        memory.dram_bytes_per_cycle *= 2.0;
+        memory.dram_latency_cycles /= 2;
+    };
+    [
+        with(&slow).div_ceil(2),
+        with(&|memory| memory.sram_bytes_per_cycle *= 2.0),
+        with(&|memory| memory.accumulator_bytes_per_cycle *= 2.0),
+        with(&outside),
+    ]
+}
+
+/// An accelerator whose rates and latency can be halved without rounding.
+fn even(accelerator: Accelerator) -> Accelerator {
+    let mut even = overlapped(accelerator);
+    for which in 0..3 {
+        let rate = figure(&mut even.memory, which);
+        *rate = (*rate * 4.0).ceil() / 4.0;
+    }
+    even.memory.dram_latency_cycles = even.memory.dram_latency_cycles.next_multiple_of(2);
+    even
+}
+
 proptest! {
+    /// No resource helps more than the one that is named, if it is twice as fast.
+    #[test]
+    fn nothing_helps_more_than_what_binds(accelerator in accelerators(), window in windows(), burst in 1..40u64) {
+        let mut accelerator = even(accelerator);
+        accelerator.memory.dram_burst_bytes = burst;
+        let cost = timing(&accelerator, &window).cost;
+        let bound = Bound::of(&cost);
+        let all = doubled(&accelerator, &window);
+        let resource = match bound {
+            Bound::Compute | Bound::Mapping => 0,
+            Bound::ActivationPort | Bound::WeightPort => 1,
+            Bound::AccumulatorPort => 2,
+            Bound::Dram => 3,
+        };
+        prop_assert!(all.into_iter().all(|cycles| all[resource] <= cycles), "{bound}: {all:?}");
+        prop_assert_eq!(cost.doubled.of(bound), all[resource]);
+        let Doubled { array, operand_ports, accumulator_port, dram } = cost.doubled;
+        prop_assert_eq!([array, operand_ports, accumulator_port, dram], all);
+    }
+
+    /// Compute cycles are what is left with memories of the same size that take no time: no tile takes fewer.
+    #[test]
+    fn compute_cycles_are_those_of_memories_that_take_no_time(accelerator in accelerators(), window in windows()) {
+        let accelerator = overlapped(accelerator);
+        let mut quick = accelerator.clone();
+        (0..3).for_each(|which| *figure(&mut quick.memory, which) = 1e12);
+        quick.memory.dram_latency_cycles = 0;
+        // A cycle for the first load and one for the last store.
+        let expected = timing(&quick, &window).cycles - 2;
+        prop_assert_eq!(timing(&accelerator, &window).cost.compute_cycles, expected);
+        // And what is left of ports with a memory outside that takes no time.
+        let mut ports = accelerator.clone();
+        ports.memory.dram_bytes_per_cycle = 1e12;
+        ports.memory.dram_latency_cycles = 0;
+        let inside = timing(&ports, &window).cycles - 2;
+        let cost = timing(&accelerator, &window).cost;
+        prop_assert_eq!(cost.compute_cycles + cost.stall_sram_cycles, inside);
+    }
+
     /// Rows and columns that a layer cannot use cost what the closed form states for a longer array, and move nothing.
     #[test]
     fn idle_rows_and_columns_cost_nothing(

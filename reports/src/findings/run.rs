@@ -1,5 +1,6 @@
 //! What overflowed, and what came of it.
 
+use guardbit_hwmodels::timing::Bound;
 use guardbit_num::{MAX_BITS, Overflow};
 
 use super::certainty::{difference_text, within};
@@ -230,14 +231,8 @@ fn bound(run: &RunRecord) -> Option<String> {
         let cycles: u64 = run.bottlenecks.iter().filter(|row| row.bound == name).map(|row| row.cycles).sum();
         Fraction::of(cycles, all).filter(|_| cycles > 0)
     };
-    let kinds = [
-        ("compute", "products"),
-        ("mapping", "mapping to the array"),
-        ("sram", "ports of the SRAMs"),
-        ("dram", "memory outside"),
-    ];
-    let shares: Vec<String> =
-        kinds.iter().filter_map(|(name, words)| Some(format!("{words} {}", percentage(of(name)?)))).collect();
+    let share = |bound: Bound| Some(format!("{} {}", bound.words(), percentage(of(bound.name())?)));
+    let shares: Vec<String> = Bound::ALL.into_iter().filter_map(share).collect();
     let slowest = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))?;
     (!shares.is_empty()).then(|| {
         format!(

@@ -186,6 +186,7 @@ fn bottlenecks(run: &RunRecord) -> Markup {
         "array",
         "SRAM",
         "DRAM",
+        "if doubled",
         "products per cycle",
         "per DRAM byte",
     ];
@@ -202,6 +203,7 @@ fn bottlenecks(run: &RunRecord) -> Markup {
             grouped(row.compute_cycles),
             grouped(row.sram_cycles),
             grouped(row.dram_cycles),
+            grouped(row.doubled_cycles),
             number(row.macs_per_cycle),
             number(row.macs_per_dram_byte),
         ]
@@ -214,8 +216,9 @@ fn bottlenecks(run: &RunRecord) -> Markup {
                 h2 { "Bottlenecks" }
                 (table.markup())
                 p.note {
-                    "Cycles in which array, ports of the SRAMs and memory outside have something to do; a layer is bound by what is \
-                     busy for longest. Mapping: the array is, while less than half of its products are the layer's. \"If full\" are the \
+                    "Cycles in which array, ports of the SRAMs and memory outside have something to do; a layer is bound by the \
+                     resource that shortens it most if it is twice as fast (\"if doubled\": cycles then). Mapping: the array is \
+                     that resource, and less than half of its products are the layer's. \"If full\" are the \
                      cycles of an array that is always full: " (grouped(run.timing.macs)) " products in all, "
                     (grouped(run.timing.peak_macs_per_cycle)) " at most in a cycle."
                     @if !host.is_empty() {

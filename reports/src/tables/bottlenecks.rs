@@ -17,8 +17,9 @@ table! {
         layer: String,
         /// Operation.
         op: String,
-        /// What is busy for the most cycles: `dram` the memory outside, `sram` the ports between the SRAMs and the array, `compute`
-        /// the array, `mapping` the array too, while less than half of its products in those cycles are the layer's.
+        /// The resource that shortens the layer most if it is twice as fast: `dram` the memory outside, `activation_port`,
+        /// `weight_port` and `accumulator_port` the ports of the SRAMs, `compute` the array, `mapping` the array too, while less than
+        /// half of its products in the compute cycles are the layer's.
         bound: String,
         /// Products, padding included.
         macs: u64,
@@ -26,7 +27,7 @@ table! {
         cycles: u64 ["cycles"],
         /// Cycles of the products alone, on an array that is always full.
         ideal_cycles: u64 ["cycles"],
-        /// Cycles in which the array works, filling and draining included.
+        /// Cycles of the array with memories that take no time, filling and draining included, with the tiles that are best then.
         compute_cycles: u64 ["cycles"],
         /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
         sram_cycles: u64 ["cycles"],
@@ -42,6 +43,8 @@ table! {
         macs_per_dram_byte: Option<f64>,
         /// Part of the cycles of all layers.
         share: Option<Fraction>,
+        /// Cycles of the layer if the resource that binds it is twice as fast, with the tiles that are best then.
+        doubled_cycles: u64 ["cycles"],
         /// Short name of the layer.
         name: String,
     }
@@ -55,12 +58,13 @@ pub fn bottleneck_rows(program: &Program) -> Vec<BottleneckRow> {
 
 fn row(layer: &MacLayer, all: u64) -> BottleneckRow {
     let cost: &Cost = &layer.timing.cost;
+    let bound = Bound::of(cost);
     let per = |whole: u64| (whole > 0).then(|| rounded(cost.macs as f64 / whole as f64, 6));
     BottleneckRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
         op: layer.op.to_owned(),
-        bound: Bound::of(cost).name().to_owned(),
+        bound: bound.name().to_owned(),
         macs: cost.macs,
         cycles: layer.timing.cycles,
         ideal_cycles: cost.ideal_cycles,
@@ -72,6 +76,7 @@ fn row(layer: &MacLayer, all: u64) -> BottleneckRow {
         dram_bytes: cost.dram_bytes,
         macs_per_dram_byte: per(cost.dram_bytes),
         share: Fraction::of(layer.timing.cycles, all),
+        doubled_cycles: cost.doubled.of(bound),
         name: layer.short_name.clone(),
     }
 }

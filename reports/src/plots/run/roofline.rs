@@ -1,6 +1,7 @@
 //! Products per cycle against products per byte from outside.
 
 use guardbit_hwmodels::TimingConvention;
+use guardbit_hwmodels::timing::Bound;
 
 use super::subtitle;
 use crate::RunRecord;
@@ -20,14 +21,6 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
               shapes tell what binds each.",
     draw,
 };
-
-/// What binds a layer, in words, with its look.
-const BOUNDS: [(&str, &str, usize); 4] = [
-    ("compute", "bound by its products", 0),
-    ("mapping", "bound by its mapping to the array", 1),
-    ("sram", "bound by the ports of the SRAMs", 2),
-    ("dram", "bound by the memory outside", 3),
-];
 
 /// A layer, with its products per byte and per cycle.
 type Point<'a> = (&'a BottleneckRow, [f64; 2]);
@@ -54,9 +47,12 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         }
         _ => vec![(left, peak), (right, peak)],
     };
+    let bounds = Bound::ALL.into_iter().enumerate();
     let kinds: Vec<_> =
-        BOUNDS.into_iter().filter(|(name, ..)| points.iter().any(|(row, _)| row.bound == *name)).collect();
-    let entries = kinds.iter().map(|(_, words, look)| Entry::new(Mark::Marker(category_look(*look)), *words));
+        bounds.filter(|(_, bound)| points.iter().any(|(row, _)| row.bound == bound.name())).collect();
+    let entries = kinds.iter().map(|(look, bound)| {
+        Entry::new(Mark::Marker(category_look(*look)), format!("bound by its {}", bound.words()))
+    });
     let bytes = |rate: f64| format!(", {rate} {} per cycle", if rate == 1.0 { "byte" } else { "bytes" });
     let bytes = rate.map_or(String::new(), bytes);
     let products = number(run.timing.peak_macs_per_cycle, "product", "products");
@@ -65,8 +61,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let panel = Content::new(420, |area| {
         let mut chart = chart(area, ("", ""), &x, &y)?;
         chart.outline(&roof, GREY)?;
-        for (name, _, look) in &kinds {
-            let own = points.iter().filter(|(row, _)| row.bound == *name);
+        for (look, bound) in &kinds {
+            let own = points.iter().filter(|(row, _)| row.bound == bound.name());
             let places: Vec<(f64, f64)> = own.map(|(_, [x, y])| (*x, *y)).collect();
             chart.points(&places, category_look(*look))?;
         }
