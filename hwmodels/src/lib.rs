@@ -7,6 +7,7 @@ mod accelerator;
 pub mod bounds;
 pub mod cost;
 mod describe;
+mod expression;
 mod file;
 mod keys;
 mod layer_overrides;
@@ -18,6 +19,7 @@ mod order;
 mod presets;
 mod program;
 pub mod reduction;
+mod resource;
 mod schema;
 pub mod timing;
 
@@ -27,6 +29,7 @@ pub use accelerator::{
     PackingKind, Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing,
     TimingConvention, ZeroPoint,
 };
+pub use expression::Quantity;
 pub use file::SetMap;
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
@@ -43,4 +46,5 @@ pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
 pub use program::{ActivationOffset, MacLayer, Place, Program, Resident, Step};
 pub use reduction::Reduce;
+pub use resource::Resource;
 pub use schema::schema;

@@ -1,8 +1,8 @@
 //! What files, presets and overrides mean.
 
 use guardbit_hwmodels::{
-    Accelerator, Axis, BiasPlace, Dataflow, MAC_OPERATIONS, PRESETS, Reduce, Register, Terms, Walk, check,
-    from_yaml, keys_text, load, schema,
+    Accelerator, Axis, BiasPlace, Dataflow, MAC_OPERATIONS, PRESETS, Reduce, Register, Resource, Terms, Walk,
+    check, from_yaml, keys_text, load, schema,
 };
 use guardbit_num::{Format, Overflow};
 use serde_json::Value;
@@ -74,6 +74,71 @@ fn symbolic_terms_follow_the_array() {
     assert_eq!(with_sets(text, &["array.rows=5"]).datapath.levels[0].terms, Terms::Count(5));
     let sets = ["accumulation.chain.terms=cols", "array.cols=3"];
     assert_eq!(with_sets(text, &sets).datapath.levels[0].terms, Terms::Count(3));
+}
+
+/// Rates are numbers, or formulas of the array that they are in, whatever changes its size.
+#[test]
+fn ports_follow_the_array() {
+    let rates = |accelerator: &Accelerator| {
+        let memory = accelerator.memory;
+        [memory.sram_bytes_per_cycle, memory.accumulator_bytes_per_cycle, memory.dram_bytes_per_cycle]
+    };
+    assert_eq!(rates(&file("")), [16.0, 128.0, 8.0]);
+    assert_eq!(rates(&file("array: {rows: 2, cols: 4}")), [16.0, 128.0, 8.0]);
+    assert_eq!(rates(&file("array: {rows: 32, cols: 24, dot_width: 2}")), [64.0, 192.0, 8.0]);
+    let text = "array: {rows: 6}\nmemory: {sram_bytes_per_cycle: rows, accumulator_bytes_per_cycle: 4 * cols / 3, \
+                dram_bytes_per_cycle: \"min(cores + 1, 0.5)\"}\n\
+                layers: {conv: {array.rows: 10}, other: {memory.sram_bytes_per_cycle: 2 * dot_width}}";
+    let accelerator = with_sets(text, &["array.cols=30"]);
+    assert_eq!(rates(&accelerator), [6.0, 40.0, 0.5]);
+    let of = |name: &str| accelerator.layers[name].memory.sram_bytes_per_cycle;
+    assert_eq!([of("conv"), of("other")], [10.0, 2.0]);
+    assert_eq!(
+        rates(&with_sets(text, &["memory.sram_bytes_per_cycle=rows * cols"])),
+        [96.0, 64.0 / 3.0, 0.5]
+    );
+    // What is printed has their values.
+    let resolved = from_yaml(&accelerator.resolved_yaml(), "hw.yaml", &["array.rows=12".into()]).unwrap();
+    assert_eq!(rates(&resolved), [6.0, 40.0, 0.5]);
+}
+
+/// Twice of one thing, in all layers, and nothing else.
+#[test]
+fn one_thing_is_doubled() {
+    let text = "extends: fpga-int14-ws\nlayers: {conv: {array.rows: 4}}";
+    let accelerator = file(text);
+    for resource in Resource::ALL {
+        let key = resource.key();
+        let twice = resource.of(&accelerator) * 2.0;
+        let doubled = resource.doubled(&accelerator).unwrap();
+        let ports = [Resource::OperandPorts, Resource::AccumulatorPort];
+        let kept: Vec<String> = ports
+            .iter()
+            .filter(|port| **port != resource)
+            .map(|port| format!("{}={}", port.key(), port.of(&accelerator)))
+            .collect();
+        let mut sets: Vec<&str> = kept.iter().map(String::as_str).collect();
+        let set = format!("{key}={twice}");
+        sets.push(&set);
+        if resource == Resource::Clock {
+            sets.extend(["memory.dram_bytes_per_cycle=4", "memory.dram_latency_cycles=200"]);
+        }
+        let by_hand = with_sets("extends: fpga-int14-ws", &sets);
+        let common =
+            |accelerator: &Accelerator| Accelerator { layers: Default::default(), ..accelerator.clone() };
+        assert_eq!(common(&doubled), common(&by_hand), "{key}");
+        assert_eq!(
+            resource.of(&doubled.layers["conv"]),
+            2.0 * resource.of(&accelerator.layers["conv"]),
+            "{key}"
+        );
+    }
+    let rows = Resource::Rows.doubled(&accelerator).unwrap();
+    let chain = |accelerator: &Accelerator| accelerator.datapath.levels[0].terms;
+    assert_eq!([chain(&rows), chain(&rows.layers["conv"])], [Terms::Count(32), Terms::Count(8)]);
+    for (key, resource) in [("array.rows=65536", Resource::Rows), ("clock_mhz=1e9", Resource::Clock)] {
+        assert_eq!(resource.doubled(&with_sets("", &[key])), None, "{key}");
+    }
 }
 
 #[test]

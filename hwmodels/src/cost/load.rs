@@ -7,11 +7,11 @@ use std::sync::Arc;
 use guardbit_num::Overflow;
 
 use super::COST_MODELS;
-use super::expression::Expression;
 use super::file::{CostFile, FigureFile, FormulaFile, RangeFile, TableFile};
 use super::model::{CostModel, Figure, Formula, whole};
 use super::parts::{Part, Variable};
 use super::scale::{self, RANGE};
+use crate::expression::{Expression, Quantity};
 use crate::load::{FilePlace, HwError, KeyPath, Origin, Problem, description_of, locate, name_of};
 use crate::{Preset, Reduce};
 
@@ -266,7 +266,7 @@ fn variable(name: &str, part: Part) -> Result<Variable, String> {
     known.iter().copied().find(|variable| variable.name() == name).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|variable| variable.name()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        format!("names `{name}`; the variables of this part are: {names}")
+        format!("names `{name}`; the variables here are: {names}")
     })
 }
 

@@ -4,7 +4,6 @@
 //! one: write its file, add its name to `models!` below. Models differ twofold among themselves: a figure stands beside the name
 //! of its model, and what a model does not tell is empty.
 
-mod expression;
 mod file;
 mod layer;
 mod load;
@@ -12,7 +11,7 @@ mod model;
 mod parts;
 mod scale;
 
-pub use expression::Expression;
+pub use crate::expression::Expression;
 pub use layer::{CostOf, NetworkCost, PartCost, layer_costs, network_cost};
 pub use load::{cost_from_yaml, load_cost};
 pub use model::{CostModel, Figure, Formula, Rates};

@@ -5,9 +5,9 @@ use std::fmt;
 
 use guardbit_num::Overflow;
 
-use super::expression::Expression;
 use super::parts::{Item, Part, Variable};
 use crate::Reduce;
+use crate::expression::{Expression, Quantity};
 
 /// Figures of the parts that accelerators are made of, from one source. What a model does not tell is `None` everywhere:
 /// nothing is guessed.
@@ -62,7 +62,7 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
     /// By a formula.
-    Expression(Expression),
+    Expression(Expression<Variable>),
     /// At the points that were measured, and nowhere else.
     Table {
         /// The variables that the points are of.

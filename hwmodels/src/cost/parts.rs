@@ -10,6 +10,7 @@ use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 
 use crate::bounds::{LayerBounds, operand_range, weight_operand_range};
+use crate::expression::Quantity;
 use crate::timing::Moved;
 use crate::{Accelerator, Check, Level, MacLayer, Reduce};
 
@@ -107,9 +108,8 @@ impl Part {
     }
 }
 
-impl Variable {
-    /// The name used in formulas.
-    pub fn name(self) -> &'static str {
+impl Quantity for Variable {
+    fn name(self) -> &'static str {
         match self {
             Self::A => "a",
             Self::B => "b",

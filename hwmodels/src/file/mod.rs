@@ -16,7 +16,7 @@ pub use bounded::SetMap;
 pub(crate) use bounded::{Budget, short};
 pub(crate) use entries::Entries;
 pub(crate) use permutations::{NamedLists, PermutationsFile};
-pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, RoundKind, TermsFile};
+pub(crate) use values::{BiasBits, Bits, Integer, Name, Number, OpName, PortFile, RoundKind, TermsFile};
 
 use crate::Axis;
 pub(crate) use crate::keys::AcceleratorFile;

@@ -24,6 +24,13 @@ pub(crate) struct Integer(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Number(pub f64);
 
+/// Bytes per cycle: a number, or a formula of the array's size.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PortFile {
+    Number(f64),
+    Formula(String),
+}
+
 /// A width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bits {
@@ -131,6 +138,38 @@ impl<'de> Deserialize<'de> for Number {
         }
 
         deserializer.deserialize_any(NumberVisitor).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PortFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PortVisitor;
+
+        impl Visitor<'_> for PortVisitor {
+            type Value = PortFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a formula")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<PortFile, E> {
+                Ok(PortFile::Number(value as f64))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<PortFile, E> {
+                Ok(PortFile::Number(value as f64))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<PortFile, E> {
+                Ok(PortFile::Number(value))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<PortFile, E> {
+                Ok(PortFile::Formula(value.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_any(PortVisitor)
     }
 }
 
@@ -282,6 +321,15 @@ impl Serialize for Number {
     }
 }
 
+impl Serialize for PortFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => Number(*number).serialize(serializer),
+            Self::Formula(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
 impl Serialize for Bits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -348,6 +396,10 @@ macro_rules! schemas {
 schemas! {
     Integer: json_schema!({ "type": "integer" });
     Number: json_schema!({ "type": "number", "minimum": 0.000_001, "maximum": 1_000_000_000 });
+    PortFile: json_schema!({ "oneOf": [
+        { "type": "string", "maxLength": 1000 },
+        { "type": "number", "minimum": 0.000_001, "maximum": 1_000_000_000 },
+    ] });
     Bits: json_schema!({ "oneOf": [{ "const": "auto" }, { "type": "integer", "minimum": 2, "maximum": 64 }] });
     BiasBits: json_schema!({ "oneOf": [
         { "enum": ["from_model", "auto"] },

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use guardbit_graph::MAX_ELEMENTS;
 use guardbit_num::{MAX_BITS, MIN_BITS};
 
-use crate::file::{BiasBits, Bits, Integer, Name, Number, TermsFile};
+use crate::file::{BiasBits, Bits, Integer, Name, Number, PortFile, TermsFile};
 use crate::names::Named;
 
 /// Least and greatest size or rate, six decimals of which count.
@@ -70,6 +70,11 @@ macro_rules! file_values {
 
 file_values! {
     Number: format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end());
+    PortFile: format!(
+        "a number from {} to {}, or a formula of rows, cols, dot_width and cores, as `4 * cols`",
+        DECIMALS.start(),
+        DECIMALS.end()
+    );
     bool: "true or false".into();
     Bits: format!("`auto` or {}", widths());
     BiasBits: format!("`from_model`, `auto` or {}", widths());

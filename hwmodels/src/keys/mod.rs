@@ -9,7 +9,7 @@ mod key;
 mod page;
 mod section;
 
-pub(crate) use key::{FileValue, Key, MAX_TERMS};
+pub(crate) use key::{DECIMALS, FileValue, Key, MAX_TERMS};
 pub use page::keys_text;
 pub(crate) use section::KeyRow;
 
@@ -22,7 +22,8 @@ use crate::accelerator::{
     Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
-    BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,
+    BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
+    TermsFile,
 };
 use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 use crate::lower::OPERATIONS;
@@ -285,7 +286,14 @@ sections! {
 
     /// Memories beside the array.
     #[derive(Copy)]
-    "memory" => MemoryFile, Memory {} {
+    "memory" => MemoryFile, Memory {
+        /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it.
+        sram_bytes_per_cycle: f64,
+        /// Bytes per cycle between the SRAM for sums and the array, written and read.
+        accumulator_bytes_per_cycle: f64,
+        /// Bytes per cycle from outside.
+        dram_bytes_per_cycle: f64,
+    } {
         activation_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
             "SRAM for activations in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
         weight_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
@@ -298,15 +306,17 @@ sections! {
              reads from outside and stores there. fit: those that fit beside what every layer in between needs. Default: none.";
         double_buffer: bool = (true), "guardbit::hw::switch", "write true or false, without quotes",
             "Whether the next tile loads while one computes. Default: true.";
-        sram_bytes_per_cycle: f64 = (16.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+        sram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
+            "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
             "Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it, \
-             0.000001..=1000000000; six decimals count. Default: 16.";
-        // What 16 columns of 32-bit sums write and read.
-        accumulator_bytes_per_cycle: f64 = (128.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
+             0.000001..=1000000000; six decimals count. A formula grows with the array. Default: max(16, rows, cols) * dot_width.";
+        accumulator_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
+            "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
             "Bytes per cycle between the SRAM for sums and the array, written and read, 0.000001..=1000000000; six decimals \
-             count. Default: 128.";
-        dram_bytes_per_cycle: f64 = (8.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. Default: 8.";
+             count. A formula grows with the array. Default: 8 * max(16, cols): a sum of 32 bits per column, written and read.";
+        dram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
+            "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
+            "Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. A formula grows with the array. Default: 8.";
         dram_latency_cycles: u64 = (100) in 0..=1000000000, "guardbit::hw::memory",
             "the cycles before the first byte from outside",
             "Cycles before the first byte from outside, 0..=1000000000. Default: 100.";

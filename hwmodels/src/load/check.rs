@@ -8,13 +8,13 @@ use super::key::KeyPath;
 use super::order::KnownOrders;
 use super::rules::{MAX_ELEMENTS, MAX_LEVELS, Rule, row_of};
 use super::typed::not_allowed;
-use super::{defaults, depthwise, order, packing, text};
+use super::{defaults, depthwise, order, packing, ports, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
 use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Memory, Operands,
-    Product, Register, Requantization, ShiftRounding, Terms, Timing,
+    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Operands, Product,
+    Register, Requantization, ShiftRounding, Terms, Timing,
 };
 
 /// Most characters of a text in a message.
@@ -40,7 +40,7 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
         None => MAC_OPERATIONS.iter().map(|&op| op.to_owned()).collect(),
     };
     let timing = Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?;
-    let memory = Memory::of(&file.memory.clone().unwrap_or_default(), &KeyPath::keys(&["memory"]))?;
+    let memory = ports::memory(&file.memory.clone().unwrap_or_default(), array)?;
     let packing = packing::packing(file, &datapath)?;
     let (name, description) = (accelerator_name(file)?, description(file)?);
     let layers = LayerOverrides::default();
@@ -73,7 +73,7 @@ fn description(file: &AcceleratorFile) -> Result<String, Violation> {
 }
 
 /// A text in a message: its beginning, with escapes for what is not printed.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown += "...";

@@ -5,12 +5,14 @@ use serde_yaml::{Mapping, Value};
 use super::{layers, typed};
 use crate::accelerator::PackingKind;
 use crate::file::{
-    AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, RoundKind, TermsFile,
+    AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
+    TermsFile,
 };
-use crate::keys::{BiasFile, Key, LevelFile, OrderMap, PackingFile, ProductFile};
+use crate::keys::{BiasFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
 use crate::{
-    Accelerator, Bias, Level, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms, Walk,
+    Accelerator, Bias, Level, Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms,
+    Walk,
 };
 
 impl Accelerator {
@@ -62,9 +64,19 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         bias: Some(bias(&datapath.bias)),
         requantize: Some(datapath.requantize.file()),
         timing: Some(timing.file()),
-        memory: Some(memory.file()),
+        memory: Some(memory_file(memory)),
         packing: Some(packing_file(*packing)),
         ..accelerator.file()
+    }
+}
+
+/// With the rates that the array's size gives.
+fn memory_file(memory: &Memory) -> MemoryFile {
+    MemoryFile {
+        sram_bytes_per_cycle: Some(PortFile::Number(memory.sram_bytes_per_cycle)),
+        accumulator_bytes_per_cycle: Some(PortFile::Number(memory.accumulator_bytes_per_cycle)),
+        dram_bytes_per_cycle: Some(PortFile::Number(memory.dram_bytes_per_cycle)),
+        ..memory.file()
     }
 }
 

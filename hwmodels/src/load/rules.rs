@@ -4,11 +4,15 @@
 use super::key::{KeyPath, Segment};
 use crate::Axis;
 use crate::file::Name;
-use crate::keys::{FileValue, KEYS, KeyRow};
+use crate::keys::{DECIMALS, FileValue, KEYS, KeyRow};
 use crate::lower::OPERATIONS;
 
 /// Most processing elements of all cores: each is a counter of the heat map.
-pub(super) const MAX_ELEMENTS: usize = 1 << 20;
+pub(crate) const MAX_ELEMENTS: usize = 1 << 20;
+/// Most rows or columns.
+pub(crate) const MAX_SIDE: usize = 65536;
+/// Greatest size or rate.
+pub(crate) const MAX_RATE: f64 = *DECIMALS.end();
 /// Most accumulation levels.
 pub(super) const MAX_LEVELS: usize = 16;
 

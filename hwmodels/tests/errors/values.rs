@@ -411,3 +411,48 @@ fn mappings_of_groups() {
     "
     );
 }
+
+#[test]
+fn rates_that_are_no_rates() {
+    let port = |rate: &str| report(&format!("schema: 1\nmemory: {{sram_bytes_per_cycle: {rate}}}\n"), &[]);
+    insta::assert_snapshot!(port("4 * row"), @r"
+    guardbit::hw::memory
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `4 * row`, which names `row`; the variables here are: rows, cols, dot_width, cores
+      | memory: {sram_bytes_per_cycle: 4 * row}
+      |                                ^^^^^^^
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+    insta::assert_snapshot!(port("rows -"), @r"
+    guardbit::hw::memory
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows -`, which has its end at character 7, where a number, a name or a bracket should be
+      | memory: {sram_bytes_per_cycle: rows -}
+      |                                ^^^^^^
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+    insta::assert_snapshot!(port("rows - cols"), @r"
+    guardbit::hw::memory
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows - cols`, here 0; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+      | memory: {sram_bytes_per_cycle: rows - cols}
+      |                                ^^^^^^^^^^^
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+    insta::assert_snapshot!(port("1 / (rows - 16)"), @r"
+    guardbit::hw::memory
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `1 / (rows - 16)`, here no number; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+      | memory: {sram_bytes_per_cycle: 1 / (rows - 16)}
+      |                                ^^^^^^^^^^^^^^^
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+    insta::assert_snapshot!(port("[1]"), @r"
+    guardbit::hw::memory
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is a list; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+      | memory: {sram_bytes_per_cycle: [1]}
+      |                                ^
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+    insta::assert_snapshot!(report("schema: 1\n", &["memory.dram_bytes_per_cycle=cols * 1e9"]), @r"
+    guardbit::hw::memory
+    --set memory.dram_bytes_per_cycle=cols * 1e9: `memory.dram_bytes_per_cycle` is `cols * 1e9`, here 16000000000; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+    help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+}

@@ -20,11 +20,6 @@ fn doubtful_values() {
     guardbit::hw::tree_too_narrow
     --set accumulation.tree.bits=18: the sum of 8 products of 16 bits needs 19 bits, `tree` has 18
     help: an adder tree is usually as wide as its sum: `bits: auto`
-    guardbit::hw::port_too_slow
-    hw.yaml:2:20: the array takes 128 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16 by default: layers that fill it wait
-      | array: {dot_width: 8}
-      |                    ^
-    help: write `memory: {sram_bytes_per_cycle: 128}`, unless the device's port is so narrow
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - {name: a, bits: 20}\n  - {name: b, bits: 20}\n", &[]), @r"
     guardbit::hw::inner_all
@@ -73,17 +68,17 @@ fn doubtful_values() {
 
 #[test]
 fn ports_that_cannot_feed_the_array() {
-    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\n", &[]), @r"
+    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\nmemory: {sram_bytes_per_cycle: 16}\n", &[]), @r"
     guardbit::hw::port_too_slow
-    hw.yaml:2:15: the array takes 32 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16 by default: layers that fill it wait
-      | array: {rows: 32}
-      |               ^^
+    hw.yaml:3:32: the array takes 32 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16: layers that fill it wait
+      | memory: {sram_bytes_per_cycle: 16}
+      |                                ^^
     help: write `memory: {sram_bytes_per_cycle: 32}`, unless the device's port is so narrow
     ");
-    insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-ws\nproduct: {shift: 2}\n", &["array.rows=32"]), @r"
+    insta::assert_snapshot!(report("schema: 1\nextends: nvdla-small\n", &["array.cols=1024"]), @r"
     guardbit::hw::port_too_slow
-    --set array.rows=32: the array takes 32 bytes of int8 activations per cycle, but `memory.sram_bytes_per_cycle` is 16: layers that fill it wait
-    help: write `memory: {sram_bytes_per_cycle: 32}`, unless the device's port is so narrow
+    --set array.cols=1024: the array takes 512 bytes of int8 weights per cycle, but `memory.sram_bytes_per_cycle` is 8: layers that fill it wait
+    help: write `memory: {sram_bytes_per_cycle: 512}`, unless the device's port is so narrow
     ");
     let sums = "schema: 1\ndataflow: weight_stationary\narray: {cols: 24}\nmemory: {accumulator_bytes_per_cycle: 64}\n";
     insta::assert_snapshot!(report(sums, &[]), @r"
@@ -93,8 +88,17 @@ fn ports_that_cannot_feed_the_array() {
       |                                       ^^
     help: write `memory: {accumulator_bytes_per_cycle: 192}`, unless the device's port is so narrow
     ");
+    // Ports that are not stated grow with the array.
+    let large = ["array.rows=32", "array.cols=64", "array.dot_width=2"].map(str::to_owned);
+    for hw in ["exact-int32-os", "fpga-int14-os"] {
+        let quiet = report(
+            &format!("schema: 1\nextends: {hw}\nproduct: {{shift: 2}}\n"),
+            &large.each_ref().map(|s| s.as_str()),
+        );
+        assert_eq!(quiet, "fine", "{hw}");
+    }
     // SCALE-Sim counts no stalls.
-    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\ntiming: {convention: scalesim_v3}\n", &[]), @"fine");
+    insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\nmemory: {sram_bytes_per_cycle: 16}\ntiming: {convention: scalesim_v3}\n", &[]), @"fine");
 }
 
 #[test]

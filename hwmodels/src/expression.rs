@@ -1,28 +1,32 @@
-//! Formulas of cost models: numbers, variables, `+ - * /`, brackets and a few functions.
+//! Formulas of cost models and of keys: numbers, variables, `+ - * /`, brackets and a few functions.
 
 use std::fmt;
-
-use super::Variable;
 
 /// Most characters of a formula.
 const MOST_CHARACTERS: usize = 1000;
 /// Most brackets within each other.
 const MOST_DEEP: usize = 32;
 
-/// A formula over [`Variable`]s.
+/// What a formula can depend on.
+pub trait Quantity: Copy + 'static {
+    /// The name used in formulas.
+    fn name(self) -> &'static str;
+}
+
+/// A formula over quantities.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expression {
+pub struct Expression<Q> {
     text: String,
-    node: Node,
+    node: Node<Q>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
+enum Node<Q> {
     Number(f64),
-    Variable(Variable),
-    Negative(Box<Node>),
-    Both(Operator, Box<[Node; 2]>),
-    Call(Function, Vec<Node>),
+    Variable(Q),
+    Negative(Box<Node<Q>>),
+    Both(Operator, Box<[Node<Q>; 2]>),
+    Call(Function, Vec<Node<Q>>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +62,7 @@ const FUNCTIONS: [(&str, Function, [usize; 2]); 7] = [
 
 /// A text that is no formula.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ExpressionError(String);
+pub(crate) struct ExpressionError(String);
 
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,9 +70,9 @@ impl fmt::Display for ExpressionError {
     }
 }
 
-impl Expression {
+impl<Q: Quantity> Expression<Q> {
     /// The formula of a text, over these variables and no others.
-    pub(super) fn parse(text: &str, variables: &[Variable]) -> Result<Self, ExpressionError> {
+    pub(crate) fn parse(text: &str, variables: &[Q]) -> Result<Self, ExpressionError> {
         if text.chars().count() > MOST_CHARACTERS {
             return Err(ExpressionError(format!("has more than {MOST_CHARACTERS} characters")));
         }
@@ -82,19 +86,19 @@ impl Expression {
 
     /// Its value; `None` where it has none: a variable without a value, a division by 0, an argument of `linear` beyond its
     /// points.
-    pub fn value(&self, of: &impl Fn(Variable) -> Option<f64>) -> Option<f64> {
+    pub fn value(&self, of: &impl Fn(Q) -> Option<f64>) -> Option<f64> {
         self.node.value(of).filter(|value| value.is_finite())
     }
 }
 
-impl fmt::Display for Expression {
+impl<Q> fmt::Display for Expression<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Node {
-    fn value(&self, of: &impl Fn(Variable) -> Option<f64>) -> Option<f64> {
+impl<Q: Quantity> Node<Q> {
+    fn value(&self, of: &impl Fn(Q) -> Option<f64>) -> Option<f64> {
         Some(match self {
             Self::Number(number) => *number,
             Self::Variable(variable) => of(*variable)?,
@@ -139,14 +143,14 @@ fn linear(x: f64, points: &[f64]) -> Option<f64> {
     Some(if x == x1 { y1 } else { y0 + (x - x0) / (x1 - x0) * (y1 - y0) })
 }
 
-struct Parser<'a> {
+struct Parser<'a, Q> {
     text: &'a str,
     at: usize,
     deep: usize,
-    variables: &'a [Variable],
+    variables: &'a [Q],
 }
 
-impl Parser<'_> {
+impl<Q: Quantity> Parser<'_, Q> {
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -165,11 +169,11 @@ impl Parser<'_> {
         ExpressionError(format!("has {found} at character {column}, where {wanted} should be"))
     }
 
-    fn sum(&mut self) -> Result<Node, ExpressionError> {
+    fn sum(&mut self) -> Result<Node<Q>, ExpressionError> {
         self.chain(&[('+', Operator::Add), ('-', Operator::Subtract)], Self::product)
     }
 
-    fn product(&mut self) -> Result<Node, ExpressionError> {
+    fn product(&mut self) -> Result<Node<Q>, ExpressionError> {
         self.chain(&[('*', Operator::Multiply), ('/', Operator::Divide)], Self::factor)
     }
 
@@ -177,8 +181,8 @@ impl Parser<'_> {
     fn chain(
         &mut self,
         operators: &[(char, Operator)],
-        operand: fn(&mut Self) -> Result<Node, ExpressionError>,
-    ) -> Result<Node, ExpressionError> {
+        operand: fn(&mut Self) -> Result<Node<Q>, ExpressionError>,
+    ) -> Result<Node<Q>, ExpressionError> {
         let mut left = operand(self)?;
         let mut links = 0;
         while let Some(&(_, operator)) = operators.iter().find(|(sign, _)| self.take(*sign)) {
@@ -191,7 +195,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn factor(&mut self) -> Result<Node, ExpressionError> {
+    fn factor(&mut self) -> Result<Node<Q>, ExpressionError> {
         self.deep += 1;
         if self.deep > MOST_DEEP {
             return Err(ExpressionError(format!("has more than {MOST_DEEP} brackets within each other")));
@@ -225,7 +229,7 @@ impl Parser<'_> {
         word
     }
 
-    fn number(&mut self) -> Result<Node, ExpressionError> {
+    fn number(&mut self) -> Result<Node<Q>, ExpressionError> {
         let start = self.at;
         let mut digits = self.word(|c| c.is_ascii_digit() || c == '.');
         let rest = &self.text[self.at..];
@@ -246,14 +250,14 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<Node, ExpressionError> {
+    fn name(&mut self) -> Result<Node<Q>, ExpressionError> {
         let name = self.word(|c| c.is_ascii_alphanumeric() || c == '_');
         if !self.take('(') {
             let variable = self.variables.iter().find(|variable| variable.name() == name);
             return variable.map(|&variable| Node::Variable(variable)).ok_or_else(|| {
                 let known: Vec<&str> = self.variables.iter().map(|variable| variable.name()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                ExpressionError(format!("names `{name}`; the variables of this part are: {known}"))
+                ExpressionError(format!("names `{name}`; the variables here are: {known}"))
             });
         }
         let Some(&(_, function, [least, most])) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
@@ -280,8 +284,8 @@ impl Parser<'_> {
 }
 
 /// Whether these are points `x1, y1, x2, y2, ...` of plain numbers whose x ascend.
-fn ascends(points: &[Node]) -> bool {
-    let number = |node: &Node| match node {
+fn ascends<Q>(points: &[Node<Q>]) -> bool {
+    let number = |node: &Node<Q>| match node {
         Node::Number(number) => Some(*number),
         _ => None,
     };
@@ -295,6 +299,7 @@ fn ascends(points: &[Node]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::Variable;
 
     const ALL: &[Variable] = &[Variable::A, Variable::B, Variable::Bits];
 
@@ -352,7 +357,7 @@ mod tests {
             ("1 2", "`2` at character 3"),
             ("(1", "where `)` should be"),
             ("1..2", "`1` at character 1, where a number"),
-            ("x", "the variables of this part are: a, b, bits"),
+            ("x", "the variables here are: a, b, bits"),
             ("exp(1)", "the functions are: ceil"),
             ("min(1)", "fewer than 2"),
             ("ceil(1, 2)", "more than 1"),
