@@ -1,6 +1,11 @@
 //! Ranges propagated through the network, element by element.
 
-use guardbit_graph::{DotProducts, Finish, Graph, Monotonicity, NodeId, Tap, TensorId};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use guardbit_graph::{
+    DotProducts, Finish, Graph, Monotonicity, NodeId, OutputPosition, Tap, TensorId, Window,
+};
 use guardbit_num::Requantizer;
 
 use super::layer::initial;
@@ -80,32 +85,95 @@ fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Ve
     let offset = layer.activation_offset();
     let mut channels = vec![vec![Range::ZERO; layer.datapath.levels.len()]; window.channels()];
     let mut products = Vec::with_capacity(layer.order.len());
-    for out in (0..window.dots()).map(|index| window.output_position(index)) {
-        products.clear();
-        for (k, &cell) in layer.order.iter().enumerate() {
-            let cell = window.kernel_position(cell);
-            let operand = match window.tap(out, cell) {
-                Tap::Input(at) => {
-                    Range::new(input.low[at] - offset.subtract, input.high[at] - offset.subtract)
-                }
-                // A pool does not read what is outside.
-                Tap::Padding if layer.dots.weights.is_none() => continue,
-                Tap::Padding => Range::point(offset.padding),
-            };
-            let operand = operand.hull(Range::ZERO);
-            products.push(match (layer.weights.get(out.c), &layer.dots.weights, second) {
-                (None, Some(weights), Some(second)) => {
-                    let at = weights.index(out.n, out.c, cell);
-                    let seen = |code| layer.weight_operand(out.c, code);
-                    operand.times(Range::new(seen(second.low[at]), seen(second.high[at])))
-                }
-                (weights, ..) => scaled(operand, weights.map_or(0, |weights| weights[k])),
-            });
+    let mut operands = Vec::with_capacity(layer.order.len());
+    let places = Places { window, input, of_image: layer.weights.is_empty() };
+    for group in 0..window.groups {
+        let firsts = places.firsts(group);
+        for place in (0..firsts.len()).filter(|&place| firsts[place] == place) {
+            operands.clear();
+            for (k, &cell) in layer.order.iter().enumerate() {
+                let cell = window.kernel_position(cell);
+                let operand = match window.tap(places.output(place, group), cell) {
+                    Tap::Input(at) => {
+                        Range::new(input.low[at] - offset.subtract, input.high[at] - offset.subtract)
+                    }
+                    // A pool does not read what is outside.
+                    Tap::Padding if layer.dots.weights.is_none() => continue,
+                    Tap::Padding => Range::point(offset.padding),
+                };
+                operands.push((k, cell, operand.hull(Range::ZERO)));
+            }
+            for c in places.channels(group) {
+                products.clear();
+                products.extend(operands.iter().map(|&(k, cell, operand)| {
+                    match (layer.weights.get(c), &layer.dots.weights, second) {
+                        (None, Some(weights), Some(second)) => {
+                            let at = weights.index(places.output(place, group).n, c, cell);
+                            let seen = |code| layer.weight_operand(c, code);
+                            operand.times(Range::new(seen(second.low[at]), seen(second.high[at])))
+                        }
+                        (weights, ..) => scaled(operand, weights.map_or(0, |weights| weights[k])),
+                    }
+                }));
+                let sums = level_sums(&layer.datapath, &products, initial(layer, c));
+                channels[c].iter_mut().zip(sums).for_each(|(all, sum)| *all = all.hull(sum));
+            }
         }
-        let sums = level_sums(&layer.datapath, &products, initial(layer, out.c));
-        channels[out.c].iter_mut().zip(sums).for_each(|(all, sum)| *all = all.hull(sum));
     }
     channels
+}
+
+/// The places of a window over an input: its images, rows and columns, numbered in this order.
+struct Places<'a> {
+    window: &'a Window,
+    input: &'a Codes,
+    /// Whether every image has weights of its own.
+    of_image: bool,
+}
+
+impl Places<'_> {
+    /// Of every place, the first one that reads the same ranges with the same weights: the sums are the same there. Most layers
+    /// have few such ones, as the tokens of a transformer and the pixels inside a picture do not differ.
+    fn firsts(&self, group: usize) -> Vec<usize> {
+        let [rows, cols, _] = self.window.output;
+        let mut known: HashMap<u64, usize> = HashMap::new();
+        let find = |place: usize| {
+            let mut hasher = DefaultHasher::new();
+            self.reads(place, group).for_each(|ends| ends.hash(&mut hasher));
+            if self.of_image {
+                self.output(place, group).n.hash(&mut hasher);
+            }
+            let first = *known.entry(hasher.finish()).or_insert(place);
+            let same_weights = !self.of_image || self.output(place, group).n == self.output(first, group).n;
+            // Hashes may be equal by chance.
+            let same = same_weights && self.reads(place, group).eq(self.reads(first, group));
+            if same { first } else { place }
+        };
+        (0..self.window.batch * rows * cols).map(find).collect()
+    }
+
+    /// What the cells of the window read; `None` is padding.
+    fn reads(&self, place: usize, group: usize) -> impl Iterator<Item = Option<[i32; 2]>> {
+        let out = self.output(place, group);
+        (0..self.window.terms()).map(move |cell| {
+            match self.window.tap(out, self.window.kernel_position(cell)) {
+                Tap::Input(at) => Some([self.input.low[at], self.input.high[at]]),
+                Tap::Padding => None,
+            }
+        })
+    }
+
+    /// The first channel of a group at a place.
+    fn output(&self, place: usize, group: usize) -> OutputPosition {
+        let [_, _, channels] = self.window.output;
+        let out = self.window.output_position(place * channels);
+        OutputPosition { c: self.channels(group).start, ..out }
+    }
+
+    fn channels(&self, group: usize) -> std::ops::Range<usize> {
+        let each = self.window.channels() / self.window.groups;
+        group * each..(group + 1) * each
+    }
 }
 
 fn scaled(operand: Range, weight: i32) -> Range {
@@ -189,26 +257,41 @@ fn dot_codes(
     let window = &dots.window;
     let cells: Vec<_> = (0..window.terms()).map(|k| window.kernel_position(k)).collect();
     let zero = i64::from(dots.input_zero_point);
-    let mut codes = Codes { low: Vec::new(), high: Vec::new() };
-    for out in (0..window.dots()).map(|index| window.output_position(index)) {
-        let (mut low, mut high) = (0i64, 0i64);
-        for &cell in &cells {
-            let Tap::Input(at) = window.tap(out, cell) else { continue };
-            let [x, y] = [input.low[at], input.high[at]].map(|code| i64::from(code) - zero);
-            let index = weights.index(out.n, out.c, cell);
-            let [v, w] = ends.map(|codes| i64::from(codes[index] - weights.zero_points[out.c]));
-            let (a, b) = (x * v, y * v);
-            let (c, d) = if v == w { (a, b) } else { (x * w, y * w) };
-            low += a.min(b).min(c).min(d);
-            high += a.max(b).max(c).max(d);
+    let mut codes = Codes { low: vec![0; window.dots()], high: vec![0; window.dots()] };
+    let places = Places { window, input, of_image: weights.constant().is_none() };
+    for group in 0..window.groups {
+        for (place, first) in places.firsts(group).into_iter().enumerate() {
+            let channels = places.channels(group);
+            let at = |place: usize| place * window.channels() + channels.start;
+            if first < place {
+                let known = at(first)..at(first) + channels.len();
+                codes.low.copy_within(known.clone(), at(place));
+                codes.high.copy_within(known, at(place));
+                continue;
+            }
+            let out = places.output(place, group);
+            for c in channels.clone() {
+                let (mut low, mut high) = (0i64, 0i64);
+                for &cell in &cells {
+                    let Tap::Input(at) = window.tap(out, cell) else { continue };
+                    let [x, y] = [input.low[at], input.high[at]].map(|code| i64::from(code) - zero);
+                    let index = weights.index(out.n, c, cell);
+                    let [v, w] = ends.map(|codes| i64::from(codes[index] - weights.zero_points[c]));
+                    let (a, b) = (x * v, y * v);
+                    let (c, d) = if v == w { (a, b) } else { (x * w, y * w) };
+                    low += a.min(b).min(c).min(d);
+                    high += a.max(b).max(c).max(d);
+                }
+                let bias = dots.bias.as_ref().map_or(0, |bias| i128::from(bias.values[c]));
+                let zero = stage.output_zero_point.into();
+                let finish = Finisher { requantizer: requantizers[c], bias, layer, zero };
+                let ends = finish.codes(Range::new(low, high));
+                let clamp = |code: i128| code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32;
+                let index = at(place) + c - channels.start;
+                codes.low[index] = ends.map_or(stage.clamp.0, |ends| clamp(ends.min));
+                codes.high[index] = ends.map_or(stage.clamp.1, |ends| clamp(ends.max));
+            }
         }
-        let bias = dots.bias.as_ref().map_or(0, |bias| i128::from(bias.values[out.c]));
-        let finish =
-            Finisher { requantizer: requantizers[out.c], bias, layer, zero: stage.output_zero_point.into() };
-        let ends = finish.codes(Range::new(low, high));
-        let clamp = |code: i128| code.clamp(stage.clamp.0.into(), stage.clamp.1.into()) as i32;
-        codes.low.push(ends.map_or(stage.clamp.0, |ends| clamp(ends.min)));
-        codes.high.push(ends.map_or(stage.clamp.1, |ends| clamp(ends.max)));
     }
     Some(codes)
 }
@@ -248,5 +331,58 @@ impl Finisher<'_> {
         }
         let code = |sum| self.requantizer.requantize(sum, self.zero) + after;
         Some(Range { min: code(sum.min), max: code(sum.max) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of 3x3 over an image, with padding around it.
+    fn window(batch: usize, input: [usize; 3], groups: usize) -> Window {
+        Window {
+            batch,
+            input,
+            output: [input[0], input[1], 2 * groups],
+            kernel: [3, 3, input[2] / groups],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pad: [1, 1],
+            groups,
+        }
+    }
+
+    /// Places that read what no place before them reads.
+    fn own(window: &Window, input: &Codes, group: usize, of_image: bool) -> Vec<usize> {
+        let places = Places { window, input, of_image };
+        let firsts = places.firsts(group);
+        for (place, &first) in firsts.iter().enumerate() {
+            let reads = |place| places.reads(place, group).collect::<Vec<_>>();
+            let same = |&other: &usize| {
+                let image = |place| places.output(place, group).n;
+                reads(other) == reads(place) && (!of_image || image(other) == image(place))
+            };
+            assert_eq!((0..=place).find(same), Some(first), "{place}");
+        }
+        (0..firsts.len()).filter(|&place| firsts[place] == place).collect()
+    }
+
+    /// Inside a picture of any codes all places are alike; at each edge and in each corner there is padding.
+    #[test]
+    fn few_places_read_ranges_of_their_own() {
+        let any = |window: &Window| {
+            let len = window.batch * window.input.iter().product::<usize>();
+            Codes { low: vec![-128; len], high: vec![127; len] }
+        };
+        let of = window(2, [5, 6, 2], 1);
+        let corners_edges_inside = [0, 1, 5, 6, 7, 11, 24, 25, 29];
+        assert_eq!(own(&of, &any(&of), 0, false), corners_edges_inside);
+        assert_eq!(own(&of, &any(&of), 0, true).len(), 18);
+        let grouped = window(1, [5, 6, 4], 2);
+        let mut codes = any(&grouped);
+        // A pixel of the second group's channels, in the middle.
+        codes.high[(2 * 6 + 3) * 4 + 2] = 7;
+        assert_eq!(own(&grouped, &codes, 0, false), corners_edges_inside);
+        assert_eq!(own(&grouped, &codes, 1, false).len(), 9 + 9);
     }
 }

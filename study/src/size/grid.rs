@@ -1,5 +1,7 @@
 //! Two-level accumulation: inner width, length of a run, outer width.
 
+use std::ops::RangeInclusive;
+
 use guardbit_hwmodels::bounds::TwoLevels;
 use guardbit_hwmodels::bounds::closed_form::outer_bits;
 use guardbit_hwmodels::{MacLayer, Program};
@@ -38,33 +40,42 @@ fn layer_rows(program: &Program, layer: &MacLayer, dots: Option<&LayerDots>) -> 
     let widths = || needs.iter().map(|(_, need)| need.inner_bits);
     let (Some(least), Some(most)) = (widths().min(), widths().max()) else { return Vec::new() };
     let inner = below(least)..=most;
-    let points = |(tile, need): &(usize, TwoLevels)| {
-        let rows = inner.clone().map(|inner| rows_of_point(layer, dots, *tile, need, inner));
-        rows.flatten().collect::<Vec<_>>()
-    };
+    let points = |(tile, need): &(usize, TwoLevels)| rows_of_tile(layer, dots, *tile, need, inner.clone());
     let mut rows: Vec<SizeGridRow> = needs.iter().flat_map(points).collect();
     let legal: Vec<SizeGridRow> = rows.iter().filter(|row| row.legal).cloned().collect();
     rows.iter_mut().for_each(|row| row.pareto = row.legal && !legal.iter().any(|other| beats(other, row)));
     rows
 }
 
-/// The outer widths of one length of run and one inner width.
-fn rows_of_point(
+/// The inner and outer widths of one length of run.
+fn rows_of_tile(
     layer: &MacLayer,
     dots: Option<&LayerDots>,
     tile: usize,
     need: &TwoLevels,
-    inner: u32,
+    inner: RangeInclusive<u32>,
 ) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
-    let safe = inner >= need.inner_bits;
-    // An inner accumulator that is too narrow hands on less than it should.
-    let enough = if safe { need.outer_bits } else { need.outer_bits.min(outer_bits(inner, terms, tile)) };
-    let outer: Vec<u32> = (below(enough)..=enough).collect();
-    let wrong = dots.map(|dots| dots.wrong(tile, (!safe && inner <= MAX_BITS).then_some(inner), &outer));
-    let row = |(index, &outer): (usize, &u32)| {
+    let is_safe = |inner: u32| inner >= need.inner_bits;
+    let outer = |inner: u32| {
+        // An inner accumulator that is too narrow hands on less than it should.
+        let enough = if is_safe(inner) {
+            need.outer_bits
+        } else {
+            need.outer_bits.min(outer_bits(inner, terms, tile))
+        };
+        (below(enough)..=enough).collect::<Vec<u32>>()
+    };
+    let widths: Vec<(u32, Vec<u32>)> = inner.map(|inner| (inner, outer(inner))).collect();
+    let wrong = dots.map(|dots| {
+        let narrow = |inner: u32| (!is_safe(inner) && inner <= MAX_BITS).then_some(inner);
+        let widths: Vec<_> = widths.iter().map(|(inner, outer)| (narrow(*inner), outer.clone())).collect();
+        dots.wrong(tile, &widths)
+    });
+    let row = |place: [usize; 2]| {
+        let (inner, outer) = (widths[place[0]].0, widths[place[0]].1[place[1]]);
         let cost = two_levels(inner, outer, need.tiles, layer.dots.window.dots());
-        let wrong = wrong.as_ref().map(|wrong| wrong[index]);
+        let wrong = wrong.as_ref().map(|wrong| wrong[place[0]][place[1]]);
         SizeGridRow {
             index: layer.node.index(),
             layer: layer.name.clone(),
@@ -74,7 +85,7 @@ fn rows_of_point(
             tiles: need.tiles,
             inner_bits: inner,
             outer_bits: outer,
-            legal: safe && outer >= need.outer_bits,
+            legal: is_safe(inner) && outer >= need.outer_bits,
             pareto: false,
             adder_bits: cost.adder_bits,
             register_bits: cost.register_bits,
@@ -84,7 +95,8 @@ fn rows_of_point(
             error_rate: wrong.zip(dots).and_then(|(wrong, dots)| Fraction::of(wrong, dots.count())),
         }
     };
-    outer.iter().enumerate().map(row).collect()
+    let places = widths.iter().enumerate().flat_map(|(i, (_, outer))| (0..outer.len()).map(move |j| [i, j]));
+    places.map(row).collect()
 }
 
 fn below(bits: u32) -> u32 {

@@ -4,7 +4,7 @@
 //! activations and in the overflow mode of the layer's last level.
 
 use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Product, Register};
-use guardbit_num::{Accumulator, Format, Overflow};
+use guardbit_num::{Accumulator, Beyond, Format, Overflow};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Keep, LayerCodes, Options, Reads, Simulation, StatsLevel};
 
@@ -91,34 +91,87 @@ impl LayerDots {
         self.dots.len() as u64
     }
 
-    /// How many of them are wrong with an inner accumulator of `inner` bits (`None`: wide enough) for runs of `tile`
-    /// products, and an outer one of each of the widths `outer`.
-    pub fn wrong(&self, tile: usize, inner: Option<u32>, outer: &[u32]) -> Vec<u64> {
+    /// How many of them are wrong with an inner accumulator for runs of `tile` products, for each inner width (`None`: wide
+    /// enough) and, in its list, each outer width.
+    pub fn wrong(&self, tile: usize, widths: &[(Option<u32>, Vec<u32>)]) -> Vec<Vec<u64>> {
         let register = |bits: u32| Format::new(bits, self.signed).ok();
-        let mut wrong = vec![0; outer.len()];
+        let mut wrong: Vec<Vec<u64>> = widths.iter().map(|(_, outer)| vec![0; outer.len()]).collect();
         for dot in &self.dots {
-            let exact = dot.initial + dot.products.iter().map(|&product| i128::from(product)).sum::<i128>();
-            let runs: Vec<i128> =
-                dot.products.chunks(tile).map(|run| self.reduce(run, inner.and_then(register))).collect();
-            for (wrong, format) in wrong.iter_mut().zip(outer.iter().map(|&bits| register(bits))) {
-                let sum = match format {
-                    None => dot.initial + runs.iter().sum::<i128>(),
-                    Some(format) => {
-                        let (mut held, _) = Accumulator::preloaded(format, self.overflow, dot.initial);
-                        runs.iter().for_each(|&run| _ = held.add(run));
-                        held.value()
-                    }
-                };
-                *wrong += u64::from(sum != exact);
+            let runs: Vec<Run<'_>> = dot.products.chunks(tile).map(Run::new).collect();
+            let exact = dot.initial + runs.iter().map(|run| i128::from(run.sum)).sum::<i128>();
+            for ((inner, outer), wrong) in widths.iter().zip(&mut wrong) {
+                let format = inner.and_then(register);
+                let handed: Vec<i128> = runs.iter().map(|run| self.inner(run, format)).collect();
+                for (wrong, &bits) in wrong.iter_mut().zip(outer) {
+                    *wrong += u64::from(self.outer(&handed, register(bits), dot.initial) != exact);
+                }
             }
         }
         wrong
     }
 
-    fn reduce(&self, run: &[i64], format: Option<Format>) -> i128 {
-        let Some(format) = format else { return run.iter().map(|&product| i128::from(product)).sum() };
-        let mut held = Accumulator::new(format, self.overflow);
-        run.iter().for_each(|&product| _ = held.add(product.into()));
-        held.value()
+    /// What an inner accumulator hands on of a run.
+    fn inner(&self, run: &Run<'_>, format: Option<Format>) -> i128 {
+        let sum = i128::from(run.sum);
+        let Some(format) = format else { return sum };
+        let (low, high) = self.overflow.limits(format);
+        if low <= run.low.into() && i128::from(run.high) <= high {
+            return sum;
+        }
+        match self.overflow.beyond() {
+            Beyond::Exact => sum,
+            // Modulo arithmetic: the order makes no difference.
+            Beyond::Wrapped => format.wrap(sum),
+            // Rails that are beyond some prefix fit 64 bits, as the prefix does.
+            Beyond::Rail => saturated(run.products, low, high).into(),
+            Beyond::Latched | Beyond::Chosen { .. } => {
+                let mut held = Accumulator::new(format, self.overflow);
+                run.products.iter().for_each(|&product| _ = held.add(product.into()));
+                held.value()
+            }
+        }
     }
+
+    /// What an outer accumulator holds after the sums of all runs.
+    fn outer(&self, handed: &[i128], format: Option<Format>, initial: i128) -> i128 {
+        let sum = || initial + handed.iter().sum::<i128>();
+        let Some(format) = format else { return sum() };
+        match self.overflow.beyond() {
+            Beyond::Exact => sum(),
+            Beyond::Wrapped => format.wrap(sum()),
+            Beyond::Rail | Beyond::Latched | Beyond::Chosen { .. } => {
+                let (mut held, _) = Accumulator::preloaded(format, self.overflow, initial);
+                handed.iter().for_each(|&sum| _ = held.add(sum));
+                held.value()
+            }
+        }
+    }
+}
+
+/// A run of products, with its exact sum and the extremes of 0 and its prefixes: where these fit a register, nothing overflows
+/// it.
+struct Run<'a> {
+    products: &'a [i64],
+    sum: i64,
+    low: i64,
+    high: i64,
+}
+
+impl<'a> Run<'a> {
+    fn new(products: &'a [i64]) -> Self {
+        let (mut sum, mut low, mut high) = (0i64, 0, 0);
+        for &product in products {
+            sum += product;
+            low = sum.min(low);
+            high = sum.max(high);
+        }
+        Self { products, sum, low, high }
+    }
+}
+
+/// The sum of products in a register that stops at its rails.
+fn saturated(products: &[i64], low: i128, high: i128) -> i64 {
+    let rail = |rail: i128| rail.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    let (low, high) = (rail(low), rail(high));
+    products.iter().fold(0, |held: i64, product| (held + product).clamp(low, high))
 }
