@@ -84,16 +84,23 @@ class Terminal(_Counted):
 
 
 class Notebook(_Counted):
-    """A bar below the cell, gone when the work is done."""
+    """A bar below the cell, gone when the work is done. Work that is done at once has none: a notebook would keep its place as
+    an empty output."""
+
+    #: Seconds before there is a bar.
+    patience = 1.0
 
     def __init__(self) -> None:
         super().__init__()
-        display: Any = importlib.import_module("IPython.display").display
-        self.handle = display(self, display_id=True)
+        self.handle: Any = None
 
     def show(self) -> None:
         super().show()
-        self.handle.update(self)
+        if self.handle is not None:
+            self.handle.update(self)
+        elif self.done < self.total and time.monotonic() - self.began > self.patience:
+            display: Any = importlib.import_module("IPython.display").display
+            self.handle = display(self, display_id=True)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -108,7 +115,8 @@ class Notebook(_Counted):
 
     def close(self) -> None:
         self.total = 0
-        self.handle.update(self)
+        if self.handle is not None:
+            self.handle.update(self)
 
 
 def shown(progress: bool | Progress | None) -> Any:
