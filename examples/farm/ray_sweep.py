@@ -7,18 +7,32 @@ The folders lie on a file system that all machines see.
 
 import argparse
 import subprocess
+import sys
 from pathlib import Path
 
 import ray
 
+# What guardbit ends with when a signal ends it in an orderly way.
+INTERRUPTED = 130
 
-# Ray runs a task again whose worker died, on another machine if need be: the shard goes on where it was.
-@ray.remote(num_cpus=1, max_retries=3)
+
+class Killed(Exception):
+    """guardbit was ended from outside: the shard goes on where it was."""
+
+
+class Refused(Exception):
+    """guardbit ended with an error: the same command would end so again."""
+
+
+# Ray runs a task again whose worker died, and one that raises `Killed`, on another machine if need be.
+@ray.remote(num_cpus=1, max_retries=3, retry_exceptions=[Killed])
 def run_shard(study: str, index: int, count: int, folder: str) -> str:
     command = ["guardbit", "sweep", study, "--shard", f"{index}/{count}", "--threads", "1", "--quiet", "-o", folder]
     done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode < 0 or done.returncode == INTERRUPTED:
+        raise Killed(f"shard {index}/{count} was killed (status {done.returncode})\n{done.stderr}")
     if done.returncode != 0:
-        raise RuntimeError(f"shard {index}/{count} ended with status {done.returncode}: {done.stderr}")
+        raise Refused(f"shard {index}/{count} ended with status {done.returncode}\n{done.stderr}")
     return folder
 
 
@@ -36,10 +50,16 @@ def main() -> None:
         run_shard.remote(str(args.study.absolute()), index, args.shards, str(out / "shards" / str(index)))
         for index in range(1, args.shards + 1)
     ]
-    folders = ray.get(shards)
-    table = subprocess.run(
-        ["guardbit", "merge", *folders, "--quiet", "-o", str(out / "merged")], check=True, capture_output=True, text=True
-    )
+    try:
+        folders = ray.get(shards)
+    except ray.exceptions.RayTaskError as error:
+        # guardbit's own message, without Ray's traceback around it.
+        sys.exit(str(error.cause))
+    except ray.exceptions.WorkerCrashedError as error:
+        sys.exit(f"{error}\nrun the same command again: `guardbit status {out}/shards/*` says what is missing")
+    table = subprocess.run(["guardbit", "merge", *folders, "--quiet", "-o", str(out / "merged")], capture_output=True, text=True)
+    if table.returncode != 0:
+        sys.exit(table.stderr)
     print(table.stdout)
 
 
