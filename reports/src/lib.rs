@@ -45,8 +45,8 @@ pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PairRow,
     Parameter, PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
-    Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TensorRow, TradeOffRow, beside_text,
-    bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows, layer_rows, not_swept_text,
-    pair_rows, sweep_class_rows, sweep_rows, trapped_text, write_csv,
+    Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TABLES, Table, TensorRow, TradeOffRow,
+    beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows, layer_rows,
+    not_swept_text, pair_rows, sweep_class_rows, sweep_rows, trapped_text, write_csv,
 };
 pub use text::{explore_text, layers_text, parts_text, size_text, summary_text, text_table, tiles_text};

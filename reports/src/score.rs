@@ -122,6 +122,12 @@ pub struct ScoreFigures {
     pub auc_exact: Option<Fraction>,
     /// Area under the ROC curve of the narrow hardware's scores.
     pub auc: Option<Fraction>,
+    /// Samples whose top-1 class is that of the exact network: `top1_agreement` as a count.
+    pub agreeing: Option<u64>,
+    /// Samples that the exact network classifies as labelled: `accuracy_exact` as a count.
+    pub right_exact: Option<u64>,
+    /// Samples that the narrow hardware classifies as labelled: `accuracy` as a count.
+    pub right: Option<u64>,
 }
 
 impl From<&Score> for ScoreFigures {
@@ -151,6 +157,9 @@ impl From<&Score> for ScoreFigures {
             mse: error.and_then(|error| mean(error.simulated?, error.values)),
             auc_exact: score.auc_exact.map(Fraction::new),
             auc: score.auc.map(Fraction::new),
+            agreeing: score.agreeing,
+            right_exact: score.right_exact,
+            right: score.right,
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::common;
 use crate::common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, SummaryRow, SweepRow,
-    Width, channel_rows, columns_text, event_rows, layer_rows, layers_text, summary_text, sweep_rows,
-    write_csv,
+    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, Stored, SummaryRow,
+    SweepRow, TABLES, Width, channel_rows, columns_text, event_rows, layer_rows, layers_text, summary_text,
+    sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -34,7 +34,7 @@ fn columns_are_those_of_the_format() {
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
                    output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,\
                    accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,\
-                   lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc";
+                   lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -203,9 +203,9 @@ fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
-    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
@@ -303,4 +303,21 @@ fn columns_have_meanings() {
     check::<SweepRow>();
     check::<EventRow>();
     check::<SizeRow>();
+}
+
+/// What a share is computed from stands beside it, as counts.
+#[test]
+fn shares_have_their_counts() {
+    let mut shares = 0;
+    for table in TABLES {
+        for column in table.columns {
+            let Some(counts) = column.share_of else { continue };
+            for count in counts {
+                let found = table.columns.iter().find(|column| column.name == count);
+                assert_eq!(found.map(|column| column.stored), Some(Stored::Int64), "{}: {count}", table.file);
+            }
+            shares += 1;
+        }
+    }
+    assert!(shares > 10, "{shares}");
 }

@@ -41,8 +41,14 @@ pub struct Doubled {
 
 impl Bound {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Compute, Self::Mapping, Self::ActivationPort, Self::WeightPort, Self::AccumulatorPort, Self::Dram];
+    pub const ALL: [Self; 6] = [
+        Self::Compute,
+        Self::Mapping,
+        Self::ActivationPort,
+        Self::WeightPort,
+        Self::AccumulatorPort,
+        Self::Dram,
+    ];
 
     /// Returns what binds a layer with this cost.
     pub fn of(cost: &Cost) -> Self {

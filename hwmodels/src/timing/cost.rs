@@ -3,9 +3,9 @@
 use guardbit_graph::Window;
 
 use super::mapping::product;
+use super::rate::BYTE;
 use super::search::Choice;
 use super::{Doubled, Schedule};
-use super::rate::BYTE;
 use crate::Array;
 
 /// What one inference costs in one layer.

@@ -62,9 +62,7 @@ pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memo
         let faster = found.parts.faster();
         best = Some(match best.take() {
             None => (found, faster),
-            Some((best, least)) => {
-                (if found.rank < best.rank { found } else { best }, least.least(faster))
-            }
+            Some((best, least)) => (if found.rank < best.rank { found } else { best }, least.least(faster)),
         });
     });
     let (Found { mapping, tile, traffic, parts, .. }, least) = best.unwrap_or_else(|| {

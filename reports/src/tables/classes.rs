@@ -19,9 +19,9 @@ table! {
         /// Those of them that the narrow hardware gives this class; blank without labels and in isolated mode.
         right: Option<u64>,
         /// Share of the samples with this label that the exact network gives this class (its recall).
-        accuracy_exact: Option<Fraction>,
+        accuracy_exact: Option<Fraction> = right_exact / labelled,
         /// Share of the samples with this label that the narrow hardware gives this class (its recall).
-        accuracy: Option<Fraction>,
+        accuracy: Option<Fraction> = right / labelled,
         /// Lower end of Wilson's interval of 95 % of `accuracy`.
         accuracy_low: Option<Fraction>,
         /// Upper end of Wilson's interval of 95 % of `accuracy`.

@@ -12,11 +12,16 @@ use super::{
 };
 
 /// A table with its columns.
-struct Table {
-    command: &'static str,
-    file: &'static str,
-    about: &'static str,
-    columns: &'static [Column],
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// The command that writes it.
+    pub command: &'static str,
+    /// Name of the file.
+    pub file: &'static str,
+    /// What a row tells of.
+    pub about: &'static str,
+    /// Its columns; axes of a sweep or an exploration have columns of their own behind them.
+    pub columns: &'static [Column],
 }
 
 const fn table<R: Row>(command: &'static str) -> Table {
@@ -24,7 +29,7 @@ const fn table<R: Row>(command: &'static str) -> Table {
 }
 
 /// Every table that guardbit writes.
-const TABLES: &[Table] = &[
+pub const TABLES: &[Table] = &[
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
     table::<EventRow>("run"),

@@ -22,11 +22,11 @@ table! {
         /// Samples that were run.
         samples: u64,
         /// Accuracy.
-        accuracy: Option<Fraction>,
+        accuracy: Option<Fraction> = right / samples,
         /// Accuracy of the exact network.
-        accuracy_exact: Option<Fraction>,
+        accuracy_exact: Option<Fraction> = right_exact / samples,
         /// Samples whose top-1 class is that of the exact network.
-        top1_agreement: Option<Fraction>,
+        top1_agreement: Option<Fraction> = agreeing / samples,
         /// Lower end of Wilson's interval of 95 % of what designs are compared by: the accuracy or the agreement.
         interval_low: Option<Fraction>,
         /// Its upper end.
@@ -61,6 +61,12 @@ table! {
         ran: String,
         /// The overflow that was trapped: nothing else was counted.
         trapped: Option<String>,
+        /// Samples whose top-1 class is that of the exact network.
+        agreeing: Option<u64>,
+        /// Samples that the exact network classifies as labelled.
+        right_exact: Option<u64>,
+        /// Samples that the narrow hardware classifies as labelled.
+        right: Option<u64>,
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) use self::csv::write_csv_and;
 pub use self::csv::{Cells, write_csv};
 pub(crate) use self::parquet::{parquet_name, write_parquet};
 pub use classes::{ClassRow, SweepClassRow, sweep_class_rows};
-pub use dictionary::columns_text;
+pub use dictionary::{TABLES, Table, columns_text};
 pub use events::{EventRow, event_rows};
 pub(crate) use explore::PARETO;
 pub use explore::PointRow;

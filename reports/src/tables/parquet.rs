@@ -73,7 +73,7 @@ impl<'a> TypedColumn<'a> {
             Stored::Decimal => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal(0, DIGITS))),
             Stored::Double => (Physical::DOUBLE, None),
             Stored::Boolean => (Physical::BOOLEAN, None),
-            Stored::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Stored::Text | Stored::Width => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let builder = Type::primitive_type_builder(self.name, physical)
             .with_repetition(if self.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED })
@@ -111,7 +111,9 @@ impl<'a> TypedColumn<'a> {
             Stored::Decimal => self.write::<FixedLenByteArrayType>(group, decimal),
             Stored::Double => self.write::<DoubleType>(group, |cell| cell.parse().ok()),
             Stored::Boolean => self.write::<BoolType>(group, |cell| cell.parse().ok()),
-            Stored::Text => self.write::<ByteArrayType>(group, |cell| Some(ByteArray::from(cell))),
+            Stored::Text | Stored::Width => {
+                self.write::<ByteArrayType>(group, |cell| Some(ByteArray::from(cell)))
+            }
         }
     }
 }

@@ -154,7 +154,7 @@ table! {
         /// Those of them whose sum is wrong.
         wrong: Option<u64>,
         /// The same as a share.
-        error_rate: Option<Fraction>,
+        error_rate: Option<Fraction> = wrong / dots,
         /// Short name of the layer.
         name: String,
     }
@@ -173,14 +173,14 @@ table! {
         /// Dot products of which some prefix does not fit: persistent or transient.
         out_of_range_prefix: u64,
         /// The same as a share.
-        rate_final: Option<Fraction>,
+        rate_final: Option<Fraction> = out_of_range_final / dots,
         /// The same as a share.
-        rate_prefix: Option<Fraction>,
+        rate_prefix: Option<Fraction> = out_of_range_prefix / dots,
         /// Name of the level.
         level: String,
         /// Dot products of which some prefix, but no final sum, does not fit.
         transient: u64,
         /// The same as a share.
-        rate_transient: Option<Fraction>,
+        rate_transient: Option<Fraction> = transient / dots,
     }
 }

@@ -74,11 +74,11 @@ table! {
         /// Samples run; of a point in which an overflow was trapped those before it.
         samples: u64,
         /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
-        top1_agreement: Option<Fraction>,
+        top1_agreement: Option<Fraction> = agreeing / samples,
         /// Accuracy of the exact network.
-        accuracy_exact: Option<Fraction>,
+        accuracy_exact: Option<Fraction> = right_exact / samples,
         /// Accuracy on the narrow hardware.
-        accuracy: Option<Fraction>,
+        accuracy: Option<Fraction> = right / samples,
         /// Output codes that differ from the exact network.
         output_mismatch: Option<u64>,
         /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
@@ -134,6 +134,12 @@ table! {
         auc_exact: Option<Fraction>,
         /// Area under the ROC curve of the narrow hardware's scores; of the task `detect`.
         auc: Option<Fraction>,
+        /// Samples whose top-1 class is that of the exact network.
+        agreeing: Option<u64>,
+        /// Samples that the exact network classifies as labelled.
+        right_exact: Option<u64>,
+        /// Samples that the narrow hardware classifies as labelled.
+        right: Option<u64>,
     }
 }
 
@@ -182,6 +188,9 @@ impl SummaryRow {
             mse: figures.mse,
             auc_exact: figures.auc_exact,
             auc: figures.auc,
+            agreeing: figures.agreeing,
+            right_exact: figures.right_exact,
+            right: figures.right,
         }
     }
 

@@ -22,12 +22,14 @@ pub struct Column {
     pub name: &'static str,
     /// What its cells are.
     pub kind: &'static str,
-    /// As what typed tables (Parquet) store it.
+    /// As what typed tables (Parquet, frames of Python) store it.
     pub stored: Stored,
     /// Whether a cell can be blank.
     pub optional: bool,
     /// Unit of its cells, where they have one.
     pub unit: &'static str,
+    /// The columns whose quotient the cells are, rounded: part and whole.
+    pub share_of: Option<[&'static str; 2]>,
     /// What has to be counted for it.
     pub needs: Needs,
     /// In which of the rows of a layer it stands; empty if in all of them.
@@ -49,6 +51,8 @@ pub enum Stored {
     Boolean,
     /// UTF-8.
     Text,
+    /// A width: a whole number, or `auto`.
+    Width,
 }
 
 /// What a cell can hold.
@@ -78,7 +82,7 @@ cells! {
     String: "text", Text
     Fraction: "share, 0 to 1", Double
     Decibel: "number, inf or -inf", Double
-    Width: "whole number or auto", Text
+    Width: "whole number or auto", Width
 }
 
 impl<T: Cell> Cell for Option<T> {
@@ -88,7 +92,7 @@ impl<T: Cell> Cell for Option<T> {
 }
 
 /// Makes the type of a table's rows. A field is `name: type`, with its unit in brackets if it has one, then what it
-/// needs and in which rows of a layer it stands.
+/// needs and in which rows of a layer it stands; behind a share stand the columns whose quotient it is, `= part / whole`.
 macro_rules! table {
     (
         $file:literal
@@ -97,7 +101,7 @@ macro_rules! table {
         $row:ident {
             $(
                 $(#[doc = $doc:literal])*
-                $name:ident: $ty:ty $([$unit:literal $(, $needs:ident, $rows:literal)?])?,
+                $name:ident: $ty:ty $([$unit:literal $(, $needs:ident, $rows:literal)?])? $(= $part:ident / $whole:ident)?,
             )*
         }
     ) => {
@@ -116,7 +120,8 @@ macro_rules! table {
             const ABOUT: &'static str = concat!($($about),*);
             const COLUMNS: &'static [$crate::tables::Column] = &[$(
                 $crate::tables::Column::new::<$ty>(stringify!($name), concat!($($doc),*))
-                    $(.unit($unit)$(.counted(guardbit_sim::Needs::$needs, $rows))?)?,
+                    $(.unit($unit)$(.counted(guardbit_sim::Needs::$needs, $rows))?)?
+                    $(.share_of(stringify!($part), stringify!($whole)))?,
             )*];
         }
     };
@@ -128,12 +133,28 @@ impl Column {
     /// A column of that type.
     pub(super) const fn new<C: Cell>(name: &'static str, meaning: &'static str) -> Self {
         let (kind, stored, optional) = (C::KIND, C::STORED, C::OPTIONAL);
-        Self { name, kind, stored, optional, unit: "", needs: Needs::Nothing, rows: "", meaning }
+        Self {
+            name,
+            kind,
+            stored,
+            optional,
+            unit: "",
+            share_of: None,
+            needs: Needs::Nothing,
+            rows: "",
+            meaning,
+        }
     }
 
     /// With a unit.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
+        self
+    }
+
+    /// As the rounded quotient of two columns.
+    pub(super) const fn share_of(mut self, part: &'static str, whole: &'static str) -> Self {
+        self.share_of = Some([part, whole]);
         self
     }
 

@@ -229,6 +229,9 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         values: 0,
         ran: String::new(),
         trapped: outcome.trapped.clone(),
+        agreeing: outcome.agreeing,
+        right_exact: outcome.right_exact,
+        right: outcome.right,
     }
 }
 
