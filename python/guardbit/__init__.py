@@ -4,13 +4,14 @@ Every function takes paths or numpy arrays, and gives a result: a folder as the 
 arrays are read when they are asked for.
 """
 
-from ._api import accelerator, compare, explore, load, merge, presets, quantize, run, size, sweep, vectors
+from ._api import accelerator, compare, explore, load, merge, presets, quantize, run, schema, size, sweep, vectors
 from ._calibration import Observed
-from ._errors import GuardbitError, Place
+from ._errors import GuardbitError, GuardbitWarning, Place
 from ._graph import Graph
 from ._guardbit import __version__
 from ._results import Bundle, Comparison, Exploration, Quantized, Result, Run, Size, Sweep
-from ._tables import columns, set_tables
+from ._statistics import Sums
+from ._tables import columns, describe, set_tables
 
 __all__ = [
     "Bundle",
@@ -18,23 +19,27 @@ __all__ = [
     "Exploration",
     "Graph",
     "GuardbitError",
+    "GuardbitWarning",
     "Observed",
     "Place",
     "Quantized",
     "Result",
     "Run",
     "Size",
+    "Sums",
     "Sweep",
     "__version__",
     "accelerator",
     "columns",
     "compare",
+    "describe",
     "explore",
     "load",
     "merge",
     "presets",
     "quantize",
     "run",
+    "schema",
     "set_tables",
     "size",
     "sweep",

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, Iterator, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from . import _guardbit, _tables
+from . import _guardbit
+from ._arguments import checked, listed, path as path_, refused
 from ._calibration import Method, named
-from ._graph import Graph
-from ._inputs import Folder, Hw, Model, Samples, Sets, sets, value
+from ._errors import GuardbitError, translated
+from ._graph import Graph, suffix_of
+from ._inputs import Folder, Hw, Model, Samples, Sets, Wanted, sets, value
 from ._progress import Progress, shown
 from ._results import Bundle, Comparison, Exploration, Quantized, Result, Run, Shard, Size, Sweep
+from ._statistics import Collected, Statistic
 
 _Out = str | os.PathLike[str] | None
 _Progress = bool | Progress | None
@@ -26,29 +28,33 @@ _Mode = Literal["propagated", "isolated"]
 _Stats = Literal["none", "events", "values", "full"]
 _Task = Literal["classify", "regress", "detect"]
 _Format = Literal["csv", "parquet"]
-#: A figure of a layer and sample: exact codes and those of the hardware in, a number (or several by name) out.
-Statistic = Callable[[npt.NDArray[Any], npt.NDArray[Any]], Any]
 _R = TypeVar("_R", bound=Result)
 
 # Axes whose values are files or networks; those of `hw` may be the content of a file.
 _SAMPLES = ("input", "labels")
 
 
+@checked()
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | bytes,
     *,
     profile: str | None = None,
     from_: str | Sequence[str] = (),
     to: str | Sequence[str] = (),
     dim: Mapping[str, int] | None = None,
 ) -> Graph:
-    """Reads a network: .tflite, .onnx or graph YAML. `profile` is the runtime whose results a TFLite network has.
+    """Reads a network: the path or the bytes of a .tflite, .onnx or graph YAML file. `profile` is the runtime whose results a TFLite
+    network has.
 
     Tensors `from_` become inputs and tensors `to` the outputs: the rest is left out, and what lies behind `to` need not be supported.
     `dim` gives axes that an ONNX file leaves open their lengths: {"tokens": 128}, or {"x:1": 128} for axis 1 of the input x.
     Every function that takes a network takes the part, at these lengths.
     """
-    return Graph._load(Path(path).absolute(), profile, _names(from_), _names(to), _lengths(dim))
+    cut = {"from": _names(from_), "to": _names(to), "dim": dim or {}}
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        content = bytes(path)
+        return Graph._of_files({f"network{suffix_of(content)}": content}, profile, cut)
+    return Graph._load(Path(path_("path", path)).absolute(), profile, _names(from_), _names(to), dim)
 
 
 def presets() -> dict[str, str]:
@@ -56,6 +62,13 @@ def presets() -> dict[str, str]:
     return dict(_guardbit.presets())
 
 
+def schema(of: Literal["graph", "hw", "study"]) -> dict[str, Any]:
+    """The JSON schema of graph YAML, of an accelerator's file or of a study file."""
+    found: dict[str, Any] = json.loads(_guardbit.schema(of))
+    return found
+
+
+@checked()
 def accelerator(hw: Hw, *, set: Sets | None = None) -> dict[str, Any]:
     """An accelerator with every default filled in, as its file has it."""
     with _inputs() as folder:
@@ -63,6 +76,7 @@ def accelerator(hw: Hw, *, set: Sets | None = None) -> dict[str, Any]:
         return resolved
 
 
+@checked()
 def run(
     model: Model,
     hw: Hw,
@@ -86,10 +100,12 @@ def run(
     events: int = 1000,
     tensors: bool = False,
     histograms: bool = False,
-    sums: Sequence[str | int] = (),
+    sums: str | int | Sequence[str | int] = (),
     cost: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     format: _Format = "csv",
     statistic: Statistic | Mapping[str, Statistic] | None = None,
+    plots: bool = True,
+    report: bool = True,
     out: _Out = None,
     force: bool = False,
     threads: int | None = None,
@@ -97,32 +113,37 @@ def run(
 ) -> Run:
     """Runs a network on an accelerator, as `guardbit run` does.
 
-    `x` are samples along the first axis: codes in the input's dtype, or float32 real values; a mapping for several inputs; without
-    them `random` samples are run. `y` has one class per sample. `statistic` is called with the exact codes that every accelerated
-    layer makes of every sample, and with those of the hardware (`(exact, simulated)`, arrays of the layer's output); what it
-    gives, a number or several by name, stands in `.statistics`.
+    `x` are samples along the first axis: codes in the input's dtype, or real values, which become float32; a mapping for several
+    inputs; without them `random` samples are run. `y` has one class per sample. `statistic` is called with the exact codes that
+    every accelerated layer makes of every sample, and with those of the hardware (`(exact, simulated)`, arrays of the layer's output,
+    and if it has parameters of these names `sums` and `events`); what it gives, a number, an array or these by name, stands in
+    `.statistics`. Without `plots` and `report` there are tables alone, which takes the least time.
     """
-    rows: list[dict[str, Any]] = []
-    observer = None if statistic is None else _observer(statistic, rows)
+    collected = None if statistic is None else Collected(statistic, points=False)
     with _inputs() as folder:
+        read_as = _read_as(model, profile, from_, to, dim)
+        wanted = _wanted(model, read_as, layer)
         arguments = {
             "model": folder.model(model),
             "hw": folder.hw(hw),
-            "layer": None if layer is None else str(layer),
+            "layer": layer,
             "events": events,
             "tensors": tensors,
             "histograms": histograms,
-            "sums": [str(one) for one in sums],
-            "cost": _costs(cost),
+            "sums": sums,
+            "cost": cost,
             "format": format,
-            "common": _common(folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed),
+            "common": _common(
+                folder, x, y, wanted, set, mode, stats, requantize, read_as, task, output, random, samples, seed, plots, report
+            ),
         }
-        result = _called(_guardbit.run, Run, arguments, out, force, threads, progress, statistic=observer)
-    if statistic is not None:
-        result.statistics = _tidy(rows)
+        result = _called(_guardbit.run, Run, arguments, out, force, threads, progress, folder, **_observed(collected))
+    if collected is not None:
+        result.statistics = collected.table()
     return result
 
 
+@checked()
 def sweep(
     model: Model | Sequence[Model],
     hw: Hw | Sequence[Hw],
@@ -130,10 +151,10 @@ def sweep(
     y: Samples | None = None,
     *,
     axes: Mapping[str, Any] | None = None,
-    zip: Sequence[Sequence[str]] = (),
+    zip: Sequence[str] | Sequence[Sequence[str]] = (),
     where: str | Sequence[str] = (),
-    bits: str | Sequence[int] | None = None,
-    overflow: Sequence[str] = (),
+    bits: str | int | Sequence[int] | None = None,
+    overflow: str | Sequence[str] = (),
     level: str | None = None,
     set: Sets | None = None,
     mode: _Mode | None = None,
@@ -151,6 +172,9 @@ def sweep(
     shard: str | tuple[int, int] | None = None,
     cache: _Out = None,
     format: _Format = "csv",
+    statistic: Statistic | Mapping[str, Statistic] | None = None,
+    plots: bool = True,
+    report: bool = True,
     out: _Out = None,
     force: bool = False,
     threads: int | None = None,
@@ -158,38 +182,48 @@ def sweep(
 ) -> Sweep:
     """Runs a network at many settings, as `guardbit sweep` does.
 
-    `axes` gives values by key, as a list, a range or a text ('12..=16'): keys of the accelerator, or arguments of a run (model,
-    hw, mode, seed, input, ...). A sweep with `out` that was interrupted goes on where it was. `shard` is (I, N): part I of N alone,
-    for `merge`. Sweeps with the same `cache` share their points.
+    `axes` gives values by key, as one value, a list, a range or a text ('12..=16'): keys of the accelerator, or arguments of a run
+    (model, hw, mode, seed, input, ...). A sweep with `out` that was interrupted goes on where it was. `shard` is (I, N): part I of N
+    alone, for `merge`. Sweeps with the same `cache` share their points. `statistic` is that of `run`, for every point: all points are
+    run then, and `.statistics` has the point, the row of the table, as its first column.
     """
+    collected = None if statistic is None else Collected(statistic, points=True)
     with _inputs() as folder:
+        read_as = _read_as(model, profile, from_, to, dim)
+        wanted = _wanted(model, read_as, None)
         arguments = {
-            "models": [folder.model(one) for one in _several(model)],
-            "hws": [folder.hw(one) for one in _several(hw)],
-            "varied": _varied(folder, axes, zip, where),
+            "models": [folder.model(one) for one in _several("model", model)],
+            "hws": [folder.hw(one) for one in _several("hw", hw)],
+            "varied": _varied(folder, axes, zip, where, wanted),
             "level": level,
-            "bits": bits if bits is None or isinstance(bits, str) else ",".join(map(str, bits)),
-            "overflow": list(overflow),
-            "shard": shard if shard is None or isinstance(shard, str) else "{}/{}".format(*shard),
-            "cache": None if cache is None else os.fspath(cache),
+            "bits": bits,
+            "overflow": overflow,
+            "shard": shard,
+            "cache": cache,
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
+                folder, x, y, wanted, set, mode, stats, requantize, read_as, task, output, random, samples, seed, plots, report
             ),
         }
         kind = Sweep if shard is None else Shard
-        return _called(_guardbit.sweep, kind, arguments, out, force, threads, progress)
+        result = _called(_guardbit.sweep, kind, arguments, out, force, threads, progress, folder, **_observed(collected))
+    if collected is not None:
+        result.statistics = collected.table()
+    return result
 
 
+@checked()
 def merge(
-    shards: Sequence[str | os.PathLike[str] | Result], *, out: _Out = None, force: bool = False
+    shards: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result], *, out: _Out = None, force: bool = False
 ) -> Sweep:
     """Makes one sweep of its shards: folders, or what `sweep` gave. Equal to the sweep in one piece, byte by byte."""
     to, temporary = _target(out)
-    _guardbit.merge(_folders(shards), to, force, shown(False))
+    with translated(_own_target(to, temporary)):
+        _guardbit.merge(_folders("shards", shards), to, force, shown(False))
     return Sweep(to, temporary)
 
 
+@checked()
 def size(
     model: Model,
     hw: Hw,
@@ -211,6 +245,8 @@ def size(
     random: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
+    plots: bool = True,
+    report: bool = True,
     out: _Out = None,
     force: bool = False,
     threads: int | None = None,
@@ -218,6 +254,8 @@ def size(
 ) -> Size:
     """Finds the width that every accumulator needs, as `guardbit size` does; `budget` is 'mismatch=0.1%' or 'accuracy=1%'."""
     with _inputs() as folder:
+        read_as = _read_as(model, profile, from_, to, dim)
+        wanted = _wanted(model, read_as, None)
         arguments = {
             "model": folder.model(model),
             "hw": folder.hw(hw),
@@ -225,12 +263,13 @@ def size(
             "area": area,
             "format": format,
             "common": _common(
-                folder, x, y, set, mode, None, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
+                folder, x, y, wanted, set, mode, None, requantize, read_as, task, output, random, samples, seed, plots, report
             ),
         }
-        return _called(_guardbit.size, Size, arguments, out, force, threads, progress)
+        return _called(_guardbit.size, Size, arguments, out, force, threads, progress, folder)
 
 
+@checked()
 def explore(
     model: Model,
     hw: Hw,
@@ -238,7 +277,7 @@ def explore(
     y: Samples | None = None,
     *,
     axes: Mapping[str, Any] | None = None,
-    zip: Sequence[Sequence[str]] = (),
+    zip: Sequence[str] | Sequence[Sequence[str]] = (),
     where: str | Sequence[str] = (),
     budget: str | None = None,
     objective: str | Sequence[str] = (),
@@ -256,6 +295,8 @@ def explore(
     random: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
+    plots: bool = True,
+    report: bool = True,
     out: _Out = None,
     force: bool = False,
     threads: int | None = None,
@@ -267,25 +308,30 @@ def explore(
     'energy', `cost` cost models by name or file. An exploration with `out` that was interrupted goes on where it was.
     """
     with _inputs() as folder:
+        read_as = _read_as(model, profile, from_, to, dim)
+        wanted = _wanted(model, read_as, None)
         arguments = {
             "model": folder.model(model),
             "hw": folder.hw(hw),
-            "varied": _varied(folder, axes, zip, where),
+            "varied": _varied(folder, axes, zip, where, wanted),
             "budget": budget,
-            "objective": [objective] if isinstance(objective, str) else list(objective),
-            "cost": _costs(cost),
+            "objective": objective,
+            "cost": cost,
             "common": _common(
-                folder, x, y, set, mode, stats, requantize, _read_as(model, profile, from_, to, dim), task, output, random, samples, seed
+                folder, x, y, wanted, set, mode, stats, requantize, read_as, task, output, random, samples, seed, plots, report
             ),
         }
-        return _called(_guardbit.explore, Exploration, arguments, out, force, threads, progress)
+        return _called(_guardbit.explore, Exploration, arguments, out, force, threads, progress, folder)
 
 
-def compare(results: Sequence[str | os.PathLike[str] | Result]) -> Comparison:
+@checked()
+def compare(results: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result]) -> Comparison:
     """Puts finished results of one kind side by side, as `guardbit compare` does: folders, or what the functions gave."""
-    return Comparison(json.loads(_guardbit.compare(_folders(results))))
+    with translated({}):
+        return Comparison(json.loads(_guardbit.compare(_folders("results", results))))
 
 
+@checked()
 def vectors(
     model: Model,
     hw: Hw,
@@ -293,8 +339,8 @@ def vectors(
     x: Samples | None = None,
     *,
     cases: int = 32,
-    formats: Sequence[str] = ("dec",),
-    waves: Sequence[str] = (),
+    formats: str | Sequence[str] = ("dec",),
+    waves: str | Sequence[str] = (),
     byte_slots: bool = False,
     set: Sets | None = None,
     mode: _Mode | None = None,
@@ -313,21 +359,24 @@ def vectors(
 ) -> Bundle:
     """Exports a layer as test vectors for RTL, as `guardbit vectors` does."""
     with _inputs() as folder:
+        read_as = _read_as(model, profile, from_, to, dim)
+        wanted = _wanted(model, read_as, None)
         arguments = {
             "model": folder.model(model),
             "hw": folder.hw(hw),
-            "layer": str(layer),
+            "layer": layer,
             "cases": cases,
-            "formats": list(formats),
-            "waves": list(waves),
+            "formats": formats,
+            "waves": waves,
             "byte_slots": byte_slots,
             "common": _common(
-                folder, x, None, set, mode, None, requantize, _read_as(model, profile, from_, to, dim), None, None, random, samples, seed
+                folder, x, None, wanted, set, mode, None, requantize, read_as, None, None, random, samples, seed, True, True
             ),
         }
-        return _called(_guardbit.vectors, Bundle, arguments, out, force, threads, progress)
+        return _called(_guardbit.vectors, Bundle, arguments, out, force, threads, progress, folder)
 
 
+@checked(report=path_)
 def quantize(
     model: str | os.PathLike[str],
     calibration: Samples,
@@ -347,7 +396,7 @@ def quantize(
     asymmetric_weights: bool = False,
     full_range: bool = False,
     power_of_two: bool = False,
-    layers: Sequence[str] = (),
+    layers: str | Sequence[str] = (),
     mode: _Mode | None = None,
     mixed: str | None = None,
     equalize: bool = False,
@@ -372,19 +421,24 @@ def quantize(
     """
     (name, function), (weight_name, weight_function) = named(method), named(weight_method)
     folder_of_tables, temporary = _target(report)
-    file = Path(out) if out is not None else folder_of_tables.parent / f"{Path(model).stem}_quantized.onnx"
+    path = path_("model", model)
+    file = Path(out) if out is not None else folder_of_tables.parent / f"{Path(path).stem}_quantized.onnx"
     if out is None and temporary is None:
-        raise TypeError("report without out: name the ONNX file too")
+        raise GuardbitError("report: without out it has no network: name the ONNX file too")
+    names = [] if not isinstance(calibration, Mapping) else list(map(str, calibration))
+    # A float network has float inputs, whatever they are called.
+    wanted: Wanted = lambda: dict.fromkeys(names or ["x"], "float32")  # noqa: E731
     with _inputs() as folder:
+        folder.names |= _own_target(folder_of_tables, temporary)
         arguments = {
-            "model": os.path.abspath(model),
+            "model": os.path.abspath(path),
             "from": _names(from_),
             "to": _names(to),
-            "dim": _lengths(dim),
-            "calibration": folder.samples("calibration", calibration),
+            "dim": dim or {},
+            "calibration": folder.samples("calibration", calibration, wanted),
             "samples": samples,
             "seed": seed,
-            "test": folder.samples("x", x),
+            "test": folder.samples("x", x, wanted),
             "labels": folder.samples("y", y),
             "output_name": output,
             "hw": None if hw is None else folder.hw(hw),
@@ -401,7 +455,7 @@ def quantize(
             "asymmetric_weights": asymmetric_weights,
             "full_range": full_range,
             "power_of_two": power_of_two,
-            "layers": list(layers),
+            "layers": layers,
             "mode": mode,
             "equalize": equalize,
             "inline_functions": inline_functions,
@@ -418,8 +472,10 @@ def quantize(
 
 @contextmanager
 def _inputs() -> Iterator[Folder]:
-    with tempfile.TemporaryDirectory(prefix="guardbit-") as folder:
-        yield Folder(folder)
+    with tempfile.TemporaryDirectory(prefix="guardbit-") as path:
+        folder = Folder(path)
+        with translated(folder.names):
+            yield folder
 
 
 def _target(out: _Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
@@ -430,6 +486,11 @@ def _target(out: _Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
     return Path(temporary.name) / "out", temporary
 
 
+def _own_target(to: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> dict[str, str]:
+    """What a folder that nobody named is called."""
+    return {} if temporary is None else {str(to): "the folder for temporary results", temporary.name: "the folder for temporary results"}
+
+
 def _called(
     command: Callable[..., None],
     kind: type[_R],
@@ -438,15 +499,21 @@ def _called(
     force: bool,
     threads: int | None,
     progress: _Progress,
+    folder: Folder,
     **more: Any,
 ) -> _R:
     to, temporary = _target(out)
+    folder.names |= _own_target(to, temporary)
     bar = shown(progress)
     try:
         command(json.dumps(arguments), to, force, bar, threads, **more)
     finally:
         _close(bar)
     return kind(to, temporary)
+
+
+def _observed(collected: Collected | None) -> dict[str, Any]:
+    return {} if collected is None else {"statistic": collected.observe, "sums": collected.sums}
 
 
 def _close(bar: Any) -> None:
@@ -459,6 +526,7 @@ def _common(
     folder: Folder,
     x: Samples | None,
     y: Samples | None,
+    wanted: Wanted,
     set: Sets | None,
     mode: str | None,
     stats: str | None,
@@ -469,11 +537,13 @@ def _common(
     random: int | None,
     samples: int | None,
     seed: int | None,
+    plots: bool,
+    report: bool,
 ) -> dict[str, Any]:
     if x is not None and random is not None:
-        raise TypeError("x and random exclude each other")
+        raise GuardbitError("x and random exclude each other")
     return {
-        "input": folder.samples("x", x),
+        "input": folder.samples("x", x, wanted),
         "labels": folder.samples("y", y),
         "random": random,
         "samples": samples,
@@ -484,6 +554,8 @@ def _common(
         "set": sets(set),
         "stats": stats,
         "requantize": requantize,
+        "plots": plots,
+        "report": report,
         **read_as,
     }
 
@@ -491,85 +563,84 @@ def _common(
 def _read_as(
     model: Any,
     profile: str | None,
-    from_: str | Sequence[str],
-    to: str | Sequence[str],
+    from_: Any,
+    to: Any,
     dim: Mapping[str, int] | None,
 ) -> dict[str, Any]:
     """How networks are read: a graph was read with its own profile, as a part of its own."""
-    given = {"from": _names(from_), "to": _names(to), "dim": _lengths(dim)}
-    own = [one.cut if isinstance(one, Graph) else given for one in _several(model)]
+    given = {"from": _names(from_), "to": _names(to), "dim": dict(dim or {})}
+    own = [one.cut if isinstance(one, Graph) else given for one in _several("model", model)]
     parts = [given] if any(given.values()) else own
     if any(part != parts[0] for part in parts):
-        raise TypeError("the networks of a sweep are different parts: give networks that were loaded with the same from_, to and dim")
+        raise GuardbitError("model: the networks of a sweep are different parts: load them with the same from_, to and dim")
     return {
         "profile": model.profile if profile is None and isinstance(model, Graph) else profile,
         **(parts[0] if parts else {}),
     }
 
 
-def _lengths(dim: Mapping[str, int] | None) -> dict[str, int]:
-    return {axis: int(length) for axis, length in (dim or {}).items()}
+def _wanted(model: Any, read_as: Mapping[str, Any], layer: Any) -> Wanted:
+    """The dtypes of the inputs that samples are for: of the networks if all have the same, or of what a layer reads."""
+
+    def ask() -> Mapping[str, str]:
+        try:
+            networks = [_network(one, read_as) for one in _several("model", model)]
+        except (GuardbitError, OSError):
+            # What is wrong with it is said where it is read for the work itself.
+            return {}
+        read = [one.layer_inputs(layer) if layer is not None else one.inputs for one in networks]
+        types = [{tensor["name"]: tensor["dtype"] for tensor in inputs} for inputs in read]
+        return types[0] if types and all(one == types[0] for one in types) else {}
+
+    return ask
+
+
+def _network(model: Model, read_as: Mapping[str, Any]) -> _guardbit.Network:
+    cut = (read_as.get("from", []), read_as.get("to", []), read_as.get("dim", {}))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        model = Graph(bytes(model))
+    path = model.path if isinstance(model, Graph) else Path(os.fspath(model))
+    return _guardbit.Network(path, read_as.get("profile"), *cut)
 
 
 def _names(one_or_more: str | Sequence[str]) -> list[str]:
     return [one_or_more] if isinstance(one_or_more, str) else list(one_or_more)
 
 
-def _several(one_or_more: Any) -> list[Any]:
-    return list(one_or_more) if isinstance(one_or_more, (list, tuple)) else [one_or_more]
+def _several(name: str, one_or_more: Any) -> list[Any]:
+    return listed(name, one_or_more)
 
 
-def _folders(results: Sequence[str | os.PathLike[str] | Result]) -> list[str | os.PathLike[str]]:
-    return [os.fspath(one.folder if isinstance(one, Result) else one) for one in results]
-
-
-def _costs(cost: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    return [os.fspath(one) for one in ([cost] if isinstance(cost, (str, os.PathLike)) else cost)]
+def _folders(name: str, results: Any) -> list[str | os.PathLike[str]]:
+    return [os.fspath(one.folder) if isinstance(one, Result) else path_(name, one) for one in listed(name, results)]
 
 
 def _varied(
-    folder: Folder, axes: Mapping[str, Any] | None, zip: Sequence[Sequence[str]], where: str | Sequence[str]
+    folder: Folder, axes: Mapping[str, Any] | None, zip: Any, where: Any, wanted: Wanted
 ) -> dict[str, Any]:
+    # Values of an axis are overrides, point by point.
+    folder.names |= {f"--set {key}=": f"axes['{key}']: " for key in axes or {}}
     return {
-        "axes": [[key, _values(folder, key, values)] for key, values in (axes or {}).items()],
+        "axes": [[key, _values(folder, key, values, wanted)] for key, values in (axes or {}).items()],
         "zip": [list(keys) for keys in zip],
-        "where": [where] if isinstance(where, str) else list(where),
+        "where": _names(where),
     }
 
 
-def _values(folder: Folder, key: str, values: Any) -> str | list[str]:
+def _values(folder: Folder, key: str, values: Any, wanted: Wanted) -> str | list[str]:
     """The values of an axis: a text as it is, others one by one."""
+    name = f"axes[{key!r}]"
     if isinstance(values, str):
-        return values
+        return str(values)
+    if key in _SAMPLES and isinstance(values, np.ndarray):
+        values = [values]
+    several = listed(name, values)
+    if any(one is None for one in several):
+        raise refused(name, "values", None)
     if key == "model":
-        return [folder.model(one) for one in values]
+        return [folder.model(one, name) for one in several]
     if key == "hw":
-        return [folder.hw(one) for one in values]
+        return [folder.hw(one, name) for one in several]
     if key in _SAMPLES:
-        return [str(folder.samples(f"{key}{index}", one)) for index, one in enumerate(values)]
-    return [value(one) for one in values]
-
-
-def _observer(
-    statistic: Statistic | Mapping[str, Statistic], rows: list[dict[str, Any]]
-) -> Callable[[str, int, npt.NDArray[Any], npt.NDArray[Any]], None]:
-    if isinstance(statistic, Mapping):
-        functions = dict(statistic)
-    else:
-        functions = {getattr(statistic, "__name__", "statistic"): statistic}
-
-    def observe(layer: str, sample: int, exact: npt.NDArray[Any], simulated: npt.NDArray[Any]) -> None:
-        row: dict[str, Any] = {"sample": sample, "layer": layer}
-        for name, function in functions.items():
-            figure = function(exact, simulated)
-            row.update(figure if isinstance(figure, Mapping) else {name: figure})
-        rows.append(row)
-
-    return observe
-
-
-def _tidy(rows: list[dict[str, Any]]) -> Any:
-    names: dict[str, None] = {}
-    for row in rows:
-        names.update(dict.fromkeys(row))
-    return _tables.of_columns({name: np.array([row.get(name) for row in rows]) for name in names})
+        return [str(folder.samples(f"{name}[{index}]", one, wanted if key == "input" else None)) for index, one in enumerate(several)]
+    return [value(name, one) for one in several]

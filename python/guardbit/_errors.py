@@ -1,8 +1,14 @@
-"""The exception of everything that is wrong with what was asked for."""
+"""The exception of everything that is wrong with what was asked for, in the words of Python."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
@@ -43,3 +49,120 @@ class GuardbitError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions travel between processes, as those of a farm.
         return (type(self), (super().__str__(), self.code, self.place, self.help))
+
+
+class GuardbitWarning(UserWarning):
+    """Something was changed on the way, for example real values that float32 does not hold."""
+
+
+def warn(message: str) -> None:
+    """Warns at the line outside of this package that asked."""
+    package = os.path.dirname(__file__)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, GuardbitWarning, stacklevel=level)
+
+
+#: Options whose arguments have other names here.
+ARGUMENTS = {
+    "input": "x",
+    "labels": "y",
+    "test": "x",
+    "axis": "axes",
+    "from": "from_",
+    "dump-tensors": "tensors",
+    "dump-sums": "sums",
+    "output-name": "output",
+}
+#: Arguments that are mappings: what stands behind the option is a key with its value.
+_MAPPINGS = ("set", "axes", "dim")
+#: What a reader of a command's name calls here.
+_CALLS = {
+    "hw list": "guardbit.presets()",
+    "hw show": "guardbit.accelerator(hw)",
+    "hw schema": "guardbit.schema('hw')",
+    "graph schema": "guardbit.schema('graph')",
+    "study schema": "guardbit.schema('study')",
+    "inspect": "guardbit.load(model).nodes()",
+    "help quantize": "help(guardbit.quantize)",
+}
+_COMMANDS = ("run", "sweep", "size", "explore", "vectors", "quantize", "merge", "compare")
+
+
+def in_python(text: str) -> str:
+    """A message of the command line with the names of arguments in place of options, and calls in place of commands."""
+
+    def call(found: re.Match[str]) -> str:
+        command = found[1]
+        for name, python in _CALLS.items():
+            if command == name or command.startswith(f"{name} "):
+                return f"`{python}`"
+        first = command.split(" ")[0]
+        return f"`guardbit.{first}`" if first in _COMMANDS else found[0]
+
+    def option(found: re.Match[str]) -> str:
+        name = ARGUMENTS.get(found[1], found[1].replace("-", "_"))
+        if found[2] is None:
+            return name
+        key, equals, value = found[2].partition("=")
+        if name in _MAPPINGS and equals:
+            return f'{name}={{"{key}": {value}}}'
+        return f"{name} {found[2]}" if name in _MAPPINGS else f"{name}={found[2]}"
+
+    text = text.replace("an axis is KEY=VALUES", "an axis is a key with its values")
+    text = re.sub(r"\baxis `([^`]+)`", r"axes['\1']", text)
+    text = re.sub(r"`guardbit ([^`]+)`", call, text)
+    # What follows is a value if it is in capitals, as KEY=VALUE or N, or has a key before it.
+    text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z][A-Z/]*(?:\.npy|:[a-z]+)?(?:=[A-Z]+)?(?![\w])|[\w.:\[\]]+=[^\s,;:]+))?", option, text)
+    return re.sub(r"(?<![\w-])-o ([A-Z]+)", r"out=\1", text)
+
+
+def attributed(error: GuardbitError, arguments: Mapping[str, Any]) -> GuardbitError:
+    """An error that names the argument whose value it speaks of, if it names none."""
+    message = Exception.__str__(error)
+    names = "|".join(map(re.escape, arguments))
+    # Most names are words that a message may have anyway.
+    if re.search(rf"^({names})\b|`({names})`|(?<![\w./-])({names})[:=[]", message):
+        return error
+    for name, given in arguments.items():
+        parts = {f"{name}[{key!r}]": [key, value] for key, value in given.items()} if isinstance(given, Mapping) else {name: given}
+        for part, value in parts.items():
+            if any(f"`{word}`" in message or message.startswith(f"{word}:") for word in _words(value)):
+                return type(error)(f"{part}: {message}", error.code, error.place, error.help)
+    return error
+
+
+def _words(given: Any) -> Iterator[str]:
+    """How messages may call a value: as a text, as a path, as a folder that was to hold it, or by a part of a key."""
+    if isinstance(given, (str, os.PathLike)):
+        text = os.fspath(given)
+        if isinstance(text, str) and text:
+            path = os.path.abspath(text)
+            yield from (text, path, os.path.dirname(path), *re.split(r"[:=.]", text))
+    elif isinstance(given, (list, tuple)):
+        for one in given:
+            yield from _words(one)
+
+
+@contextmanager
+def translated(files: Mapping[str, str]) -> Iterator[None]:
+    """What is raised within names arguments: in place of options, and of the `files` that stand for some."""
+    try:
+        yield
+    except GuardbitError as error:
+        raise _named(error, files) from None
+
+
+def _named(error: GuardbitError, files: Mapping[str, str]) -> GuardbitError:
+    def named(text: str) -> str:
+        for path in sorted(files, key=len, reverse=True):
+            # A place in a file that was written for an argument tells nothing.
+            text = re.sub(re.escape(path) + r"(?::\d+)*", lambda _, path=path: files[path], text)  # type: ignore[misc]
+        return in_python(text)
+
+    place = error.place if error.place is None or error.place.file not in files else None
+    message = named(Exception.__str__(error))
+    if error.place is not None and place is None and not message.startswith(files[error.place.file]):
+        message = f"{files[error.place.file]}: {message}"
+    return type(error)(message, error.code, place, None if error.help is None else named(error.help))

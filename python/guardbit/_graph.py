@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
+import re
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
@@ -15,12 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _guardbit
+from ._arguments import listed, refused, text
+from ._errors import GuardbitError, translated
+
 if TYPE_CHECKING:
     from ._guardbit import Described
 
 
+#: The network as a whole.
+_WHOLE: dict[str, Any] = {"from": [], "to": [], "dim": {}}
+
+
 class Graph:
-    """A quantized network.
+    """A quantized network. It can be pickled and copied.
 
     `Graph(inputs=..., constants=..., nodes=..., outputs=...)` makes one of the parts that a graph YAML file has, by the same names
     (docs/graph.md and `guardbit graph schema` describe them); a constant's codes are a numpy array under `data`, which gives the
@@ -33,40 +43,68 @@ class Graph:
             outputs=["y"],
         )
 
-    Whatever is wrong with it is a GuardbitError. `guardbit.load` reads files.
+    `Graph(data)` reads the bytes of a file: TFLite, ONNX or graph YAML. Whatever is wrong is a GuardbitError. `guardbit.load` reads
+    files, and has more arguments.
     """
+
+    #: What it was called, where files have another name.
+    _name: str | None = None
 
     def __init__(
         self,
+        data: bytes | None = None,
         *,
-        inputs: Sequence[Mapping[str, Any]],
-        nodes: Sequence[Mapping[str, Any]],
-        outputs: Sequence[str],
+        inputs: Sequence[Mapping[str, Any]] | None = None,
+        nodes: Sequence[Mapping[str, Any]] | None = None,
+        outputs: Sequence[str] | None = None,
         constants: Sequence[Mapping[str, Any]] = (),
         name: str = "graph",
     ) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="guardbit-")
-        # It goes when the graph does.
-        weakref.finalize(self, folder.cleanup)
+        if data is not None:
+            if inputs is not None or nodes is not None or outputs is not None or constants:
+                raise GuardbitError("data: the bytes of a file exclude inputs, nodes, outputs and constants")
+            self._restore({f"network{suffix_of(data)}": bytes(data)}, None, _WHOLE)
+            return
+        # What a file cannot have of it stays here.
+        told = text("name", name).encode("utf-8", "replace").decode()
+        parts: dict[str, Any] = {"schema": 1, "name": _guardbit.plain_name(told)}
+        files: dict[str, bytes] = {}
         stored = []
-        for index, constant in enumerate(constants):
+        for index, constant in enumerate(_each("constants", constants)):
             described = dict(constant)
             if "data" in described:
                 array = np.ascontiguousarray(described.pop("data"))
-                np.save(Path(folder.name) / f"{index}.npy", array)
+                files[f"{index}.npy"] = _npy(f"constants[{index}]", array)
                 described = {"shape": list(array.shape), "dtype": array.dtype.name, "file": f"{index}.npy", **described}
             stored.append(described)
-        parts = {
-            "schema": 1,
-            "name": name,
-            "inputs": [dict(one) for one in inputs],
-            "constants": stored,
-            "nodes": [dict(node) for node in nodes],
-            "outputs": list(outputs),
-        }
-        path = Path(folder.name) / f"{name}.yaml"
-        path.write_text(json.dumps(parts, default=_plain, indent=1))
-        self._read(path, None)
+        parts["inputs"] = [dict(one) for one in _each("inputs", inputs)]
+        parts["constants"] = stored
+        parts["nodes"] = [dict(node) for node in _each("nodes", nodes)]
+        if outputs is None:
+            raise GuardbitError("outputs: a graph needs the names of its outputs")
+        parts["outputs"] = [outputs] if isinstance(outputs, str) else list(outputs)
+        try:
+            content = json.dumps(parts, default=plain, indent=1)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise GuardbitError(f"graph: a part has no form in YAML: {error}") from None
+        # The first one is the network.
+        self._restore({f"{file_name(name)}.yaml": content.encode(), **files}, None, _WHOLE, name)
+
+    def _restore(
+        self, files: Mapping[str, bytes], profile: str | None, cut: Mapping[str, Any], name: str | None = None
+    ) -> None:
+        """Makes it of the content of files, of which the first one is the network."""
+        folder = tempfile.TemporaryDirectory(prefix="guardbit-")
+        # It goes when the graph does.
+        weakref.finalize(self, folder.cleanup)
+        for file, content in files.items():
+            (Path(folder.name) / file).write_bytes(content)
+        path = Path(folder.name) / next(iter(files))
+        with translated({str(path): "graph", folder.name + os.sep: ""}):
+            self._read(path, profile, cut["from"], cut["to"], cut["dim"])
+        self.is_own = True
+        self._files = dict(files)
+        self._name = name
 
     def _read(
         self,
@@ -77,6 +115,9 @@ class Graph:
         dim: Mapping[str, int] | None = None,
     ) -> None:
         self.path = path
+        #: Whether its files are its own, and go with it.
+        self.is_own = False
+        self._name = None
         self.profile = profile
         self.cut = {"from": list(start), "to": list(end), "dim": dict(dim or {})}
         self._network = _guardbit.Network(path, profile, list(start), list(end), dict(dim or {}))
@@ -91,13 +132,50 @@ class Graph:
         dim: Mapping[str, int] | None = None,
     ) -> Graph:
         graph = cls.__new__(cls)
-        graph._read(path, profile, start, end, dim)
+        with translated({}):
+            graph._read(path, profile, start, end, dim)
         return graph
+
+    @classmethod
+    def _of_files(
+        cls, files: Mapping[str, bytes], profile: str | None, cut: Mapping[str, Any], name: str | None = None
+    ) -> Graph:
+        graph = cls.__new__(cls)
+        graph._restore(files, profile, cut, name)
+        return graph
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The content of its files travels with it; a network whose file names other files is read where these are."""
+        if self.is_own:
+            return (Graph._of_files, (self._files, self.profile, self.cut, self._name))
+        try:
+            files = {self.path.name: self.path.read_bytes()}
+        except OSError as error:
+            raise GuardbitError(f"{self.path}: the file of the network cannot be read any more: {error.strerror}", "guardbit::model::io") from None
+        try:
+            Graph._of_files(files, self.profile, self.cut)
+        except GuardbitError:
+            cut = self.cut
+            return (Graph._load, (self.path, self.profile, cut["from"], cut["to"], cut["dim"]))
+        return (Graph._of_files, (files, self.profile, self.cut))
+
+    # Nothing of it changes.
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """The JSON schema of graph YAML: what `inputs`, `constants`, `nodes` and `outputs` may be."""
+        schema: dict[str, Any] = json.loads(_guardbit.schema("graph"))
+        return schema
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self._network.name
+        return self._network.name if self._name is None else self._name
 
     @property
     def inputs(self) -> list[Described]:
@@ -129,22 +207,40 @@ class Graph:
         those of TFLite, are a GuardbitError that names the first one (docs/onnx.md).
         """
         path = Path(path)
-        self._network.export(path, force)
+        with translated({}):
+            self._network.export(path, force)
         return path
 
-    def interpret(self, x: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[Any]]:
-        """Every tensor that one sample makes where nothing overflows: codes of the input, or of each input by name, in.
+    @property
+    def has_states(self) -> bool:
+        """Whether samples are steps of one stream."""
+        return self._network.has_states
 
-        This is the definition, not a fast path: `run` is.
+    def interpret(self, x: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[Any]]:
+        """Every tensor that samples make where nothing overflows: codes of the input, or of each input by name, in.
+
+        Of one sample tensors have their own shapes. Several lie along the first axis, and so do the tensors that they make; of a
+        network with states, samples are the steps of one stream from its beginning, and one step has that axis too. Constants are as
+        they are. This is the definition, not a fast path: `run` is.
         """
-        given = x if isinstance(x, Mapping) else {self.inputs[0]["name"]: x}
-        codes = []
-        for tensor in self.inputs:
-            array = np.asarray(given[tensor["name"]])
-            if array.dtype.kind not in "iu":
-                raise TypeError(f"interpret takes codes, which are integers, not {array.dtype}")
-            codes.append(array.reshape(-1).tolist())
-        return self._network.interpret(codes)
+        if isinstance(x, Mapping):
+            given = {str(name): array for name, array in x.items()}
+        elif len(self.inputs) == 1:
+            given = {self.inputs[0]["name"]: x}
+        else:
+            raise GuardbitError(f"x: the network has several inputs: give a mapping with {', '.join(self._names())}")
+        if set(given) != set(self._names()):
+            raise GuardbitError(f"x: expected arrays for {', '.join(self._names())}, found {', '.join(given) or 'none'}")
+        codes = {tensor["name"]: _codes(tensor, given[tensor["name"]]) for tensor in self.inputs}
+        counts = {len(array) for array in codes.values()}
+        if len(counts) != 1:
+            raise GuardbitError("x: the inputs have different numbers of samples")
+        samples = [[codes[name][index].tolist() for name in self._names()] for index in range(counts.pop())]
+        with translated({}):
+            return self._network.interpret(samples)
+
+    def _names(self) -> list[str]:
+        return [tensor["name"] for tensor in self.inputs]
 
     def __repr__(self) -> str:
         def shown(tensors: list[Described]) -> str:
@@ -166,7 +262,59 @@ def _op(attributes: Any) -> str:
     return next(iter(attributes)) if isinstance(attributes, dict) else str(attributes)
 
 
-def _plain(value: Any) -> Any:
+def _codes(tensor: Described, given: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """The codes of an input, a row per sample; of an input in float the bits of its values."""
+    shape = tensor["shape"]
+    try:
+        array = np.asarray(given)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise GuardbitError(f"x: cannot become an array: {error}") from None
+    if tensor["dtype"] == "float32" and array.dtype.kind in "iuf":
+        array = array.astype(np.float32).view(np.int32)
+    if array.dtype.kind not in "iu":
+        raise GuardbitError(f"x: expected codes, which are integers, found dtype {array.dtype}", "guardbit::input::dtype")
+    if array.size and not (-(2**31) <= int(array.min()) and int(array.max()) < 2**31):
+        raise GuardbitError("x: a code is outside int32", "guardbit::input::range")
+    size = math.prod(shape)
+    if array.size == 0 or size == 0 or array.size % size:
+        raise GuardbitError(f"x: input `{tensor['name']}` takes {size} codes per sample, found shape {list(array.shape)}", "guardbit::input::shape")
+    return array.astype(np.int32).reshape(-1, size)
+
+
+def _each(name: str, parts: Any) -> list[Mapping[str, Any]]:
+    """The parts of a graph: one, or several."""
+    found = [parts] if isinstance(parts, Mapping) else listed(name, () if parts is None else parts)
+    for part in found:
+        if not isinstance(part, Mapping):
+            raise refused(name, "mappings", part)
+    return found
+
+
+def _npy(argument: str, array: npt.NDArray[Any]) -> bytes:
+    if array.dtype.kind not in "biuf":
+        raise GuardbitError(f"{argument}: data: expected numbers, found dtype {array.dtype}")
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def suffix_of(data: bytes) -> str:
+    """What the name of a file with this content ends in: flatbuffers have their format's name, protobufs begin with a field."""
+    if data[4:8] == b"TFL3":
+        return ".tflite"
+    # Field 1 of a model, its version, is a varint; no text begins with a byte that is none of its characters.
+    return ".onnx" if data[:1] and data[0] < 0x20 and data[0] not in b"\t\n\r" else ".yaml"
+
+
+def file_name(name: str) -> str:
+    """A name as a file of any system may have it."""
+    return re.sub(r"[^A-Za-z0-9._ +-]", "_", name)[:80].strip(". ") or "_"
+
+
+def plain(value: Any) -> Any:
+    """A value of numpy as Python has it."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is no part of a graph")
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"an object of type {type(value).__name__}")

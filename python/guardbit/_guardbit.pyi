@@ -7,9 +7,29 @@ from typing import Any, Callable, Protocol, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Network", "__version__", "accelerator", "compare", "explore", "merge", "presets", "quantize", "run", "size", "sweep", "vectors"]
+__all__ = [
+    "MOST_POINTS",
+    "MOST_THREADS",
+    "Network",
+    "__version__",
+    "accelerator",
+    "compare",
+    "explore",
+    "merge",
+    "plain_name",
+    "presets",
+    "quantize",
+    "run",
+    "schema",
+    "size",
+    "sweep",
+    "tables",
+    "vectors",
+]
 
 __version__: str
+MOST_THREADS: int
+MOST_POINTS: int
 
 _Path = str | PathLike[str]
 
@@ -58,7 +78,22 @@ class Network:
     def nodes(self) -> list[str]: ...
     def constant(self, name: str) -> npt.NDArray[Any]: ...
     def export(self, path: _Path, force: bool = False) -> None: ...
-    def interpret(self, inputs: list[list[int]]) -> dict[str, npt.NDArray[Any]]: ...
+    @property
+    def has_states(self) -> bool: ...
+    def layer_inputs(self, layer: str) -> list[Described]: ...
+    def interpret(self, samples: list[list[list[int]]]) -> dict[str, npt.NDArray[Any]]: ...
+
+_Observer = Callable[
+    [
+        int,
+        str,
+        int,
+        npt.NDArray[Any],
+        npt.NDArray[Any],
+        tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]] | None,
+    ],
+    None,
+]
 
 def run(
     arguments: str,
@@ -66,9 +101,18 @@ def run(
     force: bool,
     watcher: _Watcher,
     threads: int | None = None,
-    statistic: Callable[[str, int, npt.NDArray[Any], npt.NDArray[Any]], None] | None = None,
+    statistic: _Observer | None = None,
+    sums: bool = False,
 ) -> None: ...
-def sweep(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
+def sweep(
+    arguments: str,
+    out: _Path,
+    force: bool,
+    watcher: _Watcher,
+    threads: int | None = None,
+    statistic: _Observer | None = None,
+    sums: bool = False,
+) -> None: ...
 def merge(folders: list[_Path], out: _Path, force: bool, watcher: _Watcher) -> None: ...
 def size(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
 def explore(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
@@ -83,5 +127,8 @@ def quantize(
     weight_method: tuple[str, _Range] | None = None,
 ) -> None: ...
 def vectors(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
+def tables() -> str: ...
+def plain_name(name: str) -> str: ...
+def schema(of: str) -> str: ...
 def presets() -> list[tuple[str, str]]: ...
 def accelerator(hw: str, set: list[str]) -> str: ...

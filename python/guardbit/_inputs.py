@@ -4,60 +4,148 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._graph import Graph
+from ._arguments import refused
+from ._errors import GuardbitError, warn
+from ._graph import Graph, file_name, plain, suffix_of
 
-#: A network: a file, or a graph.
-Model = str | os.PathLike[str] | Graph
+#: A network: a file, its content, or a graph.
+Model = str | os.PathLike[str] | bytes | Graph
 #: An accelerator: a preset's name, a file, or the content of one.
 Hw = str | os.PathLike[str] | Mapping[str, Any]
 #: Samples: a .npy or .npz file, an array with the samples along its first axis, or an array per input.
 Samples = str | os.PathLike[str] | npt.ArrayLike | Mapping[str, npt.ArrayLike]
 #: Overrides of the accelerator: by key, or as KEY=VALUE.
-Sets = Mapping[str, Any] | Sequence[str]
+Sets = Mapping[str, Any] | str | Sequence[str]
+#: The dtypes of the inputs that samples are for, by name; asked for where they matter.
+Wanted = Callable[[], Mapping[str, str]]
+
+#: Samples in a range, at most: it is written out.
+_MOST_IN_RANGE = 10**8
 
 
 class Folder:
-    """Files that stand for arrays, as long as the call lasts."""
+    """Files that stand for arguments, as long as the call lasts."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
+        #: The argument that each stands for.
+        self.names: dict[str, str] = {}
+        self._made = 0
 
-    def model(self, model: Model) -> str:
+    def _file(self, argument: str, name: str) -> Path:
+        """A new file of that name, in a folder of its own."""
+        folder = self.path / str(self._made)
+        self._made += 1
+        folder.mkdir()
+        self.names[str(folder / name)] = argument
+        # What is looked for beside it.
+        self.names[f"{folder}{os.sep}"] = ""
+        return folder / name
+
+    def model(self, model: Model, argument: str = "model") -> str:
         """The path of a network."""
-        return os.fspath(model.path) if isinstance(model, Graph) else os.path.abspath(model)
+        if isinstance(model, Graph):
+            if model.is_own:
+                self.names[str(model.path)] = argument
+            return os.fspath(model.path)
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            file = self._file(argument, f"network{suffix_of(bytes(model))}")
+            file.write_bytes(model)
+            return str(file)
+        if not isinstance(model, (str, os.PathLike)):
+            raise refused(argument, "a path, a Graph or the bytes of a file", model)
+        return os.path.abspath(os.fspath(model))
 
-    def hw(self, hw: Hw) -> str:
+    def hw(self, hw: Hw, argument: str = "hw") -> str:
         """The name or path of an accelerator."""
         if isinstance(hw, Mapping):
-            # A file of the same content in the same folder: where two are given, they have their own.
-            folder = self.path / f"hw{len(list(self.path.glob('hw*')))}"
-            folder.mkdir()
-            file = folder / f"{hw.get('name', 'hw')}.yaml"
-            file.write_text(json.dumps({"schema": 1, "name": "hw", **hw}))
+            file = self._file(argument, f"{file_name(str(hw.get('name', 'hw')))}.yaml")
+            file.write_text(_json(argument, {"schema": 1, "name": "hw", **hw}))
             return str(file)
+        if not isinstance(hw, (str, os.PathLike)):
+            raise refused(argument, "a preset's name, a path or a mapping", hw)
         return os.fspath(hw)
 
-    def samples(self, name: str, samples: Samples | None) -> str | None:
-        """The path of samples or labels; arrays are written to `name`.npy or .npz."""
+    def samples(self, argument: str, samples: Samples | None, wanted: Wanted | None = None) -> str | None:
+        """The path of samples or labels; arrays are written to files, in the dtype that is `wanted` of their input."""
         if samples is None:
             return None
         if isinstance(samples, (str, os.PathLike)):
-            return os.path.abspath(samples)
+            return os.path.abspath(os.fspath(samples))
+        name = re.sub(r"\W", "_", argument)
         if isinstance(samples, Mapping):
-            file = self.path / f"{name}.npz"
-            arrays: Any = {key: np.ascontiguousarray(array) for key, array in samples.items()}
+            arrays: dict[str, Any] = {}
+            for key, array in samples.items():
+                arrays[str(key)] = _array(f"{argument}[{key!r}]", array, wanted, str(key))
+            file = self._file(argument, f"{name}.npz")
+            # The keys are not those of Python: any name is one.
             np.savez(file, **arrays)
         else:
-            file = self.path / f"{name}.npy"
-            np.save(file, np.ascontiguousarray(samples))
+            array = _array(argument, samples, wanted, None)
+            file = self._file(argument, f"{name}.npy")
+            np.save(file, array)
         return str(file)
+
+
+def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -> npt.NDArray[Any]:
+    """An array of a dtype that files have. Values are those that were given: whole numbers of the dtype that numpy or Python chose
+    become codes of the input's, other real values become float32, which is said where it changes one."""
+    expected = "an array, a list of numbers or a path"
+    if isinstance(given, range) and not 0 <= given.stop <= _MOST_IN_RANGE * max(1, abs(given.step)):
+        raise GuardbitError(f"{argument}: a range of more than {_MOST_IN_RANGE} samples")
+    if not isinstance(given, (list, tuple, range, np.ndarray, np.generic, int, float)) and not hasattr(given, "__array__"):
+        raise refused(argument, expected, given)
+    try:
+        array = np.asarray(given)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise GuardbitError(f"{argument}: cannot become an array: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise GuardbitError(f"{argument}: expected {expected}, found dtype {array.dtype}", "guardbit::input::dtype")
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind == "f":
+        return _float32(argument, array)
+    # Codes of 8 and 16 bits are meant as they are: pixels are no int8.
+    if wanted is None or array.dtype.itemsize < 4:
+        return array
+    types = wanted()
+    dtype = types.get(name) if name is not None else next(iter(types.values()), None) if len(types) == 1 else None
+    if dtype is None:
+        return array
+    if dtype == "float32":
+        return _float32(argument, array)
+    # Codes of 4 bits have a byte each.
+    target = np.dtype({"int4": "int8", "uint4": "uint8"}.get(dtype, dtype))
+    limits = np.iinfo(target)
+    if array.size and not (limits.min <= int(array.min()) and int(array.max()) <= limits.max):
+        outside = int(array.max()) if int(array.max()) > limits.max else int(array.min())
+        raise GuardbitError(f"{argument}: code {outside} is outside {dtype}", "guardbit::input::range")
+    return array.astype(target, copy=False)
+
+
+def _float32(argument: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    if array.dtype == np.float32:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = array.astype(np.float32)
+        beyond = np.isinf(rounded) & np.isfinite(array)
+        changed = (rounded.astype(np.longdouble) != array.astype(np.longdouble)) & ~np.isnan(rounded)
+    if beyond.any():
+        raise GuardbitError(f"{argument}: {array[beyond].flat[0]} is outside float32", "guardbit::input::range")
+    count = int(changed.sum())
+    if count:
+        warn(f"{argument}: {count} of {array.size} values of {array.dtype} are not float32 numbers: each is rounded to the nearest")
+    return rounded
 
 
 def sets(given: Sets | None) -> list[str]:
@@ -65,16 +153,17 @@ def sets(given: Sets | None) -> list[str]:
     if given is None:
         return []
     if isinstance(given, Mapping):
-        return [f"{key}={value(setting)}" for key, setting in given.items()]
-    if isinstance(given, str):
-        raise TypeError("set takes a mapping of keys to values, or a list of 'KEY=VALUE'")
-    return list(given)
+        return [f"{key}={value('set', setting)}" for key, setting in given.items()]
+    return [given] if isinstance(given, str) else list(given)
 
 
-def value(setting: Any) -> str:
+def value(argument: str, setting: Any) -> str:
     """A value as it stands in a line of YAML."""
-    if isinstance(setting, str):
-        return setting
-    if isinstance(setting, np.generic):
-        setting = setting.item()
-    return json.dumps(setting)
+    return str(setting) if isinstance(setting, str) else _json(argument, setting)
+
+
+def _json(argument: str, content: Any) -> str:
+    try:
+        return json.dumps(content, default=plain, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise GuardbitError(f"{argument}: a value has no form in YAML: {error}") from None

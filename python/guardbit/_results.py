@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _tables
+from ._errors import GuardbitError
 from ._graph import Graph
 
 
@@ -24,6 +25,8 @@ class Result:
     _manifest = ""
     #: The table that the result stands for.
     _main = ""
+    #: The command whose tables it has.
+    _command = ""
 
     def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> None:
         #: Where the files are. Without `out` the folder goes when the result does: `save` keeps it.
@@ -44,12 +47,12 @@ class Result:
         return info
 
     def read(self, name: str) -> Any:
-        """A table by the name of its CSV file, as 'layers'; docs/columns.md has every column."""
+        """A table by the name of its CSV file, as 'layers'; `guardbit.describe` says what its columns are."""
         file = self.folder / f"{name}.csv"
         if not file.is_file():
             tables = [path.removesuffix(".csv") for path in self.files if path.endswith(".csv")]
             raise KeyError(f"no table is called {name!r}; there are {', '.join(tables)}")
-        return _tables.table(file.read_text())
+        return _tables.table(file.read_text(), (self._command, name))
 
     @property
     def table(self) -> Any:
@@ -68,16 +71,25 @@ class Result:
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
         """The arrays of a .npz file by name, as 'outputs'."""
-        with np.load(self.folder / f"{name}.npz") as archive:
+        file = self.folder / f"{name}.npz"
+        if not file.is_file():
+            archives = [path.removesuffix(".npz") for path in self.files if path.endswith(".npz")]
+            raise KeyError(f"no arrays are called {name!r}; there are {', '.join(archives)}")
+        with np.load(file) as archive:
             return {key: archive[key] for key in archive.files}
 
     @property
     def report(self) -> str:
         """The page with all tables and plots, as HTML."""
-        return (self.folder / "report.html").read_text()
+        page = self.folder / "report.html"
+        if not page.is_file():
+            raise GuardbitError("there is no report: the result was made with report=False")
+        return page.read_text()
 
     def plot(self, name: str) -> str:
         """A plot as SVG by its name."""
+        if name not in self.plots:
+            raise KeyError(f"no plot is called {name!r}; there are {', '.join(self.plots) or 'none'}")
         return (self.folder / "plots" / f"{name}.svg").read_text()
 
     @property
@@ -105,16 +117,16 @@ class Result:
 class Run(Result):
     """A run: `table` is that of the layers (layers.csv)."""
 
-    _manifest, _main = "run.json", "layers"
+    _manifest, _main, _command = "run.json", "layers", "run"
 
     #: What the functions given as `statistic` made of every layer of every sample; None without one.
     statistics: Any = None
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """Accuracy and errors of the outputs, as run.json has them."""
+        """Accuracy and errors of the outputs, as run.json has them; shares as they follow from counts."""
         outcome: dict[str, Any] = self.info["outcome"]
-        return outcome
+        return {name: _tables.share("sweep", "summary", outcome, name) for name in outcome}
 
     @property
     def accuracy(self) -> float | None:
@@ -145,7 +157,10 @@ class Run(Result):
 class Sweep(Result):
     """A sweep: `table` has a row per point (summary.csv)."""
 
-    _manifest, _main = "sweep.json", "summary"
+    _manifest, _main, _command = "sweep.json", "summary", "sweep"
+
+    #: What the functions given as `statistic` made of every layer of every sample of every point; None without one.
+    statistics: Any = None
 
     @property
     def layers(self) -> Any:
@@ -170,7 +185,7 @@ class Shard(Sweep):
 class Size(Result):
     """Widths that a network needs: `table` has a row per layer and level (size.csv)."""
 
-    _manifest, _main = "size.json", "size"
+    _manifest, _main, _command = "size.json", "size", "size"
 
     @property
     def recommended(self) -> str:
@@ -181,7 +196,7 @@ class Size(Result):
 class Exploration(Result):
     """An exploration: `table` has a row per design (points.csv)."""
 
-    _manifest, _main = "explore.json", "points"
+    _manifest, _main, _command = "explore.json", "points", "explore"
 
     @property
     def pareto(self) -> Any:
@@ -198,7 +213,7 @@ class Exploration(Result):
 class Quantized(Result):
     """A quantized network: `table` has a row per part (parts.csv)."""
 
-    _manifest, _main = "quantize.json", "parts"
+    _manifest, _main, _command = "quantize.json", "parts", "quantize"
 
     def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory[str] | None, path: Path) -> None:
         super().__init__(folder, temporary)

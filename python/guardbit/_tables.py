@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+import functools
 import importlib
 import importlib.util
 import io
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-#: Columns by name. Whole numbers are int64, numbers float64 with nan for blank cells, everything else is text with '' for blank
-#: cells (dtype object).
+from . import _guardbit
+
+#: Columns by name. Whole numbers are int64, masked where cells can be blank; numbers are float64 with nan for blank cells;
+#: everything else is text with '' for blank cells (dtype object).
 Columns = dict[str, npt.NDArray[Any]]
 
 _KINDS = ("pandas", "polars", "dict")
@@ -27,18 +32,70 @@ def set_tables(kind: str | None) -> None:
     _chosen = kind
 
 
-def columns(text: str) -> Columns:
-    """The columns of a CSV text."""
+@functools.cache
+def _tables() -> dict[tuple[str, str], list[dict[str, Any]]]:
+    found: list[dict[str, Any]] = json.loads(_guardbit.tables())
+    return {(table["command"], table["file"].removesuffix(".csv")): table["columns"] for table in found}
+
+
+def _known(table: tuple[str, str] | None) -> list[dict[str, Any]]:
+    """The columns of a table: where a command writes one that is another's, those of the other."""
+    if table is None:
+        return []
+    return _tables().get(table) or next((columns for (_, name), columns in _tables().items() if name == table[1]), [])
+
+
+def describe(command: str, name: str) -> list[dict[str, Any]]:
+    """The columns of a table that a command writes, by the name of its CSV file: name, type, unit, whether cells can be blank, meaning.
+
+    Types are 'int64', 'float64', 'bool', 'text', 'integer' (of up to 128 bits) and 'width' (a whole number, or `auto`). Axes have
+    columns of their own behind these.
+    """
+    columns = _known((command, name))
+    if not columns:
+        known = ", ".join(f"{command} {name}" for command, name in _tables())
+        raise KeyError(f"there is no table {name!r} of {command!r}; there are {known}")
+    return [{key: column[key] for key in ("name", "type", "unit", "blank", "meaning")} for column in columns]
+
+
+def columns(text: str, table: tuple[str, str] | None = None) -> Columns:
+    """The columns of a CSV text; `table` are the command and the name of the table, by which columns have their types.
+
+    Columns that the table does not have, and those of other texts, have the type that all of their cells have.
+    """
     rows = list(csv.reader(io.StringIO(text)))
     if not rows:
         return {}
     header, cells = rows[0], rows[1:]
-    return {name: _column([row[index] for row in cells]) for index, name in enumerate(header)}
+    known = {column["name"]: column for column in _known(table)}
+    found: Columns = {}
+    # Axes stand behind the table's own columns, and never have the name of one.
+    for index, name in enumerate(header):
+        of_name = [row[index] for row in cells]
+        found[name] = _typed(of_name, known[name]) if name in known else _of_axis(of_name)
+    # Files have shares with six digits: they are computed from the counts beside them.
+    for name, column in known.items():
+        share_of = column["share_of"]
+        if share_of is not None and {name, *share_of} <= set(found):
+            part, whole = (_float(found[count]) for count in share_of)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found[name] = np.where(np.isnan(part) | np.isnan(found[name]), found[name], part / whole)
+    return found
 
 
-def table(text: str) -> Any:
+def share(command: str, name: str, figures: Mapping[str, Any], figure: str) -> Any:
+    """A share among the figures of a manifest, from the counts beside it; what is not one as it is."""
+    found = figures.get(figure)
+    for column in _tables()[command, name]:
+        if column["name"] == figure and column["share_of"] is not None and found is not None:
+            part, whole = (figures.get(count) for count in column["share_of"])
+            return found if part is None or not whole else part / whole
+    return found
+
+
+def table(text: str, name: tuple[str, str] | None = None) -> Any:
     """A CSV text as a table of the kind that is chosen or installed."""
-    return of_columns(columns(text))
+    return of_columns(columns(text, name))
 
 
 def of_columns(found: Columns) -> Any:
@@ -47,29 +104,90 @@ def of_columns(found: Columns) -> Any:
     if kind == "dict":
         return found
     frames = importlib.import_module(kind)
-    return frames.DataFrame(found if kind == "pandas" else {name: column.tolist() for name, column in found.items()})
+    if kind == "pandas":
+        return frames.DataFrame({name: _of_pandas(frames, column) for name, column in found.items()})
+    return frames.DataFrame([_of_polars(frames, name, column) for name, column in found.items()])
 
 
-def _column(cells: list[str]) -> npt.NDArray[Any]:
+def _of_pandas(pandas: Any, column: npt.NDArray[Any]) -> Any:
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    kind = pandas.arrays.BooleanArray if column.dtype.kind == "b" else pandas.arrays.IntegerArray
+    return kind(column.filled(0), np.ma.getmaskarray(column).copy())
+
+
+def _of_polars(polars: Any, name: str, column: npt.NDArray[Any]) -> Any:
+    if isinstance(column, np.ma.MaskedArray):
+        return polars.Series(name, column.tolist(), polars.Boolean if column.dtype.kind == "b" else polars.Int64)
+    if column.dtype != object:
+        return polars.Series(name, column)
+    values = column.tolist()
+    if all(value is None or type(value) is int for value in values) and any(value is not None for value in values):
+        return polars.Series(name, values, polars.Int128)
+    if all(value is None or isinstance(value, str) for value in values):
+        return polars.Series(name, values, polars.String)
+    # Figures of different types in one column, as side by side in a comparison.
+    return polars.Series(name, values, polars.Object) if any(isinstance(value, (list, dict)) for value in values) else _mixed(polars, name, values)
+
+
+def _mixed(polars: Any, name: str, values: list[Any]) -> Any:
+    if all(value is None or isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return polars.Series(name, values, polars.Float64, strict=False)
+    return polars.Series(name, values, polars.Object)
+
+
+def _float(column: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    if isinstance(column, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(column), np.nan, column.filled(0).astype(np.float64))
+    return column.astype(np.float64)
+
+
+def _typed(cells: list[str], column: Mapping[str, Any]) -> npt.NDArray[Any]:
+    kind, blank = column["type"], column["blank"]
+    if kind == "float64":
+        return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+    if kind == "bool":
+        return _masked([cell == "true" if cell else None for cell in cells], np.bool_, blank)
+    if kind == "text":
+        return np.array(cells, dtype=object)
+    # A width without a number holds everything.
+    return integers([int(cell) if cell and cell != "auto" else None for cell in cells], blank or kind == "width")
+
+
+def integers(values: Sequence[int | None], blank: bool) -> npt.NDArray[Any]:
+    """Integers, of which some may be None if `blank`: int64, or where that does not hold one Python's own (dtype object)."""
+    if all(value is None or -(2**63) <= value < 2**63 for value in values):
+        return _masked(values, np.int64, blank)
+    return np.array(values, dtype=object)
+
+
+def _masked(values: Sequence[Any], dtype: Any, blank: bool) -> npt.NDArray[Any]:
+    if not blank:
+        return np.array(values, dtype=dtype)
+    filled = np.array([0 if value is None else value for value in values], dtype=dtype)
+    return np.ma.MaskedArray(filled, mask=[value is None for value in values])
+
+
+def _of_axis(cells: list[str]) -> npt.NDArray[Any]:
+    """Values as somebody wrote them: blank where a design has none."""
     filled = [cell for cell in cells if cell != ""]
     if filled:
-        if filled == cells:
-            try:
-                return np.array([_integer(cell) for cell in cells], dtype=np.int64)
-            except (ValueError, OverflowError):
-                pass
+        try:
+            return integers([_integer(cell) if cell else None for cell in cells], filled != cells)
+        except ValueError:
+            pass
         try:
             return np.array([_number(cell) for cell in cells], dtype=np.float64)
         except ValueError:
             pass
-        if set(filled) <= {"true", "false"} and filled == cells:
-            return np.array([cell == "true" for cell in cells])
+        if set(filled) <= {"true", "false"}:
+            return _masked([cell == "true" if cell else None for cell in cells], np.bool_, filled != cells)
     return np.array(cells, dtype=object)
 
 
 def _integer(cell: str) -> int:
     # Python reads 1_000 too.
-    if not cell.removeprefix("-").isdecimal():
+    if not (cell.removeprefix("-").isdecimal() and cell.isascii()):
         raise ValueError(cell)
     return int(cell)
 
@@ -77,9 +195,6 @@ def _integer(cell: str) -> int:
 def _number(cell: str) -> float:
     if cell == "":
         return float("nan")
-    # What no float64 holds stays text.
-    if cell.removeprefix("-").isdecimal() and int(float(cell)) != int(cell):
-        raise ValueError(cell)
     if "_" in cell or cell.strip("+-").lower() in ("nan", "infinity"):
         raise ValueError(cell)
     return float(cell)

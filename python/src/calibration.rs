@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use guardbit_hwmodels::Program;
+use guardbit_hwmodels::MacLayer;
 use guardbit_quantize::method::{Method, MinMax};
 use guardbit_quantize::{Observed, Range, Symmetry, Target};
-use guardbit_sim::{BatchTensors, Codes};
+use guardbit_sim::{Codes, DotSum};
+use guardbit_study::Seen;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::arrays::{array, of_codes};
@@ -85,42 +87,59 @@ impl Method for OwnMethod {
     }
 }
 
-/// Calls `function` with every accelerated layer of every sample: short name, index of the sample, exact codes, codes of the
-/// hardware.
+/// Calls `function` with every accelerated layer of every sample: point, short name, index of the sample, exact codes, codes of
+/// the hardware, and if `sums` the exact and the delivered sums and the number of events of every output, else `None`.
 pub fn observer<'a>(
     function: &'a Py<PyAny>,
+    sums: bool,
     raised: &'a Raised,
-) -> impl FnMut(&Program, &BatchTensors) -> ControlFlow<()> + 'a {
-    let mut sample = 0_usize;
-    move |program, tensors| {
-        let called = Python::attach(|py| observe(py, function.bind(py), sample, program, tensors));
-        sample += 1;
-        match called {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
+) -> impl FnMut(&Seen<'_>) -> ControlFlow<()> + 'a {
+    move |seen| {
+        for layer in seen.program.mac_layers() {
+            // Without the interpreter's lock: it is what takes time.
+            let sums = if sums { seen.sums(layer) } else { None };
+            let called = Python::attach(|py| observe(py, function.bind(py), seen, layer, sums.as_deref()));
+            if let Err(error) = called {
                 raised.keep(error);
-                ControlFlow::Break(())
+                return ControlFlow::Break(());
             }
         }
+        ControlFlow::Continue(())
     }
 }
 
 fn observe(
     py: Python<'_>,
     function: &Bound<'_, PyAny>,
-    sample: usize,
-    program: &Program,
-    tensors: &BatchTensors,
+    seen: &Seen<'_>,
+    layer: &MacLayer,
+    sums: Option<&[DotSum]>,
 ) -> PyResult<()> {
-    for layer in program.mac_layers() {
-        let output = program.graph.node(layer.node).output;
-        let tensor = program.graph.tensor(output);
-        let codes = |run: &[Option<Codes>]| {
-            let codes = run[output.index()].as_ref().map_or_else(Vec::new, Codes::to_vec);
-            of_codes(py, tensor.ty.dtype, &tensor.ty.shape, &codes)
+    let output = seen.program.graph.node(layer.node).output;
+    let tensor = seen.program.graph.tensor(output);
+    let (dtype, shape) = (tensor.ty.dtype, &tensor.ty.shape);
+    let codes = |run: &[Option<Codes>]| {
+        run[output.index()].as_ref().map(|codes| of_codes(py, dtype, shape, &codes.to_vec())).transpose()
+    };
+    // A trap ended the point before.
+    let (Some(exact), Some(simulated)) = (codes(seen.exact)?, codes(seen.simulated)?) else { return Ok(()) };
+    let sums = sums.map(|sums| -> PyResult<_> {
+        let wide = |sum: fn(&DotSum) -> i128| {
+            let narrow = |dot| {
+                i64::try_from(sum(dot)).map_err(|_| {
+                    PyOverflowError::new_err(format!(
+                        "int64 does not hold a sum of layer {}",
+                        layer.short_name
+                    ))
+                })
+            };
+            let values: Vec<i64> = sums.iter().map(narrow).collect::<PyResult<_>>()?;
+            array(py, shape, values.into_iter())
         };
-        let (exact, simulated) = (codes(&tensors.exact)?, codes(&tensors.simulated[0])?);
-        function.call1((&layer.short_name, sample, exact, simulated))?;
-    }
+        let events = array(py, shape, sums.iter().map(|dot| dot.events))?;
+        Ok((wide(|dot| dot.exact)?, wide(|dot| dot.delivered)?, events))
+    });
+    let sums = sums.transpose()?;
+    function.call1((seen.point, &layer.short_name, seen.sample, exact, simulated, sums))?;
     Ok(())
 }

@@ -7,11 +7,15 @@ use guardbit_files::{Existing, Target};
 use guardbit_frontends::Cut;
 use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
+use guardbit_reports::{Column, Stored, TABLES, Table};
 use guardbit_rtl_vectors::manifest::{Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
 use guardbit_sim::{LayerCodes, StatsLevel};
-use guardbit_study::{Observer, QuantizeRequest, RunRequest, SumsRequest, layer_input, run_observed};
+use guardbit_study::{
+    Observer, QuantizeRequest, RunRequest, SumsRequest, layer_input, run_observed, sweep_observed,
+};
 use pyo3::prelude::*;
+use serde_json::json;
 
 use crate::calibration::{OwnMethod, Raised, observer};
 use crate::error::{Ended, Failure};
@@ -37,9 +41,10 @@ fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
 }
 
-/// Runs a network; `statistic` is called with every layer of every sample.
+/// Runs a network; `statistic` is called with every layer of every sample, and with its sums if `sums`.
 #[pyfunction]
-#[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None))]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None, sums=false))]
+#[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
     arguments: &str,
@@ -48,11 +53,12 @@ pub fn run(
     watcher: &Bound<'_, PyAny>,
     threads: Option<usize>,
     statistic: Option<Py<PyAny>>,
+    sums: bool,
 ) -> PyResult<()> {
     let request = request::read::<request::Run>(arguments)?.request()?;
     let raised = Raised::default();
     let work = |remote: &Remote| {
-        let mut own = statistic.as_ref().map(|function| observer(function, &raised));
+        let mut own = statistic.as_ref().map(|function| observer(function, sums, &raised));
         let own = own.as_mut().map(|observer| observer as &mut Observer<'_>);
         run_observed(&request, &out, existing(force), remote, own)?;
         Ok(())
@@ -61,9 +67,10 @@ pub fn run(
     unless_raised(&raised, done)
 }
 
-/// Runs a sweep, or a part of one.
+/// Runs a sweep, or a part of one; `statistic` and `sums` are those of [`run`].
 #[pyfunction]
-#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None, sums=false))]
+#[allow(clippy::too_many_arguments)]
 pub fn sweep(
     py: Python<'_>,
     arguments: &str,
@@ -71,12 +78,18 @@ pub fn sweep(
     force: bool,
     watcher: &Bound<'_, PyAny>,
     threads: Option<usize>,
+    statistic: Option<Py<PyAny>>,
+    sums: bool,
 ) -> PyResult<()> {
     let asked = request::read::<request::Sweep>(arguments)?;
-    supervised(py, watcher, threads, Arc::default(), |remote| {
-        guardbit_study::sweep(&asked.request()?, Some(&out), existing(force), remote)?;
+    let raised = Raised::default();
+    let done = supervised(py, watcher, threads, raised.cancelled.clone(), |remote| {
+        let mut own = statistic.as_ref().map(|function| observer(function, sums, &raised));
+        let own = own.as_mut().map(|observer| observer as &mut Observer<'_>);
+        sweep_observed(&asked.request()?, Some(&out), existing(force), remote, own)?;
         Ok(())
-    })
+    });
+    unless_raised(&raised, done)
 }
 
 /// Makes the folder of a sweep from those of its parts.
@@ -227,6 +240,45 @@ pub fn vectors(
         staging.write_all(&bundle.files)?;
         Ok(staging.publish(existing(force))?)
     })
+}
+
+/// Every table that a command writes, as JSON: command, file and columns.
+#[pyfunction]
+pub fn tables() -> String {
+    let column = |column: &Column| {
+        let stored = match column.stored {
+            Stored::Int64 => "int64",
+            Stored::Decimal => "integer",
+            Stored::Double => "float64",
+            Stored::Boolean => "bool",
+            Stored::Text => "text",
+            Stored::Width => "width",
+        };
+        let Column { name, unit, optional, meaning, share_of, .. } = column;
+        json!({"name": name, "type": stored, "unit": unit, "blank": optional, "meaning": meaning, "share_of": share_of})
+    };
+    let table = |table: &Table| {
+        let columns: Vec<_> = table.columns.iter().map(column).collect();
+        json!({"command": table.command, "file": table.file, "columns": columns})
+    };
+    serde_json::Value::from_iter(TABLES.iter().map(table)).to_string()
+}
+
+/// A name as networks in YAML can have it.
+#[pyfunction]
+pub fn plain_name(name: &str) -> String {
+    guardbit_graph::plain_name(name).into_owned()
+}
+
+/// A JSON schema: of `graph`, `hw` or `study` files.
+#[pyfunction]
+pub fn schema(of: &str) -> PyResult<String> {
+    match of {
+        "graph" => Ok(guardbit_frontends::graph_schema()),
+        "hw" => Ok(guardbit_hwmodels::schema()),
+        "study" => Ok(guardbit_study::study_schema()),
+        _ => Err(Failure::usage(format!("there is no schema of `{of}`")).into()),
+    }
 }
 
 /// Names and descriptions of the accelerators that come with guardbit.

@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MOST_THREADS", guardbit_study::MOST_THREADS)?;
+    module.add("MOST_POINTS", guardbit_study::MAX_POINTS)?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(commands::run, module)?)?;
     module.add_function(wrap_pyfunction!(commands::sweep, module)?)?;
@@ -23,6 +25,9 @@ fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commands::compare, module)?)?;
     module.add_function(wrap_pyfunction!(commands::quantize, module)?)?;
     module.add_function(wrap_pyfunction!(commands::vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::tables, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::plain_name, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::schema, module)?)?;
     module.add_function(wrap_pyfunction!(commands::presets, module)?)?;
     module.add_function(wrap_pyfunction!(commands::accelerator, module)?)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use guardbit_files::SingleFile;
 use guardbit_frontends::{Cut, Profile};
 use guardbit_graph::{Constant, Graph, TensorId};
+use guardbit_reports::batch_shape;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -100,14 +101,48 @@ impl Network {
         Ok(py.detach(work)?)
     }
 
-    /// The codes of every tensor that one sample's inputs make, exactly: those of every input in, flat.
-    fn interpret<'py>(&self, py: Python<'py>, inputs: Vec<Vec<i32>>) -> PyResult<Bound<'py, PyDict>> {
+    /// Whether samples are steps of one stream.
+    #[getter]
+    fn has_states(&self) -> bool {
+        self.0.has_states()
+    }
+
+    /// What the layer of that name or index reads; nothing if there is none.
+    fn layer_inputs<'py>(&self, py: Python<'py>, layer: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Ok(node) = self.0.find_node(layer) else { return Ok(Vec::new()) };
+        let read = self.0.node(node).inputs.iter().flatten();
+        let made = read.filter(|&&id| self.0.tensor(id).constant.is_none());
+        made.map(|&id| self.described(py, id)).collect()
+    }
+
+    /// The codes of every tensor that samples make, exactly: per sample those of every input in, flat. Samples are the steps of one
+    /// stream where the network has states. Tensors have the samples along their first axis, unless there is one and no stream.
+    fn interpret<'py>(&self, py: Python<'py>, samples: Vec<Vec<Vec<i32>>>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0;
-        let made = py.detach(|| graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()));
-        let made = made.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let stacked = samples.len() != 1 || graph.has_states();
+        let made = py.detach(|| {
+            let mut states = graph.initial_states();
+            let step = |inputs: &Vec<Vec<i32>>| {
+                let inputs: Vec<&[i32]> = inputs.iter().map(Vec::as_slice).collect();
+                if !graph.has_states() {
+                    return graph.interpret(&inputs);
+                }
+                graph.interpret_step(&inputs, &mut states)
+            };
+            samples.iter().map(step).collect::<Result<Vec<_>, _>>()
+        });
+        let made = made.map_err(|error| Failure::usage(format!("x: {error}")))?;
         let tensors = PyDict::new(py);
-        for (tensor, codes) in graph.tensors().iter().zip(&made).filter(|(_, codes)| !codes.is_empty()) {
-            tensors.set_item(&tensor.name, of_codes(py, tensor.ty.dtype, &tensor.ty.shape, codes)?)?;
+        for (index, tensor) in graph.tensors().iter().enumerate() {
+            let each: Vec<&[i32]> = made.iter().map(|codes| codes[index].as_slice()).collect();
+            let (dtype, shape) = (tensor.ty.dtype, &tensor.ty.shape);
+            let codes = match each.first() {
+                // Biases of 64 bits have no codes.
+                None | Some([]) => continue,
+                Some(first) if !stacked || tensor.constant.is_some() => of_codes(py, dtype, shape, first)?,
+                Some(_) => of_codes(py, dtype, &batch_shape(shape, each.len()), &each.concat())?,
+            };
+            tensors.set_item(&tensor.name, codes)?;
         }
         Ok(tensors)
     }

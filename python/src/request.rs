@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use guardbit_frontends::Cut;
 use guardbit_num::Scheme;
+use guardbit_reports::Pages;
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
     Axes, Axis, Condition, ExploreRequest, InputConflict, InputSource, Pick, QuantizeChoices, RawSettings,
@@ -48,6 +49,14 @@ pub struct Common {
     pub to: Vec<String>,
     #[serde(default)]
     pub dim: BTreeMap<String, NonZeroUsize>,
+    #[serde(default = "yes")]
+    pub plots: bool,
+    #[serde(default = "yes")]
+    pub report: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One network on one accelerator.
@@ -232,7 +241,8 @@ impl Common {
             sets: self.set,
             events,
         };
-        settings.check(default_stats).map_err(conflict)
+        let pages = Pages { plots: self.plots, report: self.report };
+        Ok(Settings { pages, ..settings.check(default_stats).map_err(conflict)? })
     }
 }
 

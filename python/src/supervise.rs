@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use guardbit_study::Progress;
+use guardbit_study::{MOST_THREADS, Progress};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -59,6 +59,11 @@ pub fn supervised<T: Send>(
     cancelled: Arc<AtomicBool>,
     work: impl FnOnce(&Remote) -> Result<T, Ended> + Send,
 ) -> PyResult<T> {
+    if let Some(asked) = threads.filter(|&threads| !(1..=MOST_THREADS).contains(&threads)) {
+        return Err(
+            Failure::usage(format!("threads: {asked} is not a number from 1 to {MOST_THREADS}")).into()
+        );
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     let pool = pool.map_err(|error| Failure::usage(format!("threads: {error}")))?;
     let watcher = watcher.clone().unbind();

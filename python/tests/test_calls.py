@@ -39,7 +39,7 @@ def test_errors_have_code_place_and_help(tmp_path: Path) -> None:
         (dict(model="absent.tflite"), "guardbit::model::io"),
         (dict(hw="absent"), "guardbit::hw"),
         (dict(x=np.zeros((2, 3), dtype=np.int8)), "guardbit::input::shape"),
-        (dict(x=np.zeros((2, 8, 8, 1))), "guardbit::input::dtype"),
+        (dict(x=np.zeros((2, 8, 8, 1), dtype=np.uint8)), "guardbit::input::dtype"),
         (dict(mode="sideways"), "guardbit::usage"),
         (dict(set=["nonsense"]), "guardbit::hw"),
         (dict(seed=1, x=np.zeros((2, 8, 8, 1), dtype=np.int8)), "guardbit::usage"),

@@ -39,7 +39,8 @@ def test_run(command, tmp_path, images, labels):
         for name in archive.files:
             assert archive[name].dtype == ours.tensors[name].dtype
             np.testing.assert_array_equal(archive[name], ours.tensors[name])
-    assert ours.accuracy == ours.info["outcome"]["accuracy"]
+    outcome = ours.info["outcome"]
+    assert ours.accuracy == outcome["right"] / outcome["samples"] and abs(ours.accuracy - outcome["accuracy"]) < 1e-6
     saved = tmp_path / "saved"
     ours.save(saved)
     assert contents(saved) == contents(theirs)
@@ -70,7 +71,9 @@ def test_sweep(command, tmp_path, images, labels, out):
     assert_same(t.folder, theirs)
     rows = list(csv.DictReader(io.StringIO((theirs / "summary.csv").read_text())))
     assert t.columns == list(rows[0])
-    assert [float(row["accuracy"]) for row in rows] == list(t["accuracy"])
+    # Files have six digits.
+    assert [int(row["right"]) / int(row["samples"]) for row in rows] == list(t["accuracy"])
+    assert [float(row["accuracy"]) for row in rows] == [round(share, 6) for share in t["accuracy"]]
     assert [int(row["bits"]) for row in rows] == list(t["bits"])
     assert [row["reduction_order.walk"] for row in rows] == list(t["reduction_order.walk"])
 

@@ -80,7 +80,7 @@ fn about() -> About {
         ("statistics", "full"),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    About { version: "0.1.0".into(), settings, accelerators: Vec::new() }
+    About { version: "0.1.0".into(), settings, ..About::default() }
 }
 
 fn digits() -> Network {

@@ -30,8 +30,8 @@ pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use numbers::{counted, number, probability};
 pub use output::{
-    About, explore_documents, explore_paths, quantize_documents, run_documents, run_parquet, size_documents,
-    size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
+    About, Pages, explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
+    size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{

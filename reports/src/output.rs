@@ -15,6 +15,8 @@ use crate::tables::{
 use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 
 const REPORT: &str = "report.html";
+/// The folder of the plots.
+const PLOTS: &str = "plots";
 
 /// What a report says about how its results were made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -25,6 +27,24 @@ pub struct About {
     pub settings: Vec<(String, String)>,
     /// The accelerators, complete: name and YAML.
     pub accelerators: Vec<(String, String)>,
+    /// What is made in addition to tables.
+    #[serde(skip)]
+    pub pages: Pages,
+}
+
+/// What is made in addition to tables, which take the least time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pages {
+    /// Whether plots are files of their own, as SVG and PNG.
+    pub plots: bool,
+    /// Whether there is a report, which has the plots too.
+    pub report: bool,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { plots: true, report: true }
+    }
 }
 
 /// A plot with its drawing and the SVG document that shows it.
@@ -39,11 +59,11 @@ pub(crate) struct Drawn<S: ?Sized + 'static> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
-    let mut drawn = draw(RUN_PLOTS, run)?;
+    let mut drawn = draw(about, RUN_PLOTS, run)?;
     if !run.sums.is_empty() {
-        drawn.extend(draw(SUM_PLOTS, run)?);
+        drawn.extend(draw(about, SUM_PLOTS, run)?);
     }
-    Ok(all(run_tables::<Csv>(run)?, plots(&drawn)?, html::run(about, run, &drawn)))
+    all(about, run_tables::<Csv>(run)?, &drawn, || html::run(about, run, &drawn))
 }
 
 fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
@@ -70,8 +90,8 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
 /// [`ReportError`] if a file cannot be made.
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
-    let drawn = draw(SWEEP_PLOTS, whole.as_slice())?;
-    Ok(all(sweep_tables::<Csv>(points)?, plots(&drawn)?, html::sweep(about, points, &drawn)))
+    let drawn = draw(about, SWEEP_PLOTS, whole.as_slice())?;
+    all(about, sweep_tables::<Csv>(points)?, &drawn, || html::sweep(about, points, &drawn))
 }
 
 fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
@@ -157,8 +177,8 @@ pub fn sweep_paths() -> Vec<String> {
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
-    let drawn = draw(SIZE_PLOTS, size)?;
-    Ok(all(size_tables::<Csv>(size)?, plots(&drawn)?, html::size(about, size, &drawn)))
+    let drawn = draw(about, SIZE_PLOTS, size)?;
+    all(about, size_tables::<Csv>(size)?, &drawn, || html::size(about, size, &drawn))
 }
 
 /// The tables, plots and report of an exploration.
@@ -179,8 +199,8 @@ pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Do
     let all_rows: Vec<usize> = (0..record.rows.len()).collect();
     let tables =
         vec![(PARETO.to_owned(), rows(&record.front())?), (PointRow::FILE.to_owned(), rows(&all_rows)?)];
-    let drawn = draw(EXPLORE_PLOTS, record)?;
-    Ok(all(tables, plots(&drawn)?, html::explore(about, record, &drawn)))
+    let drawn = draw(about, EXPLORE_PLOTS, record)?;
+    all(about, tables, &drawn, || html::explore(about, record, &drawn))
 }
 
 /// The paths of [`explore_documents`].
@@ -202,12 +222,28 @@ pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<
         Csv::table(&record.layers)?,
         Csv::table(&record.tradeoffs)?,
     ];
-    let drawn = draw(QUANTIZE_PLOTS, record)?;
-    Ok(all(tables.into(), plots(&drawn)?, html::quantize(about, record, &drawn)))
+    let drawn = draw(about, QUANTIZE_PLOTS, record)?;
+    all(about, tables.into(), &drawn, || html::quantize(about, record, &drawn))
 }
 
-fn all(tables: Vec<Document>, plots: Vec<Document>, report: String) -> Vec<Document> {
-    tables.into_iter().chain(plots).chain([(REPORT.to_owned(), report.into_bytes())]).collect()
+fn all<S: ?Sized + Sync>(
+    about: &About,
+    tables: Vec<Document>,
+    drawn: &[Drawn<S>],
+    report: impl FnOnce() -> String,
+) -> Result<Vec<Document>, ReportError> {
+    let Pages { plots: own, report: page } = about.pages;
+    let mut all = tables;
+    if own {
+        all.extend(plots(drawn)?);
+    }
+    all.extend(page.then(|| (REPORT.to_owned(), report().into_bytes())));
+    Ok(all)
+}
+
+/// Which of its pages a folder with these files has.
+pub fn pages_of(has: impl Fn(&str) -> bool) -> Pages {
+    Pages { plots: has(PLOTS), report: has(REPORT) }
 }
 
 fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {
@@ -244,7 +280,15 @@ impl Encoding for Parquet {
     }
 }
 
-fn draw<S: ?Sized>(plots: &'static [Plot<S>], record: &S) -> Result<Vec<Drawn<S>>, ReportError> {
+/// The plots, if anything shows them.
+fn draw<S: ?Sized>(
+    about: &About,
+    plots: &'static [Plot<S>],
+    record: &S,
+) -> Result<Vec<Drawn<S>>, ReportError> {
+    if !about.pages.plots && !about.pages.report {
+        return Ok(Vec::new());
+    }
     let draw = |plot: &'static Plot<S>| {
         let drawing = plot.draw(record)?;
         let svg = plot.svg(&drawing)?;

@@ -7,7 +7,7 @@ use crate::common;
 use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, LayerRow, NetworkTiming, PointRecord, Question, Width, run_documents, run_findings,
+    About, LayerRow, NetworkTiming, Pages, PointRecord, Question, Width, run_documents, run_findings,
     size_documents, sweep_documents, sweep_findings, sweep_paths,
 };
 use guardbit_sim::StatsLevel;
@@ -15,7 +15,7 @@ use guardbit_sim::StatsLevel;
 fn about() -> About {
     let settings = vec![("model".to_owned(), "a <b> & \"c\".tflite".to_owned())];
     let accelerators = vec![("a <b>".into(), "schema: 1\nname: a <b>\nclock_mhz: 300\n".into())];
-    About { version: "0.1.0".into(), settings, accelerators }
+    About { version: "0.1.0".into(), settings, accelerators, ..About::default() }
 }
 
 /// The documents of two calls: they are the same. The report among them stands alone.
@@ -39,6 +39,25 @@ fn what_a_run_writes() {
     for stats in [StatsLevel::None, StatsLevel::Events, StatsLevel::Full] {
         let run = common::run_record(stats);
         check(|| run_documents(&about(), &run).unwrap(), 16);
+    }
+}
+
+/// What is left out changes nothing else.
+#[test]
+fn pages_are_left_out() {
+    let run = common::run_record(StatsLevel::Full);
+    let documents = |plots: bool, report: bool| {
+        run_documents(&About { pages: Pages { plots, report }, ..about() }, &run).unwrap()
+    };
+    let all = documents(true, true);
+    for (plots, report) in [(true, false), (false, true), (false, false)] {
+        let kept = |(path, _): &&Document| match path.as_str() {
+            "report.html" => report,
+            path => plots || !path.starts_with("plots/"),
+        };
+        let expected: Vec<Document> = all.iter().filter(kept).cloned().collect();
+        assert!(documents(plots, report) == expected, "{plots} {report}");
+        assert!(expected.len() < all.len());
     }
 }
 

@@ -15,6 +15,8 @@ pub struct DotSum {
     pub exact: i128,
     /// What the last level delivers, in the unit of the datapath's end.
     pub delivered: i128,
+    /// Overflow events at all levels.
+    pub events: u64,
 }
 
 /// Per output, in the order of the output tensor, what each level adds up with unlimited widths on these activations:
@@ -48,7 +50,8 @@ pub fn delivered_sums<'a>(
     let one = |outcome: &mut DotOutcome, index| {
         ReferenceEngine::new(layer, codes.reads(), sample).run(window.output_position(index), outcome);
         let delivered = outcome.delivered;
-        DotSum { exact: (delivered << shift) - outcome.error, delivered }
+        let events = outcome.levels.iter().map(|level| level.events_high + level.events_low).sum();
+        DotSum { exact: (delivered << shift) - outcome.error, delivered, events }
     };
     (0..window.dots()).into_par_iter().map_init(DotOutcome::default, one).collect()
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{CoverageRecord, ExploreRecord, Score, explore_documents};
+use guardbit_reports::{About, CoverageRecord, ExploreRecord, Score, explore_documents};
 use guardbit_sim::{Options, SimError, StatsLevel};
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,8 @@ pub fn explore(
     plan.subject.input.note_clipped(progress);
     let folder = ExploreFolder::open(&target, existing, &plan)?;
     let (record, accelerators) = Explorer { plan: &plan, folder: &folder, progress }.run()?;
-    let mut documents = explore_documents(&plan.about(), &record)?;
+    let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
+    let mut documents = explore_documents(&about, &record)?;
     documents.extend(accelerators);
     folder.complete(&plan, &record, &documents)?;
     Ok(record)

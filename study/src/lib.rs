@@ -53,7 +53,7 @@ pub use quantize::{
     QuantizeRequest, activation_codes, parse_codes, parse_rule, quantize, weight_codes,
 };
 pub use raw_settings::{InputConflict, RawSettings};
-pub use run::{Observer, run, run_observed};
+pub use run::{Observer, Seen, run, run_observed};
 pub use samples::InputSource;
 pub use schema::study_schema;
 pub use settings::{
@@ -63,7 +63,7 @@ pub use settings::{
 pub use shard::{MergeError, Shard, ShardError, Unfinished};
 pub use size::{AreaTool, Budget, BudgetError, size};
 pub use study_file::load_study;
-pub use sweep::{POINTS_TOGETHER, merge, sweep};
+pub use sweep::{POINTS_TOGETHER, merge, sweep, sweep_observed};
 
 use sweep::point_file;
 
@@ -71,6 +71,8 @@ use sweep::point_file;
 pub const DEFAULT_EVENTS: usize = 1000;
 /// How many random samples are run where no input is given.
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
+/// Most threads: beyond this starting them fails on many systems.
+pub const MOST_THREADS: usize = 1024;
 /// How many dot products of real activations a bundle of test vectors has where nothing else is asked for.
 pub const DEFAULT_CASES: usize = 32;
 
@@ -94,6 +96,7 @@ fn about<'a>(
         version: TOOL.version.into(),
         settings,
         accelerators: accelerators.into_iter().map(complete).collect(),
+        ..About::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use guardbit_frontends::{Cut, Profile};
-use guardbit_reports::Task;
+use guardbit_reports::{Pages, Task};
 use guardbit_sim::{Mode, StatsLevel};
 
 use crate::{DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, InputSource, Pick, Settings, TableFormat};
@@ -77,6 +77,7 @@ impl RawSettings {
             profile: self.profile,
             cut: self.cut,
             format: TableFormat::default(),
+            pages: Pages::default(),
         })
     }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use guardbit_files::{Existing, Staging, Target};
 use guardbit_frontends::Profile;
 use guardbit_hwmodels::cost::CostModel;
-use guardbit_hwmodels::{Accelerator, Program};
+use guardbit_hwmodels::{Accelerator, MacLayer, Program};
 use guardbit_reports::{
     About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, Task, batch_shape,
     run_documents, run_parquet,
 };
-use guardbit_sim::{BatchTensors, Keep, Options, Settled};
+use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
 use serde::Serialize;
 
 use crate::costs::{self, CostId};
@@ -36,9 +36,38 @@ pub fn run(
     run_observed(request, out, existing, progress, None)
 }
 
-/// Looks at what the layers made of every sample, in order: the program, and all tensors of the sample. The run ends with
-/// [`StudyError::Interrupted`] where it breaks.
-pub type Observer<'a> = dyn FnMut(&Program, &BatchTensors) -> ControlFlow<()> + 'a;
+/// Looks at what the layers made of every sample, in order. The work ends with [`StudyError::Interrupted`] where it breaks.
+pub type Observer<'a> = dyn FnMut(&Seen<'_>) -> ControlFlow<()> + 'a;
+
+/// One sample that went through a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The point of a sweep, by its index in the list of all; 0 of a run.
+    pub point: usize,
+    /// The sample, from 0.
+    pub sample: usize,
+    /// What each layer read.
+    pub mode: Mode,
+    /// The program.
+    pub program: &'a Program,
+    /// Every tensor of the exact network.
+    pub exact: &'a [Option<Codes>],
+    /// Every tensor of the narrow hardware, as far as it was made.
+    pub simulated: &'a [Option<Codes>],
+}
+
+impl Seen<'_> {
+    /// Returns the sums of every dot product of a layer on the activations that it read, in the order of its output tensor; `None`
+    /// if these were not made.
+    pub fn sums(&self, layer: &MacLayer) -> Option<Vec<DotSum>> {
+        let run = match self.mode {
+            Mode::Propagated => self.simulated,
+            Mode::Isolated => self.exact,
+        };
+        let codes = Reads::of(self.program, layer, run)?;
+        Some(delivered_sums(layer, codes, self.sample))
+    }
+}
 
 /// As [`run`](run()), with somebody who looks at every tensor on the way.
 ///
@@ -80,9 +109,15 @@ pub fn run_observed(
     let spooled = if request.dump_tensors { Keep::All } else { Keep::Outputs };
     let mut spool = Spool::new(&subject.graph, spooled, target.parent())?;
     let mut sums = Sums::new(&request.sums, &program, options.mode, target.parent())?;
+    let mut samples = 0;
     let mut store = |sample: &BatchTensors| {
-        if observer.as_mut().is_some_and(|observer| observer(&program, sample).is_break()) {
-            return Err(StudyError::Interrupted);
+        if let Some(observer) = &mut observer {
+            let (exact, simulated) = (&sample.exact, &sample.simulated[0]);
+            let (point, mode, program) = (0, options.mode, &program);
+            if observer(&Seen { point, sample: samples, mode, program, exact, simulated }).is_break() {
+                return Err(StudyError::Interrupted);
+            }
+            samples += 1;
         }
         sums.add(sample)?;
         spool.add(&sample.exact, &sample.simulated[0])
@@ -247,7 +282,7 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     pairs.extend(subject.outputs.task().map(|task| ("Task", task.name().into())));
     pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    crate::about(pairs, [accelerator])
+    About { pages: settings.pages, ..crate::about(pairs, [accelerator]) }
 }
 
 /// Name and description, which is that of the accelerator before `sets`.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use guardbit_frontends::{Cut, FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
-use guardbit_reports::Task;
+use guardbit_reports::{Pages, Task};
 use guardbit_sim::{Mode, StatsLevel};
 
 use crate::{AreaTool, Axes, BitList, Budget, InputSource, Objective, Shard};
@@ -36,6 +36,8 @@ pub struct Settings {
     pub cut: Cut,
     /// In what files tables are written.
     pub format: TableFormat,
+    /// What is made in addition to tables.
+    pub pages: Pages,
 }
 
 /// In what files tables are written.
@@ -75,6 +77,7 @@ impl Settings {
             profile: None,
             cut: Cut::default(),
             format: TableFormat::Csv,
+            pages: Pages::default(),
         }
     }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use guardbit_files::{Existing, Staging, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{CoverageRecord, Score, SizeRecord, size_documents, size_parquet};
+use guardbit_reports::{About, CoverageRecord, Score, SizeRecord, size_documents, size_parquet};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
 use serde::Serialize;
 
@@ -255,7 +255,7 @@ fn write(
     pairs.extend(record.area.clone().map(|area| ("Area", area)));
     pairs.extend(subject.labels_file.as_ref().map(|file| ("Labels", file.file.clone())));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    let about = crate::about(pairs, [&sizing.program.accelerator]);
+    let about = About { pages: settings.pages, ..crate::about(pairs, [&sizing.program.accelerator]) };
     staging.write_all(&size_documents(&about, record)?)?;
     if settings.format == TableFormat::Parquet {
         staging.write_all(&size_parquet(record)?)?;

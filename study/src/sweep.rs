@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{PointRecord, Predictions, sweep_documents, sweep_parquet};
-use guardbit_sim::{Options, Placing};
+use guardbit_reports::{About, PointRecord, Predictions, sweep_documents, sweep_parquet};
+use guardbit_sim::{BatchTensors, Keep, Options, Placing};
 
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
-use crate::{Progress, StudyError, SweepRequest, TableFormat};
+use crate::{Observer, Progress, Seen, StudyError, SweepRequest, TableFormat};
 use cache::Cache;
 use plan::{Plan, PlannedPoint};
 pub use resume::merge;
@@ -44,20 +44,38 @@ pub fn sweep(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<Vec<PointRecord>, StudyError> {
+    sweep_observed(request, out, existing, progress, None)
+}
+
+/// As [`sweep`](sweep()), with somebody who looks at every tensor of every point on the way: all points are run, those too that
+/// the folder or the cache has.
+///
+/// # Errors
+/// Those of [`sweep`](sweep()).
+pub fn sweep_observed(
+    request: &SweepRequest,
+    out: Option<&Path>,
+    existing: Existing,
+    progress: &dyn Progress,
+    observer: Option<&mut Observer<'_>>,
+) -> Result<Vec<PointRecord>, StudyError> {
     let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
     let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
     let cache = request.cache.as_deref().map(Cache::open).transpose()?;
     let sweep = Sweep { plan: &plan, folder: folder.as_ref(), cache: cache.as_ref(), pace: PACE, progress };
-    let records = sweep.run()?;
+    let records = sweep.run(observer)?;
     if let Some(hits) = cache.map(|cache| cache.hits()) {
         progress.note(&format!("{hits} of {} points are from the cache", plan.points.len()));
     }
     if let Some(folder) = &folder {
         // What is made of all points is made when the parts are merged.
         let documents = match plan.shard {
-            None => documents(&plan, &records, folder.format(request.settings.format))?,
+            None => {
+                let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
+                documents(&about, &records, folder.format(request.settings.format))?
+            }
             Some(_) => Vec::new(),
         };
         folder.complete(&plan, &records, &documents)?;
@@ -66,8 +84,12 @@ pub fn sweep(
 }
 
 /// What is made of all points.
-fn documents(plan: &Plan, records: &[PointRecord], format: TableFormat) -> Result<Vec<Document>, StudyError> {
-    let mut documents = sweep_documents(&plan.about(), records)?;
+fn documents(
+    about: &About,
+    records: &[PointRecord],
+    format: TableFormat,
+) -> Result<Vec<Document>, StudyError> {
+    let mut documents = sweep_documents(about, records)?;
     if format == TableFormat::Parquet {
         documents.extend(sweep_parquet(records)?);
     }
@@ -84,12 +106,12 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn run(&self) -> Result<Vec<PointRecord>, StudyError> {
+    fn run(&self, mut observer: Option<&mut Observer<'_>>) -> Result<Vec<PointRecord>, StudyError> {
         let plan = self.plan;
         self.progress.start(&plan.title(), plan.samples());
         let mut found: Vec<Option<PointRecord>> = vec![None; plan.points.len()];
         for group in plan.groups() {
-            for &index in &group {
+            for &index in group.iter().filter(|_| observer.is_none()) {
                 found[index] = self.known(index)?;
             }
             let missing: Vec<usize> = group.iter().copied().filter(|&index| found[index].is_none()).collect();
@@ -100,7 +122,7 @@ impl Sweep<'_> {
             while !missing.is_empty() {
                 let started = &missing[..together.min(missing.len())];
                 let start = Instant::now();
-                let done = self.run_together(started)?;
+                let done = self.run_together(started, observer.as_deref_mut())?;
                 together = self.pace.next(done.len(), start.elapsed()).min(POINTS_TOGETHER);
                 let (now, later) = missing.split_at(done.len());
                 for (&index, record) in now.iter().zip(done) {
@@ -154,7 +176,11 @@ impl Sweep<'_> {
     }
 
     /// Runs some points of one group and stores them: the first ones, at least one.
-    fn run_together(&self, points: &[usize]) -> Result<Vec<PointRecord>, StudyError> {
+    fn run_together(
+        &self,
+        points: &[usize],
+        mut observer: Option<&mut Observer<'_>>,
+    ) -> Result<Vec<PointRecord>, StudyError> {
         let planned: Vec<&PlannedPoint> = points.iter().map(|&index| &self.plan.points[index]).collect();
         let Some(first) = planned.first() else { return Ok(Vec::new()) };
         let subject = self.plan.subject(first);
@@ -165,11 +191,28 @@ impl Sweep<'_> {
             stats: first.stats,
             placing: Placing::First,
             events_per_layer: 0,
+            keep: if observer.is_some() { Keep::All } else { Keep::Outputs },
             ..Options::default()
         };
         let all: Vec<&Program> = programs.iter().collect();
+        // What was looked at once is not run again.
+        let pace = observer.is_none().then_some(self.pace);
+        let mut samples = 0;
+        let mut look = |tensors: &BatchTensors| {
+            let sample = samples;
+            samples += 1;
+            let Some(observer) = observer.as_deref_mut() else { return Ok(()) };
+            for ((&point, program), simulated) in points.iter().zip(&programs).zip(&tensors.simulated) {
+                let exact = &tensors.exact;
+                let seen = Seen { point, sample, mode: options.mode, program, exact, simulated };
+                if observer(&seen).is_break() {
+                    return Err(StudyError::Interrupted);
+                }
+            }
+            Ok(())
+        };
         let ExecutedTogether { each, unlimited } =
-            execute_together(subject, &all, options, Some(self.pace), self.progress, &mut |_| Ok(()))?;
+            execute_together(subject, &all, options, pace, self.progress, &mut look)?;
         let mut records = Vec::with_capacity(points.len());
         for (((&index, point), program), done) in points.iter().zip(&planned).zip(&programs).zip(each) {
             let (record, predictions) = match done {
@@ -247,7 +290,8 @@ mod tests {
         let folder = SweepFolder::open(&target, Existing::Refuse, &plan).unwrap();
         let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
-        let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch }.run();
+        let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch };
+        let hurried = hurried.run(None);
         let hurried = hurried.unwrap();
         let mut stored = watch.stored.into_inner();
         stored.dedup();

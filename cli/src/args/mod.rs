@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 use guardbit_frontends::{Cut, Dim, Dims, Profile, network_files};
 use guardbit_num::Scheme;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{DEFAULT_RANDOM_SAMPLES, Task};
+use guardbit_study::{DEFAULT_RANDOM_SAMPLES, MOST_THREADS, Task};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -76,9 +76,6 @@ fn profile_help() -> String {
     let names = Profile::ALL.map(Profile::name).join(", ");
     format!("Runtime whose results a TFLite network has: {names} [default: {}]", Profile::default().name())
 }
-
-/// Most threads: beyond this starting them fails on many systems.
-const MOST_THREADS: usize = 1024;
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);

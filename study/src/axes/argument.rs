@@ -103,10 +103,10 @@ impl Argument {
                     InputSource::Random { seed, .. } => seed,
                     InputSource::File { .. } => 0,
                 };
-                settings.input = InputSource::Random { count: parsed(value)?, seed };
+                settings.input = InputSource::Random { count: whole(value)?, seed };
             }
-            Self::Seed => settings.input = seeded(&settings.input, parsed(value)?)?,
-            Self::Samples => settings.input = picked(&settings.input, parsed(value)?)?,
+            Self::Seed => settings.input = seeded(&settings.input, whole(value)?)?,
+            Self::Samples => settings.input = picked(&settings.input, whole(value)?)?,
         }
         Ok(())
     }
@@ -129,6 +129,10 @@ impl Variant {
 
 fn parsed<T: FromStr<Err: Display>>(value: &str) -> Result<T, String> {
     value.parse().map_err(|error| format!("{value}: {error}"))
+}
+
+fn whole<T: FromStr>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{value}: expected a whole number that is not negative"))
 }
 
 fn seeded(input: &InputSource, seed: u64) -> Result<InputSource, String> {

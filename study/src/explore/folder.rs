@@ -4,7 +4,7 @@ use guardbit_files::{
     Digest, Document, Existing, FileEntry, FolderError, Staging, Target, UNSEALED, is_sealed, read_text,
     seal_text,
 };
-use guardbit_reports::{ExploreRecord, explore_paths};
+use guardbit_reports::{ExploreRecord, Pages, explore_paths, pages_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -112,6 +112,12 @@ impl<'a> ExploreFolder<'a> {
         target
             .keeps(format!("what was simulated is kept in {shown}; the same command goes on with the rest"));
         Ok(Self { target, staging, stored: std::cell::RefCell::default() })
+    }
+
+    /// Its pages, if `asked` for: those that it has already stay, else they would be nobody's.
+    pub fn pages(&self, asked: Pages) -> Pages {
+        let has = pages_of(|path| self.target.path().join(path).exists());
+        Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
     }
 
     /// What was seen of these values before.

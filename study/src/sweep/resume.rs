@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{
     Digest, Document, Existing, FileEntry, FolderError, Staging, Target, is_sealed, read_text,
 };
-use guardbit_reports::{PointRecord, SweepPoint, sweep_documents, sweep_parquet_paths, sweep_paths};
+use guardbit_reports::{
+    Pages, PointRecord, SweepPoint, pages_of, sweep_documents, sweep_parquet_paths, sweep_paths,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -154,6 +156,12 @@ impl<'a> SweepFolder<'a> {
     pub fn format(&self, asked: TableFormat) -> TableFormat {
         let has = sweep_parquet_paths().iter().any(|path| self.target.path().join(path).exists());
         if has { TableFormat::Parquet } else { asked }
+    }
+
+    /// Its pages, if `asked` for: those that it has already stay too.
+    pub fn pages(&self, asked: Pages) -> Pages {
+        let has = pages_of(|path| self.target.path().join(path).exists());
+        Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
     }
 
     /// Whether a file is there as it is to be.

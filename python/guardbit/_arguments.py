@@ -1,0 +1,240 @@
+"""What arguments may be: a kind for every name, by which each is checked and taken before anything is done."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import operator
+import os
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from . import _guardbit
+from ._errors import GuardbitError, attributed
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+#: Takes an argument, by its name for messages.
+Kind = Callable[[str, Any], Any]
+
+#: Whole numbers of 64 bits.
+_MOST = 2**64 - 1
+
+
+def refused(name: str, expected: str, found: Any) -> GuardbitError:
+    """The error of an argument that is something else."""
+    return GuardbitError(f"{name}: expected {expected}, found {_shown(found)}")
+
+
+def _shown(found: Any) -> str:
+    if isinstance(found, (str, int, float, bool, np.generic)) or found is None:
+        return reprlib.repr(found.item() if isinstance(found, np.generic) else found)
+    return f"an object of type {type(found).__name__}"
+
+
+def whole(least: int, most: int) -> Kind:
+    """A whole number from `least` to `most`."""
+    expected = f"a whole number from {least} to {most}"
+
+    def take(name: str, given: Any) -> int:
+        if isinstance(given, (bool, np.bool_)):
+            raise refused(name, expected, given)
+        try:
+            number = operator.index(given)
+        except TypeError:
+            raise refused(name, expected, given) from None
+        if not least <= number <= most:
+            raise refused(name, expected, given)
+        return number
+
+    return take
+
+
+def number(name: str, given: Any) -> float:
+    """A finite number."""
+    if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool) and np.isfinite(float(given)):
+        return float(given)
+    raise refused(name, "a finite number", given)
+
+
+def flag(name: str, given: Any) -> bool:
+    """True or False."""
+    if isinstance(given, (bool, np.bool_)):
+        return bool(given)
+    raise refused(name, "True or False", given)
+
+
+def text(name: str, given: Any) -> str:
+    """A text."""
+    if isinstance(given, str):
+        return str(given)
+    raise refused(name, "a text", given)
+
+
+def path(name: str, given: Any) -> str:
+    """A path."""
+    if isinstance(given, (str, os.PathLike)):
+        found = os.fspath(given)
+        if isinstance(found, str):
+            return found
+    raise refused(name, "a path", given)
+
+
+def text_or_index(name: str, given: Any) -> str:
+    """A name, or an index."""
+    return text(name, given) if isinstance(given, str) else str(whole(0, _MOST)(name, given))
+
+
+def is_lone(given: Any) -> bool:
+    """Whether something is one value, where several may stand."""
+    return (
+        given is None
+        or isinstance(given, (str, bytes, bool, int, float, np.generic, os.PathLike, Mapping))
+        or (isinstance(given, np.ndarray) and given.ndim == 0)
+        or not hasattr(given, "__iter__")
+    )
+
+
+def listed(name: str, given: Any) -> list[Any]:
+    """One value, or several, which are at most as many as a sweep has points."""
+    if is_lone(given):
+        return [given.item() if isinstance(given, np.ndarray) else given]
+    most = _guardbit.MOST_POINTS
+    # A range is not written out, and an iterator need not end.
+    try:
+        many = len(given) > most
+    except TypeError:
+        many = False
+    except OverflowError:
+        many = True
+    values = [] if many else list(itertools.islice(given, most + 1))
+    if many or len(values) > most:
+        raise GuardbitError(f"{name}: more than {most} values")
+    return values
+
+
+def several(one: Kind) -> Kind:
+    """One value or several."""
+    return lambda name, given: [one(name, value) for value in listed(name, given)]
+
+
+def groups(name: str, given: Any) -> list[list[str]]:
+    """Groups of texts; texts alone are one group."""
+    values = listed(name, given)
+    if values and all(isinstance(value, str) for value in values):
+        return [[str(value) for value in values]]
+    return [[text(name, key) for key in listed(name, group)] for group in values]
+
+
+def widths(name: str, given: Any) -> str:
+    """Widths, as a text of a list or one by one."""
+    if isinstance(given, str):
+        return str(given)
+    return ",".join(str(whole(0, _MOST)(name, width)) for width in listed(name, given))
+
+
+def shard(name: str, given: Any) -> str:
+    """'I/N' or (I, N)."""
+    if isinstance(given, str):
+        return str(given)
+    parts = listed(name, given)
+    if len(parts) != 2:
+        raise refused(name, "'I/N' or (I, N)", given)
+    return "/".join(str(whole(0, _MOST)(name, part)) for part in parts)
+
+
+def lengths(name: str, given: Any) -> dict[str, int]:
+    """Lengths by axis."""
+    if not isinstance(given, Mapping):
+        raise refused(name, "a mapping of axes to lengths", given)
+    return {text(name, axis): whole(1, _MOST)(f"{name}[{axis!r}]", length) for axis, length in given.items()}
+
+
+def by_key(name: str, given: Any) -> Any:
+    """A mapping whose keys are texts."""
+    if not isinstance(given, Mapping):
+        raise refused(name, "a mapping of keys to values", given)
+    return {text(name, key): value for key, value in given.items()}
+
+
+def overrides(name: str, given: Any) -> Any:
+    """A mapping of keys to values, or KEY=VALUE, one or several."""
+    return by_key(name, given) if isinstance(given, Mapping) else several(text)(name, given)
+
+
+def watched(name: str, given: Any) -> Any:
+    """Whether progress is shown, or who is told of it."""
+    if isinstance(given, (bool, np.bool_)):
+        return bool(given)
+    if all(callable(getattr(given, method, None)) for method in ("start", "advance", "note")):
+        return given
+    raise refused(name, "True, False or an object with start, advance and note", given)
+
+
+def functions(name: str, given: Any) -> Any:
+    """A function, or several by name."""
+    if callable(given) or (isinstance(given, Mapping) and given and all(callable(one) for one in given.values())):
+        return by_key(name, given) if isinstance(given, Mapping) else given
+    raise refused(name, "a function, or a mapping of names to functions", given)
+
+
+_TEXTS = ("mode", "stats", "requantize", "profile", "task", "output", "level", "budget", "area", "mixed", "weights", "activations", "format", "name")
+_FLAGS = (
+    "tensors", "histograms", "plots", "report", "force", "per_tensor", "symmetric", "asymmetric_weights", "full_range", "power_of_two",
+    "equalize", "inline_functions", "correct_bias", "dynamic", "byte_slots",
+)  # fmt: skip
+
+#: Every argument that has one kind wherever it stands; samples and networks are taken where they are written to files.
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(_TEXTS, text),
+    **dict.fromkeys(_FLAGS, flag),
+    **dict.fromkeys(("events", "random", "samples", "seed", "cases"), whole(0, _MOST)),
+    "threads": whole(1, _guardbit.MOST_THREADS),
+    "least_sqnr": number,
+    "layer": text_or_index,
+    "sums": several(text_or_index),
+    **dict.fromkeys(("from_", "to", "where", "overflow", "objective", "formats", "waves", "layers"), several(text)),
+    "cost": several(path),
+    "out": path,
+    "cache": path,
+    "zip": groups,
+    "bits": widths,
+    "shard": shard,
+    "dim": lengths,
+    "axes": by_key,
+    "set": overrides,
+    "progress": watched,
+    "statistic": functions,
+}
+
+
+def checked(**other: Kind) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Gives a function its arguments as their kinds have them; `other` are kinds of its own. What is None stays so."""
+    kinds = KINDS | other
+
+    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: _P.args, **named: _P.kwargs) -> _T:
+            bound = signature.bind(*args, **named)
+            for name, given in bound.arguments.items():
+                default = signature.parameters[name].default
+                if given is None and default in (None, ()):
+                    bound.arguments[name] = default
+                elif name in kinds and given is not default:
+                    bound.arguments[name] = kinds[name](name, given)
+            bound.apply_defaults()
+            try:
+                return function(*bound.args, **bound.kwargs)
+            except GuardbitError as error:
+                raise attributed(error, bound.arguments) from error.__cause__
+
+        return call
+
+    return decorate
