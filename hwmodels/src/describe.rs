@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::timing::Feed;
-use crate::{Accelerator, Datapath, Level, OutputFit, Packing, Register, Residency, Terms, TimingConvention};
+use crate::{
+    Accelerator, BiasPlace, Datapath, Level, OutputFit, Packing, Register, Residency, Terms, TimingConvention,
+};
 
 impl Datapath {
     /// The stages in the order of the data.
@@ -20,7 +22,12 @@ impl Datapath {
             format!("product {}{}", register(self.product.register), dropped(self.product.shift)),
         ];
         stages.extend(self.levels.iter().map(level));
-        stages.push(format!("bias {} {}", self.bias.at, register(self.bias.register)));
+        // A preload has no adder of its own.
+        let last = self.levels.last().filter(|_| self.bias.at == BiasPlace::Preload);
+        stages.push(match last {
+            Some(level) => format!("bias {} in `{}`, {}", self.bias.at, level.name, register(level.register)),
+            None => format!("bias {} {}", self.bias.at, register(self.bias.register)),
+        });
         let scheme =
             self.requantize.scheme.map_or("model's requantization".into(), |s| format!("requantize {s}"));
         stages.push(match self.requantize.output {
@@ -91,6 +98,7 @@ impl Accelerator {
             }
         };
         notes.extend(residency.iter().map(|&note| note.to_owned()));
+        notes.push("activations, weights and outputs count as bytes from outside; biases and requantization constants do not".into());
         notes
     }
 }

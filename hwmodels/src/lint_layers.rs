@@ -1,12 +1,19 @@
 //! What is doubtful about an accelerator for one network.
 
-use crate::{MacLayer, Problem, Program};
+use crate::timing::{LayerTiming, Outside, Widths};
+use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
 
 /// Layers that a message names; the others are counted.
 const NAMED: usize = 5;
 
-/// Warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM: at most
-/// one of each code and memory.
+/// Layers whose traffic is compared with that of other values of a key: those that move the most.
+const COMPARED: usize = 8;
+
+/// Memories are tried in up to so many times their size, in powers of two.
+const MOST_DOUBLINGS: u32 = 10;
+
+/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, and about a key that
+/// makes them move their data again and again: at most one of each code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -16,6 +23,7 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
     let small = memories.into_iter().enumerate();
     std::iter::once(large_array(program))
         .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
+        .chain([moves_again(program)])
         .flatten()
         .collect()
 }
@@ -50,6 +58,135 @@ fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Optio
         format!("the {what} of the smallest tile do not fit `{key}`: {layers}"),
         "a larger memory, a smaller array or no `double_buffer` (which halves the room) avoids it",
     ))
+}
+
+/// Another value of a key.
+struct Better {
+    key: &'static str,
+    now: String,
+    value: String,
+    moved: Moving,
+}
+
+/// What the compared layers take together.
+#[derive(Clone, Copy)]
+struct Moving {
+    bits: u128,
+    cycles: u64,
+}
+
+/// A key because of which layers move more than twice their data from and to the outside, and at least twice as much as with a better
+/// value of it.
+fn moves_again(program: &Program) -> Option<Problem> {
+    if program.accelerator.timing.convention != TimingConvention::Overlapped {
+        return None;
+    }
+    let times = |layer: &MacLayer| layer.timing.cost.moved.outside() as f64 / data(program, layer) as f64;
+    let mut layers: Vec<&MacLayer> = program.mac_layers().filter(|layer| times(layer) > 2.0).collect();
+    layers.sort_by_key(|layer| std::cmp::Reverse(layer.timing.cost.moved.outside()));
+    let compared = &layers[..layers.len().min(COMPARED)];
+    let now = moved(program, compared, |_| {});
+    let better = better_memories(program, compared, now)
+        .into_iter()
+        .chain(better_lanes(program, compared))
+        // Whatever moves less has to take no longer.
+        .filter(|better| better.moved.cycles <= now.cycles)
+        .min_by_key(|better| better.moved.bits)
+        .filter(|better| better.moved.bits.saturating_mul(2) <= now.bits)?;
+    let Better { key, now: value_now, value, moved } = better;
+    let figures = |layer: &MacLayer| {
+        (times(layer) > 2.0).then(|| format!("`{}` {:.1} times", layer.short_name, times(layer)))
+    };
+    let named = listed(program, figures)?;
+    let share = moved.bits as f64 / now.bits as f64 * 100.0;
+    Some(Problem::of_network(
+        "guardbit::hw::moves_data_again",
+        key,
+        format!(
+            "layers move more than twice their data from and to the outside because `{key}` is {value_now}: {named}"
+        ),
+        &format!("`{key}: {value}` leaves {share:.0} % of that"),
+    ))
+}
+
+/// Bits that a layer has to move: what it loads and stores, once.
+fn data(program: &Program, layer: &MacLayer) -> u128 {
+    let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+    let bits = |sizes: &[usize], width: u32| {
+        sizes.iter().fold(u128::from(width), |all, &size| all.saturating_mul(size as u128))
+    };
+    let [rows, cols, channels] = window.input;
+    let Outside { loads, stores } = layer.timing.outside;
+    let input = if loads { bits(&[window.batch, rows, cols, channels], widths.activation) } else { 0 };
+    let output = if stores { bits(&[window.dots()], widths.output) } else { 0 };
+    // The second of two activations has a matrix per image.
+    let images = if layer.dots.streams_weights() { window.batch } else { 1 };
+    let weights = bits(&[images, window.terms(), window.channels()], widths.weight);
+    input.saturating_add(weights).saturating_add(output).max(1)
+}
+
+/// What layers move from and to the outside on accelerators that are edited, and in how many cycles.
+fn moved(program: &Program, layers: &[&MacLayer], edit: impl Fn(&mut Accelerator)) -> Moving {
+    let of = |layer: &&MacLayer| {
+        let mut accelerator = program.accelerator_of(layer.node).clone();
+        edit(&mut accelerator);
+        let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+        let timing = LayerTiming::of(&accelerator, window, widths, layer.dots.streams_weights());
+        let timing = match layer.timing.outside {
+            Outside::ALL => timing,
+            outside => timing.within(outside, &accelerator, window, widths),
+        };
+        Moving { bits: timing.cost.moved.outside(), cycles: timing.cycles }
+    };
+    let both = |a: Moving, b: Moving| Moving {
+        bits: a.bits.saturating_add(b.bits),
+        cycles: a.cycles.saturating_add(b.cycles),
+    };
+    layers.iter().map(of).fold(Moving { bits: 0, cycles: 0 }, both)
+}
+
+/// The least larger memory, of each, that leaves nearly as little to move as a very large one.
+fn better_memories(program: &Program, layers: &[&MacLayer], now: Moving) -> Vec<Better> {
+    type Size = fn(&mut Accelerator) -> &mut f64;
+    let memories: [(&'static str, Size); 3] = [
+        ("memory.weight_kib", |accelerator| &mut accelerator.memory.weight_kib),
+        ("memory.activation_kib", |accelerator| &mut accelerator.memory.activation_kib),
+        ("memory.accumulator_kib", |accelerator| &mut accelerator.memory.accumulator_kib),
+    ];
+    let better = |(key, size): (&'static str, Size)| {
+        let with = |doublings: u32| {
+            let factor = f64::from(1u32 << doublings);
+            moved(program, layers, |accelerator| *size(accelerator) *= factor)
+        };
+        let least = with(MOST_DOUBLINGS);
+        if layers.is_empty() || least.bits.saturating_mul(2) > now.bits {
+            return None;
+        }
+        let enough = least.bits.saturating_add(least.bits / 10);
+        let mut all = (1..MOST_DOUBLINGS).map(|doublings| (doublings, with(doublings)));
+        let (doublings, moved) =
+            all.find(|(_, moved)| moved.bits <= enough).unwrap_or((MOST_DOUBLINGS, least));
+        let now = *size(&mut program.accelerator.clone());
+        let value = now * f64::from(1u32 << doublings);
+        Some(Better { key, now: now.to_string(), value: value.to_string(), moved })
+    };
+    memories.into_iter().filter_map(better).collect()
+}
+
+/// The kind of the lanes that leaves the least to move.
+fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
+    let array = program.accelerator.array;
+    if program.accelerator.dataflow != Dataflow::Vector || layers.is_empty() {
+        return None;
+    }
+    let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
+    let others = kinds.into_iter().filter(|kind| *kind != array.kind).map(|kind| Better {
+        key: "array.kind",
+        now: array.kind.to_string(),
+        value: kind.to_string(),
+        moved: moved(program, layers, |accelerator| accelerator.array.kind = kind),
+    });
+    others.min_by_key(|better| better.moved.bits)
 }
 
 /// The first of the layers that have something to say, and how many more there are.

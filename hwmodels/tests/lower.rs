@@ -365,6 +365,42 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}\nmemory: {accumulator_kib: 0.0625}"), @"guardbit::hw::sram_too_small_for_tile: the sums of the smallest tile do not fit `memory.accumulator_kib`: `conv` needs 48 of 32 bytes");
 }
 
+/// 108 weights and 80 activations: a memory that holds all of them moves them once.
+#[test]
+fn a_key_that_makes_data_move_again() {
+    let found = |yaml: &str| {
+        let program = lowered(&plain(), &format!("array: {{rows: 2, cols: 2}}\n{yaml}")).unwrap();
+        let line = |problem: guardbit_hwmodels::Problem| {
+            format!("{}: {problem}\nhelp: {}", problem.code(), problem.help().unwrap_or_default())
+        };
+        check_program(&program).into_iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    let all = [
+        "memory: {activation_kib: 0.05, weight_kib: 0.05}",
+        "memory: {activation_kib: 1, weight_kib: 0.05}",
+        "memory: {activation_kib: 1, weight_kib: 1}",
+        "timing: {convention: scalesim_v3}\nmemory: {activation_kib: 0.05, weight_kib: 0.05}",
+        "dataflow: vector\nmemory: {activation_kib: 0.05, weight_kib: 1}",
+    ];
+    let all = all.map(|yaml| format!("{yaml}\n{}", found(yaml)));
+    insta::assert_snapshot!(all.join("\n"), @r"
+    memory: {activation_kib: 0.05, weight_kib: 0.05}
+
+    memory: {activation_kib: 1, weight_kib: 0.05}
+    guardbit::hw::moves_data_again: layers move more than twice their data from and to the outside because `memory.weight_kib` is 0.05: `conv` 3.1 times
+    help: `memory.weight_kib: 0.1` leaves 32 % of that
+    memory: {activation_kib: 1, weight_kib: 1}
+
+    timing: {convention: scalesim_v3}
+    memory: {activation_kib: 0.05, weight_kib: 0.05}
+
+    dataflow: vector
+    memory: {activation_kib: 0.05, weight_kib: 1}
+    guardbit::hw::moves_data_again: layers move more than twice their data from and to the outside because `memory.activation_kib` is 0.05: `conv` 2.4 times
+    help: `memory.activation_kib: 0.2` leaves 42 % of that
+    ");
+}
+
 /// What saturates is refused, and nothing wraps on the way.
 #[test]
 fn layers_of_too_many_cycles_are_refused() {

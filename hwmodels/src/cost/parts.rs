@@ -11,7 +11,7 @@ use guardbit_num::Overflow;
 
 use crate::bounds::{LayerBounds, operand_range, weight_operand_range};
 use crate::expression::Quantity;
-use crate::timing::Moved;
+use crate::timing::{Moved, products_per_step};
 use crate::{Accelerator, Check, Level, MacLayer, Reduce};
 
 /// Bits of a KiB.
@@ -179,6 +179,7 @@ pub fn items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<
 /// Adders and registers, level by level.
 fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<Item> {
     let array = accelerator.array;
+    let in_step = products_per_step(accelerator);
     let dots = layer.dots.window.dots() as f64;
     let chain = layer.timing.chain();
     let mut bounds = None;
@@ -188,10 +189,10 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
     for (index, level) in layer.datapath.levels.iter().enumerate() {
         let run = level.terms.run_length(values).min(values.max(1));
         let at_once = level.reduce.takes_run_at_once();
-        let arriving = (array.dot_width / products).max(1);
+        let arriving = (in_step / products).max(1);
         let below = chain.filter(|chain| index > chain.level || (index == chain.level && at_once));
         let places = match below {
-            Some(chain) => array.cols * if index > chain.level { chain.abreast } else { 1 },
+            Some(chain) => array.cols * chain.abreast,
             None => array.rows * array.cols,
         };
         let places = (places * array.cores) as u64;
@@ -207,16 +208,17 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
         let additions =
             full * level.reduce.additions(run) + level.reduce.additions(rest) * usize::from(rest > 0);
         let accesses = dots * additions as f64;
-        let item = |part, instances| Item {
+        let item = |part, instances, accesses| Item {
             overflow: level.register.overflow(),
             reduce: Some(level.reduce),
             ..Item::new(part, &level.name, instances, accesses, vec![(Variable::Bits, bits)])
         };
-        items.push(item(Part::Adder, places * adders as u64));
+        items.push(item(Part::Adder, places * adders as u64, accesses));
         // Sums that wait below the array are in their SRAM.
         let waits = chain.is_some_and(|chain| index > chain.level);
         if !at_once && !waits {
-            items.push(item(Part::Register, places));
+            // What arrives in one step is written once.
+            items.push(item(Part::Register, places, dots * values.div_ceil(arriving) as f64));
         }
         values = values.div_ceil(run.max(1));
         products = products.saturating_mul(run.max(1));

@@ -8,10 +8,12 @@ use super::key::KeyPath;
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
-use crate::file::{AcceleratorFile, Bits, Name, RoundKind};
+use crate::file::{AcceleratorFile, BiasBits, Bits, Name, RoundKind};
 use crate::order::WalkKind;
-use crate::timing::{Feed, Unfilled};
-use crate::{Accelerator, ArrayKind, Dataflow, Datapath, OutputFit, Packing, Terms, TimingConvention};
+use crate::timing::{Feed, Unfilled, products_per_step};
+use crate::{
+    Accelerator, ArrayKind, BiasPlace, Dataflow, Datapath, OutputFit, Packing, Terms, TimingConvention,
+};
 
 /// Bits of one product of two int8 codes: -128 * -128 = 2^14.
 const INT8_PRODUCT_BITS: u32 = 16;
@@ -39,6 +41,8 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         small_accumulator_memory(&accelerator),
         ethos_u_array(&accelerator),
         unfilled_column(&accelerator),
+        idle_multipliers(&accelerator),
+        bias_bits_of_preload(&accelerator, file),
         slow_operands(&accelerator, file),
         slow_sums(&accelerator, file),
     ];
@@ -239,6 +243,38 @@ fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
             if length > rows * accelerator.array.dot_width { " in a chain's last pass" } else { "" }
         ),
         help: "write `terms: rows`, or rows that chains fill".into(),
+    })
+}
+
+/// Runs that leave multipliers idle, since a step takes whole ones.
+fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
+    let (used, width) = (products_per_step(accelerator), accelerator.array.dot_width);
+    let level = accelerator.datapath.levels.first()?;
+    (used < width).then(|| Violation {
+        code: "guardbit::hw::runs_leave_multipliers_idle",
+        keys: vec![level_key(&accelerator.datapath, 0).join("terms"), KeyPath::keys(&["array", "dot_width"])],
+        message: format!(
+            "a step takes whole runs, so that {used} of the {width} multipliers of each processing element can work"
+        ),
+        help: format!("write `terms: dot_width` for `{}`, or a `dot_width` that its runs fill", level.name),
+    })
+}
+
+/// A width of a bias adder that is not there.
+fn bias_bits_of_preload(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
+    let given = file.bias.as_ref().and_then(|bias| bias.bits).filter(|bits| *bits != BiasBits::FromModel);
+    let level = accelerator.datapath.levels.last()?;
+    (accelerator.datapath.bias.at == BiasPlace::Preload && given.is_some()).then(|| Violation {
+        code: "guardbit::hw::bias_bits_unused",
+        keys: vec![KeyPath::keys(&["bias", "bits"])],
+        message: format!(
+            "`bias.bits` is not used: a bias that is preloaded is fitted to the last level, `{}`",
+            level.name
+        ),
+        help: format!(
+            "leave `bias.bits` out, write `bias: {{at: post}}`, or set the width of `{}`",
+            level.name
+        ),
     })
 }
 

@@ -37,7 +37,8 @@ struct Stack {
 
 impl Chain {
     pub fn new(accelerator: &Accelerator, terms: usize) -> Self {
-        let Array { rows, dot_width, .. } = accelerator.array;
+        let Array { rows, .. } = accelerator.array;
+        let dot_width = products_per_step(accelerator);
         let levels = &accelerator.datapath.levels;
         let (level, length) = run(levels, dot_width, terms.max(1));
         let alone = Stack { own: rows, shared: 1, pitch: rows };
@@ -133,6 +134,21 @@ impl Chain {
         };
         (pass, row)
     }
+}
+
+/// Products that a processing element takes in a step: `dot_width`, or as many of them as are whole runs of the outermost level
+/// whose runs it holds. A run that ends hands its sum on, and there are adders for as many sums as runs of a full step.
+pub(crate) fn products_per_step(accelerator: &Accelerator) -> usize {
+    let width = accelerator.array.dot_width;
+    let mut run = 1usize;
+    for level in &accelerator.datapath.levels {
+        let longer = run.saturating_mul(level.terms.run_length(usize::MAX.div_ceil(run)));
+        if longer > width {
+            break;
+        }
+        run = longer;
+    }
+    width / run * run
 }
 
 /// The level that adds along a column, and the length of its runs in products.

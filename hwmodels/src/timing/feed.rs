@@ -1,7 +1,7 @@
 //! What the array takes from its SRAMs where nothing makes it wait.
 
-use super::chain::Chain;
-use crate::{Accelerator, ArrayKind, Dataflow};
+use super::chain::{Chain, products_per_step};
+use crate::{Accelerator, Array, ArrayKind, Dataflow};
 
 /// Bytes of an activation or a weight.
 const INT8_BYTES: usize = 1;
@@ -20,7 +20,7 @@ pub(crate) struct Feed {
 
 impl Feed {
     pub fn new(accelerator: &Accelerator) -> Self {
-        let array = accelerator.array;
+        let array = Array { dot_width: products_per_step(accelerator), ..accelerator.array };
         let (rows, cols) = (array.rows * array.dot_width, array.cols * array.dot_width);
         let lanes = array.rows * array.cols;
         let (activations, weights) = match (accelerator.dataflow, array.kind) {

@@ -1,6 +1,6 @@
 //! How a dataflow cuts a matrix product into folds, and where an addition lies in its fold.
 
-use super::chain::Chain;
+use super::chain::{Chain, products_per_step};
 use super::gemm::Gemm;
 use super::groups::Groups;
 use super::tiling::{TileOrder, Tiling};
@@ -11,6 +11,8 @@ use crate::{Accelerator, Array, ArrayKind, Dataflow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mapping {
     dataflow: Dataflow,
+    /// That of the accelerator; a cut may choose another one.
+    kind: ArrayKind,
     /// What one core does; the last one may do less.
     layer: Layer,
     /// What the last core does.
@@ -23,6 +25,7 @@ pub(super) struct Mapping {
 /// What a dataflow looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layer {
+    /// With as many products per step as are whole runs.
     pub array: Array,
     pub gemm: Gemm,
     /// How dot products fill the rows of an array through which sums move.
@@ -41,6 +44,9 @@ pub(super) struct Cut {
     /// Folds of a tile along pixels, channels and terms.
     pub tile: [usize; 3],
     pub order: TileOrder,
+    /// Whether lanes that are free to hold any outputs hold channels of one pixel, as those of kind `folded` do. Otherwise they
+    /// hold outputs in the order of the tensor.
+    pub by_channel: bool,
 }
 
 /// The fillings of the array in a layer. Each has its share of what they take together.
@@ -97,7 +103,8 @@ pub(super) struct Slot {
 
 impl Cut {
     /// Nothing is cut: one fold is a tile, in the dataflow's own order.
-    pub const NONE: Self = Self { stream: usize::MAX, tile: [1; 3], order: TileOrder::ChannelsOuter };
+    pub const NONE: Self =
+        Self { stream: usize::MAX, tile: [1; 3], order: TileOrder::ChannelsOuter, by_channel: false };
 }
 
 impl Runs {
@@ -183,6 +190,7 @@ impl Mapping {
     /// The cores share the groups where there are several, else the output channels.
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
         let Accelerator { array, dataflow, .. } = *accelerator;
+        let array = Array { dot_width: products_per_step(accelerator), ..array };
         let shared = if gemm.groups > 1 { gemm.groups } else { gemm.channels };
         let share = shared.div_ceil(array.cores.max(1));
         let cores = shared.div_ceil(share.max(1)).max(1);
@@ -197,12 +205,15 @@ impl Mapping {
             Layer { array, gemm, chain, groups, stream: 1 }
         };
         let last = layer(of(shared - (cores - 1) * share));
-        Self { dataflow, layer: layer(of(share)), last, cores, cut: Cut::NONE }.cut(Cut::NONE)
+        Self { dataflow, kind: array.kind, layer: layer(of(share)), last, cores, cut: Cut::NONE }
+            .cut(Cut::NONE)
     }
 
     /// The same, cut in another way.
     pub fn cut(mut self, cut: Cut) -> Self {
         self.layer.stream = cut.stream.clamp(1, self.streamed().max(1));
+        let kind = if cut.by_channel { ArrayKind::Folded } else { self.kind };
+        (self.layer.array.kind, self.last.array.kind) = (kind, kind);
         Self { cut, ..self }
     }
 
@@ -217,6 +228,18 @@ impl Mapping {
 
     pub fn dataflow(&self) -> Dataflow {
         self.dataflow
+    }
+
+    /// Whether lanes may hold outputs in the order of the tensor, of all channels at a time.
+    pub fn is_free(&self) -> bool {
+        self.dataflow == Dataflow::Vector && self.layer.array.kind == ArrayKind::Outputs
+    }
+
+    /// Whether lanes that are free to hold any outputs can be held to channels of one pixel: the layer has more of them than there are
+    /// lanes.
+    pub fn can_go_by_channel(&self) -> bool {
+        let lanes = times([self.layer.array.rows, self.layer.array.cols]);
+        self.dataflow == Dataflow::Vector && self.kind == ArrayKind::Outputs && self.layer.channels() > lanes
     }
 
     pub fn layer(&self) -> &Layer {
@@ -330,7 +353,7 @@ impl Layer {
         times([self.gemm.channels, self.groups.abreast])
     }
 
-    /// Steps of a dot product: each processing element takes `dot_width` products at a time.
+    /// Steps of a dot product: each processing element takes so many products at a time.
     pub fn steps(&self) -> usize {
         self.gemm.terms.div_ceil(self.array.dot_width)
     }

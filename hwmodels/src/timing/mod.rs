@@ -29,7 +29,7 @@ use guardbit_graph::{OutputPosition, Window};
 
 pub use array::ArrayCycles;
 pub use bound::{Bound, Doubled};
-pub(crate) use chain::{Chained, Unfilled};
+pub(crate) use chain::{Chained, Unfilled, products_per_step};
 pub use cost::{Cost, Moved};
 pub(crate) use feed::Feed;
 pub use fit::Fit;

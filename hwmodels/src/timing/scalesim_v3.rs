@@ -7,6 +7,9 @@
 //! - weight stationary: `ceil(K/R) * ceil(N/C) * (2R + C + M - 2) - 1`
 //! - input stationary: `ceil(K/R) * ceil(M/C) * (2R + C + N - 2) - 1`
 //!
+//! Output stationary leaves the drain out: the sums of the last of R rows need R - 1 more cycles to leave the array, which the tool does
+//! not count (scale-sim-v3, issue 4).
+//!
 //! The `- 1` is the index of the last cycle reported as a count (issue 125 there). Grouped layers are one
 //! matrix product per group, one after the other. SCALE-Sim has no vector engine and no `dot_width`: the former
 //! takes `folds * ceil(K / dot_width)` cycles, the latter divides K.

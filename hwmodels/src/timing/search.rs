@@ -4,8 +4,9 @@
 //! many combinations, in larger ones), each of
 //! whole folds; parts of the pixels also into whole lines of the image, which share less with their neighbours. What
 //! streams through a stationary operand is one fold as long as the tile. Where sums stay in place, a single fold may be
-//! loaded in slices of its terms. All combinations are tried, in both orders. Of equally fast tiles the one that moves
-//! the fewest bytes is taken, then the first: the largest.
+//! loaded in slices of its terms. All combinations are tried, in both orders. Lanes that may hold any outputs hold them in the order
+//! of the tensor, all channels of some pixels before the next pixels, or channels of one pixel, in both orders. Of equally
+//! fast tiles the one that moves the fewest bytes is taken, then the first: the largest.
 //!
 //! What is tried does not depend on the memories, and no tile takes more cycles where they are larger or faster: nor
 //! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
@@ -15,7 +16,7 @@ use super::overlapped::{Faster, Parts};
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
 use super::{Doubled, Schedule};
-use crate::{ArrayKind, Dataflow, Memory};
+use crate::{Dataflow, Memory};
 
 /// Numbers of parts up to which every one is tried, the first one unless that makes too many combinations.
 const DENSE: [usize; 4] = [48, 24, 12, LEAST_DENSE];
@@ -84,13 +85,28 @@ pub(super) fn smallest(mapping: &Mapping, footprint: &Footprint<'_>) -> Tile {
 /// Gives every tile that fits, one after the other: they may be many.
 fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut((Mapping, Tile))) {
     let dense = density(mapping);
+    tiles(mapping, footprint, (dense, false), &mut each);
+    slices(mapping, footprint, (dense, false), &mut each);
+    if mapping.can_go_by_channel() {
+        tiles(mapping, footprint, (dense, true), &mut each);
+        slices(mapping, footprint, (dense, true), &mut each);
+    }
+}
+
+/// Gives every tile of whole folds.
+fn tiles(
+    mapping: &Mapping,
+    footprint: &Footprint<'_>,
+    (dense, by_channel): (usize, bool),
+    each: &mut impl FnMut((Mapping, Tile)),
+) {
     let sizes = |all| sizes(all, dense);
     let streams = match mapping.dataflow() {
         Dataflow::WeightStationary => with_lines(sizes(mapping.streamed()), footprint.line(), 1),
         _ => sizes(mapping.streamed()),
     };
     for stream in streams {
-        let streamed = mapping.cut(Cut { stream, ..Cut::NONE });
+        let streamed = mapping.cut(Cut { stream, by_channel, ..Cut::NONE });
         let grid = streamed.pass().grid;
         let whole = streamed.pass().unit[0];
         let [pixels, channels] = match mapping.dataflow() {
@@ -105,32 +121,37 @@ fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut
             for &channels in &channels {
                 for &terms in &terms {
                     let tile = [pixels, channels, terms];
-                    let cut = |order| mapping.cut(Cut { stream, tile, order });
+                    let cut = |order| mapping.cut(Cut { stream, tile, order, by_channel });
                     let held = footprint.tile(&cut(TileOrder::ChannelsOuter), usize::MAX);
                     if !footprint.holds(&held) {
                         continue;
                     }
-                    for &order in orders(mapping) {
+                    for &order in orders(&streamed) {
                         each((cut(order), Tile { order, ..held }));
                     }
                 }
             }
         }
     }
-    slices(mapping, footprint, dense, each);
 }
 
 /// Gives every single fold in slices of its terms.
-fn slices(mapping: &Mapping, footprint: &Footprint<'_>, dense: usize, mut each: impl FnMut((Mapping, Tile))) {
+fn slices(
+    mapping: &Mapping,
+    footprint: &Footprint<'_>,
+    (dense, by_channel): (usize, bool),
+    each: &mut impl FnMut((Mapping, Tile)),
+) {
     if !mapping.stays_in_place() {
         return;
     }
     let dot_width = mapping.layer().array.dot_width;
-    let cut = |order| mapping.cut(Cut { order, ..Cut::NONE });
+    let cut = |order| mapping.cut(Cut { order, by_channel, ..Cut::NONE });
     for steps in sizes(mapping.layer().steps(), dense) {
         let held = footprint.tile(&cut(TileOrder::ChannelsOuter), times([steps, dot_width]));
         if footprint.holds(&held) {
-            orders(mapping).iter().for_each(|&order| each((cut(order), Tile { order, ..held })));
+            let orders = orders(&cut(TileOrder::ChannelsOuter));
+            orders.iter().for_each(|&order| each((cut(order), Tile { order, ..held })));
         }
     }
 }
@@ -148,9 +169,9 @@ fn density(mapping: &Mapping) -> usize {
     DENSE.into_iter().find(few).unwrap_or(DENSE[DENSE.len() - 1])
 }
 
-/// Lanes that are free to hold any outputs walk them in the order of the tensor.
+/// Lanes that hold outputs in the order of the tensor walk them in it, all channels of some pixels before the next pixels.
 fn orders(mapping: &Mapping) -> &'static [TileOrder] {
-    if mapping.dataflow() == Dataflow::Vector && mapping.layer().array.kind == ArrayKind::Outputs {
+    if mapping.is_free() {
         &[TileOrder::PixelsOuter]
     } else {
         &[TileOrder::ChannelsOuter, TileOrder::PixelsOuter]
@@ -214,27 +235,30 @@ mod tests {
     fn best(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> u64 {
         let mut least = u64::MAX;
         for stream in 1..=mapping.streamed() {
-            let [pixels, channels, terms] = mapping.cut(Cut { stream, ..Cut::NONE }).pass().grid;
-            for at in 0..pixels * channels * terms {
-                let tile = [at % pixels + 1, at / pixels % channels + 1, at / pixels / channels + 1];
-                let streams = match mapping.dataflow() {
-                    Dataflow::WeightStationary => tile[0],
-                    Dataflow::InputStationary => tile[1],
-                    Dataflow::OutputStationary | Dataflow::Vector => 1,
-                };
-                if streams > 1 {
-                    continue;
-                }
-                for &order in orders(mapping) {
-                    let mapping = mapping.cut(Cut { stream, tile, order });
-                    let sliced = mapping.stays_in_place() && tile == [1; 3];
-                    let slices = if sliced { mapping.layer().steps() } else { 0 };
-                    let slices = (1..=slices).map(|steps| steps * mapping.layer().array.dot_width);
-                    for terms in slices.chain([usize::MAX]) {
-                        let held = footprint.tile(&mapping, terms);
-                        if footprint.holds(&held) {
-                            let traffic = footprint.traffic(&mapping, &held);
-                            least = least.min(Parts::new(&mapping.folds(), &traffic, memory).cycles());
+            for by_channel in [false, true].into_iter().take(1 + usize::from(mapping.can_go_by_channel())) {
+                let [pixels, channels, terms] =
+                    mapping.cut(Cut { stream, by_channel, ..Cut::NONE }).pass().grid;
+                for at in 0..pixels * channels * terms {
+                    let tile = [at % pixels + 1, at / pixels % channels + 1, at / pixels / channels + 1];
+                    let streams = match mapping.dataflow() {
+                        Dataflow::WeightStationary => tile[0],
+                        Dataflow::InputStationary => tile[1],
+                        Dataflow::OutputStationary | Dataflow::Vector => 1,
+                    };
+                    if streams > 1 {
+                        continue;
+                    }
+                    for &order in orders(&mapping.cut(Cut { by_channel, ..Cut::NONE })) {
+                        let mapping = mapping.cut(Cut { stream, tile, order, by_channel });
+                        let sliced = mapping.stays_in_place() && tile == [1; 3];
+                        let slices = if sliced { mapping.layer().steps() } else { 0 };
+                        let slices = (1..=slices).map(|steps| steps * mapping.layer().array.dot_width);
+                        for terms in slices.chain([usize::MAX]) {
+                            let held = footprint.tile(&mapping, terms);
+                            if footprint.holds(&held) {
+                                let traffic = footprint.traffic(&mapping, &held);
+                                least = least.min(Parts::new(&mapping.folds(), &traffic, memory).cycles());
+                            }
                         }
                     }
                 }

@@ -15,7 +15,7 @@ use super::gemm::Widths;
 use super::mapping::{Mapping, product, times};
 use super::rate::{BYTE, bits_of_kib};
 use super::tiling::{TileOrder, Tiling};
-use crate::{Accelerator, ArrayKind, Dataflow, Memory};
+use crate::{Accelerator, Memory};
 
 /// What a layer moves, in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl<'a> Footprint<'a> {
         let beside = gemm.groups.div_ceil(serial.max(1)).max(1);
         let all_channels = (gemm.channels * beside).max(1);
         let unit = mapping.pass().unit;
-        let free = mapping.dataflow() == Dataflow::Vector && array.kind == ArrayKind::Outputs;
+        let free = mapping.is_free();
         let (pixels, channels) = if free {
             let outputs = times([tiling.tile[0], array.rows, array.cols]);
             (outputs.div_ceil(all_channels), outputs)

@@ -2,7 +2,7 @@
 //!
 //! What the lanes hold at a time is the array's kind:
 //!
-//! - `outputs`: any outputs, dealt in the order of the output tensor;
+//! - `outputs`: any outputs, dealt in the order of the output tensor, or, where that is faster, as `folded` deals them;
 //! - `channels`: channels of one pixel. A dot product takes
 //!   `taps * ceil(depth / dot_width)` steps, since a step serves one cell of the window (NVDLA's atomic operation).
 //!   Each step serves a stripe of at least `stripe` pixels before the next one;

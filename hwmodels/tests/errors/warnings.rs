@@ -102,6 +102,47 @@ fn ports_that_cannot_feed_the_array() {
 }
 
 #[test]
+fn runs_that_leave_multipliers_idle() {
+    let tree = |terms: &str| {
+        let text = format!(
+            "schema: 1\ndataflow: vector\narray: {{rows: 1, cols: 8, dot_width: 8}}\nmemory: {{sram_bytes_per_cycle: 64}}\n\
+             accumulation:\n  - {{name: tree, reduce: tree, terms: {terms}}}\n  - {{name: acc}}\n"
+        );
+        report(&text, &[])
+    };
+    insta::assert_snapshot!(tree("5"), @r"
+    guardbit::hw::runs_leave_multipliers_idle
+    hw.yaml:6:39: a step takes whole runs, so that 5 of the 8 multipliers of each processing element can work
+      |   - {name: tree, reduce: tree, terms: 5}
+      |                                       ^
+    help: write `terms: dot_width` for `tree`, or a `dot_width` that its runs fill
+    ");
+    for fills in ["dot_width", "4", "16", "12"] {
+        assert_eq!(tree(fills), "fine", "{fills}");
+    }
+}
+
+#[test]
+fn a_width_that_a_preload_does_not_use() {
+    let bias = |keys: &str| report(&format!("schema: 1\nbias: {{{keys}}}\n"), &[]);
+    insta::assert_snapshot!(bias("at: preload, bits: 20"), @r"
+    guardbit::hw::bias_bits_unused
+    hw.yaml:2:27: `bias.bits` is not used: a bias that is preloaded is fitted to the last level, `acc`
+      | bias: {at: preload, bits: 20}
+      |                           ^^
+    help: leave `bias.bits` out, write `bias: {at: post}`, or set the width of `acc`
+    ");
+    for used in [
+        "at: preload",
+        "at: preload, bits: from_model",
+        "at: post, bits: 20",
+        "at: post_requantize, bits: 20",
+    ] {
+        assert_eq!(bias(used), "fine", "{used}");
+    }
+}
+
+#[test]
 fn chains_that_leave_rows_idle() {
     let chain = |terms: &str| {
         let text = format!(

@@ -128,6 +128,15 @@ pub fn accelerators() -> impl Strategy<Value = Accelerator> {
     })
 }
 
+/// Products that a processing element takes in a step: whole runs of an inner level that are no longer than `dot_width`.
+pub fn in_step(accelerator: &Accelerator) -> usize {
+    let dot_width = accelerator.array.dot_width;
+    match accelerator.datapath.levels[0].terms {
+        Terms::Count(terms) if terms <= dot_width => dot_width / terms * terms,
+        _ => dot_width,
+    }
+}
+
 pub fn register(bits: u32) -> Register {
     Register::Fixed { format: Format::new(bits, true).unwrap(), overflow: Overflow::Saturate }
 }

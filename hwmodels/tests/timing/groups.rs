@@ -10,7 +10,7 @@ use guardbit_hwmodels::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::common::{INT8, any_layers, unlimited, window, windows};
+use super::common::{INT8, any_layers, in_step, unlimited, window, windows};
 
 /// Whether there is such a mapping.
 fn is_there(dataflow: Dataflow, depthwise: Depthwise) -> bool {
@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn places_of_groups((accelerator, window) in mapped()) {
         let timing = LayerTiming::new(&accelerator, &window, INT8);
-        let Array { rows, cols, dot_width, .. } = timing.array;
+        let (Array { rows, cols, .. }, dot_width) = (timing.array, in_step(&accelerator));
         // Where sums move, a step is one of a chain.
         let run = match accelerator.datapath.levels[0].terms {
             Terms::Count(terms) if accelerator.dataflow.moves_sums() && terms > dot_width => terms,

@@ -8,7 +8,7 @@ use guardbit_hwmodels::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::common::{INT8, accelerators, any_layers, register, unlimited, windows};
+use super::common::{INT8, accelerators, any_layers, in_step, register, unlimited, windows};
 
 fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
     LayerTiming::new(accelerator, window, INT8)
@@ -25,7 +25,7 @@ fn wanted(accelerator: &Accelerator, gemm: Gemm) -> [usize; 2] {
         Terms::Count(terms) if terms > array.dot_width => terms.min(gemm.terms),
         _ => gemm.terms,
     };
-    let rows = gemm.terms.div_ceil(chain) * chain.div_ceil(array.dot_width);
+    let rows = gemm.terms.div_ceil(chain) * chain.div_ceil(in_step(accelerator));
     let all = gemm.channels * gemm.groups;
     match (accelerator.dataflow, array.kind) {
         (Dataflow::OutputStationary, _) => [gemm.pixels, gemm.channels],
@@ -134,6 +134,19 @@ proptest! {
         let inside = timing(&ports, &window).cycles - 2;
         let cost = timing(&accelerator, &window).cost;
         prop_assert_eq!(cost.compute_cycles + cost.stall_sram_cycles, inside);
+    }
+
+    /// Lanes that may hold any outputs are not slower than those that hold channels of one pixel, in layers of more channels.
+    #[test]
+    fn free_lanes_try_both_orders(accelerator in accelerators(), window in windows()) {
+        let mut free = overlapped(accelerator);
+        free.dataflow = Dataflow::Vector;
+        free.array.kind = ArrayKind::Outputs;
+        prop_assume!(window.channels() > free.array.rows * free.array.cols * free.array.cores);
+        let mut folded = free.clone();
+        folded.array.kind = ArrayKind::Folded;
+        let [found, expected] = [&free, &folded].map(|accelerator| timing(accelerator, &window).cycles);
+        prop_assert!(found <= expected, "{found} > {expected}");
     }
 
     /// Rows and columns that a layer cannot use cost what the closed form states for a longer array, and move nothing.

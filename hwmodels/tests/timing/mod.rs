@@ -1,5 +1,6 @@
 //! Cycles and places.
 
+mod busy;
 mod chains;
 mod common;
 mod groups;
@@ -99,6 +100,60 @@ fn folds_overlap() {
     assert_eq!(small_layer(Dataflow::InputStationary, |_| ()), 12 * 6 + 4 + 5 + memory);
     // 60 outputs in 12 lanes, 9 cycles each.
     assert_eq!(small_layer(Dataflow::Vector, |_| ()), 5 * 9 + memory);
+}
+
+/// The worked layer of `docs/accelerators.md`, whose figures are those of the model.
+#[test]
+fn a_layer_by_hand() {
+    let page = include_str!("../../../docs/accelerators.md");
+    let accelerator = guardbit_hwmodels::load("fpga-int14-os", &[]).unwrap();
+    let LayerTiming { cycles, cost, tile, .. } = LayerTiming::new(&accelerator, &window(32, 64, 32, 1), INT8);
+    let [activations, weights, outputs] =
+        [cost.moved.activations, cost.moved.weights, cost.moved.outputs].map(|bits| bits / 8);
+    let lines = [
+        format!(
+            "activation port: 32 * 64 * 2 = {activations} bytes, weight port: 32 * 64 * 2 = {weights} bytes, sram = 4096 / 16 = {}",
+            cost.sram_cycles
+        ),
+        format!(
+            "load = (2048 + 2048) / 8 = {}, store = {outputs} / 8 = 128; T = S = {}",
+            cost.dram_cycles, tile.count
+        ),
+        format!("cycles = 100 + 128 + max(192, 384, 96) + 110 + 32 = {cycles}"),
+        format!(
+            "compute cycles = 192 + 110 = {}, stalls for the memory outside {}",
+            cost.compute_cycles, cost.stall_dram_cycles
+        ),
+        format!(
+            "with a memory outside twice as fast: 50 + 64 + max(192, 192, 48) + 110 + 16 = {}",
+            cost.doubled.dram
+        ),
+    ];
+    for line in lines {
+        assert!(page.lines().any(|of_page| of_page == line), "{line}");
+    }
+}
+
+/// A convolution of 3x3 windows over 8x8 pixels, 64 to 64 channels (ResNet-8), whose weights do not fit half of the SRAM: lanes that may hold any outputs hold
+/// channels of one pixel, so that weights come once, not for every pixel.
+#[test]
+fn free_lanes_go_by_channel_where_weights_do_not_fit() {
+    let image = [8, 8, 64];
+    let window =
+        Window { input: image, output: image, kernel: [3, 3, 64], pad: [1; 2], ..window(64, 576, 64, 1) };
+    let timing = |kind: &str| {
+        let text = format!(
+            "schema: 1\nclock_mhz: 800\narray: {{rows: 1, cols: 32, dot_width: 8, kind: {kind}}}\ndataflow: vector\naccumulation:\n  \
+             - {{name: tree, reduce: tree, terms: dot_width, bits: auto}}\n  - {{name: acc, terms: all, bits: 20}}\n\
+             memory: {{activation_kib: 64, weight_kib: 64, sram_bytes_per_cycle: 256}}\n"
+        );
+        let accelerator = guardbit_hwmodels::from_yaml(&text, "hw.yaml", &[]).unwrap();
+        let timing = LayerTiming::new(&accelerator, &window, INT8);
+        (timing.cycles, timing.cost.dram_bytes)
+    };
+    assert_eq!(timing("outputs"), timing("folded"));
+    // Each activation, weight and output once.
+    assert_eq!(timing("outputs").1, 64 * 64 + 576 * 64 + 64 * 64);
 }
 
 #[test]
@@ -331,9 +386,13 @@ proptest! {
                     Dataflow::InputStationary => [(row_of_k, out.w % cols), (rows - 1, out.w % cols)],
                     Dataflow::Vector => [(lane / cols, lane % cols); 2],
                 };
+                // Lanes that may hold any outputs may hold channels of one pixel.
+                let by_channel = out.c % (rows * cols);
+                let by_channel = (by_channel / cols, by_channel % cols);
                 for (level, expected) in expected.into_iter().enumerate() {
                     let place = timing.place(out, k, level);
-                    prop_assert_eq!((place.row, place.col), expected);
+                    let place = (place.row, place.col);
+                    prop_assert!(place == expected || accelerator.dataflow == Dataflow::Vector && place == by_channel);
                 }
             }
         }
