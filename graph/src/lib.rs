@@ -15,6 +15,7 @@ mod code_range;
 mod cut;
 mod dot;
 mod dtype;
+mod effort;
 mod error;
 mod file_node;
 mod file_order;
@@ -50,6 +51,7 @@ pub use dot::{
     WeightCodes, Window,
 };
 pub use dtype::{DType, UnknownDType};
+pub use effort::{Effort, Moves, Work, host_text};
 pub use error::GraphError;
 pub use file_node::{FileNode, FileOutcome};
 pub use float_products::{FloatProduct, FloatReason};

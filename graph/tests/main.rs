@@ -4,6 +4,7 @@ mod common;
 mod composite;
 mod cut;
 mod dots;
+mod effort;
 mod errors;
 mod float32;
 mod litert_ops;

@@ -4,8 +4,8 @@ use guardbit_num::{Format, MAX_BITS, Overflow, Rounding, stochastic_shift_right}
 
 use crate::bounds::Range;
 pub use crate::keys::{
-    Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Product, ReductionOrder, Requantization,
-    Timing,
+    Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Processor, Product, ReductionOrder,
+    Requantization, Timing,
 };
 
 /// Most low bits that all stages of a datapath drop together: what the widest register has beside its two highest bits.

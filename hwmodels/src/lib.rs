@@ -9,6 +9,7 @@ pub mod cost;
 mod describe;
 mod expression;
 mod file;
+mod inference;
 mod keys;
 mod layer_overrides;
 mod lint_layers;
@@ -26,11 +27,12 @@ pub mod timing;
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, Level,
     MAX_TOTAL_SHIFT, Memory, Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys,
-    PackingKind, Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing,
-    TimingConvention, ZeroPoint,
+    PackingKind, Processor, Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding,
+    Terms, Timing, TimingConvention, ZeroPoint,
 };
 pub use expression::Quantity;
 pub use file::SetMap;
+pub use inference::InferenceCycles;
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_graph::{CodeRange, DotProducts, Graph, KernelPosition, NodeId, TensorId, WeightCodes};
 use guardbit_num::Requantizer;
 
-use crate::timing::LayerTiming;
+use crate::timing::{HostTime, LayerTiming};
 use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
 
 /// A graph lowered onto an accelerator.
@@ -103,6 +103,14 @@ impl Program {
             Step::Host(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         })
+    }
+
+    /// The time of a node on the host; `None` if the accelerator runs it.
+    pub fn host_time(&self, node: NodeId) -> Option<HostTime> {
+        match &self.steps[node.index()] {
+            Step::Host(_) => Some(HostTime::new(&self.accelerator, self.graph.work(node))),
+            Step::Mac(_) => None,
+        }
     }
 
     /// The accelerator of a node, its overrides applied.

@@ -2,9 +2,9 @@
 
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Level,
-    Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Product, Reduce, ReductionOrder,
-    Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint,
-    from_yaml, load,
+    Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Processor, Product, Reduce,
+    ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention,
+    Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -112,6 +112,18 @@ fn dram() -> impl Strategy<Value = (u64, u64, Option<u64>)> {
     (0..1_000_000u64, 1..=65536u64, proptest::option::of(1..=65536u64))
 }
 
+fn host() -> impl Strategy<Value = Processor> {
+    let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
+    (prop::option::of(number()), 1..=65536usize, number(), number()).prop_map(
+        |(clock_mhz, lanes, ops_per_cycle, bytes_per_cycle)| Processor {
+            clock_mhz,
+            lanes,
+            ops_per_cycle,
+            bytes_per_cycle,
+        },
+    )
+}
+
 fn memory() -> impl Strategy<Value = Memory> {
     let number = || prop_oneof![0.001..1000.0f64, (1..1000u32).prop_map(f64::from)];
     let switches = (any::<bool>(), select(vec![Residency::None, Residency::Fit]));
@@ -163,8 +175,8 @@ fn single() -> impl Strategy<Value = Accelerator> {
     ]);
     let timing = select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3]);
     let offload = subsequence(&OPERATIONS[..], 0..=OPERATIONS.len());
-    (array, dataflow, timing, offload, datapath(), memory()).prop_map(
-        |(array, dataflow, timing, offload, datapath, memory)| Accelerator {
+    (array, dataflow, timing, offload, datapath(), memory(), host()).prop_map(
+        |(array, dataflow, timing, offload, datapath, memory, host)| Accelerator {
             name: String::new(),
             description: String::new(),
             clock_mhz: 1.0,
@@ -174,6 +186,7 @@ fn single() -> impl Strategy<Value = Accelerator> {
             datapath,
             timing: Timing { convention: timing },
             memory,
+            host,
             packing: Packing::None.into(),
             layers: Default::default(),
         },
@@ -206,7 +219,7 @@ fn accelerators() -> impl Strategy<Value = Accelerator> {
                 });
                 own.name.clone_from(&common.name);
                 own.description.clone_from(&common.description);
-                own.clock_mhz = common.clock_mhz;
+                (own.clock_mhz, own.host) = (common.clock_mhz, common.host);
                 accelerator.layers.insert(layer, own);
             }
             accelerator
@@ -311,6 +324,10 @@ fn a_resolved_file_is_complete_and_in_the_order_of_the_manual() {
       dram_latency_cycles: 100
       dram_burst_bytes: 1
       dram_outstanding_bursts: 0
+    host:
+      lanes: 2
+      ops_per_cycle: 1
+      bytes_per_cycle: 8
     packing:
       kind: none
     layers:

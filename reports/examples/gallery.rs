@@ -231,7 +231,12 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
         overflow: mode.into(),
         level: "acc".into(),
     };
-    let summary = SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers);
+    let inference = InferenceCycles {
+        accelerator: layers.iter().filter_map(|row| row.cycles).sum(),
+        ..Default::default()
+    };
+    let summary =
+        SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers, inference);
     PointRecord {
         summary,
         parameters: Vec::new(),
@@ -293,6 +298,11 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         stall_cycles: 40 * layers.len() as u64,
         stall_sram_cycles: 10 * layers.len() as u64,
         stall_dram_cycles: 30 * layers.len() as u64,
+        host_cycles: 0,
+        overlapped_cycles: cycles,
+        accelerator_us: latency_us,
+        host_us: 0.0,
+        overlapped_us: latency_us,
         latency_us,
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,

@@ -73,6 +73,7 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
         E::table(&run.events)?,
         E::table(&run.classes)?,
         E::table(&run.bottlenecks)?,
+        E::table(&run.timing.host)?,
     ];
     if !run.costs.is_empty() {
         tables.push(E::table(&run.cost_rows)?);

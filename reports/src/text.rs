@@ -156,7 +156,7 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
-    const COLUMNS: [&str; 12] = [
+    const COLUMNS: [&str; 13] = [
         "widths",
         "accuracy",
         "top1_agreement",
@@ -164,6 +164,7 @@ pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
         "interval_high",
         "output_mismatch",
         "cycles",
+        "host_cycles",
         "latency_us",
         "area",
         "energy_pj",

@@ -109,6 +109,8 @@ const KINDS: [Kind; 4] = [
             "transient",
             "wrong",
             "cycles",
+            "host_cycles",
+            "overlapped_cycles",
         ],
     },
     Kind {
@@ -141,6 +143,8 @@ const KINDS: [Kind; 4] = [
             "output_mismatch",
             "cycles",
             "latency_us",
+            "host_cycles",
+            "overlapped_cycles",
             "utilization",
             "energy_pj",
             "area",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use guardbit_hwmodels::timing::Bound;
 use guardbit_hwmodels::{TimingConvention, load, lower};
-use guardbit_reports::{HostRecord, NetworkTiming, bottleneck_rows};
+use guardbit_reports::{HostRow, NetworkTiming, bottleneck_rows};
 
 const NETWORK: &str = "schema: 1
 inputs:
@@ -29,7 +29,7 @@ fn check(sets: &[&str], [ideal, array, ports, outside]: [u64; 4], bound: Bound) 
     assert_eq!((found, row.bound.as_str()), ([ideal, array, ports, outside], bound.name()), "{sets:?}");
     assert_eq!((row.macs, rows.len(), row.share.unwrap().value()), (640, 1, 1.0));
     let timing = NetworkTiming::new(&program);
-    assert_eq!((timing.macs, HostRecord::counted(&timing.host).as_str()), (640, "reshape 1"));
+    assert_eq!((timing.macs, HostRow::counted(&timing.host).as_str()), (640, "reshape 1"));
 }
 
 #[test]

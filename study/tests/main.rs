@@ -6,6 +6,7 @@ mod bottlenecks;
 mod costs;
 mod explore;
 mod explore_values;
+mod host;
 mod identity;
 mod limits;
 #[path = "../../quantize/tests/networks/mod.rs"]

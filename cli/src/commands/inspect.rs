@@ -143,7 +143,9 @@ impl View {
             let place = places.as_ref().map(|places| places[id.index()].to_string());
             let staying = program.as_ref().filter(|program| !program.residents.is_empty());
             let resident_bytes = staying.map(|program| residents::bytes(program.resident_bits(id)));
-            OpLine { resident_bytes, ..OpLine::new(&graph, id, lowered, place) }
+            let on_host = program.as_ref().and_then(|program| program.host_time(id)).map(|time| time.cycles);
+            let op = OpLine::new(&graph, id, lowered, place);
+            OpLine { resident_bytes, cycles: op.cycles.or(on_host), ..op }
         };
         let ops = graph.nodes_with_ids().map(line).collect();
         Ok(Self { graph, program, ops })

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{
-    BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRecord, Interval, LayerRow, NetworkTiming,
+    BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow, NetworkTiming,
     RunRecord, ScoreFigures, beside_text, layers_text, probability,
 };
 use guardbit_sim::StatsLevel;
@@ -91,13 +91,17 @@ fn outcome_text(record: &RunRecord) -> String {
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
     let timing = &record.timing;
     add("cycles", Some(timing.cycles.to_string()));
+    let on_host = |of: String| Some(of).filter(|_| timing.host_cycles > 0);
+    add("host cycles", on_host(timing.host_cycles.to_string()));
     add("latency (us)", Some(timing.latency_us.to_string()));
+    add("  of them", on_host(format!("accelerator {}, host {}", timing.accelerator_us, timing.host_us)));
+    add("  overlapped (us)", on_host(timing.overlapped_us.to_string()));
     add("throughput (1/s)", timing.throughput_per_s.map(|v| v.to_string()));
     add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
     add("products", Some(timing.macs.to_string()));
     add("MACs on hardware", Some(record.coverage.summary()).filter(|_| record.coverage.layers > 0));
     add("bound by", Some(bounds(&record.bottlenecks)).filter(|bounds| !bounds.is_empty()));
-    add("on the host", Some(HostRecord::counted(&timing.host)).filter(|host| !host.is_empty()));
+    add("on the host", Some(HostRow::counted(&timing.host)).filter(|host| !host.is_empty()));
     let costs = record.costs.iter().flat_map(CostRecord::lines);
     let lines: Vec<(String, String)> =
         lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();

@@ -1,6 +1,7 @@
 //! Absolute value.
 
 use super::{Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{GraphError, Requantize};
 
 /// `y = round(|x - zx| * sx/sy) + zy`, clamped (TensorFlow Lite `ABS`).
@@ -12,6 +13,7 @@ pub struct Abs {
 
 impl Operator for Abs {
     const NAME: &'static str = "abs";
+    const EFFORT: Effort = Effort::per_output(CENTRE + 1 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -176,6 +176,8 @@ macro_rules! additive {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            /// Both inputs are centred, shifted, and scaled by a product and a rounded shift.
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_output(2 * ($crate::effort::CENTRE + 3) + 1 + $crate::effort::REQUANTIZE + $crate::effort::CLAMP);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::$monotonicity;
 
             /// Its multipliers are formed in float64 whatever the rule.
@@ -200,6 +202,14 @@ macro_rules! additive {
                 }
                 Parts::new(operands, self.scheme, self.activation, $sign)?;
                 Ok(shape)
+            }
+
+            fn effort(&self, _operands: &Operands<'_>) -> $crate::effort::Effort {
+                if self.scheme == guardbit_num::Scheme::Even {
+                    // Two conversions, two products with additions, a rounding and the zero point.
+                    return $crate::effort::Effort::per_output(2 + 2 + 2 + $crate::effort::CLAMP);
+                }
+                Self::EFFORT
             }
 
             fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

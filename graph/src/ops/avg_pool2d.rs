@@ -1,6 +1,7 @@
 //! Average pool.
 
 use super::{Mac, Monotonicity, Operands, Operator, pool, window};
+use crate::effort::{CLAMP, Effort, REQUANTIZE};
 use crate::dot::{Division, DotProducts, Finish};
 use crate::{Activation, GraphError, Padding};
 
@@ -21,6 +22,8 @@ pub struct AvgPool2d {
 
 impl Operator for AvgPool2d {
     const NAME: &'static str = "avg_pool2d";
+    /// The quotient is a product with the reciprocal.
+    const EFFORT: Effort = Effort::per_cell(1).and_output(REQUANTIZE + CLAMP);
     const MAC: Option<Mac> = Some(Mac::Unweighted);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 

@@ -66,6 +66,7 @@ macro_rules! extreme {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_input(1);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -103,6 +104,8 @@ macro_rules! place_of_extreme {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            /// A comparison, and two selections: the code and its place.
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_input(3);
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 operands.expect_output_dtype(&[$crate::DType::Int32])?;

@@ -4,6 +4,7 @@ use guardbit_num::Requantizer;
 
 use super::strides::{each_index, flat, row_major};
 use super::{Mac, Operands, Operator};
+use crate::effort::Effort;
 use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, WeightCodes, Window};
 use crate::{Activation, GraphError, Products, Requantize};
 
@@ -25,6 +26,7 @@ pub struct BatchMatmul {
 
 impl Operator for BatchMatmul {
     const NAME: &'static str = "batch_matmul";
+    const EFFORT: Effort = Effort::PRODUCTS;
     const MAC: Option<Mac> = Some(Mac::Weighted);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -1,6 +1,7 @@
 //! Another type for the same numbers.
 
 use super::{Operands, Operator};
+use crate::effort::Effort;
 use crate::{DType, GraphError, word_of};
 
 /// The codes as they stand, as codes of another dtype: what does not fit loses its high bits. As float32 they are rounded
@@ -10,6 +11,7 @@ pub struct Cast;
 
 impl Operator for Cast {
     const NAME: &'static str = "cast";
+    const EFFORT: Effort = Effort::per_output(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

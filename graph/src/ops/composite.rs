@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Operands, Operator};
+use crate::effort::Effort;
 use crate::model::Tensor;
 use crate::passes::{FuseActivations, Pass};
 use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, Products, TensorType};
@@ -70,6 +71,8 @@ impl PartialEq for Composite {
 
 impl Operator for Composite {
     const NAME: &'static str = "composite";
+    /// [`Graph::work`] counts that of the body.
+    const EFFORT: Effort = Effort::NOTHING;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let count = self.reads().count();

@@ -3,6 +3,7 @@
 use super::rescale::Rescale;
 use super::strides::{offsets, row_major};
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{Activation, GraphError, Requantize};
 
 /// One or more tensors, one after another along `axis`.
@@ -18,6 +19,7 @@ pub struct Concat {
 
 impl Operator for Concat {
     const NAME: &'static str = "concat";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     super::requantized!();

@@ -21,6 +21,7 @@ macro_rules! convolution {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::PRODUCTS;
             const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Weighted);
 
             $crate::ops::requantized!();

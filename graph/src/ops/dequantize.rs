@@ -1,6 +1,7 @@
 //! From codes to real values.
 
 use super::{Operands, Operator};
+use crate::effort::{CENTRE, Effort};
 use crate::{DType, GraphError, word_of};
 
 /// `y = scale * (x - zero point)` in float32, with the scales and zero points of the input, one or along an axis.
@@ -12,6 +13,8 @@ pub struct Dequantize {}
 
 impl Operator for Dequantize {
     const NAME: &'static str = "dequantize";
+    /// Centred, converted and scaled.
+    const EFFORT: Effort = Effort::per_output(CENTRE + 2);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

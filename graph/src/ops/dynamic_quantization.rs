@@ -1,6 +1,7 @@
 //! Scales and zero points that follow from the values at hand.
 
 use super::{Operands, Operator};
+use crate::effort::Effort;
 use crate::{DType, GraphError, real_of, word_of};
 
 /// Which of the two a node makes.
@@ -41,6 +42,8 @@ const STEPS: f32 = 255.0;
 
 impl Operator for DynamicQuantization {
     const NAME: &'static str = "dynamic_quantization";
+    /// The least and the greatest value.
+    const EFFORT: Effort = Effort::per_input(2);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -2,7 +2,8 @@
 
 use super::lut::{Table, in_float64};
 use super::{Monotonicity, Operands, Operator};
-use crate::GraphError;
+use crate::effort::{Effort, INTERPOLATE, LOOKUP};
+use crate::{DType, GraphError};
 
 /// `exp(x)` by a table that is made in float32: of all codes of 8 bits, or of 513 of 16 bits with lines between them.
 ///
@@ -12,11 +13,18 @@ pub struct Exp;
 
 impl Operator for Exp {
     const NAME: &'static str = "exp";
+    /// Between the entries of a table, of 16 bits.
+    const EFFORT: Effort = Effort::per_output(INTERPOLATE);
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         self.table(operands)?;
         Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn effort(&self, operands: &Operands<'_>) -> Effort {
+        let is_wide = operands.input(0).ty.dtype == DType::Int16;
+        Effort::per_output(if is_wide { INTERPOLATE } else { LOOKUP })
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

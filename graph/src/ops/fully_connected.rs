@@ -3,6 +3,7 @@
 use super::operands::Operands;
 use super::weighted::{self, Geometry};
 use super::{Mac, Operator};
+use crate::effort::Effort;
 use crate::dot::{DotProducts, Window};
 use crate::{Activation, GraphError, Requantize};
 
@@ -22,6 +23,7 @@ pub struct FullyConnected {
 
 impl Operator for FullyConnected {
     const NAME: &'static str = "fully_connected";
+    const EFFORT: Effort = Effort::PRODUCTS;
     const MAC: Option<Mac> = Some(Mac::Weighted);
 
     super::requantized!();

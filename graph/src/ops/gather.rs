@@ -2,6 +2,7 @@
 
 use super::strides::{each_index, flat, row_major};
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{DType, GraphError};
 
 /// The elements of the first input along `axis` that the second one, a constant of int32, names.
@@ -18,6 +19,7 @@ pub struct Gather {
 
 impl Operator for Gather {
     const NAME: &'static str = "gather";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

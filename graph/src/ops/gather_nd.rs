@@ -2,6 +2,7 @@
 
 use super::strides::row_major;
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{DType, GraphError};
 
 /// The slices of `x` that `indices` (int32, `[..., n]`) names by their first `n` axes.
@@ -13,6 +14,7 @@ pub struct GatherNd;
 
 impl Operator for GatherNd {
     const NAME: &'static str = "gather_nd";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -4,6 +4,7 @@ use guardbit_num::Multiplier;
 
 use super::lut::Table;
 use super::{Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
 /// `x * min(max(x + 3, 0), 6) / 6` in 16 bits of fixed point.
@@ -14,6 +15,8 @@ pub struct HardSwish;
 
 impl Operator for HardSwish {
     const NAME: &'static str = "hard_swish";
+    /// Between centring and requantization: two shifts, two products, a saturating shift, a sum, a halving and a product.
+    const EFFORT: Effort = Effort::per_output(CENTRE + 8 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -1,6 +1,7 @@
 //! Functions of two integers that stand for themselves.
 
 use super::{Operands, Operator, elementwise};
+use crate::effort::{Effort, real};
 use crate::{DType, GraphError};
 
 /// Lists the functions: variant, name and value.
@@ -55,6 +56,8 @@ pub struct IntegerBinary {
 
 impl Operator for IntegerBinary {
     const NAME: &'static str = "integer_binary";
+    /// A quotient and its correction.
+    const EFFORT: Effort = Effort::per_output(real::DIVIDE + 3);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;
@@ -80,6 +83,13 @@ impl Operator for IntegerBinary {
             return Err(operands.operand_error(&operands.input(1).name, "divides by 0".into()));
         }
         elementwise::output_shape(operands)
+    }
+
+    fn effort(&self, _operands: &Operands<'_>) -> Effort {
+        match self.function {
+            IntegerPair::FloorDiv => Self::EFFORT,
+            _ => Effort::per_output(1),
+        }
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -5,6 +5,7 @@ use guardbit_num::fixed_point::inverse_square_root;
 
 use super::scaled::scale;
 use super::{Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
 /// `x / sqrt(sum of x^2)` along the last axis.
@@ -16,6 +17,7 @@ pub struct L2Normalization;
 
 impl Operator for L2Normalization {
     const NAME: &'static str = "l2_normalization";
+    const EFFORT: Effort = Effort::per_input(CENTRE + 1).and_output(CENTRE + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

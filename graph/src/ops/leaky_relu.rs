@@ -3,6 +3,7 @@
 use guardbit_num::Requantizer;
 
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{GraphError, Requantize};
 
 /// `x` where it is not negative, else `alpha * x`: `y = round((x - zx) * sx/sy) + zy`, the multiplier of negative codes
@@ -19,6 +20,8 @@ pub struct LeakyRelu {
 
 impl Operator for LeakyRelu {
     const NAME: &'static str = "leaky_relu";
+    /// Both slopes, a comparison and a selection.
+    const EFFORT: Effort = Effort::per_output(CENTRE + 2 + 2 + REQUANTIZE + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

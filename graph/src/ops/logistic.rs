@@ -6,6 +6,7 @@ use guardbit_num::fixed_point::{logistic, rounding_divide_by_power_of_two};
 use super::lut::{Arithmetic, Sigmoid, Table, in_float64};
 use super::quarter::Quarter;
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, FIXED_EXP, FIXED_RECIPROCAL, INTERPOLATE, LOOKUP};
 use crate::{DType, GraphError};
 
 /// `1 / (1 + exp(-x))`.
@@ -21,6 +22,8 @@ pub struct Logistic {
 
 impl Operator for Logistic {
     const NAME: &'static str = "logistic";
+    /// In fixed point: the radius, the argument, the curve, its sign.
+    const EFFORT: Effort = Effort::per_output(CENTRE + 3 + 2 + FIXED_EXP + FIXED_RECIPROCAL + 4 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -38,6 +41,15 @@ impl Operator for Logistic {
             self.table(operands)?;
         }
         Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn effort(&self, operands: &Operands<'_>) -> Effort {
+        match (operands.output_dtype, self.arithmetic) {
+            // The argument, the curve and its sign.
+            (DType::Int16, _) => Effort::per_output(3 + INTERPOLATE + 2),
+            (_, Arithmetic::Table) => Effort::per_output(LOOKUP),
+            (_, Arithmetic::FixedPoint) => Self::EFFORT,
+        }
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -1,6 +1,7 @@
 //! Max pool.
 
 use super::{Monotonicity, Operands, Operator, pool, window};
+use crate::effort::{CLAMP, Effort};
 use crate::dot::{Tap, Window};
 use crate::{Activation, GraphError, Padding};
 
@@ -21,6 +22,7 @@ pub struct MaxPool2d {
 
 impl Operator for MaxPool2d {
     const NAME: &'static str = "max_pool2d";
+    const EFFORT: Effort = Effort::per_cell(1).and_output(CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -1,6 +1,7 @@
 //! The greater of two.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::effort::Effort;
 use crate::GraphError;
 
 /// The greater code of `a` and `b`, with numpy's broadcasting.
@@ -11,6 +12,7 @@ pub struct Maximum;
 
 impl Operator for Maximum {
     const NAME: &'static str = "maximum";
+    const EFFORT: Effort = Effort::per_output(1);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -1,6 +1,7 @@
 //! The lesser of two.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::effort::Effort;
 use crate::GraphError;
 
 /// The lesser code of `a` and `b`, with numpy's broadcasting.
@@ -11,6 +12,7 @@ pub struct Minimum;
 
 impl Operator for Minimum {
     const NAME: &'static str = "minimum";
+    const EFFORT: Effort = Effort::per_output(1);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

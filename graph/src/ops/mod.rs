@@ -31,7 +31,7 @@ pub(crate) use strides::{offsets, row_major};
 use guardbit_num::Requantizer;
 
 use crate::dot::{Division, Finish};
-use crate::{DotProducts, GraphError, Products, Requantize, Window};
+use crate::{DotProducts, Effort, GraphError, Products, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +60,8 @@ pub struct OpKind {
     pub name: &'static str,
     /// What an accelerator that runs it adds up; `None` if only a host can run it.
     pub mac: Option<Mac>,
+    /// What a host does for it; what it does for some attributes may be less ([`Graph::work`](crate::Graph::work)).
+    pub effort: Effort,
 }
 
 /// What every operation says about itself.
@@ -70,6 +72,9 @@ pub(crate) trait Operator {
     /// What an accelerator that runs it adds up; `None` if only a host can run it. Whoever gives a kind here gives
     /// [`dot_products`](Self::dot_products) too.
     const MAC: Option<Mac> = None;
+
+    /// What a host does for it, whatever its attributes: the most of what [`effort`](Self::effort) says.
+    const EFFORT: Effort;
 
     /// How outputs follow inputs.
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
@@ -96,6 +101,11 @@ pub(crate) trait Operator {
     fn products(&self, operands: &Operands<'_>) -> Option<Products> {
         let dots = self.dot_products(operands).filter(|_| Self::MAC == Some(Mac::Weighted))?;
         Some(Products::of(&dots.window))
+    }
+
+    /// What a host does for it.
+    fn effort(&self, _operands: &Operands<'_>) -> Effort {
+        Self::EFFORT
     }
 
     /// The window that it slides over its first input, if it does.
@@ -184,7 +194,11 @@ macro_rules! every_op {
 
         impl $ty {
             /// What there is to know of this operation whatever its attributes.
-            pub const KIND: OpKind = OpKind { name: <Self as Operator>::NAME, mac: <Self as Operator>::MAC };
+            pub const KIND: OpKind = OpKind {
+                name: <Self as Operator>::NAME,
+                mac: <Self as Operator>::MAC,
+                effort: <Self as Operator>::EFFORT,
+            };
         })*
 
         impl Op {
@@ -223,6 +237,10 @@ macro_rules! every_op {
 
             pub(crate) fn products(&self, operands: &Operands<'_>) -> Option<Products> {
                 match self { $(Self::$ty(op) => op.products(operands),)* }
+            }
+
+            pub(crate) fn effort(&self, operands: &Operands<'_>) -> Effort {
+                match self { $(Self::$ty(op) => op.effort(operands),)* }
             }
 
             pub(crate) fn window(&self, operands: &Operands<'_>) -> Option<Window> {

@@ -38,6 +38,7 @@ macro_rules! moved {
     ($ty:ident, $name:literal) => {
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::COPY;
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -3,6 +3,7 @@
 use guardbit_num::Requantizer;
 
 use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{Activation, GraphError, Requantize};
 
 /// `a * b` with numpy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
@@ -18,6 +19,7 @@ pub struct Mul {
 
 impl Operator for Mul {
     const NAME: &'static str = "mul";
+    const EFFORT: Effort = Effort::per_output(2 * CENTRE + 1 + REQUANTIZE + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
     super::requantized!();

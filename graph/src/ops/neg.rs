@@ -1,6 +1,7 @@
 //! Negation.
 
 use super::{Operands, Operator};
+use crate::effort::{CLAMP, Effort};
 use crate::GraphError;
 
 /// `-x`: the codes negated in two's complement of their own width, so that the least one stays.
@@ -11,6 +12,7 @@ pub struct Neg;
 
 impl Operator for Neg {
     const NAME: &'static str = "neg";
+    const EFFORT: Effort = Effort::per_output(1 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -2,6 +2,7 @@
 
 use super::strides::row_major;
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::GraphError;
 
 /// One or more tensors of one type, one after another along a new axis.
@@ -15,6 +16,7 @@ pub struct Pack {
 
 impl Operator for Pack {
     const NAME: &'static str = "pack";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

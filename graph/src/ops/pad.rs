@@ -2,6 +2,7 @@
 
 use super::strides::{offsets, row_major};
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::GraphError;
 
 /// The input with cells of one value around it.
@@ -17,6 +18,7 @@ pub struct Pad {
 
 impl Operator for Pad {
     const NAME: &'static str = "pad";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

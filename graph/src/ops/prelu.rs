@@ -3,6 +3,7 @@
 use guardbit_num::Requantizer;
 
 use super::{Operands, Operator, elementwise};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError, Requantize};
 
 /// `x` where it is not negative, else `x * alpha`, with numpy's broadcasting: `y = round((x - zx) * sx/sy) + zy`, or
@@ -17,6 +18,8 @@ pub struct Prelu {
 
 impl Operator for Prelu {
     const NAME: &'static str = "prelu";
+    /// As a leaky rectifier, with a slope per element.
+    const EFFORT: Effort = Effort::per_output(2 * CENTRE + 1 + 2 + 2 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;

@@ -1,6 +1,7 @@
 //! Addition as ONNX Runtime computes it on codes.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::effort::{CLAMP, Effort};
 use crate::{Activation, GraphError};
 
 /// `a + b` with numpy's broadcasting, in float32.
@@ -16,6 +17,8 @@ pub struct QLinearAdd {
 
 impl Operator for QLinearAdd {
     const NAME: &'static str = "qlinear_add";
+    /// Two conversions, two products with additions, a rounding.
+    const EFFORT: Effort = Effort::per_output(2 + 2 + 1 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

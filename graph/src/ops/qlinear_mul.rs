@@ -1,6 +1,7 @@
 //! Multiplication as ONNX Runtime computes it on codes.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
+use crate::effort::{CENTRE, CLAMP, Effort};
 use crate::{Activation, GraphError};
 
 /// `a * b` with numpy's broadcasting: `y = round_half_even((a - za) * (b - zb) * (sa * sb / sy) + zy)` in float32, clamped.
@@ -14,6 +15,8 @@ pub struct QLinearMul {
 
 impl Operator for QLinearMul {
     const NAME: &'static str = "qlinear_mul";
+    /// Two conversions, two products, a rounding and the zero point.
+    const EFFORT: Effort = Effort::per_output(2 * CENTRE + 2 + 2 + 2 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

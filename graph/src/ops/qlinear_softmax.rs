@@ -1,6 +1,7 @@
 //! Softmax as ONNX Runtime computes it on codes.
 
 use super::{Operands, Operator};
+use crate::effort::{CLAMP, Effort, LOOKUP, real};
 use crate::{DType, GraphError};
 
 /// `exp(x) / sum of exp(x)` along an axis, from a table of 256 powers in float32.
@@ -18,6 +19,8 @@ pub struct QLinearSoftmax {
 
 impl Operator for QLinearSoftmax {
     const NAME: &'static str = "qlinear_softmax";
+    /// The greatest, a table, the sum, the quotient, its rounding and the zero point.
+    const EFFORT: Effort = Effort::per_output(1 + LOOKUP + 1 + real::DIVIDE + 2 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

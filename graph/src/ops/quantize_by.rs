@@ -1,6 +1,7 @@
 //! From real values to codes of a scale that is computed.
 
 use super::{Operands, Operator};
+use crate::effort::{CLAMP, Effort, real};
 use crate::{DType, GraphError, real_of};
 
 /// `y = round(x / scale) + zero point`, ties to even, clamped to the codes of the output; the quotient is a float32. What is
@@ -14,6 +15,7 @@ pub struct QuantizeBy {}
 
 impl Operator for QuantizeBy {
     const NAME: &'static str = "quantize_by";
+    const EFFORT: Effort = Effort::per_output(real::DIVIDE + 2 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(3, 3)?;

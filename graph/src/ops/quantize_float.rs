@@ -1,6 +1,7 @@
 //! From real values to codes.
 
 use super::{Operands, Operator};
+use crate::effort::{CLAMP, Effort, real};
 use crate::{GraphError, real_of};
 use guardbit_num::Rounding;
 
@@ -20,6 +21,7 @@ pub struct QuantizeFloat {
 
 impl Operator for QuantizeFloat {
     const NAME: &'static str = "quantize_float";
+    const EFFORT: Effort = Effort::per_output(real::DIVIDE + 2 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

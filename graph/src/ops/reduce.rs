@@ -110,6 +110,7 @@ macro_rules! reduction {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_input(1).and_output($crate::effort::REQUANTIZE + $crate::effort::CLAMP);
             const MAC: Option<$crate::ops::Mac> = Some($crate::ops::Mac::Unweighted);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 

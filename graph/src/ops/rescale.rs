@@ -86,6 +86,7 @@ macro_rules! rescale {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
+            const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_output($crate::effort::CENTRE + $crate::effort::REQUANTIZE + $crate::effort::CLAMP);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::Increasing;
 
             $crate::ops::requantized!();

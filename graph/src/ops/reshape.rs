@@ -1,6 +1,7 @@
 //! Another shape for the same codes.
 
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{Brief, GraphError};
 
 /// The codes of the input in the same order under another shape.
@@ -12,6 +13,7 @@ pub struct Reshape {
 
 impl Operator for Reshape {
     const NAME: &'static str = "reshape";
+    const EFFORT: Effort = Effort::NOTHING;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

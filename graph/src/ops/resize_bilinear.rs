@@ -2,6 +2,7 @@
 
 use super::moved::image;
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::{Effort, REQUANTIZE};
 use crate::limits::check_extents;
 use crate::GraphError;
 
@@ -28,6 +29,8 @@ const ONE: i64 = 1 << 10;
 
 impl Operator for ResizeBilinear {
     const NAME: &'static str = "resize_bilinear";
+    /// Four weights, four products with additions.
+    const EFFORT: Effort = Effort::per_output(4 + 4 + REQUANTIZE);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -6,6 +6,7 @@ use guardbit_num::{Multiplier, Scheme};
 use super::lut::Table;
 use super::scaled::scale;
 use super::{Operands, Operator};
+use crate::effort::{Effort, LOOKUP};
 use crate::{DType, GraphError};
 
 /// `1 / sqrt(x)` on int8, whose zero point is the least code: only positive numbers have a root.
@@ -17,6 +18,7 @@ pub struct Rsqrt;
 
 impl Operator for Rsqrt {
     const NAME: &'static str = "rsqrt";
+    const EFFORT: Effort = Effort::per_output(LOOKUP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;

@@ -2,6 +2,7 @@
 
 use super::strides::{each_index, flat, row_major};
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{Brief, GraphError};
 
 /// Along each axis `size` elements from `begin` on, `strides` apart: backwards where it is negative.
@@ -21,6 +22,7 @@ pub struct Slice {
 
 impl Operator for Slice {
     const NAME: &'static str = "slice";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -11,6 +11,7 @@ use fixed::types::I1F31;
 
 use super::lut::Table;
 use super::{Operands, Operator};
+use crate::effort::{CLAMP, Effort, FIXED_EXP, INTERPOLATE};
 use crate::{DType, GraphError};
 
 /// `exp(beta * x) / sum of exp(beta * x)` along the last axis.
@@ -26,6 +27,8 @@ pub struct Softmax {
 
 impl Operator for Softmax {
     const NAME: &'static str = "softmax";
+    /// The greatest, the exponent twice (difference, clip, product and shift), the sum, the quotient.
+    const EFFORT: Effort = Effort::per_output(1 + 2 * (4 + FIXED_EXP) + 2 + 3 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
@@ -53,6 +56,14 @@ impl Operator for Softmax {
             self.exponent(operands)?;
         }
         Ok(shape.clone())
+    }
+
+    fn effort(&self, operands: &Operands<'_>) -> Effort {
+        if operands.input(0).ty.dtype == DType::Int16 {
+            // The greatest, the argument, the exponent once, the sum, the quotient.
+            return Effort::per_output(1 + 3 + INTERPOLATE + 1 + 2 + CLAMP);
+        }
+        Self::EFFORT
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -3,6 +3,7 @@
 use guardbit_num::{Multiplier, Requantizer, Scheme};
 
 use super::{Operands, Operator, elementwise};
+use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
 /// `(a - b)^2` with numpy's broadcasting.
@@ -18,6 +19,8 @@ pub struct SquaredDifference {
 
 impl Operator for SquaredDifference {
     const NAME: &'static str = "squared_difference";
+    /// As an addition, and a square.
+    const EFFORT: Effort = Effort::per_output(2 * (CENTRE + 3) + 2 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;

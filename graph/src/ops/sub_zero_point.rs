@@ -1,6 +1,7 @@
 //! Codes less a zero point that is computed.
 
 use super::{Operands, Operator};
+use crate::effort::Effort;
 use crate::{CodeRange, DType, GraphError};
 
 /// `y = x - zero point`: what a multiplier sees of codes whose zero point is not known before the network runs.
@@ -19,6 +20,7 @@ impl SubZeroPoint {
 
 impl Operator for SubZeroPoint {
     const NAME: &'static str = "sub_zero_point";
+    const EFFORT: Effort = Effort::per_output(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;

@@ -1,6 +1,7 @@
 //! Functions of codes as tables.
 
 use super::{Operands, Operator};
+use crate::effort::{Effort, LOOKUP};
 use crate::{DType, GraphError};
 
 /// `y = table[x - least code]`: any function of single codes.
@@ -12,6 +13,7 @@ pub struct Table {}
 
 impl Operator for Table {
     const NAME: &'static str = "table";
+    const EFFORT: Effort = Effort::per_output(LOOKUP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;

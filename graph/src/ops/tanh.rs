@@ -6,6 +6,7 @@ use guardbit_num::fixed_point::{rounding_divide_by_power_of_two, tanh};
 use super::lut::{Arithmetic, Sigmoid, Table, in_float64};
 use super::quarter::Quarter;
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::{CENTRE, CLAMP, Effort, FIXED_EXP, FIXED_RECIPROCAL, INTERPOLATE, LOOKUP};
 use crate::{DType, GraphError};
 
 /// `tanh(x)`, computed as [`Logistic`](super::Logistic) is.
@@ -19,6 +20,8 @@ pub struct Tanh {
 
 impl Operator for Tanh {
     const NAME: &'static str = "tanh";
+    /// In fixed point: the radius, the argument, the curve, its sign.
+    const EFFORT: Effort = Effort::per_output(CENTRE + 3 + 2 + FIXED_EXP + FIXED_RECIPROCAL + 4 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -37,6 +40,15 @@ impl Operator for Tanh {
             self.table(operands)?;
         }
         Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn effort(&self, operands: &Operands<'_>) -> Effort {
+        match (operands.output_dtype, self.arithmetic) {
+            // The argument, the curve and its sign.
+            (DType::Int16, _) => Effort::per_output(3 + INTERPOLATE + 2),
+            (_, Arithmetic::Table) => Effort::per_output(LOOKUP),
+            (_, Arithmetic::FixedPoint) => Self::EFFORT,
+        }
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

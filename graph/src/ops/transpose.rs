@@ -2,6 +2,7 @@
 
 use super::strides::{offsets, row_major};
 use super::{Monotonicity, Operands, Operator};
+use crate::effort::Effort;
 use crate::{Brief, GraphError};
 
 /// Axis `i` of the output is axis `permutation[i]` of the input.
@@ -15,6 +16,7 @@ pub struct Transpose {
 
 impl Operator for Transpose {
     const NAME: &'static str = "transpose";
+    const EFFORT: Effort = Effort::COPY;
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -4,6 +4,7 @@ use super::operands::Operands;
 use super::weighted::{self, Geometry};
 use super::window::Sliding;
 use super::{Mac, Operator, window};
+use crate::effort::Effort;
 use crate::dot::{DotProducts, WeightCodes};
 use crate::{Activation, GraphError, Padding, Requantize};
 
@@ -26,6 +27,7 @@ pub struct TransposeConv2d {
 
 impl Operator for TransposeConv2d {
     const NAME: &'static str = "transpose_conv2d";
+    const EFFORT: Effort = Effort::PRODUCTS;
     const MAC: Option<Mac> = Some(Mac::Weighted);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

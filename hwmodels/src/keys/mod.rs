@@ -22,7 +22,7 @@ use crate::accelerator::{
     Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
-    BiasBits, Bits, Entries, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
+    BiasBits, Bits, Entries, Integer, Name, Number, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
 use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
@@ -71,6 +71,8 @@ sections! {
         timing: Timing,
         /// Memories.
         memory: Memory,
+        /// The processor beside it.
+        host: Processor,
         /// Lanes that share one adder.
         packing: PackingKeys,
         /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
@@ -110,6 +112,7 @@ sections! {
         requantize: struct (RequantizeFile), "", "", "From sums to output codes.";
         timing: struct (TimingFile), "", "", "How cycles are counted.";
         memory: struct (MemoryFile), "", "", "Memories beside the array.";
+        host: struct (HostFile), "", "", "The processor that runs what the accelerator does not.";
         packing: struct (PackingFile), "", "", "Lanes that share one adder.";
         #[schemars(with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, serde_json::Value>>>")]
         layers: struct (Entries<Entries<Value>>), "", "",
@@ -326,6 +329,24 @@ sections! {
         dram_outstanding_bursts: Option<u64> = (None) in 0..=65536, "guardbit::hw::memory",
             "the bursts that can be on their way at a time; 0 is no limit",
             "Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.";
+    }
+
+    // By default Arm's Cortex-M55, whose vector unit works on 64 bits in a cycle ("dual beat").
+    /// The processor that runs what the accelerator does not.
+    #[derive(Copy)]
+    "host" => HostFile, Processor {
+        /// Clock in MHz; `None`: that of the accelerator.
+        clock_mhz: Option<f64>,
+    } {
+        lanes: usize = (2) in 1..=65536, "guardbit::hw::host", "elements of 32 bits on which the host works side by side",
+            "Elements of 32 bits that it works on side by side, 1..=65536. Default: 2.";
+        ops_per_cycle: f64 = (1.0), "guardbit::hw::host", "the operations of a lane per cycle of the host",
+            "Operations per lane and cycle: additions, comparisons, multiplications with or without an addition, shifts, loads \
+             from a table; 0.000001..=1000000000, six decimals count. Default: 1.";
+        bytes_per_cycle: f64 = (8.0), "guardbit::hw::host", "the bytes that the host reads and writes per cycle",
+            "Bytes that it reads and writes per cycle, together, 0.000001..=1000000000; six decimals count. Default: 8.";
+        clock_mhz: as (Number), "guardbit::hw::host", "the clock of the host in MHz",
+            "Clock in MHz, 0.000001..=1000000000. Default: that of the accelerator.";
     }
 
     /// Lanes that share one adder.

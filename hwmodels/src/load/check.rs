@@ -13,8 +13,8 @@ use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, Ter
 use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::lower::MAC_OPERATIONS;
 use crate::{
-    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Operands, Product,
-    Register, Requantization, ShiftRounding, Terms, Timing,
+    Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Operands,
+    Processor, Product, Register, Requantization, ShiftRounding, Terms, Timing,
 };
 
 /// Most characters of a text in a message.
@@ -41,6 +41,7 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
     };
     let timing = Timing::of(&file.timing.clone().unwrap_or_default(), &KeyPath::keys(&["timing"]))?;
     let memory = ports::memory(&file.memory.clone().unwrap_or_default(), array)?;
+    let host = host(file)?;
     let packing = packing::packing(file, &datapath)?;
     let (name, description) = (accelerator_name(file)?, description(file)?);
     let layers = LayerOverrides::default();
@@ -54,10 +55,18 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
         datapath,
         timing,
         memory,
+        host,
         packing,
         layers,
     )?;
     depthwise::check(accelerator)
+}
+
+fn host(file: &AcceleratorFile) -> Result<Processor, Violation> {
+    let (section, file) = (KeyPath::keys(&["host"]), file.host.clone().unwrap_or_default());
+    let clock = file.clock_mhz.clone().map(|clock| f64::checked(clock, ())).transpose();
+    let clock = clock.map_err(|found| out_of_range(section.join("clock_mhz"), found))?;
+    Processor::of(&file, &section, clock)
 }
 
 fn accelerator_name(file: &AcceleratorFile) -> Result<String, Violation> {

@@ -13,7 +13,8 @@ use super::sources::Sources;
 use crate::file::Entries;
 
 /// What belongs to the accelerator as a whole.
-pub(super) const COMMON: [&str; 6] = ["schema", "name", "description", "extends", "clock_mhz", "layers"];
+pub(super) const COMMON: [&str; 7] =
+    ["schema", "name", "description", "extends", "clock_mhz", "host", "layers"];
 
 /// The overrides of every layer that has some, in the order in which they were written: those of the file, then those
 /// of the command line.

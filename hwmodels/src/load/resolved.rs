@@ -8,7 +8,7 @@ use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
-use crate::keys::{BiasFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
+use crate::keys::{BiasFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
 use crate::lower::OPERATIONS;
 use crate::{
     Accelerator, Bias, Level, Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms,
@@ -48,7 +48,7 @@ fn resolved(accelerator: &Accelerator) -> Value {
 
 /// The file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
-    let Accelerator { name, description, array, offload, datapath, timing, memory, packing, .. } =
+    let Accelerator { name, description, array, offload, datapath, timing, memory, host, packing, .. } =
         accelerator;
     let operation = |name: &String| OPERATIONS.iter().find(|op| *op == name).copied().map(OpName);
     AcceleratorFile {
@@ -65,6 +65,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         requantize: Some(datapath.requantize.file()),
         timing: Some(timing.file()),
         memory: Some(memory_file(memory)),
+        host: Some(HostFile { clock_mhz: host.clock_mhz.map(Key::to_file), ..host.file() }),
         packing: Some(packing_file(*packing)),
         ..accelerator.file()
     }

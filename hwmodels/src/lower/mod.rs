@@ -104,6 +104,12 @@ pub enum LowerError {
         /// The permutations with their lengths.
         given: String,
     },
+    /// An operation that takes the host more cycles than can be told.
+    #[error("`{layer}` takes the host more than 2^53 cycles of the accelerator's clock")]
+    TooManyHostCycles {
+        /// Name of the operation.
+        layer: String,
+    },
     /// A layer that takes more cycles than can be told.
     #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
     TooManyCycles {
@@ -123,7 +129,7 @@ impl LowerError {
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
             Self::TooManyProducts { .. } => "guardbit::lower::too_many_products",
             Self::NoPermutation { .. } => "guardbit::lower::no_permutation",
-            Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
+            Self::TooManyHostCycles { .. } | Self::TooManyCycles { .. } => "guardbit::lower::too_many_cycles",
         }
     }
 
@@ -151,6 +157,9 @@ impl LowerError {
                 "give one by the layer's name or by its number of products, or give the layer another walk: \
                  `layers: {NAME: {reduction_order.walk: forward}}`"
             }
+            Self::TooManyHostCycles { .. } => {
+                "`host.ops_per_cycle` and `host.bytes_per_cycle` are per cycle of `host.clock_mhz`: write larger ones"
+            }
             Self::TooManyCycles { .. } => {
                 "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
                  are bytes per cycle: write larger ones"
@@ -170,8 +179,8 @@ fn suggestion(near: &[(usize, String)]) -> String {
 /// The program's accelerator has one entry per layer with overrides, in the order of the layers.
 ///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range or a layer takes more cycles
-/// than can be told.
+/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or a layer or an operation on
+/// the host takes more cycles than can be told.
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
@@ -187,8 +196,17 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
     }
     let mut program =
         Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
+    check_host(&program)?;
     residency::keep(&mut program);
     Ok(program)
+}
+
+/// Fails for an operation that takes the host more cycles than can be told.
+fn check_host(program: &Program) -> Result<(), LowerError> {
+    let takes = |node| program.host_time(node).map_or(0, |time| time.cycles);
+    let mut nodes = program.graph.nodes_with_ids().map(|(node, _)| node);
+    let Some(node) = nodes.find(|&node| takes(node) > MAX_CYCLES) else { return Ok(()) };
+    Err(LowerError::TooManyHostCycles { layer: program.graph.node_name(node).to_owned() })
 }
 
 /// Where every node runs, in order of execution, and why.

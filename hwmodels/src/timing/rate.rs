@@ -52,7 +52,7 @@ pub(crate) fn bits_of_kib(kib: f64, parts: u128) -> u128 {
 }
 
 /// A number with at most six decimals, times 10^6. A decimal of at most 15 digits, as those of files are, is exact.
-fn scaled(decimal: f64) -> u128 {
+pub(super) fn scaled(decimal: f64) -> u128 {
     (decimal * SCALE as f64).round() as u128
 }
 

@@ -6,7 +6,7 @@ use guardbit_num::{MAX_BITS, Overflow};
 use super::certainty::{difference_text, within};
 use crate::numbers::{counted, grouped, number, percentage};
 use crate::tables::{LayerRow, sum};
-use crate::{Fraction, HostRecord, NetworkTiming, RunRecord, ScoreFigures, layer_label};
+use crate::{Fraction, HostRow, NetworkTiming, RunRecord, ScoreFigures, layer_label};
 
 /// What overflowed, what came of it, and how many bits would do.
 pub fn run_findings(run: &RunRecord) -> Vec<String> {
@@ -196,11 +196,14 @@ fn covered(run: &RunRecord) -> impl Iterator<Item = String> {
 
 /// What one inference takes.
 fn time(run: &RunRecord) -> String {
-    let NetworkTiming { convention, cycles, stall_cycles, latency_us, .. } = &run.timing;
+    let NetworkTiming { convention, cycles, stall_cycles, latency_us, accelerator_us, .. } = &run.timing;
     let often = |per_second: f64| format!("{} per second", counted(per_second.round() as u64, "inference"));
-    let mut text =
-        format!("One inference takes {} on the accelerator, {latency_us} \u{b5}s", counted(*cycles, "cycle"));
-    text += &run.timing.throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));
+    let mut text = format!(
+        "One inference takes {} on the accelerator, {accelerator_us} \u{b5}s",
+        counted(*cycles, "cycle")
+    );
+    let often_alone = run.timing.throughput_per_s.filter(|_| run.timing.host_cycles == 0);
+    text += &often_alone.map_or(String::new(), |rate| format!(" ({})", often(rate)));
     text += "; ";
     text += &match (convention.as_str(), Fraction::of(*stall_cycles, *cycles)) {
         ("scalesim_v3", _) => "the convention counts no stalls".to_owned(),
@@ -216,11 +219,18 @@ fn time(run: &RunRecord) -> String {
     }
     text + &match run.timing.host.as_slice() {
         [] => ".".to_owned(),
-        host => format!(
-            ". What the host runs is not counted: {} ({}).",
-            counted(host.len() as u64, "operation"),
-            HostRecord::counted(host)
-        ),
+        host => {
+            let NetworkTiming { host_cycles, host_us, overlapped_us, throughput_per_s, .. } = &run.timing;
+            let rate = throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));
+            format!(
+                ". The host runs {} ({}) in {} of the same clock, {host_us} \u{b5}s. One after the other they take {latency_us} \
+                 \u{b5}s{rate}; {overlapped_us} \u{b5}s where both work at the same time, as far as one does not wait for what \
+                 the other makes.",
+                counted(host.len() as u64, "operation"),
+                HostRow::counted(host),
+                counted(*host_cycles, "cycle"),
+            )
+        }
     }
 }
 

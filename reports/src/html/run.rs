@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
-use crate::tables::{BottleneckRow, CostRow, EventRow, LayerRow};
+use crate::tables::{BottleneckRow, CostRow, EventRow, HostRow, LayerRow};
 use crate::{RunRecord, TileRecord, layer_label, run_findings};
 
 /// The page.
@@ -25,6 +25,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         (layers(run))
         (times(run))
         (bottlenecks(run))
+        (host(run))
         (costs(run))
         (tiles(run))
         (first_events(run))
@@ -157,19 +158,55 @@ fn times(run: &RunRecord) -> Markup {
     total[2] = grouped(timing.cycles - timing.stall_cycles);
     total[3] = grouped(timing.stall_sram_cycles);
     total[4] = grouped(timing.stall_dram_cycles);
-    total[8] = timing.latency_us.to_string();
+    total[8] = timing.accelerator_us.to_string();
     rows.push(total);
     html! {
         section {
             h2 { "Time and traffic" }
             (Table { columns, rows }.markup())
             p.note {
-                "Of one inference, as " (timing.convention) " counts. Layers run one after the other; those that the \
-                 host runs are not counted. Cycles that wait for SRAM would be left with an outside memory that takes no \
+                "Of one inference, as " (timing.convention) " counts. Layers run one after the other; what the host \
+                 runs stands below. Cycles that wait for SRAM would be left with an outside memory that takes no \
                  time; the others wait for that (scalesim_v3 counts neither). Utilization is the part of the array's \
                  products that the layer needs. SRAM bytes pass between the SRAMs and the array: operands, outputs, and \
                  sums that wait to be completed. DRAM bytes pass between the chip and its outside memory: every layer \
                  reads its activations from there and stores its outputs there."
+            }
+        }
+    }
+}
+
+/// What the host runs.
+fn host(run: &RunRecord) -> Markup {
+    let mut columns = vec![Column::text("operation"), Column::text("kind"), Column::text("bound by")];
+    let names = ["elements", "operations", "bytes", "cycles", "share of the host"];
+    columns.extend(names.map(Column::number));
+    let row = |row: &HostRow| {
+        vec![
+            layer_label(row.index, &row.name),
+            row.op.clone(),
+            row.bound.clone(),
+            grouped(row.elements as u64),
+            grouped(row.operations),
+            grouped(row.bytes),
+            grouped(row.cycles),
+            optional(row.share, percentage),
+        ]
+    };
+    let table = Table { columns, rows: run.timing.host.iter().map(row).collect() };
+    let timing = &run.timing;
+    html! {
+        @if !table.rows.is_empty() {
+            section {
+                h2 { "Host" }
+                (table.markup())
+                p.note {
+                    "What the host runs takes " (counted(timing.host_cycles, "cycle")) " of the accelerator's clock at the rates of \
+                     the section host: the longer of its operations on numbers of 32 bits and of its bytes. One inference takes "
+                    (counted(timing.cycles + timing.host_cycles, "cycle")) " one operation after the other, and "
+                    (grouped(timing.overlapped_cycles)) " where host and accelerator work at the same time, as far as one does \
+                     not wait for what the other makes."
+                }
             }
         }
     }
@@ -209,7 +246,6 @@ fn bottlenecks(run: &RunRecord) -> Markup {
         ]
     };
     let table = Table { columns, rows: run.bottlenecks.iter().map(row).collect() };
-    let host = &run.timing.host;
     html! {
         @if !table.rows.is_empty() {
             section {
@@ -221,11 +257,6 @@ fn bottlenecks(run: &RunRecord) -> Markup {
                      that resource, and less than half of its products are the layer's. \"If full\" are the \
                      cycles of an array that is always full: " (grouped(run.timing.macs)) " products in all, "
                     (grouped(run.timing.peak_macs_per_cycle)) " at most in a cycle."
-                    @if !host.is_empty() {
-                        " The host runs " (counted(host.len() as u64, "operation")) ", which take no time here: "
-                        (host.iter().map(|one| format!("{} ({})", layer_label(one.index, &one.name), one.op)).collect::<Vec<_>>().join(", "))
-                        "."
-                    }
                 }
             }
         }

@@ -26,4 +26,4 @@ pub use run::RunRecord;
 pub use schemes::{SchemeRow, SchemesRecord};
 pub use size::{DesignLevel, SizeRecord, WitnessRecord};
 pub use sums::{SumBins, SumHistogram, SumKind};
-pub use timing::{HostRecord, NetworkTiming, TileRecord};
+pub use timing::{NetworkTiming, TileRecord};

@@ -1,6 +1,6 @@
 //! One point of a sweep.
 
-use guardbit_hwmodels::Program;
+use guardbit_hwmodels::{InferenceCycles, Program};
 use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ impl PointRecord {
         let rows = layer_rows(program, layers, unlimited, options.stats);
         let Verdict { score, predictions, classes } = verdict;
         Self {
-            summary: SummaryRow::new(point, options.mode, score, &rows),
+            summary: SummaryRow::new(point, options.mode, score, &rows, InferenceCycles::of(program)),
             parameters: point.parameters.clone(),
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,

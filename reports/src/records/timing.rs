@@ -1,16 +1,17 @@
 //! How long one inference takes.
 
-use guardbit_hwmodels::{ArrayKind, MacLayer, Memory, Program};
+use guardbit_hwmodels::{ArrayKind, InferenceCycles, MacLayer, Memory, Program};
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::rounded;
+use crate::tables::HostRow;
 
-/// How long the accelerated layers of one inference take, one after the other. What the host runs is not counted.
+/// How long one inference takes: the layers on the accelerator, and what the host runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkTiming {
     /// How cycles are counted: `overlapped` and `ethos_u` with the memory's stalls, `scalesim_v3` without.
     pub convention: String,
-    /// Cycles.
+    /// Cycles of the layers on the accelerator, one after the other.
     pub cycles: u64,
     /// Those of them in which the array waits for memory.
     pub stall_cycles: u64,
@@ -18,12 +19,28 @@ pub struct NetworkTiming {
     pub stall_sram_cycles: u64,
     /// The others: those that wait for the memory outside.
     pub stall_dram_cycles: u64,
-    /// Time at the clock, in microseconds.
+    /// Cycles of what the host runs, one operation after the other, in the accelerator's clock.
+    #[serde(default)]
+    pub host_cycles: u64,
+    /// Cycles until all is done where host and accelerator work at the same time, as far as one does not wait for what
+    /// the other makes.
+    #[serde(default)]
+    pub overlapped_cycles: u64,
+    /// Time of the layers on the accelerator, in microseconds.
+    #[serde(default)]
+    pub accelerator_us: f64,
+    /// Time of what the host runs, in microseconds.
+    #[serde(default)]
+    pub host_us: f64,
+    /// Time of `overlapped_cycles`, in microseconds.
+    #[serde(default)]
+    pub overlapped_us: f64,
+    /// Time of both, one operation after the other, in microseconds.
     pub latency_us: f64,
     /// Inferences per second, one after the other; `None` if they take no time.
     pub throughput_per_s: Option<f64>,
     /// Inferences per second where each layer has an array of its own and all work at once, as in arrays of kind
-    /// `folded`: bounded by the slowest layer. `None` for other arrays.
+    /// `folded`: bounded by the slowest layer, or by all that the host runs. `None` for other arrays.
     pub pipelined_per_s: Option<f64>,
     /// What the SRAMs hold at a time, layer after layer.
     pub tiles: Vec<TileRecord>,
@@ -36,49 +53,9 @@ pub struct NetworkTiming {
     /// Bytes per cycle from and to the outside, at most.
     #[serde(default)]
     pub dram_bytes_per_cycle: f64,
-    /// Operations that the host runs, whose time is not counted.
+    /// Operations that the host runs.
     #[serde(default)]
-    pub host: Vec<HostRecord>,
-}
-
-/// An operation that the host runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostRecord {
-    /// Index over all operations of the graph.
-    pub index: usize,
-    /// Short name.
-    pub name: String,
-    /// The operation.
-    pub op: String,
-    /// Elements of its output.
-    pub elements: usize,
-}
-
-impl HostRecord {
-    /// Those of a program, in order.
-    fn all(program: &Program) -> Vec<Self> {
-        let graph = &program.graph;
-        let hosted = graph.nodes_with_ids().filter(|(node, _)| program.mac_layer(*node).is_none());
-        let record = |(node, own): (guardbit_graph::NodeId, &guardbit_graph::Node)| Self {
-            index: node.index(),
-            name: graph.short_name(node).to_owned(),
-            op: own.op.name().to_owned(),
-            elements: graph.tensor(own.output).ty.len(),
-        };
-        hosted.map(record).collect()
-    }
-
-    /// How many there are of each kind: `add 3, softmax 1`.
-    pub fn counted(hosted: &[Self]) -> String {
-        let mut kinds: Vec<(&str, usize)> = Vec::new();
-        for one in hosted {
-            match kinds.iter_mut().find(|(op, _)| *op == one.op) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((&one.op, 1)),
-            }
-        }
-        kinds.iter().map(|(op, count)| format!("{op} {count}")).collect::<Vec<_>>().join(", ")
-    }
+    pub host: Vec<HostRow>,
 }
 
 /// What the SRAMs hold at a time in one layer.
@@ -133,31 +110,40 @@ impl TileRecord {
 }
 
 impl NetworkTiming {
-    /// The sum over the accelerated layers of a program, and the greatest of them.
+    /// The time of a program.
     pub fn new(program: &Program) -> Self {
         let sum = |of: fn(&MacLayer) -> u64| program.mac_layers().map(of).sum();
         let times = || program.mac_layers().map(|layer| layer.timing.cost.microseconds);
         // A sum of none would be -0.
-        let total = times().fold(0.0, |total, time| total + time);
+        let accelerator = times().fold(0.0, |total, time| total + time);
+        let inference = InferenceCycles::of(program);
+        let microseconds = |cycles: u64| cycles as f64 / program.accelerator.clock_mhz;
+        let (host, overlapped) = (microseconds(inference.host), microseconds(inference.overlapped));
+        let slowest = || times().fold(host, f64::max);
         let array = program.accelerator.array;
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
         Self {
             convention: program.accelerator.timing.convention.name().to_owned(),
             cycles: sum(|layer| layer.timing.cycles),
+            host_cycles: inference.host,
+            overlapped_cycles: inference.overlapped,
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
             stall_sram_cycles: sum(|layer| layer.timing.cost.stall_sram_cycles),
             stall_dram_cycles: sum(|layer| layer.timing.cost.stall_dram_cycles),
             // A clock makes no finer figures than a picosecond.
-            latency_us: rounded(total, 6),
-            throughput_per_s: per_second(total),
+            accelerator_us: rounded(accelerator, 6),
+            host_us: rounded(host, 6),
+            overlapped_us: rounded(overlapped, 6),
+            latency_us: rounded(accelerator + host, 6),
+            throughput_per_s: per_second(accelerator + host),
             tiles: program.mac_layers().map(TileRecord::new).collect(),
             macs: sum(|layer| layer.timing.cost.macs),
             peak_macs_per_cycle: [array.rows, array.cols, array.dot_width, array.cores]
                 .into_iter()
                 .fold(1, |all, size| all.saturating_mul(size as u64)),
             dram_bytes_per_cycle: outside_rate(&program.accelerator.memory),
-            host: HostRecord::all(program),
-            pipelined_per_s: if folded { per_second(times().fold(0.0, f64::max)) } else { None },
+            host: HostRow::all(program),
+            pipelined_per_s: if folded { per_second(slowest()) } else { None },
         }
     }
 }

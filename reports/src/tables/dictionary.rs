@@ -6,8 +6,8 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, LayerRow, PARETO, PairRow,
-    PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
+    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow, PARETO,
+    PairRow, PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
     SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
 
@@ -35,6 +35,7 @@ pub const TABLES: &[Table] = &[
     table::<EventRow>("run"),
     table::<ClassRow>("run"),
     table::<BottleneckRow>("run"),
+    table::<HostRow>("run"),
     table::<CostRow>("run"),
     table::<SumRow>("run"),
     table::<SummaryRow>("sweep"),

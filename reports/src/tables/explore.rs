@@ -33,10 +33,15 @@ table! {
         interval_high: Option<Fraction>,
         /// Output codes that differ from the exact network.
         output_mismatch: Option<u64>,
-        /// Cycles of one inference.
+        /// Cycles of one inference on the accelerator.
         cycles: u64 ["cycles"],
-        /// Time of one inference at the clock.
+        /// Time of one inference at the clock, on the accelerator and then on the host.
         latency_us: f64 ["us"],
+        /// Cycles of what the host runs in one inference, in the accelerator's clock.
+        host_cycles: u64 ["cycles"],
+        /// Cycles of one inference in which host and accelerator work at the same time, as far as one does not wait for what
+        /// the other makes.
+        overlapped_cycles: u64 ["cycles"],
         /// Products that are needed, over those that the array could have made in all cycles.
         utilization: Option<Fraction>,
         /// Energy of one inference, by the model beside it: of all parts that it tells of every design.

@@ -1,6 +1,6 @@
 //! `summary.csv`: one row per point of a sweep.
 
-use guardbit_hwmodels::Program;
+use guardbit_hwmodels::{InferenceCycles, Program};
 use guardbit_sim::{Mode, SimError};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ table! {
         transient: Option<u64>,
         /// Wrong dot products, over the layers.
         wrong: Option<u64>,
-        /// Cycles of one inference, over the layers.
+        /// Cycles of one inference on the accelerator, over the layers.
         cycles: Option<u64>,
         /// The model.
         model: String,
@@ -140,12 +140,23 @@ table! {
         right_exact: Option<u64>,
         /// Samples that the narrow hardware classifies as labelled.
         right: Option<u64>,
+        /// Cycles of what the host runs in one inference, in the accelerator's clock.
+        host_cycles: Option<u64>,
+        /// Cycles of one inference in which host and accelerator work at the same time, as far as one does not wait for what
+        /// the other makes.
+        overlapped_cycles: Option<u64>,
     }
 }
 
 impl SummaryRow {
     /// The row of one point, from its rows of `layers.csv`.
-    pub fn new(point: &SweepPoint, mode: Mode, score: &Score, layers: &[LayerRow]) -> Self {
+    pub fn new(
+        point: &SweepPoint,
+        mode: Mode,
+        score: &Score,
+        layers: &[LayerRow],
+        inference: InferenceCycles,
+    ) -> Self {
         let swept: Vec<&LayerRow> =
             layers.iter().filter(|row| point.level.is_empty() || row.level == point.level).collect();
         let figures = ScoreFigures::from(score);
@@ -191,11 +202,14 @@ impl SummaryRow {
             agreeing: figures.agreeing,
             right_exact: figures.right_exact,
             right: figures.right,
+            host_cycles: Some(inference.host),
+            overlapped_cycles: Some(inference.overlapped),
         }
     }
 
     /// The row of a point that `error` ended.
     pub fn stopped(point: &SweepPoint, mode: Mode, program: &Program, error: &SimError) -> Self {
+        let inference = InferenceCycles::of(program);
         Self {
             bits: point.bits,
             overflow: point.overflow.clone(),
@@ -205,7 +219,9 @@ impl SummaryRow {
                 SimError::Trap { sample, .. } => *sample as u64,
                 _ => 0,
             },
-            cycles: Some(program.mac_layers().map(|layer| layer.timing.cycles).sum()),
+            cycles: Some(inference.accelerator),
+            host_cycles: Some(inference.host),
+            overlapped_cycles: Some(inference.overlapped),
             model: point.model.clone(),
             hw: point.hw.clone(),
             trapped: Some(error.to_string()),

@@ -215,6 +215,8 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         output_mismatch: outcome.trapped.is_none().then_some(outcome.mismatch),
         cycles: figures.cycles,
         latency_us: figures.latency_us,
+        host_cycles: figures.host_cycles,
+        overlapped_cycles: figures.overlapped_cycles,
         utilization: figures.utilization.and_then(|(macs, all)| Fraction::of(macs, all)),
         energy_model: energy_pj
             .and_then(|_| model(plan.energy_model()))

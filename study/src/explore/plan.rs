@@ -54,6 +54,8 @@ pub(super) struct Point {
 pub(super) struct Figures {
     pub cycles: u64,
     pub latency_us: f64,
+    pub host_cycles: u64,
+    pub overlapped_cycles: u64,
     /// Products over those that the array could have made.
     pub utilization: Option<(u64, u64)>,
     /// Per model, every part with its energy and area; `None` is what the model does not tell.
@@ -102,6 +104,8 @@ impl Figures {
         Self {
             cycles: timing.cycles,
             latency_us: timing.latency_us,
+            host_cycles: timing.host_cycles,
+            overlapped_cycles: timing.overlapped_cycles,
             utilization: Some((sum(|cost| cost.macs), sum(|cost| cost.capacity))).filter(|(_, all)| *all > 0),
             costs: models.iter().map(parts).collect(),
         }

@@ -3,6 +3,7 @@
 use super::elements::expect;
 use super::float_max_pool2d::{taps, window};
 use crate::dot::Window;
+use crate::effort::Effort;
 use crate::ops::window::output_shape;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, real_of, word_of};
@@ -24,6 +25,7 @@ pub struct FloatAvgPool2d {
 
 impl Operator for FloatAvgPool2d {
     const NAME: &'static str = "float_avg_pool2d";
+    const EFFORT: Effort = Effort::per_cell(1).and_output(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

@@ -1,6 +1,7 @@
 //! Functions of two real values.
 
 use super::elements::expect;
+use crate::effort::{Effort, real};
 use crate::ops::{Operands, Operator, elementwise};
 use crate::{GraphError, real_of, word_of};
 
@@ -61,10 +62,20 @@ pub struct FloatBinary {
 
 impl Operator for FloatBinary {
     const NAME: &'static str = "float_binary";
+    /// That of a power.
+    const EFFORT: Effort = Effort::per_output(real::POWER);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 2, 2)?;
         elementwise::output_shape(operands)
+    }
+
+    fn effort(&self, _operands: &Operands<'_>) -> Effort {
+        match self.function {
+            RealPair::Pow => Self::EFFORT,
+            RealPair::Div => Effort::per_output(real::DIVIDE),
+            _ => Effort::per_output(1),
+        }
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

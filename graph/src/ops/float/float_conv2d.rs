@@ -2,6 +2,7 @@
 
 use super::elements::{add_products, expect};
 use crate::dot::{Tap, Window};
+use crate::effort::Effort;
 use crate::ops::window::{self, Sliding};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, Products, real_of, word_of};
@@ -21,6 +22,7 @@ pub struct FloatConv2d {
 
 impl Operator for FloatConv2d {
     const NAME: &'static str = "float_conv2d";
+    const EFFORT: Effort = Effort::per_cell(1).and_output(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 2, 3)?;

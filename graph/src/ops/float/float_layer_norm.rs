@@ -1,6 +1,7 @@
 //! Layer normalization.
 
 use super::elements::expect;
+use crate::effort::Effort;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
@@ -17,6 +18,8 @@ pub struct FloatLayerNorm {
 
 impl Operator for FloatLayerNorm {
     const NAME: &'static str = "float_layer_norm";
+    /// The mean (1), the variance (3), and centred, scaled twice and moved (4).
+    const EFFORT: Effort = Effort::per_output(8);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 2, 3)?;

@@ -1,6 +1,7 @@
 //! Matrix product of real values.
 
 use super::elements::{add_products, expect};
+use crate::effort::Effort;
 use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Products, real_of, word_of};
@@ -12,6 +13,7 @@ pub struct FloatMatMul {}
 
 impl Operator for FloatMatMul {
     const NAME: &'static str = "float_matmul";
+    const EFFORT: Effort = Effort::per_cell(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 2, 2)?;

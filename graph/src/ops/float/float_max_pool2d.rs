@@ -2,6 +2,7 @@
 
 use super::elements::expect;
 use crate::dot::{Tap, Window};
+use crate::effort::Effort;
 use crate::ops::window::{Sliding, output_shape};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, real_of, word_of};
@@ -19,6 +20,7 @@ pub struct FloatMaxPool2d {
 
 impl Operator for FloatMaxPool2d {
     const NAME: &'static str = "float_max_pool2d";
+    const EFFORT: Effort = Effort::per_cell(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

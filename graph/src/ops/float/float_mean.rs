@@ -2,6 +2,7 @@
 
 use super::elements::expect;
 use super::float_reduce::{check_axes, kept, reduced};
+use crate::effort::Effort;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, word_of};
 
@@ -16,6 +17,7 @@ pub struct FloatMean {
 
 impl Operator for FloatMean {
     const NAME: &'static str = "float_mean";
+    const EFFORT: Effort = Effort::per_input(1).and_output(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

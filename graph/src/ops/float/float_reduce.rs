@@ -1,6 +1,7 @@
 //! Sums and extremes of real values over axes.
 
 use super::elements::expect;
+use crate::effort::Effort;
 use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
 use crate::{Brief, GraphError, real_of, word_of};
@@ -56,6 +57,7 @@ pub struct FloatReduce {
 
 impl Operator for FloatReduce {
     const NAME: &'static str = "float_reduce";
+    const EFFORT: Effort = Effort::per_input(1);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

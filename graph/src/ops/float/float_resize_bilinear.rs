@@ -1,6 +1,7 @@
 //! Another size of real pictures.
 
 use super::elements::expect;
+use crate::effort::Effort;
 use crate::limits::check_extents;
 use crate::ops::moved::image;
 use crate::ops::{Operands, Operator};
@@ -60,6 +61,8 @@ pub struct FloatResizeBilinear {
 
 impl Operator for FloatResizeBilinear {
     const NAME: &'static str = "float_resize_bilinear";
+    /// Four weights, four products with additions.
+    const EFFORT: Effort = Effort::per_output(4 + 4);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

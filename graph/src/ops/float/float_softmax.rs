@@ -1,6 +1,7 @@
 //! Softmax of real values.
 
 use super::elements::expect;
+use crate::effort::{Effort, real};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
@@ -13,6 +14,8 @@ pub struct FloatSoftmax {
 
 impl Operator for FloatSoftmax {
     const NAME: &'static str = "float_softmax";
+    /// The greatest, the difference, the exponential, the sum, the quotient.
+    const EFFORT: Effort = Effort::per_output(3 + real::EXP + real::DIVIDE);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;

@@ -1,6 +1,7 @@
 //! Functions of one real value.
 
 use super::elements::expect;
+use crate::effort::{Effort, real};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
@@ -130,6 +131,29 @@ impl RealFunction {
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|function| function.name() == name)
     }
+
+    /// Operations of a host per element.
+    const fn operations(self) -> u32 {
+        use real::{DIVIDE, EXP, ROOT, SINE, TANH};
+        match self {
+            Self::Relu | Self::Neg | Self::Abs | Self::Floor | Self::Ceil | Self::Round | Self::Float16 => 1,
+            Self::Clip | Self::ThresholdedRelu | Self::Sign | Self::Bipolar => 2,
+            Self::LeakyRelu | Self::HardSigmoid => 3,
+            Self::HardSwish => 4,
+            Self::Reciprocal => DIVIDE,
+            Self::Softsign => 2 + DIVIDE,
+            Self::Sqrt => ROOT,
+            Self::Sin | Self::Cos => SINE,
+            Self::Exp | Self::Log | Self::Erf => EXP,
+            Self::Elu | Self::Selu => EXP + 3,
+            Self::Sigmoid | Self::Silu => EXP + 2 + DIVIDE,
+            Self::Tanh => TANH,
+            Self::Gelu => EXP + 4,
+            Self::GeluTanh => TANH + 7,
+            Self::Softplus => 2 * EXP + 3,
+            Self::Mish => 2 * EXP + 3 + TANH + 1,
+        }
+    }
 }
 
 /// A function of every element.
@@ -143,6 +167,8 @@ pub struct FloatUnary {
 
 impl Operator for FloatUnary {
     const NAME: &'static str = "float_unary";
+    /// That of `x * tanh(log(1 + exp(x)))`.
+    const EFFORT: Effort = Effort::per_output(RealFunction::Mish.operations());
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         expect(operands, 1, 1)?;
@@ -152,6 +178,10 @@ impl Operator for FloatUnary {
             return Err(operands.attribute_error("parameters", problem));
         }
         Ok(operands.input(0).ty.shape.clone())
+    }
+
+    fn effort(&self, _operands: &Operands<'_>) -> Effort {
+        Effort::per_output(self.function.operations())
     }
 
     fn evaluate(&self, _operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {

@@ -1,0 +1,216 @@
+//! What a processor has to do for an operation that no accelerator runs: operations on numbers, and bytes.
+//!
+//! One operation is one instruction of a vector unit on one lane of 32 bits, as Arm's Helium and Neon have them: an
+//! addition, a comparison, a multiplication with or without an addition, the rounded high half of a product, a rounded
+//! shift, a load from a table. What a formula takes of them is counted in its file; reading and writing codes and
+//! counting loops are none.
+
+use crate::{Graph, NodeId, Op};
+
+/// `round(x * multiplier * 2^exponent) + zero point`: the high half of a product, a shift and an addition.
+pub(crate) const REQUANTIZE: u32 = 3;
+/// Two ends.
+pub(crate) const CLAMP: u32 = 2;
+/// Taking a zero point off.
+pub(crate) const CENTRE: u32 = 1;
+/// The place in a table and its entry.
+pub(crate) const LOOKUP: u32 = 2;
+/// A table with lines between its entries: the place and the rest, two entries, their difference, a product and its
+/// rounded shift, a sum.
+pub(crate) const INTERPOLATE: u32 = 8;
+/// gemmlowp's `exp_on_negative_values`: 3 for the quarter, 12 for the polynomial, 1 for the rest, 3 for each of 7 bits.
+pub(crate) const FIXED_EXP: u32 = 37;
+/// gemmlowp's `one_over_one_plus_x`: 4 for the estimate, 5 for each of 3 Newton steps.
+pub(crate) const FIXED_RECIPROCAL: u32 = 19;
+
+/// Functions of real values: what onnx-tool (ThanatosShinji/onnx-tool, `node.py`) counts for them.
+pub(crate) mod real {
+    /// `exp`, `log` and, which it does not list, `erf`.
+    pub const EXP: u32 = 16;
+    pub const DIVIDE: u32 = 2;
+    pub const ROOT: u32 = 4;
+    pub const POWER: u32 = 32;
+    pub const SINE: u32 = 14;
+    /// A quotient of two exponentials, one of which is computed.
+    pub const TANH: u32 = EXP + DIVIDE + 3;
+}
+
+/// What a host does for an operation, in operations on numbers of 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Operations per element of the output.
+    pub per_output: u32,
+    /// Operations per element of the first input.
+    pub per_input: u32,
+    /// Operations per cell of its windows, padding included: per product, if it multiplies.
+    pub per_cell: u32,
+    /// Which bytes it reads and writes.
+    pub moves: Moves,
+}
+
+/// Which bytes an operation reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// None: the output is the input under another shape.
+    Nothing,
+    /// As many bytes read as written: the output is made of elements of the inputs.
+    Outputs,
+    /// All of its inputs, constants included, and its output, once each.
+    Everything,
+}
+
+impl Effort {
+    /// Another shape for the same codes.
+    pub(crate) const NOTHING: Self = Self { per_output: 0, per_input: 0, per_cell: 0, moves: Moves::Nothing };
+    /// Elements at other places.
+    pub(crate) const COPY: Self = Self { moves: Moves::Outputs, ..Self::NOTHING };
+    /// A convolution or a product of matrices: a multiplication with addition per product; bias and requantization.
+    pub(crate) const PRODUCTS: Self = Self::per_cell(1).and_output(1 + REQUANTIZE + CLAMP);
+
+    /// So many operations per element of the output.
+    pub(crate) const fn per_output(operations: u32) -> Self {
+        Self { per_output: operations, moves: Moves::Everything, ..Self::NOTHING }
+    }
+
+    /// So many operations per element of the first input.
+    pub(crate) const fn per_input(operations: u32) -> Self {
+        Self { per_input: operations, moves: Moves::Everything, ..Self::NOTHING }
+    }
+
+    /// So many operations per cell of a window.
+    pub(crate) const fn per_cell(operations: u32) -> Self {
+        Self { per_cell: operations, moves: Moves::Everything, ..Self::NOTHING }
+    }
+
+    /// The same and so many operations per element of the output.
+    pub(crate) const fn and_output(self, operations: u32) -> Self {
+        Self { per_output: operations, ..self }
+    }
+}
+
+/// What a processor has to do for a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Operations on numbers of 32 bits.
+    pub operations: u64,
+    /// Bytes read and written. An element takes the whole bytes that its codes need.
+    pub bytes: u64,
+}
+
+impl Work {
+    fn and(self, other: Self) -> Self {
+        Self {
+            operations: self.operations.saturating_add(other.operations),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+impl Graph {
+    /// What a processor has to do to run a node.
+    pub fn work(&self, id: NodeId) -> Work {
+        let node = self.node(id);
+        if let Op::Composite(composite) = &node.op {
+            let body = composite.body();
+            return body.nodes_with_ids().fold(Work::default(), |all, (id, _)| all.and(body.work(id)));
+        }
+        let effort = node.op.effort(&self.operands(node));
+        let elements = |tensor| self.tensor(tensor).ty.len() as u64;
+        let bytes = |tensor| {
+            let bits = self.tensor(tensor).ty.dtype.bits();
+            elements(tensor).saturating_mul(bits.div_ceil(8).into())
+        };
+        let first = node.inputs.first().copied().flatten().map_or(0, elements);
+        let cells = || {
+            let products = self.products(id).map(|products| products.macs());
+            let window =
+                || self.window(id).map(|window| (window.terms() as u64).saturating_mul(window.dots() as u64));
+            products.or_else(window).unwrap_or(0)
+        };
+        let cells = if effort.per_cell > 0 { cells() } else { 0 };
+        let parts =
+            [(effort.per_output, elements(node.output)), (effort.per_input, first), (effort.per_cell, cells)];
+        let operations = parts.map(|(each, count)| count.saturating_mul(each.into()));
+        let output = bytes(node.output);
+        let inputs = node.inputs.iter().flatten().map(|&input| bytes(input));
+        Work {
+            operations: operations.into_iter().fold(0, u64::saturating_add),
+            bytes: match effort.moves {
+                Moves::Nothing => 0,
+                Moves::Outputs => output.saturating_mul(2),
+                Moves::Everything => inputs.fold(output, u64::saturating_add),
+            },
+        }
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Time of the host
+
+What the accelerator does not run, its host runs: softmax, additions, pools that `offload` does not list, requantization between
+layers, copies, and layers that no accelerator can take. Its time follows from two tables: what an operation takes, which is
+below, and how fast the host is, which is the section `host` of the accelerator file:
+
+```yaml
+host: {lanes: 2, ops_per_cycle: 1, bytes_per_cycle: 8}   # the defaults; clock_mhz: that of the accelerator
+```
+
+```text
+cycles of the host        = max(ceil(operations / (lanes * ops_per_cycle)), ceil(bytes / bytes_per_cycle))
+cycles of the accelerator = ceil(cycles of the host * clock_mhz / host.clock_mhz)
+```
+
+The default is a small vector processor beside the accelerator: Arm's Cortex-M55, whose vector unit (Helium) works on two of the
+four 32-bit lanes of a register per cycle and loads or stores 64 bits (Arm, *Cortex-M55 Processor*; D. Schor, WikiChip Fuse,
+*Arm's New Cortex-M55 Breathes Helium*, 2020). A scalar core is `lanes: 1`, a core of 128-bit vectors `lanes: 4`.
+
+One operation is one vector instruction on one lane of 32 bits: an addition, a comparison, a multiplication with or without an
+addition, the rounded high half of a product, a rounded shift, a load from a table. What a formula takes is counted in the file of the
+operation (`graph/src/ops`), e.g. 14 for an element of an addition: 2 * (zero point, shift, product, rounded shift) + 1 + requantization
+(3) + clamping (2). For functions of real values it is what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2,
+root 4, power 32. Codes are widened to 32 bits, as kernels with 32-bit requantization do.
+
+Left out: calls of kernels and interrupts, address arithmetic and loops, caches, what is done once per row (the reciprocal of a
+softmax), and instructions that take codes of 8 bits at once, which would make convolutions on the host several times faster. Take the
+figures as a lower bound for scalar code and as an estimate for vector code.
+
+`guardbit run` prints the cycles of the host beside those of the accelerator, `host.csv` has them for every operation, `run.json` under
+`timing`, `guardbit inspect --hw` in the column `cycles`:
+
+| figure | meaning |
+|---|---|
+| `cycles` | layers on the accelerator, one after the other |
+| `host_cycles` | operations on the host, one after the other, in cycles of the accelerator's clock |
+| `latency_us` | both, one operation after the other: `accelerator_us + host_us` |
+| `overlapped_cycles`, `overlapped_us` | both at the same time: each side takes its operations in their order, and each begins when its inputs are made. At least the longer of the two sides, at most their sum, which a plain chain takes |
+
+A section `host` of a single layer is refused: there is one host. A host that takes more than 2^53 cycles for an operation is an error
+(`too_many_cycles`). In explorations the objective `latency` counts the host, `cycles` does not.
+
+## Operations
+
+Per element of the output, per element of the first input, and per cell of a window (per product, if it multiplies). Bytes: all inputs,
+constants included, and the output, once each; a copy reads as many as it writes. Where an attribute matters (a table instead of
+fixed point, codes of 16 bits, the function of `float_unary`), the most is listed and the operation counts its own. This page is made
+from the code: `GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
+
+| operation | per output | per input | per cell | bytes |
+|---|---|---|---|---|
+";
+
+/// What every operation takes on a host, as a page of Markdown.
+pub fn host_text() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for kind in Op::KINDS {
+        let Effort { per_output, per_input, per_cell, moves } = kind.effort;
+        let cell = |count: u32| if count == 0 { String::new() } else { count.to_string() };
+        let moves = match moves {
+            Moves::Nothing => "none",
+            Moves::Outputs => "copied",
+            Moves::Everything => "all",
+        };
+        let [output, input, cells] = [per_output, per_input, per_cell].map(cell);
+        text += &format!("| `{}` | {output} | {input} | {cells} | {moves} |\n", kind.name);
+    }
+    text
+}

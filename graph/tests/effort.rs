@@ -1,0 +1,14 @@
+//! What a host does for an operation.
+
+use guardbit_graph::host_text;
+
+/// With `GUARDBIT_BLESS=1` in the environment the page is written anew.
+#[test]
+fn the_page_is_current() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/host.md");
+    if std::env::var_os("GUARDBIT_BLESS").is_some() {
+        std::fs::write(&path, host_text()).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == host_text(), "run this test with GUARDBIT_BLESS=1 to renew docs/host.md");
+}
