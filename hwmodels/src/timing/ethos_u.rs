@@ -1,4 +1,4 @@
-//! NPU cycles as Arm's compiler for Ethos-U55 (ethos-u-vela 5.2.0) estimates them for a network of this one layer.
+//! NPU cycles as Arm's compiler for Ethos-U55 (ethos-u-vela 5.2.0) estimates them for a layer of a network.
 //!
 //! The array is of kind `block`: `rows` pixels by `cols` channels, `dot_width` products each, is what the hardware
 //! computes at once (a micro-block). The layer is cut into blocks of outputs that fit the shared RAM
@@ -13,13 +13,21 @@
 //!
 //! with U micro-blocks per block and axis. With few input channels four cells of the window share a step ("part
 //! kernel"), `window` being `ceil(cells / 4) * ceil(ifm depth / 8)`; a depthwise layer takes `4 * Uxy * ceil(cells /
-//! 4) * Uz`. Weights come from outside (`dram_bytes_per_cycle`) in slices of output channels while the slice
-//! before computes: `cycles = max(weights + last slice, op + first slice)`. The block is the one with the least
-//! traffic, or the one with the fewest cycles where that saves a tenth. Weights of at most three slices that take more
-//! than twice as long as the operation are read in place, without buffering.
+//! 4) * Uz`. The operation, the SRAM and the flash work at the same time, and the layer takes the longest of them:
 //!
-//! Simplifications, which `docs/accelerators.md` measures: weights are taken as uncompressed, and 10 bytes of bias
-//! and scale per channel; activations stay in the SRAM.
+//! ```text
+//! cycles = max(op, sram bytes / sram_bytes_per_cycle, weight bytes / dram_bytes_per_cycle + latency)
+//! ```
+//!
+//! Weights are read again for every block of pixels: from the flash where that takes no longer than the operation (and
+//! in fully connected layers), else once from the flash into a buffer in the SRAM, and from there. SRAM bytes are the
+//! activations of every block, halos and repetitions included, the outputs, and weights that are buffered; depths are
+//! rounded up to 16, and blocks one pixel wide use half of a burst. The block is the one with the least traffic, or the
+//! one with the fewest cycles where that saves a tenth.
+//!
+//! Simplifications, which `docs/accelerators.md` measures: compressed weights take 0.9 of their bytes, and 10 bytes of
+//! bias and scale per channel come on top; activations stay in the SRAM; no layer waits for the weights of its first
+//! block, which arrive while the layer before works.
 
 use guardbit_graph::Window;
 
@@ -32,16 +40,19 @@ use crate::{Accelerator, Array, Memory};
 /// `Ethos_U55_High_End_Embedded`.
 const SRAM_LATENCY: f64 = 32.0;
 const SRAM_BURST: usize = 32;
-/// Burst of stores in bytes.
-const STORE_BURST: usize = 16;
-/// Output channels are sliced in multiples of this.
-const SPLIT_DEPTH: usize = 16;
+/// Channels that lie together in the SRAM: a brick of NHCWB16. Blocks are as deep, or a multiple of it.
+const BRICK: usize = 16;
+/// Most channels of an image, which lies in the SRAM pixel by pixel.
+const IMAGE_DEPTH: usize = 4;
 /// Largest block of outputs: rows, columns, channels.
 const MAX_BLOCK: [usize; 3] = [32, 64, 128];
 /// Bytes of a channel's bias and scale.
 const SCALE_BYTES: f64 = 10.0;
 /// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
 const WORTH: f64 = 0.9;
+/// Bytes of compressed weights over those of their codes: 0.72 to 0.98 in trained layers, of which depthwise ones stay as
+/// they are.
+const COMPRESSED: f64 = 0.9;
 
 pub(super) fn schedule(
     folds: &Folds,
@@ -51,25 +62,14 @@ pub(super) fn schedule(
 ) -> Schedule {
     let layer = Layer::new(window, widths, accelerator);
     let least = folds.all().saturating_mul(folds.span() as u64);
-    let (operation, with_weights) = layer.cycles();
+    let Times { operation, sram, flash } = layer.times();
     let compute = (operation as u64).max(least);
-    let cycles = (with_weights as u64).max(compute);
+    let inside = (sram as u64).max(compute);
+    let cycles = (flash as u64).max(inside);
     let fold = cycles.checked_div(folds.all()).unwrap_or(0);
     let group = (folds.count as u64).saturating_mul(fold);
-    // Weights from outside take longer than the operation, or are hidden behind it.
-    let busy = [0, if cycles > compute { cycles } else { 0 }];
-    Schedule {
-        lead: 0,
-        fold,
-        of_tile: 1,
-        gap: 0,
-        group,
-        last: u64::MAX,
-        compute,
-        inside: compute,
-        busy,
-        cycles,
-    }
+    let busy = [sram as u64, flash as u64];
+    Schedule { lead: 0, fold, of_tile: 1, gap: 0, group, last: u64::MAX, compute, inside, busy, cycles }
 }
 
 /// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.
@@ -86,7 +86,8 @@ struct Layer<'a> {
     fully_connected: bool,
     part_kernel: bool,
     activation_bytes: usize,
-    weights: usize,
+    /// Bytes of weights as they come from outside, biases and scales included.
+    weight_bytes: f64,
     /// Columns and rows of the micro-block.
     unit: [usize; 3],
 }
@@ -110,6 +111,12 @@ impl<'a> Layer<'a> {
         let by_depth = depth as f64 / rounded(depth, 32);
         let by_part = (depth * cells) as f64 / (rounded(depth, 8) * rounded(cells, 4));
         let fully_connected = window.output[..2] == [1, 1] && cells == 1;
+        let codes = times([window.terms(), window.channels()]) as f64 * f64::from(widths.weight) / 8.0;
+        let weight_bytes = match widths.weight {
+            0 => 0.0,
+            _ if depthwise => codes + SCALE_BYTES * window.channels() as f64,
+            _ => COMPRESSED * codes + SCALE_BYTES * window.channels() as f64,
+        };
         let dilated = |axis: usize| window.kernel[axis].saturating_sub(1) * window.dilation[axis] + 1;
         Self {
             array,
@@ -126,7 +133,7 @@ impl<'a> Layer<'a> {
             fully_connected,
             part_kernel: !fully_connected && (depth <= 8 || by_part > by_depth),
             activation_bytes: (widths.activation as usize).div_ceil(8),
-            weights: times([window.terms(), window.channels()]),
+            weight_bytes,
             unit: [unit_rows, (array.rows / unit_rows).max(1), array.cols],
         }
     }
@@ -163,10 +170,10 @@ impl<'a> Layer<'a> {
 
     fn depths(&self, limit: usize) -> Vec<usize> {
         let round = |depth: usize| {
-            if depth < self.output[2] { depth.next_multiple_of(SPLIT_DEPTH) } else { depth }
+            if depth < self.output[2] { depth.next_multiple_of(BRICK) } else { depth }
         };
         let mut depths = Vec::new();
-        let mut depth = round(self.unit[2].max(limit.min(SPLIT_DEPTH)));
+        let mut depth = round(self.unit[2].max(limit.min(BRICK)));
         while depth <= limit {
             depths.push(depth);
             depth = round(depth + self.unit[2]);
@@ -260,12 +267,12 @@ impl<'a> Layer<'a> {
         let latency =
             if self.fully_connected { self.memory.dram_latency_cycles as f64 } else { SRAM_LATENCY };
         let out = (64.0 / macs * elements).ceil().max(10.0 * block_out[2] as f64 * latency / 256.0);
-        let transfer = |size: [usize; 3], burst: usize| {
-            let bytes = size.iter().product::<usize>() as f64 * self.activation_bytes as f64;
-            let burst = burst.min(size[2].max(1)) as f64;
-            SRAM_LATENCY + bytes * (SRAM_BURST as f64 / burst) / self.memory.sram_bytes_per_cycle
+        let transfer = |size: [usize; 3], cols: usize| {
+            let bytes = times(size) as f64 * self.activation_bytes as f64;
+            SRAM_LATENCY + bytes * self.burst_share(BRICK * cols) / self.memory.sram_bytes_per_cycle
         };
-        let command = (transfer(input, SRAM_BURST) + transfer(block_out, STORE_BURST) + dpu + out) / 4.0;
+        let command =
+            (transfer(input, block.input[1]) + transfer(block_out, block.output[1]) + dpu + out) / 4.0;
         let blocks: usize = (0..3).map(|axis| output[axis].div_ceil(block_out[axis])).product();
         let (dpu, out) = (dpu.max(command), out.max(command));
         dpu.max(out) * blocks as f64 + dpu.min(out)
@@ -308,37 +315,66 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Cycles of the operation, and with its weights brought in slices of output channels.
-    fn cycles(&self) -> (f64, f64) {
-        let channels = self.output[2];
-        let [lean, fast] = self.blocks();
-        let operation = |block| self.operation(block, channels);
-        let in_place = (operation(lean), operation(lean));
-        if self.fully_connected || self.weights == 0 {
-            return in_place;
-        }
-        let block = if operation(fast) < WORTH * operation(lean) { fast } else { lean };
-        let bytes = self.weights as f64 + SCALE_BYTES * channels as f64;
-        let transfer =
-            |bytes: f64| bytes / self.memory.dram_bytes_per_cycle + self.memory.dram_latency_cycles as f64;
-        let all = transfer(bytes);
-        let first = SPLIT_DEPTH.min(channels);
-        let meanwhile = channels as f64 * self.operation(block, first) / all;
-        // No slice is longer than all channels.
-        let slice = (meanwhile.ceil() as usize).clamp(1, channels);
-        let slice = slice.next_multiple_of(block.output[2].max(1)).max(SPLIT_DEPTH);
-        let rest = channels - first;
-        if rest <= 2 * slice && all > 2.0 * operation(block) {
-            return in_place;
-        }
-        let last = match rest % slice {
-            0 => slice.min(rest.max(1)),
-            last => last,
-        };
-        let first_transfer = transfer(bytes * first as f64 / channels as f64);
-        let cycles = (all + self.operation(block, last)).max(operation(block) + first_transfer);
-        (operation(block), cycles)
+    /// What a transfer of a block takes over one in whole bursts, where so many elements lie together.
+    fn burst_share(&self, elements: usize) -> f64 {
+        let together = elements.saturating_mul(self.activation_bytes).clamp(1, SRAM_BURST);
+        SRAM_BURST as f64 / together as f64
     }
+
+    /// Cycles of operation, SRAM and flash with these blocks.
+    fn times_of(&self, block: Block) -> Times {
+        let operation = self.operation(block, self.output[2]);
+        let count =
+            |axis: usize| self.output[axis].div_ceil(self.output[axis].min(block.output[axis]).max(1));
+        let pixels = times([count(0), count(1)]) as f64;
+        let passes = if self.depthwise { 1 } else { count(2) };
+        let repeats = times([self.kernel[0].div_ceil(8), self.kernel[1].div_ceil(8), passes]) as f64;
+        let depth = self.input[2];
+        // What lies together: the pixels of a brick, or the channels of a pixel.
+        let (depth, together) = if depth <= IMAGE_DEPTH {
+            (depth, block.input[2])
+        } else {
+            (depth.next_multiple_of(BRICK), BRICK * block.input[1])
+        };
+        let read =
+            times([self.input[0].min(block.input[0]), self.input[1].min(block.input[1]), depth]) as f64;
+        let read = read * pixels * repeats * self.burst_share(together);
+        let [rows, cols, channels] = self.output;
+        let written = times([rows, cols, channels.next_multiple_of(BRICK)]) as f64;
+        let written = written * self.burst_share(BRICK * block.output[1]);
+        let mut sram = (read + written) * self.activation_bytes as f64;
+        let again = self.weight_bytes * pixels;
+        let flash_rate = self.memory.dram_bytes_per_cycle;
+        let outside = if self.fully_connected || again / flash_rate <= operation {
+            again
+        } else {
+            sram += again;
+            self.weight_bytes
+        };
+        let latency = if outside > 0.0 { self.memory.dram_latency_cycles as f64 } else { 0.0 };
+        Times {
+            operation,
+            sram: sram / self.memory.sram_bytes_per_cycle,
+            flash: outside / flash_rate + latency,
+        }
+    }
+
+    /// Cycles with the blocks that the compiler takes.
+    fn times(&self) -> Times {
+        let [lean, fast] = self.blocks().map(|block| self.times_of(block));
+        let inside = |times: &Times| times.operation.max(times.sram);
+        if !self.fully_connected && inside(&fast) < WORTH * inside(&lean) { fast } else { lean }
+    }
+}
+
+/// Cycles of what works at the same time.
+struct Times {
+    /// Of the array.
+    operation: f64,
+    /// Of the SRAM.
+    sram: f64,
+    /// Of the memory outside.
+    flash: f64,
 }
 
 /// Sizes of the pieces of at most 8 into which a size is cut, and how many there are of each.
