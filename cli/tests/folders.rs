@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
+use crate::common::digits;
 use crate::common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
 /// `--force` is refused with a list, and nothing is touched.
@@ -102,6 +103,51 @@ fn what_was_changed_or_added_stays() {
             "pipe: neither a file nor a folder",
         ];
         refuses(command, add, &listed);
+    }
+}
+
+/// Every command, and how it writes a folder of results called `out`; `None` for one that writes none. `check --work` has tests of
+/// its own.
+fn writers() -> Vec<(&'static str, Option<String>)> {
+    let sampled = |name| Some(format!("{} --random 2", command(name)));
+    let [float, calibration] = ["digits_float.onnx", "calibration.npy"].map(digits);
+    let quantize =
+        format!("quantize {float} --calibration {calibration} --samples 2 -o net.onnx --report out");
+    vec![
+        ("run", sampled("run")),
+        ("sweep", sampled("sweep")),
+        ("merge", Some("merge whole -o out".into())),
+        ("quantize", Some(quantize)),
+        ("vectors", sampled("vectors")),
+        ("check", None),
+        ("size", sampled("size")),
+        ("explore", sampled("explore")),
+        ("compare", None),
+        ("inspect", None),
+        ("hw", None),
+        ("study", None),
+        ("graph", None),
+        ("help", None),
+    ]
+}
+
+/// What a command wrote, the same command replaces with `--force`: no command is left out.
+#[test]
+fn every_folder_of_results_is_replaced() {
+    let place = Place::new();
+    let help = String::from_utf8(place.call("--help", "").stdout).unwrap();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let listed: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    let writers = writers();
+    assert_eq!(listed, writers.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    place.succeed("sweep net.yaml --hw fpga-int14-os --bits 12..=14 --random 2 --shard 1/1 -o whole");
+    for (name, args) in writers.iter().filter_map(|(name, args)| Some((name, args.as_ref()?))) {
+        place.succeed(args);
+        let first = place.found().unwrap();
+        place.succeed(&format!("{args} --force"));
+        assert!(place.found().unwrap() == first, "{name}");
+        fs::remove_dir_all(place.out()).unwrap();
     }
 }
 

@@ -77,6 +77,12 @@ pub enum FolderError {
         /// The file.
         path: PathBuf,
     },
+    /// Results without a [`Manifest`](crate::Manifest): `--force` could never replace them.
+    #[error("{}: the results have no manifest", path.display())]
+    NoManifest {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A folder or file that another process writes to.
     #[error("another guardbit is writing to {}", path.display())]
     Busy {
@@ -99,9 +105,11 @@ impl FolderError {
         match self {
             Self::Write { .. } => "guardbit::folder::write",
             Self::Read { .. } => "guardbit::folder::read",
-            Self::NotAFolder { .. } | Self::Root { .. } | Self::Within { .. } | Self::Occupied { .. } => {
-                "guardbit::folder"
-            }
+            Self::NotAFolder { .. }
+            | Self::Root { .. }
+            | Self::Within { .. }
+            | Self::Occupied { .. }
+            | Self::NoManifest { .. } => "guardbit::folder",
             Self::FileExists { .. } => "guardbit::file",
             Self::ForeignFile { .. } => "guardbit::file::foreign",
             Self::Foreign { .. } => "guardbit::folder::foreign",

@@ -8,13 +8,47 @@ use std::path::{Path, PathBuf};
 
 use crate::{Digest, FolderError, ops, read_text, seal};
 
-/// The files that list the others of a folder.
-const MANIFESTS: [&str; 6] =
-    ["run.json", "sweep.json", "size.json", "explore.json", "manifest.json", WORK_MANIFEST];
-/// The one of a folder that other programs worked in.
-pub(crate) const WORK_MANIFEST: &str = "work.json";
-/// Folders beside a manifest whose files prove themselves: those of a sweep or an exploration that is not done are not listed yet.
-const PARTS: [(&str, &[&str]); 2] = [("sweep.json", &["points"]), ("explore.json", &["values", "searches"])];
+/// Declares every manifest: its file, and the folders beside it whose files prove themselves.
+macro_rules! manifests {
+    ($($(#[$doc:meta])* $name:ident: $file:literal, $parts:expr;)*) => {
+        /// The file of a folder of results that lists the others.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Manifest { $($(#[$doc])* $name),* }
+
+        impl Manifest {
+            /// Every manifest.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Name of the file, which lies in the folder itself.
+            pub const fn file(self) -> &'static str {
+                match self { $(Self::$name => $file),* }
+            }
+
+            /// Folders beside it whose files prove themselves: before the work is done they are not listed yet.
+            const fn parts(self) -> &'static [&'static str] {
+                match self { $(Self::$name => &$parts),* }
+            }
+        }
+    };
+}
+
+manifests! {
+    /// Of a run.
+    Run: "run.json", [];
+    /// Of a sweep.
+    Sweep: "sweep.json", ["points"];
+    /// Of widths that are enough.
+    Size: "size.json", [];
+    /// Of an exploration of designs.
+    Explore: "explore.json", ["values", "searches"];
+    /// Of the report of a quantization.
+    Quantize: "quantize.json", [];
+    /// Of a bundle of test vectors.
+    Bundle: "manifest.json", [];
+    /// Of a folder that other programs worked in.
+    Work: "work.json", [];
+}
+
 /// Bytes of a sealed file, at most.
 const SEALED_LIMIT: u64 = 1 << 28;
 /// So many foreign files are told.
@@ -173,7 +207,7 @@ fn refused(folder: &Path, mut files: Vec<Foreign>) -> FolderError {
 
 /// Whether a manifest of guardbit's lies in `folder`.
 pub(crate) fn has_manifest(folder: &Path) -> bool {
-    MANIFESTS.iter().any(|name| sealed_text(&folder.join(name)).is_some())
+    Manifest::ALL.iter().any(|manifest| sealed_text(&folder.join(manifest.file())).is_some())
 }
 
 /// The files in a folder and below it, sorted; no links, pipes and the like.
@@ -219,13 +253,11 @@ enum Kind {
 impl Proofs {
     fn of(folder: &Path) -> Self {
         let mut proofs = Self::default();
-        for name in MANIFESTS {
-            let Some(text) = sealed_text(&folder.join(name)) else { continue };
-            proofs.manifests.insert(name.into());
-            for (_, folders) in PARTS.iter().filter(|(manifest, _)| *manifest == name) {
-                proofs.parts.extend(folders.iter().map(PathBuf::from));
-                proofs.folders.extend(folders.iter().map(PathBuf::from));
-            }
+        for manifest in Manifest::ALL {
+            let Some(text) = sealed_text(&folder.join(manifest.file())) else { continue };
+            proofs.manifests.insert(manifest.file().into());
+            proofs.parts.extend(manifest.parts().iter().map(PathBuf::from));
+            proofs.folders.extend(manifest.parts().iter().map(PathBuf::from));
             for (path, digest) in seal::listed(&text).unwrap_or_default() {
                 proofs.folders.extend(path.ancestors().skip(1).map(PathBuf::from));
                 proofs.listed.entry(path).or_default().push(digest);
@@ -261,7 +293,7 @@ impl Proofs {
             return Ok(Kind::File);
         }
         let may_be_ours = self.listed.contains_key(path) || is_part || {
-            let is_manifest = MANIFESTS.iter().any(|name| path == Path::new(name));
+            let is_manifest = Manifest::ALL.iter().any(|manifest| path == Path::new(manifest.file()));
             is_manifest && read_text(&full, SEALED_LIMIT).is_ok_and(|text| seal::names_tool(&text))
         };
         Err(if may_be_ours { Why::Changed } else { Why::NotWritten })

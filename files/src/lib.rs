@@ -29,7 +29,7 @@ mod work;
 pub use digest::{Digest, DigestError, FileHasher, Hasher};
 pub use error::FolderError;
 pub use gate::{Registered, at_interrupt, interrupt};
-pub use inventory::{Foreign, Inventory, Why};
+pub use inventory::{Foreign, Inventory, Manifest, Why};
 pub use latched::Latched;
 pub use nesting::{NestingError, check_nesting};
 pub use npy::{NPY_MAGIC, npy_header};

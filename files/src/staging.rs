@@ -9,7 +9,7 @@ use crate::gate::{self, Open, Registered};
 use crate::latched::Latched;
 use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
-use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Target, Why, lock};
+use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Manifest, Target, Why, lock};
 
 /// A file to be written: path within its folder, and bytes.
 pub type Document = (String, Vec<u8>);
@@ -89,12 +89,26 @@ impl<'a> Staging<'a> {
         entries
     }
 
-    /// Puts the results in place: at once, or not at all.
+    /// Puts the results in place: at once, or not at all. A [`Manifest`] among them lists the others, so that they can be
+    /// replaced later.
+    ///
+    /// # Errors
+    /// [`FolderError::NoManifest`], and as [`publish_unlisted`](Self::publish_unlisted).
+    pub fn publish(&mut self, existing: Existing) -> Result<(), FolderError> {
+        let is_manifest =
+            |entry: &FileEntry| Manifest::ALL.iter().any(|manifest| manifest.file() == entry.path);
+        if !self.written.iter().any(is_manifest) {
+            return Err(FolderError::NoManifest { path: self.target.shown().into() });
+        }
+        self.publish_unlisted(existing)
+    }
+
+    /// Puts files in place that no manifest lists: at once, or not at all. They count as the user's own from then on.
     ///
     /// # Errors
     /// [`FolderError::Occupied`] or [`FolderError::Foreign`] if something appeared there that may not be replaced;
     /// [`FolderError::Write`].
-    pub fn publish(&mut self, existing: Existing) -> Result<(), FolderError> {
+    pub fn publish_unlisted(&mut self, existing: Existing) -> Result<(), FolderError> {
         let shown = self.target.shown();
         if existing == Existing::Replace && !self.target.is_empty()? {
             self.replace()?;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::inventory::{self, WORK_MANIFEST};
-use crate::{Digest, Existing, FileEntry, FolderError, Target, seal};
+use crate::{Digest, Existing, FileEntry, FolderError, Manifest, Target, inventory, seal};
 
 /// A folder that keeps what other programs build and run there. It is refused where it holds anything, and replaced only
 /// as results are: what is in it when the work is done is listed in `work.json`.
@@ -62,7 +61,7 @@ impl WorkFolder {
         let json = WorkJson { schema: 1, tool, command, files: files.into_iter().flatten().collect() };
         // Only maps with keys that are no strings cannot be written; there are none.
         let text = seal::seal(&json).unwrap_or_default();
-        self.0.stage()?.put(WORK_MANIFEST, text.as_bytes())
+        self.0.stage()?.put(Manifest::Work.file(), text.as_bytes())
     }
 }
 

@@ -65,7 +65,7 @@ fn write(folder: &Path, documents: &[Document]) -> Result<(), Box<dyn Error>> {
     let target = Target::claim_for(folder, Existing::Refuse)?;
     let mut staging = target.stage()?;
     staging.write_all(documents)?;
-    Ok(staging.publish(Existing::Refuse)?)
+    Ok(staging.publish_unlisted(Existing::Refuse)?)
 }
 
 fn about() -> About {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{is_sealed, read_text};
+use guardbit_files::{Manifest, is_sealed, read_text};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ struct Kind {
 const KINDS: [Kind; 4] = [
     Kind {
         command: "run",
-        manifest: "run.json",
+        manifest: Manifest::Run.file(),
         totals: &["outcome", "timing"],
         table: "layers.csv",
         keys: &["index", "name", "level"],
@@ -93,7 +93,7 @@ const KINDS: [Kind; 4] = [
     },
     Kind {
         command: "sweep",
-        manifest: "sweep.json",
+        manifest: Manifest::Sweep.file(),
         totals: &[],
         table: "summary.csv",
         keys: &["bits", "overflow", "level", "mode"],
@@ -115,7 +115,7 @@ const KINDS: [Kind; 4] = [
     },
     Kind {
         command: "size",
-        manifest: "size.json",
+        manifest: Manifest::Size.file(),
         totals: &["result.recommended"],
         table: "size_levels.csv",
         keys: &["index", "name", "level"],
@@ -132,7 +132,7 @@ const KINDS: [Kind; 4] = [
     },
     Kind {
         command: "explore",
-        manifest: "explore.json",
+        manifest: Manifest::Explore.file(),
         totals: &["result"],
         table: "points.csv",
         keys: &["design", "widths"],

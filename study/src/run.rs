@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use guardbit_files::{Existing, Staging, Target};
+use guardbit_files::{Existing, Manifest, Staging, Target};
 use guardbit_frontends::Profile;
 use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, MacLayer, Program};
@@ -252,7 +252,7 @@ fn write(
         costs: &record.costs,
     };
     let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());
-    Ok(staging.write("run.json", &crate::sealed(&json))?)
+    Ok(staging.write(Manifest::Run.file(), &crate::sealed(&json))?)
 }
 
 /// What the fast engine could do without stepping, in words.

@@ -14,7 +14,7 @@ mod witnesses;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use guardbit_files::{Existing, Staging, Target};
+use guardbit_files::{Existing, Manifest, Staging, Target};
 use guardbit_hwmodels::Program;
 use guardbit_reports::{About, CoverageRecord, Score, SizeRecord, size_documents, size_parquet};
 use guardbit_sim::{LayerStats, Options, StatsLevel};
@@ -274,7 +274,7 @@ fn write(
     };
     let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
     let json = ResultJson::new("size", of, own, all, result, staging.entries());
-    Ok(staging.write("size.json", &crate::sealed(&json))?)
+    Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
 }
 
 /// The accelerated layers' statistics, in order of execution.

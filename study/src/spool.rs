@@ -163,7 +163,7 @@ mod tests {
         let target = Target::claim(&folder.path().join("out")).unwrap();
         let mut staging = target.stage().unwrap();
         spool.pack(&mut staging, "t.npz", |_| true).unwrap();
-        staging.publish(Existing::Refuse).unwrap();
+        staging.publish_unlisted(Existing::Refuse).unwrap();
         let path = target.path().join("t.npz");
         let mut archive = crate::array::ArrayFile::open(&path, crate::error::Wanted::Samples).unwrap();
         for (name, expected) in [

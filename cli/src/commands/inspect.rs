@@ -89,7 +89,7 @@ fn export_yaml(graph: &Graph, path: &Path) -> Result<(), Failure> {
     let target = Target::claim_for(&path.with_file_name(&folder), Existing::Refuse)?;
     let mut staging = target.stage()?;
     staging.write_all(&files.arrays)?;
-    staging.publish(Existing::Refuse)?;
+    staging.publish_unlisted(Existing::Refuse)?;
     Ok(text.write(files.text.as_bytes())?)
 }
 

@@ -20,7 +20,7 @@ pub use layer::{LayerInfo, TensorInfo, WindowInfo};
 /// Version of the bundle format.
 pub const SCHEMA: u32 = 2;
 /// Name of the manifest.
-pub const MANIFEST: &str = "manifest.json";
+pub const MANIFEST: &str = guardbit_files::Manifest::Bundle.file();
 /// Name of its schema.
 pub const MANIFEST_SCHEMA: &str = "manifest.schema.json";
 

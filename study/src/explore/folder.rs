@@ -1,8 +1,8 @@
 //! The folder of an exploration: what was simulated, and what is made of it.
 
 use guardbit_files::{
-    Digest, Document, Existing, FileEntry, FolderError, Staging, Target, UNSEALED, is_sealed, read_text,
-    seal_text,
+    Digest, Document, Existing, FileEntry, FolderError, Manifest, Staging, Target, UNSEALED, is_sealed,
+    read_text, seal_text,
 };
 use guardbit_reports::{ExploreRecord, Pages, explore_paths, pages_of};
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use crate::{Identity, StudyError};
 /// Version of `explore.json` and of the files of what was simulated.
 const SCHEMA: u32 = 1;
 const COMMAND: &str = "explore";
-const MANIFEST: &str = "explore.json";
+const MANIFEST: &str = Manifest::Explore.file();
 /// The accelerator that is recommended.
 pub(super) const RECOMMENDED: &str = "recommended.yaml";
 /// The accelerator of a design that no other beats, by its number.

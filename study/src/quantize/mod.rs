@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Existing, SingleFile, Staging, Target};
+use guardbit_files::{Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
@@ -163,7 +163,7 @@ fn stage_report<'t>(
     let mut staging = target.stage()?;
     staging.write_all(&quantize_documents(&record::about(request, accelerator), record)?)?;
     let json = record::RecordJson::new(record, staging.entries());
-    staging.write("quantize.json", &sealed(&json))?;
+    staging.write(Manifest::Quantize.file(), &sealed(&json))?;
     Ok(staging)
 }
 

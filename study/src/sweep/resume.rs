@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{
-    Digest, Document, Existing, FileEntry, FolderError, Staging, Target, is_sealed, read_text,
+    Digest, Document, Existing, FileEntry, FolderError, Manifest, Staging, Target, is_sealed, read_text,
 };
 use guardbit_reports::{
     Pages, PointRecord, SweepPoint, pages_of, sweep_documents, sweep_parquet_paths, sweep_paths,
@@ -19,7 +19,7 @@ use crate::shard::{Merged, ShardJson};
 use crate::{Identity, MergeError, Shard, StudyError, TableFormat};
 
 const COMMAND: &str = "sweep";
-const MANIFEST: &str = "sweep.json";
+const MANIFEST: &str = Manifest::Sweep.file();
 
 /// An output folder that belongs to one sweep.
 #[derive(Debug)]
