@@ -31,7 +31,9 @@ frontends! {
 pub use dims::{Dim, Dims};
 pub use error::{FormatError, FrontendError, Location};
 pub use frontend::{Cut, Frontend, frontend, load, load_as, load_part, network_files};
-pub use onnx::{BATCH, ExportError, OnnxError, is_own_onnx, read_onnx, write_dynamic_onnx, write_onnx};
+pub use onnx::{
+    BATCH, ExportError, OnnxError, check_onnx, is_own_onnx, read_onnx, write_dynamic_onnx, write_onnx,
+};
 pub use random::{RandomCodes, random_codes, random_subset};
 pub use tflite::{
     Profile, TFLITE_POLICY, TfliteError, UnknownProfile, read_tflite, read_tflite_as, tflite_operators,

@@ -31,7 +31,7 @@ use crate::{Dims, Frontend, FrontendError, Profile};
 use parse::proto;
 
 pub use error::OnnxError;
-pub use export::{ExportError, write_dynamic_onnx, write_onnx};
+pub use export::{ExportError, check_onnx, write_dynamic_onnx, write_onnx};
 pub use parse::metadata::BATCH;
 
 /// Reads an ONNX file from memory; data outside of it cannot be read. The network is called `name`, and so is the file

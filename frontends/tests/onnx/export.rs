@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use guardbit_frontends::{BATCH, Frontend, onnx::Onnx, random_codes, read_onnx, write_onnx};
+use guardbit_frontends::{BATCH, Frontend, check_onnx, onnx::Onnx, random_codes, read_onnx, write_onnx};
 use guardbit_graph::{DType, Graph, Op};
 use serde_json::{Map, Value, json};
 
@@ -53,6 +53,7 @@ fn kept_networks_read_again_are_the_same() {
     let mut written = Vec::new();
     for case in serde_json::from_str::<Vec<Value>>(&text).unwrap() {
         let (graph, inputs, outputs) = ran(&folder, &case).unwrap();
+        assert_eq!(check_onnx(&graph), write_onnx(&graph).map(drop));
         if let Ok(bytes) = write_onnx(&graph) {
             check_again(case["name"].as_str().unwrap(), &graph, &bytes, &inputs, &outputs);
             written.push(case["name"].as_str().unwrap().to_owned());
@@ -141,7 +142,11 @@ fn written_files_are_whole() {
 
 #[test]
 fn what_cannot_be_written_is_refused_by_name() {
-    let line = |(name, graph): (&str, Graph)| format!("{name}: {}\n", write_onnx(&graph).unwrap_err());
+    let line = |(name, graph): (&str, Graph)| {
+        let error = write_onnx(&graph).unwrap_err();
+        assert_eq!(check_onnx(&graph), Err(error.clone()));
+        format!("{name}: {error}\n")
+    };
     insta::assert_snapshot!(built::refused().into_iter().map(line).collect::<String>());
 }
 

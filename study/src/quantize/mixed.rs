@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use guardbit_frontends::write_onnx;
+use guardbit_frontends::check_onnx;
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Accelerator;
 use guardbit_quantize::search::Judge;
@@ -109,7 +109,7 @@ pub(super) fn mixed(
     budget: MixedBudget,
 ) -> Result<(Quantized, Vec<TradeOffRow>), StudyError> {
     let judge = Judge::new(float, samples, SAMPLES, Some(accelerator))?;
-    let can_be_written = |graph: &Graph| write_onnx(graph).is_ok();
+    let can_be_written = |graph: &Graph| check_onnx(graph).is_ok();
     let steps = written_steps(float, samples, config, &can_be_written)?;
     let choices = NetworkChoices::new(float, samples, config, accelerator, judge, &steps)?;
     let choices = choices.where_graph(can_be_written);

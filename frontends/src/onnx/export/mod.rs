@@ -88,12 +88,33 @@ pub fn write_dynamic_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
     write(graph, true)
 }
 
+/// Whether [`write_onnx`] would write a network, which takes no time or memory for its constants.
+///
+/// # Errors
+/// As [`write_onnx`].
+pub fn check_onnx(graph: &Graph) -> Result<(), ExportError> {
+    written(graph, false, Constants::Described)?.outputs().map(drop)
+}
+
 fn write(graph: &Graph, dynamic: bool) -> Result<Vec<u8>, ExportError> {
+    written(graph, dynamic, Constants::Written)?.finish()
+}
+
+/// What becomes of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Constants {
+    Written,
+    /// They have a name, a type and a shape, but no values.
+    Described,
+}
+
+/// A network's nodes and constants.
+fn written(graph: &Graph, dynamic: bool, constants: Constants) -> Result<Writer<'_>, ExportError> {
     if let Some(state) = graph.states().first() {
         let problem = "is a state, which is carried from one step of a stream to the next: ONNX has none".into();
         return Err(ExportError::Tensor { tensor: graph.tensor(state.tensor).name.clone(), problem });
     }
-    let mut writer = Writer::new(graph);
+    let mut writer = Writer::new(graph, constants);
     writer.inputs()?;
     for (id, node) in graph.nodes_with_ids() {
         let is_layer = dynamic && matches!(node.op, Op::FloatConv2d(_) | Op::FloatMatMul(_));
@@ -102,7 +123,7 @@ fn write(graph: &Graph, dynamic: bool) -> Result<Vec<u8>, ExportError> {
             None => ops::write(&mut writer, id)?,
         }
     }
-    writer.finish()
+    Ok(writer)
 }
 
 /// In which order the axes of an image lie.
@@ -150,6 +171,7 @@ struct Writer<'g> {
     links: Links,
     nodes: Vec<proto::Node>,
     initializers: Vec<proto::Tensor>,
+    constants: Constants,
     /// Every name of the file.
     known: HashMap<String, Known>,
     /// The name of the axis of samples, where their number is left open.
@@ -165,12 +187,13 @@ struct Writer<'g> {
 }
 
 impl<'g> Writer<'g> {
-    fn new(graph: &'g Graph) -> Self {
+    fn new(graph: &'g Graph, constants: Constants) -> Self {
         Self {
             graph,
             links: Links::new(graph),
             nodes: Vec::new(),
             initializers: Vec::new(),
+            constants,
             known: HashMap::new(),
             batch: batch::free(graph),
             codes: HashMap::new(),

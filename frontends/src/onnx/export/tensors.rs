@@ -1,8 +1,8 @@
 //! Constants: initializers and their scales.
 
-use guardbit_graph::{Constant, DType, Quantization, Tensor, TensorId, real_of};
+use guardbit_graph::{DType, Quantization, Tensor, TensorId, real_of};
 
-use super::{ExportError, Order, Writer, int};
+use super::{Constants, ExportError, Order, Writer, int};
 use crate::onnx::parse::constant::permuted_places;
 use crate::onnx::parse::metadata;
 use crate::onnx::parse::proto::{self, element};
@@ -33,18 +33,24 @@ fn bytes(values: &[i64], bits: usize) -> Vec<u8> {
 
 impl Writer<'_> {
     pub fn reals_constant(&mut self, name: &str, shape: &[usize], values: &[f32]) -> String {
-        let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let data = || values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.initializer(name, shape, element::FLOAT, data)
     }
 
-    fn initializer(&mut self, name: &str, shape: &[usize], element: i32, data: Vec<u8>) -> String {
+    fn initializer(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        element: i32,
+        data: impl FnOnce() -> Vec<u8>,
+    ) -> String {
         let name = self.fresh(name, "constant");
         self.shaped(&name, element, shape.to_vec());
         self.initializers.push(proto::Tensor {
             name: name.clone(),
             dims: shape.iter().map(|&size| size as i64).collect(),
             data_type: element,
-            raw_data: data,
+            raw_data: if self.constants == Constants::Written { data() } else { Vec::new() },
             ..Default::default()
         });
         name
@@ -52,7 +58,7 @@ impl Writer<'_> {
 
     pub fn integers_constant(&mut self, name: &str, shape: &[usize], dtype: DType, values: &[i64]) -> String {
         let (element, bits) = element_of(dtype);
-        self.initializer(name, shape, element, bytes(values, bits))
+        self.initializer(name, shape, element, || bytes(values, bits))
     }
 
     /// Integers of one axis, as operators have them as operands.
@@ -114,8 +120,8 @@ impl Writer<'_> {
     }
 
     pub fn real_constant(&mut self, tensor: &Tensor, order: Order) -> String {
-        let words = tensor.codes().map(|codes| codes.to_vec()).unwrap_or_default();
-        let (shape, words) = ordered(&tensor.ty.shape, &words, order);
+        let words = || tensor.codes().map(|codes| codes.to_vec()).unwrap_or_default();
+        let (shape, words) = self.ordered(&tensor.ty.shape, words, order);
         let values: Vec<f32> = words.into_iter().map(real_of).collect();
         self.reals_constant(&tensor.name, &shape, &values)
     }
@@ -123,22 +129,40 @@ impl Writer<'_> {
     /// The real values of constant codes.
     pub fn code_constant(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
         let (tensor, quantization) = (self.graph.tensor(id), self.quantization(id)?);
-        let codes = tensor.constant.as_ref().map(Constant::wide).unwrap_or_default();
-        let (shape, codes) = ordered(&tensor.ty.shape, &codes, order);
+        let codes = || tensor.constant.as_ref().map_or_else(Vec::new, |constant| constant.wide().to_vec());
+        let (shape, codes) = self.ordered(&tensor.ty.shape, codes, order);
         let name = self.codes_constant(tensor, tensor.ty.dtype, &shape, &codes);
         let to = self.fresh(&tensor.name, "real");
         let axis = quantization.axis().map(|axis| order.axis(axis, shape.len()));
         self.linear("DequantizeLinear", name, &to, (&quantization, tensor.ty.dtype), axis);
         Ok(to)
     }
-}
 
-/// A constant with its axes in some order.
-fn ordered<T: Copy>(shape: &[usize], values: &[T], order: Order) -> (Vec<usize>, Vec<T>) {
-    if order == Order::Own || shape.len() < 3 {
-        return (shape.to_vec(), values.to_vec());
+    /// A constant with its axes in some order.
+    fn ordered<T: Copy>(
+        &self,
+        shape: &[usize],
+        values: impl FnOnce() -> Vec<T>,
+        order: Order,
+    ) -> (Vec<usize>, Vec<T>) {
+        let turned = order != Order::Own && shape.len() > 2;
+        let axes = if turned { order.permutation(shape.len()) } else { (0..shape.len()).collect() };
+        self.permuted(shape, values, &axes)
     }
-    permuted(shape, values, &order.permutation(shape.len()))
+
+    /// A constant with its axes in another order; no values where they are only described.
+    pub fn permuted<T: Copy>(
+        &self,
+        shape: &[usize],
+        values: impl FnOnce() -> Vec<T>,
+        axes: &[usize],
+    ) -> (Vec<usize>, Vec<T>) {
+        match self.constants {
+            Constants::Written if axes.is_sorted() => (shape.to_vec(), values()),
+            Constants::Written => permuted(shape, &values(), axes),
+            Constants::Described => (axes.iter().map(|&axis| shape[axis]).collect(), Vec::new()),
+        }
+    }
 }
 
 /// A constant with its axes in another order.

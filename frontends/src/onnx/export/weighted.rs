@@ -5,7 +5,6 @@ use guardbit_graph::{Activation, DType, NodeId, Op, Padding, Quantization, Requa
 
 use super::codes::Made;
 use super::ops::{even, operand, refused};
-use super::tensors::permuted;
 use super::{ExportError, Order, Writer, int, ints};
 use crate::onnx::parse::proto;
 
@@ -39,8 +38,8 @@ fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String
     let Some(codes) = tensor.codes() else {
         return Err(refused(writer, id, "has weights that are no constant codes".into()));
     };
-    let wide: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
-    let (shape, codes) = permuted(&tensor.ty.shape, &wide, axes);
+    let wide = || codes.iter().map(|&code| i64::from(code)).collect();
+    let (shape, codes) = writer.permuted(&tensor.ty.shape, wide, axes);
     let name = writer.codes_constant(tensor, tensor.ty.dtype, &shape, &codes);
     let axis = quantization.axis().and_then(|axis| axes.iter().position(|&from| from == axis));
     let mut to = writer.fresh(&tensor.name, "real");
