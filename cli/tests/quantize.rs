@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{digits, guardbit, root, succeed};
+use crate::common::{csv_rows, digits, guardbit, root, succeed};
 use assert_cmd::Command;
 
 /// Runs the command in `dir`; gives stderr as it is shown.
@@ -97,6 +97,17 @@ fn its_networks_run_as_any_other() {
         &[&["size", &model, "--input", &images, "--samples", "8", "-o", &path("size")][..], &hw[..2]]
             .concat(),
     );
+    // Widths are proved as `size` proves them, and stand beside those of the registers.
+    let columns = |table: String, columns: &[&str]| -> Vec<Vec<String>> {
+        let rows = csv_rows(Path::new(&table));
+        rows.iter().map(|row| columns.iter().map(|&column| row[column].clone()).collect()).collect()
+    };
+    let proofs = columns(path("report/proofs.csv"), &["index", "proved_bits"]);
+    assert_eq!(proofs, columns(path("size/size.csv"), &["index", "bits_weights"]));
+    for row in columns(path("report/proofs.csv"), &["register_bits", "proved_bits", "safe"]) {
+        let proved: u32 = row[1].parse().unwrap();
+        assert_eq!((row[0].as_str(), row[2] == "true"), ("16", proved <= 16), "{row:?}");
+    }
     succeed(
         &[&["vectors", &model, "--layer", "0", "--input", &images, "-o", &path("bundle")][..], &hw[..2]]
             .concat(),

@@ -44,9 +44,11 @@ pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow,
-    PairRow, Parameter, PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow,
-    SizeRow, Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TABLES, Table, TensorRow,
-    TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows, layer_rows,
-    not_swept_text, pair_rows, sweep_class_rows, sweep_rows, trapped_text, write_csv,
+    PairRow, Parameter, PartRow, PointRow, ProofRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TABLES, Table,
+    TensorRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows,
+    layer_rows, not_swept_text, pair_rows, sweep_class_rows, sweep_rows, trapped_text, write_csv,
 };
-pub use text::{explore_text, layers_text, parts_text, size_text, summary_text, text_table, tiles_text};
+pub use text::{
+    explore_text, layers_text, parts_text, proofs_text, size_text, summary_text, text_table, tiles_text,
+};

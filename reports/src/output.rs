@@ -221,6 +221,7 @@ pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<
         Csv::table(&record.tensors)?,
         Csv::table(&record.histograms)?,
         Csv::table(&record.layers)?,
+        Csv::table(&record.proofs)?,
         Csv::table(&record.tradeoffs)?,
     ];
     let drawn = draw(about, QUANTIZE_PLOTS, record)?;

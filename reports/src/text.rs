@@ -1,7 +1,7 @@
 //! Tables for terminals.
 
 use crate::output::parameter_keys;
-use crate::tables::{Cells, LayerRow, PartRow, Row, SizeLevelRow, SizeRow, SummaryRow};
+use crate::tables::{Cells, LayerRow, PartRow, ProofRow, Row, SizeLevelRow, SizeRow, SummaryRow};
 use crate::{ExploreRecord, PointRecord, ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
@@ -68,6 +68,15 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn parts_text(rows: &[PartRow]) -> Result<String, ReportError> {
     let columns = ["index", "part", "pattern", "class", "weight_bits", "sqnr_db", "cosine", "float"];
+    Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
+}
+
+/// The proved width of every level beside that of its register: columns of `proofs.csv`, layers by their short names.
+///
+/// # Errors
+/// [`ReportError::Table`] if a row cannot be serialized.
+pub fn proofs_text(rows: &[ProofRow]) -> Result<String, ReportError> {
+    let columns = ["index", "name", "level", "register_bits", "proved_bits", "safe"];
     Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text};
+use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text, proofs_text};
 use guardbit_sim::Mode;
 use guardbit_study::{InputSource, Pick, QuantizeChoices, QuantizeRequest};
 
@@ -38,7 +38,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         print_json(&record)?;
     } else {
         let layers = if args.hw.is_some() || args.dynamic {
-            layers_text(&record.layers)? + "\n"
+            format!("{}\n{}\n", layers_text(&record.layers)?, proofs_text(&record.proofs)?)
         } else {
             String::new()
         };

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, number, percentage};
 use crate::output::{About, Drawn};
-use crate::tables::{LayerRow, PartRow, TensorRow};
+use crate::tables::{LayerRow, PartRow, ProofRow, TensorRow};
 use crate::{Fraction, QuantizeRecord, layer_label};
 
 /// The page.
@@ -19,6 +19,7 @@ pub(crate) fn quantize(about: &About, record: &QuantizeRecord, drawn: &[Drawn<Qu
         (parts(record))
         (tensors(record))
         (layers(record))
+        (proofs(record))
         (plots(drawn))
         (accelerators(about))
         (words())
@@ -141,6 +142,29 @@ fn layers(record: &QuantizeRecord) -> Markup {
                 "On " (record.hw) ", " (counted(record.evaluated, "sample")) ". Required: the width that holds every final \
                  sum, and every prefix, of these samples. Share: of dot products that overflow for good."
             }
+        }
+    }
+}
+
+fn proofs(record: &QuantizeRecord) -> Markup {
+    let row = |row: &ProofRow| {
+        vec![
+            layer_label(row.index, &row.name),
+            row.level.clone(),
+            row.register_bits.map_or("auto".into(), |bits| bits.to_string()),
+            row.proved_bits.to_string(),
+            if row.safe { "no" } else { "yes" }.into(),
+        ]
+    };
+    let numbers = ["register, bits", "proved, bits"].map(Column::number);
+    let columns = ["layer", "level"].map(Column::text).into_iter().chain(numbers);
+    let columns = columns.chain([Column::text("an input may overflow it")]).collect();
+    let table = Table { columns, rows: record.proofs.iter().map(row).collect() };
+    html! {
+        section {
+            h2 { "Proved widths" }
+            (table.markup())
+            p.note { "Proved: the least width that no input of the layer makes overflow, in any order of additions." }
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Fraction;
-use crate::tables::{HistogramRow, LayerRow, PartRow, TensorRow, TradeOffRow};
+use crate::tables::{HistogramRow, LayerRow, PartRow, ProofRow, TensorRow, TradeOffRow};
 
 /// All that is reported of one quantization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,6 +33,8 @@ pub struct QuantizeRecord {
     pub histograms: Vec<HistogramRow>,
     /// `layers.csv`: the layers of the quantized network on the accelerator.
     pub layers: Vec<LayerRow>,
+    /// `proofs.csv`: the width that is proved for every level of them.
+    pub proofs: Vec<ProofRow>,
     /// `tradeoffs.csv`: networks of mixed widths that were met, if they were looked for.
     pub tradeoffs: Vec<TradeOffRow>,
     /// Figures that the user added.

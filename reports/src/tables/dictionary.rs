@@ -7,8 +7,8 @@ use guardbit_sim::{Needs, StatsLevel};
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
     BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow, PARETO,
-    PairRow, PartRow, PointRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
-    SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
+    PairRow, PartRow, PointRow, ProofRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow,
+    SizeRow, SumRow, SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -56,6 +56,7 @@ pub const TABLES: &[Table] = &[
     table::<PartRow>("quantize"),
     table::<TensorRow>("quantize"),
     table::<HistogramRow>("quantize"),
+    table::<ProofRow>("quantize"),
     table::<TradeOffRow>("quantize"),
 ];
 

@@ -40,7 +40,7 @@ pub use explore::PointRow;
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
 pub use pairs::{PairRow, pair_rows};
-pub use quantize::{HistogramRow, PartRow, TensorRow, TradeOffRow};
+pub use quantize::{HistogramRow, PartRow, ProofRow, TensorRow, TradeOffRow};
 pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub(crate) use summary::short_key;
 pub use summary::{Parameter, SummaryRow, SweepPoint};

@@ -79,6 +79,27 @@ table! {
 }
 
 table! {
+    "proofs.csv"
+    /// A row of `proofs.csv`: an accumulation level of an accelerated layer, and the width that is proved for it.
+    ProofRow {
+        /// Index of the layer in the quantized network.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Short name of the layer.
+        name: String,
+        /// Name of the level, innermost first.
+        level: String,
+        /// Width of the level's register; blank if it is as wide as needed.
+        register_bits: Option<u32> ["bits"],
+        /// The least width that no input of the layer makes overflow, in any order of additions.
+        proved_bits: u32 ["bits"],
+        /// Whether no input makes the register overflow.
+        safe: bool,
+    }
+}
+
+table! {
     "tradeoffs.csv"
     /// A network of mixed widths that a search met.
     TradeOffRow {

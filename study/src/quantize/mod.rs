@@ -14,7 +14,7 @@ use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::{Config, Quantized, Sample};
-use guardbit_reports::{QuantizeRecord, RunRecord, quantize_documents};
+use guardbit_reports::{ProofRow, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Options, StatsLevel};
 
 pub use choices::QuantizeChoices;
@@ -212,6 +212,7 @@ fn metadata(
 /// The float network, and the quantized one on the accelerator.
 struct Measured {
     run: RunRecord,
+    proofs: Vec<ProofRow>,
     float: guardbit_reports::ScoreFigures,
 }
 
@@ -234,28 +235,28 @@ fn measure(
         ..Settings::new(input.clone())
     };
     let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
-    let run =
-        |subject: Subject, accelerator: &Accelerator, stats: StatsLevel| -> Result<RunRecord, StudyError> {
-            let program = lower(subject.graph.clone(), accelerator)?;
-            let options = Options { stats, events_per_layer: 0, ..Options::default() };
-            progress.start(&subject.model.file, subject.samples.count() as u64);
-            let ExecutedTogether { mut each, unlimited } =
-                execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
-            let executed = each.swap_remove(0)?;
-            Ok(RunRecord::new(
-                &subject.model.file,
-                &accelerator.name,
-                &program,
-                &executed.layers,
-                unlimited.as_deref().unwrap_or(&executed.layers),
-                &options,
-                &executed.verdict,
-            ))
-        };
+    let run = |subject: Subject, accelerator: &Accelerator, stats: StatsLevel| -> Result<_, StudyError> {
+        let program = lower(subject.graph.clone(), accelerator)?;
+        let options = Options { stats, events_per_layer: 0, ..Options::default() };
+        progress.start(&subject.model.file, subject.samples.count() as u64);
+        let ExecutedTogether { mut each, unlimited } =
+            execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
+        let executed = each.swap_remove(0)?;
+        let record = RunRecord::new(
+            &subject.model.file,
+            &accelerator.name,
+            &program,
+            &executed.layers,
+            unlimited.as_deref().unwrap_or(&executed.layers),
+            &options,
+            &executed.verdict,
+        );
+        Ok((record, record::proofs(&program)))
+    };
     let float = subject(float, StatsLevel::None)?;
     // No layer in float is accelerated, so that none has registers of its own.
     let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
-    let float = run(float, &no_layers, StatsLevel::None)?.outcome;
-    let run = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
-    Ok(Measured { run, float })
+    let float = run(float, &no_layers, StatsLevel::None)?.0.outcome;
+    let (run, proofs) = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
+    Ok(Measured { run, proofs, float })
 }

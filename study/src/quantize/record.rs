@@ -1,10 +1,11 @@
 //! What is told of a quantization.
 
 use guardbit_files::FileEntry;
-use guardbit_hwmodels::{Accelerator, Register};
+use guardbit_hwmodels::bounds::LayerBounds;
+use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
 use guardbit_reports::{
-    About, Decibel, HistogramRow, PartRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
+    About, Decibel, HistogramRow, PartRow, ProofRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
 };
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ pub(super) fn record(
     samples: usize,
     accelerator: &Accelerator,
     tradeoffs: Vec<TradeOffRow>,
-    Measured { run, float }: Measured,
+    Measured { run, proofs, float }: Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
     QuantizeRecord {
@@ -33,9 +34,28 @@ pub(super) fn record(
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
+        proofs,
         tradeoffs,
         own: request.statistics.iter().map(own).collect(),
     }
+}
+
+/// The width that is proved for every level of a program's layers, beside that of its register.
+pub(super) fn proofs(program: &Program) -> Vec<ProofRow> {
+    let layer = |mac: &MacLayer| {
+        let bounds = LayerBounds::new(&program.graph, mac);
+        let level = |(index, level): (usize, &Level)| ProofRow {
+            index: mac.node.index(),
+            layer: mac.name.clone(),
+            name: mac.short_name.clone(),
+            level: level.name.clone(),
+            register_bits: level.register.fixed().map(|(format, _)| format.bits()),
+            proved_bits: bounds.proved_bits(index),
+            safe: bounds.channels.iter().all(|channel| level.register.keeps(channel.proved()[index])),
+        };
+        mac.datapath.levels.iter().enumerate().map(level).collect::<Vec<_>>()
+    };
+    program.mac_layers().flat_map(layer).collect()
 }
 
 fn part((index, unit): (usize, &UnitFigures)) -> PartRow {
