@@ -195,7 +195,7 @@ pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
     Ok(text_table(&heads, &front.iter().map(row).collect::<Vec<_>>()))
 }
 /// Columns of `summary.csv` that tables for terminals leave out.
-const IN_FILES_ALONE: [&str; 10] = [
+const IN_FILES_ALONE: [&str; 13] = [
     // A sentence.
     "trapped",
     "accuracy_exact_low",
@@ -207,6 +207,10 @@ const IN_FILES_ALONE: [&str; 10] = [
     "mcnemar_test",
     "task",
     "output_mse",
+    // As shares.
+    "agreeing",
+    "right_exact",
+    "right",
 ];
 
 /// `summary.csv`, less the columns that are the same, or empty, in every row of several; the axes come first.

@@ -115,7 +115,7 @@ impl LayerDots {
         let sum = i128::from(run.sum);
         let Some(format) = format else { return sum };
         let (low, high) = self.overflow.limits(format);
-        if low <= run.low.into() && i128::from(run.high) <= high {
+        if low <= i128::from(run.low) && i128::from(run.high) <= high {
             return sum;
         }
         match self.overflow.beyond() {
