@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{csv_rows, digits, guardbit, needed, shared_model, succeed};
+use crate::common::{self, csv_rows, digits, guardbit, needed, shared_model, succeed};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
 use guardbit_hwmodels::{load, lower};
@@ -121,7 +121,7 @@ fn what_is_not_proved_is_said() {
 fn the_grid_is_wrong_as_often_as_the_simulator_says() {
     let dir = tempfile::tempdir().unwrap();
     let model = digits("digits_int8.tflite");
-    for mode in ["saturate", "wrap"] {
+    for mode in ["saturate", "wrap", "saturate_symmetric", "saturate_zero", "sticky"] {
         let set = format!("accumulation.acc.overflow={mode}");
         let sized = dir.path().join(format!("sized_{mode}"));
         let out = text(&sized);
@@ -155,6 +155,44 @@ fn the_grid_is_wrong_as_often_as_the_simulator_says() {
         }
         assert!(seen > 0, "some compared point has wrong sums");
     }
+}
+
+/// A coarser grid has every second length of run; proved widths do not depend on it.
+#[test]
+fn grids_are_as_fine_as_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = digits("digits_int8.tflite");
+    let of = |grid: &str| {
+        let out = dir.path().join(grid);
+        succeed(&[
+            "size",
+            &model,
+            "--hw",
+            "fpga-int14-os",
+            "--random",
+            "1",
+            "--grid",
+            grid,
+            "-o",
+            &text(&out),
+        ]);
+        csv_rows(&out.join("size_grid.csv"))
+    };
+    let (full, coarse) = (of("full"), of("coarse"));
+    assert!(of("none").is_empty());
+    let key = |row: &common::Row| ["index", "tile", "inner_bits", "outer_bits"].map(|name| row[name].clone());
+    assert!(coarse.len() * 3 < full.len() && !coarse.is_empty(), "{} {}", coarse.len(), full.len());
+    for row in &coarse {
+        let same = full.iter().find(|other| key(other) == key(row)).unwrap();
+        assert_eq!(same["legal"], row["legal"], "{row:?}");
+        assert!(["8", "32", "128"].contains(&row["tile"].as_str()));
+        assert!(row["dots"].parse::<u64>().unwrap() <= same["dots"].parse::<u64>().unwrap());
+    }
+    let same = |file: &str| {
+        std::fs::read(dir.path().join("none").join(file)).unwrap()
+            == std::fs::read(dir.path().join("full").join(file)).unwrap()
+    };
+    assert!(same("size.csv") && same("size_levels.csv") && same("recommended.yaml"));
 }
 
 /// The figures of a layer are those of its channels; the listed files are there, and the same for any threads.

@@ -232,6 +232,7 @@ def size(
     *,
     budget: str | None = None,
     area: str | None = None,
+    grid: Literal["none", "coarse", "full"] = "full",
     format: _Format = "csv",
     set: Sets | None = None,
     mode: _Mode | None = None,
@@ -261,6 +262,7 @@ def size(
             "hw": folder.hw(hw),
             "budget": budget,
             "area": area,
+            "grid": grid,
             "format": format,
             "common": _common(
                 folder, x, y, wanted, set, mode, None, requantize, read_as, task, output, random, samples, seed, plots, report

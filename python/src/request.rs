@@ -119,6 +119,7 @@ pub struct Size {
     pub hw: String,
     pub budget: Option<String>,
     pub area: Option<String>,
+    pub grid: Option<String>,
     pub format: String,
     pub common: Common,
 }
@@ -309,6 +310,7 @@ impl Size {
             settings: written(self.common.settings(|_| StatsLevel::Full, None)?, &self.format)?,
             budget: maybe("budget", &self.budget)?,
             area: maybe("area", &self.area)?,
+            grid: maybe("grid", &self.grid)?.unwrap_or_default(),
             rtl: guardbit_rtl_vectors::reference_rtl(),
         })
     }

@@ -61,7 +61,7 @@ pub use settings::{
     default_sweep_stats,
 };
 pub use shard::{MergeError, Shard, ShardError, Unfinished};
-pub use size::{AreaTool, Budget, BudgetError, size};
+pub use size::{AreaTool, Budget, BudgetError, Grid, size};
 pub use study_file::load_study;
 pub use sweep::{POINTS_TOGETHER, merge, sweep, sweep_observed};
 

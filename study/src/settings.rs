@@ -9,7 +9,7 @@ use guardbit_num::Overflow;
 use guardbit_reports::{Pages, Task};
 use guardbit_sim::{Mode, StatsLevel};
 
-use crate::{AreaTool, Axes, BitList, Budget, InputSource, Objective, Shard};
+use crate::{AreaTool, Axes, BitList, Budget, Grid, InputSource, Objective, Shard};
 
 /// What runs and sweeps have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +135,8 @@ pub struct SizeRequest {
     pub budget: Option<Budget>,
     /// Who is asked for areas, if anyone.
     pub area: Option<AreaTool>,
+    /// What is looked at of two-level accumulators.
+    pub grid: Grid,
     /// What is synthesized for them: the reference RTL, name and text of every file.
     pub rtl: &'static [(&'static str, &'static str)],
 }

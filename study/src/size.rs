@@ -23,6 +23,7 @@ use serde::Serialize;
 pub use area::AreaTool;
 pub(crate) use budget::Counts;
 pub use budget::{Budget, BudgetError};
+pub use grid::Grid;
 pub(crate) use recommend::resized;
 pub(crate) use search::MOST_SEARCHED;
 
@@ -220,6 +221,9 @@ struct Deciding<'a> {
     budget: &'a Option<String>,
     /// The tool with its version.
     area: &'a Option<String>,
+    /// What is looked at of two levels, unless it is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<&'static str>,
 }
 
 /// What of the results stands in `size.json`.
@@ -233,6 +237,7 @@ struct SettingsJson<'a> {
     mode: &'static str,
     output: &'a Option<String>,
     set: &'a [String],
+    grid: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'static str>,
 }
@@ -265,11 +270,18 @@ fn write(
     if matches!(subject.input.origin, InputOrigin::Random { .. }) {
         write_inputs(staging, subject)?;
     }
-    let own = Deciding { common: subject.settings(settings), budget: &record.budget, area: &record.area };
+    let grid = sizing.request.grid;
+    let own = Deciding {
+        common: subject.settings(settings),
+        budget: &record.budget,
+        area: &record.area,
+        grid: (grid != Grid::default()).then(|| grid.name()),
+    };
     let all = SettingsJson {
         mode: settings.mode.name(),
         output: &settings.output,
         set: &settings.sets,
+        grid: grid.name(),
         profile: settings.profile.map(guardbit_frontends::Profile::name),
     };
     let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use guardbit_reports::{ExploreRecord, PointRow};
 use guardbit_sim::Mode;
 use guardbit_study::{
-    Axes, Budget, Existing, ExploreRequest, InputSource, RunRequest, Settings, Silent, SizeRequest,
+    Axes, Budget, Existing, ExploreRequest, Grid, InputSource, RunRequest, Settings, Silent, SizeRequest,
     StudyError, explore, run, size,
 };
 use guardbit_testing::cases;
@@ -170,6 +170,7 @@ fn sized(folder: &Folder, budget: &str) -> Score {
         settings: settings(Vec::new()),
         budget: Some(budget.parse::<Budget>().unwrap()),
         area: None,
+        grid: Grid::None,
         rtl: &[],
     };
     let out = folder.path("size");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use guardbit_study::{AreaTool, Budget, TableFormat};
+use guardbit_study::{AreaTool, Budget, Grid, TableFormat};
 
 use super::{Common, model_help};
 
@@ -20,6 +20,10 @@ pub struct SizeArgs {
     /// Ask a tool for the LUTs and flip-flops of the accumulators: yosys
     #[arg(long, value_name = "TOOL")]
     pub area: Option<AreaTool>,
+    /// How finely to try two levels of accumulators: none, coarse (every second length of run, a quarter of the dot products, fewer
+    /// widths) or full
+    #[arg(long, value_name = "GRID", default_value = "full")]
+    pub grid: Grid,
     #[command(flatten)]
     pub common: Common,
     /// Tables: csv, or parquet, which is beside CSV

@@ -21,6 +21,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
         settings: Settings { format: args.format, ..settings },
         budget: args.budget,
         area: args.area,
+        grid: args.grid,
         rtl: guardbit_rtl_vectors::reference_rtl(),
     };
     let record = guardbit_study::size(&request, &args.output_dir, existing(global), &bar)?;

@@ -9,7 +9,7 @@ use super::values::{LayerShape, Measured, widths};
 use super::{Explorer, Outcome};
 use crate::settings::SizeRequest;
 use crate::size::{Designs, resized};
-use crate::{Budget, StudyError};
+use crate::{Budget, Grid, StudyError};
 
 /// Widths within the budget, and what the network does at them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
         settings: plan.request.settings.clone(),
         budget: Some(budget),
         area: None,
+        grid: Grid::None,
         rtl: &[],
     };
     let designs = Designs::find(&request, &plan.subject, &program, budget, explorer.progress)?;

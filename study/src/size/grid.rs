@@ -1,6 +1,7 @@
 //! Two-level accumulation: inner width, length of a run, outer width.
 
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use guardbit_hwmodels::bounds::TwoLevels;
 use guardbit_hwmodels::bounds::closed_form::outer_bits;
@@ -14,33 +15,83 @@ use super::cost::two_levels;
 use super::grid_errors::LayerDots;
 use crate::StudyError;
 
-/// Lengths of runs: powers of two from here.
+/// The shortest run.
 const FIRST_TILE: usize = 8;
-/// How many bits below what is proved the grid goes, in both widths.
-const BELOW: u32 = 4;
+/// How much of the grid of two-level accumulators `size` looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Grid {
+    /// Nothing.
+    None,
+    /// Runs of 8, 32, 128, ... products, widths from 2 bits below what is proved, and about 256 dot products of each layer.
+    Coarse,
+    /// Runs of 8, 16, 32, ... products, widths from 4 bits below what is proved, and about 1024 dot products of each layer.
+    #[default]
+    Full,
+}
+
+impl Grid {
+    const ALL: [Self; 3] = [Self::None, Self::Coarse, Self::Full];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Coarse => "coarse",
+            Self::Full => "full",
+        }
+    }
+
+    /// From one length of run to the next.
+    fn factor(self) -> usize {
+        if self == Self::Coarse { 4 } else { 2 }
+    }
+
+    /// How many bits below what is proved the grid goes, in both widths.
+    fn below(self, bits: u32) -> u32 {
+        bits.saturating_sub(if self == Self::Coarse { 2 } else { 4 }).max(MIN_BITS)
+    }
+
+    /// Dot products of a layer that are looked at.
+    fn dots(self) -> usize {
+        if self == Self::Coarse { 256 } else { 1024 }
+    }
+}
+
+impl FromStr for Grid {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|grid| grid.name() == name);
+        found.ok_or_else(|| format!("invalid grid `{name}`: expected none, coarse or full"))
+    }
+}
 
 /// The grid of every layer whose dot products can be split: inner widths from a little below the least that is proved
 /// for some length to the most, and outer widths from a little below what the inner sums then need.
 pub(super) fn rows(sizing: &Sizing<'_>) -> Result<Vec<SizeGridRow>, StudyError> {
-    let program = sizing.program;
-    let dots = LayerDots::all(sizing)?;
+    let (program, grid) = (sizing.program, sizing.request.grid);
+    if grid == Grid::None {
+        return Ok(Vec::new());
+    }
+    let dots = LayerDots::all(sizing, grid.dots())?;
     let layers: Vec<(&MacLayer, &Option<LayerDots>)> = program.mac_layers().zip(&dots).collect();
     Ok(layers
         .into_par_iter()
-        .flat_map_iter(|(layer, dots)| layer_rows(program, layer, dots.as_ref()))
+        .flat_map_iter(|(layer, dots)| layer_rows(program, grid, layer, dots.as_ref()))
         .collect())
 }
 
-fn layer_rows(program: &Program, layer: &MacLayer, dots: Option<&LayerDots>) -> Vec<SizeGridRow> {
+fn layer_rows(program: &Program, grid: Grid, layer: &MacLayer, dots: Option<&LayerDots>) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
-    let tiles =
-        std::iter::successors(Some(FIRST_TILE), |tile| tile.checked_mul(2)).take_while(|&tile| tile < terms);
+    let tiles = std::iter::successors(Some(FIRST_TILE), |tile| tile.checked_mul(grid.factor()))
+        .take_while(|&tile| tile < terms);
     let needs: Vec<(usize, TwoLevels)> =
         tiles.map(|tile| (tile, TwoLevels::new(&program.graph, layer, tile))).collect();
     let widths = || needs.iter().map(|(_, need)| need.inner_bits);
     let (Some(least), Some(most)) = (widths().min(), widths().max()) else { return Vec::new() };
-    let inner = below(least)..=most;
-    let points = |(tile, need): &(usize, TwoLevels)| rows_of_tile(layer, dots, *tile, need, inner.clone());
+    let inner = grid.below(least)..=most;
+    let points =
+        |(tile, need): &(usize, TwoLevels)| rows_of_tile(grid, layer, dots, (*tile, need), inner.clone());
     let mut rows: Vec<SizeGridRow> = needs.iter().flat_map(points).collect();
     let legal: Vec<SizeGridRow> = rows.iter().filter(|row| row.legal).cloned().collect();
     rows.iter_mut().for_each(|row| row.pareto = row.legal && !legal.iter().any(|other| beats(other, row)));
@@ -49,10 +100,10 @@ fn layer_rows(program: &Program, layer: &MacLayer, dots: Option<&LayerDots>) -> 
 
 /// The inner and outer widths of one length of run.
 fn rows_of_tile(
+    grid: Grid,
     layer: &MacLayer,
     dots: Option<&LayerDots>,
-    tile: usize,
-    need: &TwoLevels,
+    (tile, need): (usize, &TwoLevels),
     inner: RangeInclusive<u32>,
 ) -> Vec<SizeGridRow> {
     let terms = layer.order.len();
@@ -64,7 +115,7 @@ fn rows_of_tile(
         } else {
             need.outer_bits.min(outer_bits(inner, terms, tile))
         };
-        (below(enough)..=enough).collect::<Vec<u32>>()
+        (grid.below(enough)..=enough).collect::<Vec<u32>>()
     };
     let widths: Vec<(u32, Vec<u32>)> = inner.map(|inner| (inner, outer(inner))).collect();
     let wrong = dots.map(|dots| {
@@ -97,10 +148,6 @@ fn rows_of_tile(
     };
     let places = widths.iter().enumerate().flat_map(|(i, (_, outer))| (0..outer.len()).map(move |j| [i, j]));
     places.map(row).collect()
-}
-
-fn below(bits: u32) -> u32 {
-    bits.saturating_sub(BELOW).max(MIN_BITS)
 }
 
 /// Whether `a` is legal and better than `b` in one respect and worse in none.

@@ -13,8 +13,6 @@ use crate::{StudyError, registers};
 
 /// Samples that are looked at, evenly spread.
 const SAMPLES: usize = 16;
-/// Dot products of a layer that are looked at, over these samples.
-const DOTS: usize = 1024;
 
 /// The dot products of a layer that are looked at.
 pub(super) struct LayerDots {
@@ -32,9 +30,9 @@ struct Dot {
 }
 
 impl LayerDots {
-    /// Those of every accelerated layer, in order of execution; `None` where no such circuit can be said to be wrong:
+    /// About `count` of every accelerated layer, in order of execution; `None` where no such circuit can be said to be wrong:
     /// products that do not fit or drop bits, overflow that stops the run.
-    pub fn all(sizing: &Sizing<'_>) -> Result<Vec<Option<Self>>, StudyError> {
+    pub fn all(sizing: &Sizing<'_>, count: usize) -> Result<Vec<Option<Self>>, StudyError> {
         let program = registers::unlimited(sizing.subject, sizing.program)?;
         let mut layers: Vec<Option<Self>> = sizing.program.mac_layers().map(Self::empty).collect();
         let all = sizing.subject.samples.count();
@@ -53,7 +51,7 @@ impl LayerDots {
                 for (layer, dots) in sizing.program.mac_layers().zip(&mut layers) {
                     let read = Reads::of(sizing.program, layer, &tensors.exact);
                     if let (Some(dots), Some(read)) = (dots, read) {
-                        dots.take(layer, &LayerCodes::from(read), DOTS.div_ceil(taken));
+                        dots.take(layer, &LayerCodes::from(read), count.div_ceil(taken));
                     }
                 }
             }

@@ -32,7 +32,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rows = widest_outer(size);
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.error_rate.map(Fraction::value)).collect();
     if shares.is_empty() {
-        return Ok(Drawing::Nothing("No layer has a dot product that could be split and simulated.".into()));
+        return Ok(Drawing::Nothing("No layer has a dot product that could be split and simulated, or `--grid none` left this out.".into()));
     }
     let scale = Scale::log_share(shares);
     let widths: BTreeSet<u32> = rows.iter().map(|row| row.inner_bits).collect();
