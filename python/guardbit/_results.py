@@ -204,6 +204,11 @@ class Exploration(Result):
         return self.read("pareto")
 
     @property
+    def sensitivity(self) -> Any:
+        """What twice as much of one thing changes in the chosen design, a row per resource (sensitivity.csv)."""
+        return self.read("sensitivity")
+
+    @property
     def recommended(self) -> str | None:
         """The cheapest accelerator within the budget, as YAML; None without a budget."""
         file = self.folder / "recommended.yaml"

@@ -28,7 +28,7 @@ pub use figures::{Decibel, Fraction, Width};
 pub use findings::{Finding, Question, run_findings, sweep_findings};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use numbers::{counted, number, probability};
+pub use numbers::{counted, figure, grouped, number, probability};
 pub use output::{
     About, Pages, explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
     size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
@@ -44,11 +44,13 @@ pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow,
-    PairRow, Parameter, PartRow, PointRow, ProofRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow, TABLES, Table,
-    TensorRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows,
-    layer_rows, not_swept_text, pair_rows, sweep_class_rows, sweep_rows, trapped_text, write_csv,
+    PairRow, Parameter, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRow, Stored, SumRow, SummaryRow, SweepClassRow, SweepPoint, SweepRow,
+    TABLES, Table, TensorRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text,
+    cost_rows, event_rows, layer_rows, not_swept_text, pair_rows, sweep_class_rows, sweep_rows, trapped_text,
+    write_csv,
 };
 pub use text::{
-    explore_text, layers_text, parts_text, proofs_text, size_text, summary_text, text_table, tiles_text,
+    explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text, summary_text,
+    text_table, tiles_text,
 };

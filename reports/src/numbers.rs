@@ -7,8 +7,26 @@ pub fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { p.to_string() }
 }
 
+/// A figure with four significant digits at most, those before the point in groups of three.
+pub fn figure(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    if !(1e-4..1e15).contains(&rounded.abs()) {
+        return if rounded == 0.0 || !rounded.is_finite() {
+            rounded.abs().to_string()
+        } else {
+            format!("{rounded:e}")
+        };
+    }
+    let text = rounded.abs().to_string();
+    let (whole, rest) = text
+        .split_once('.')
+        .map_or((text.as_str(), String::new()), |(whole, rest)| (whole, format!(".{rest}")));
+    let sign = if rounded < 0.0 { "-" } else { "" };
+    format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
+}
+
 /// Digits in groups of three.
-pub(crate) fn grouped(value: u64) -> String {
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -56,6 +74,18 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.123456, "0.1235"),
+            (1.0, "1"),
+            (9.9996, "10"),
+            (25271.866667, "25,270"),
+            (123456789.0, "123,500,000"),
+            (-1234.56, "-1,235"),
+            (0.00001234567, "1.235e-5"),
+        ] {
+            assert_eq!(figure(value), text);
+        }
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");

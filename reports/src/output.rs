@@ -9,8 +9,8 @@ use crate::plots::{
     Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PARETO, PairRow, Parameter, PointRow, Row, SumRow, SummaryRow, SweepClassRow, SweepRow, pair_rows,
-    parquet_name, sweep_class_rows, sweep_rows, write_csv_and, write_parquet,
+    PARETO, PairRow, Parameter, PointRow, Row, SensitivityRow, SumRow, SummaryRow, SweepClassRow, SweepRow,
+    pair_rows, parquet_name, sweep_class_rows, sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
 
@@ -198,15 +198,18 @@ pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Do
         write_csv_and(&chosen, &(0..axes).map(column).collect::<Vec<Vec<String>>>())
     };
     let all_rows: Vec<usize> = (0..record.rows.len()).collect();
-    let tables =
-        vec![(PARETO.to_owned(), rows(&record.front())?), (PointRow::FILE.to_owned(), rows(&all_rows)?)];
+    let tables = vec![
+        (PARETO.to_owned(), rows(&record.front())?),
+        (PointRow::FILE.to_owned(), rows(&all_rows)?),
+        Csv::table(&record.sensitivity)?,
+    ];
     let drawn = draw(about, EXPLORE_PLOTS, record)?;
     all(about, tables, &drawn, || html::explore(about, record, &drawn))
 }
 
 /// The paths of [`explore_documents`].
 pub fn explore_paths() -> Vec<String> {
-    let tables = [PARETO, PointRow::FILE, REPORT].map(String::from);
+    let tables = [PARETO, PointRow::FILE, SensitivityRow::FILE, REPORT].map(String::from);
     let plots = EXPLORE_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
     tables.into_iter().chain(plots).collect()
 }

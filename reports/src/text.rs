@@ -1,8 +1,11 @@
 //! Tables for terminals.
 
+use crate::numbers::{figure, grouped, percentage};
 use crate::output::parameter_keys;
-use crate::tables::{Cells, LayerRow, PartRow, ProofRow, Row, SizeLevelRow, SizeRow, SummaryRow};
-use crate::{ExploreRecord, PointRecord, ReportError, TileRecord};
+use crate::tables::{
+    Cells, LayerRow, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeLevelRow, SizeRow, SummaryRow,
+};
+use crate::{ExploreRecord, Fraction, PointRecord, ReportError, TileRecord};
 
 /// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
 ///
@@ -165,35 +168,118 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
-    const COLUMNS: [&str; 13] = [
-        "widths",
-        "accuracy",
-        "top1_agreement",
-        "interval_low",
-        "interval_high",
-        "output_mismatch",
-        "cycles",
-        "host_cycles",
-        "latency_us",
-        "area",
-        "energy_pj",
-        "within",
-        "recommended",
-    ];
     let front = record.front();
-    let all = Cells::new(&record.rows)?;
-    let filled = |column: &&str| front.iter().any(|&row| !all.get(row, column).is_empty());
-    let columns: Vec<&str> = COLUMNS.into_iter().filter(filled).collect();
+    let columns = front_columns(record);
     let keys =
         record.parameters.first().map_or(Vec::new(), |one| one.iter().map(|one| one.key.as_str()).collect());
     let row = |&row: &usize| {
         let values = record.parameters[row].iter().map(|one| one.value.clone());
-        let cells = columns.iter().map(|column| all.get(row, column).to_owned());
+        let cells = columns.iter().map(|(_, cell)| cell(&record.rows[row]));
         std::iter::once(row.to_string()).chain(values).chain(cells).collect()
     };
-    let heads: Vec<&str> = std::iter::once("point").chain(keys).chain(columns.iter().copied()).collect();
+    let heads: Vec<&str> =
+        std::iter::once("point").chain(keys).chain(columns.iter().map(|(name, _)| *name)).collect();
     Ok(text_table(&heads, &front.iter().map(row).collect::<Vec<_>>()))
 }
+
+/// A column of the tables of designs for people: its name, and a cell.
+pub(crate) type FrontColumn = (&'static str, fn(&PointRow) -> String);
+
+/// What designs are compared by, the objectives first, then the quality; columns without a figure are left out.
+pub(crate) fn front_columns(record: &ExploreRecord) -> Vec<FrontColumn> {
+    let objectives: [(&str, FrontColumn); 4] = [
+        ("cycles", ("cycles", |row| grouped(row.cycles))),
+        ("latency", ("latency (us)", |row| figure(row.latency_us))),
+        ("area", ("area", |row| row.area.map_or(String::new(), figure))),
+        ("energy", ("energy (pJ)", |row| row.energy_pj.map_or(String::new(), figure))),
+    ];
+    let is_objective = |name: &str| record.objectives.iter().any(|objective| objective == name);
+    let first = record.objectives.iter().filter_map(|name| objectives.iter().find(|(own, _)| own == name));
+    let others = objectives.iter().filter(|(name, _)| !is_objective(name));
+    let quality: [(&str, &[FrontColumn]); 3] = [
+        ("accuracy", &[("accuracy", |row| shown(row.accuracy))]),
+        ("top1_agreement", &[("agreement", |row| shown(row.top1_agreement))]),
+        (
+            "output_mismatch",
+            &[
+                ("mismatch", |row| shown(row.mismatch_share)),
+                ("differing codes", |row| row.output_mismatch.map_or(String::new(), grouped)),
+            ],
+        ),
+    ];
+    let compared = quality.iter().filter(|(name, _)| *name == record.quality);
+    let rest = quality.iter().filter(|(name, _)| *name != record.quality);
+    let interval: FrontColumn = ("interval", |row| {
+        let ends = row.interval_low.zip(row.interval_high);
+        ends.map_or(String::new(), |(low, high)| format!("{} to {}", percentage(low), percentage(high)))
+    });
+    let within: FrontColumn = ("within", |row| match (row.recommended, row.within) {
+        (true, _) => "recommended".to_owned(),
+        (_, Some(true)) => "yes".to_owned(),
+        (_, Some(false)) => "no".to_owned(),
+        _ => String::new(),
+    });
+    let mut columns: Vec<FrontColumn> = first.map(|(_, column)| *column).collect();
+    columns.extend(compared.flat_map(|(_, columns)| *columns));
+    columns.push(interval);
+    columns.push(within);
+    columns.extend(others.map(|(_, column)| *column));
+    columns.extend(rest.flat_map(|(_, columns)| *columns));
+    columns.push(("host cycles", |row| grouped(row.host_cycles)));
+    columns.push(("bound", |row| row.bound.clone()));
+    columns.push(("utilization", |row| shown(row.utilization)));
+    columns.push(("widths", |row| row.widths.clone()));
+    columns.retain(|(_, cell)| record.rows.iter().any(|row| row.front && !cell(row).is_empty()));
+    columns
+}
+
+fn shown(share: Option<Fraction>) -> String {
+    share.map_or(String::new(), percentage)
+}
+
+/// What doubling one thing of the chosen design changes, as a table for terminals; empty without a design.
+pub fn sensitivity_text(record: &ExploreRecord) -> String {
+    let (heads, rows) = sensitivity_cells(record);
+    let Some(point) = record.sensitivity.first().map(|row| row.point) else { return String::new() };
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    format!("design {point} with twice as much of one thing:\n{}", text_table(&heads, &rows))
+}
+
+/// Heads and cells of the table of sensitivities: figures, each with its change.
+pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec<String>>) {
+    let change = |ratio: Option<f64>| match ratio {
+        Some(1.0) => "=".to_owned(),
+        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+        None => String::new(),
+    };
+    let real = |value: Option<f64>| value.map_or(String::new(), figure);
+    let first = record.sensitivity.first();
+    let (area, energy) =
+        (first.is_some_and(|row| row.area.is_some()), first.is_some_and(|row| row.energy_pj.is_some()));
+    let unit = record.rows.iter().find_map(|row| row.area.map(|_| row.area_unit.as_str())).unwrap_or("");
+    let mut heads = ["twice as much", "of", "cycles", "", "latency (us)", ""].map(String::from).to_vec();
+    let both = [(area, format!("area ({unit})")), (energy, "energy (pJ)".to_owned())];
+    heads.extend(both.into_iter().filter(|(is, _)| *is).flat_map(|(_, head)| [head, String::new()]));
+    let row = |row: &SensitivityRow| {
+        let mut cells = vec![
+            if row.doubled.is_empty() { "nothing".to_owned() } else { row.doubled.clone() },
+            real(row.value),
+            grouped(row.cycles),
+            change(row.cycles_ratio),
+            figure(row.latency_us),
+            change(row.latency_ratio),
+        ];
+        if area {
+            cells.extend([real(row.area), change(row.area_ratio)]);
+        }
+        if energy {
+            cells.extend([real(row.energy_pj), change(row.energy_ratio)]);
+        }
+        cells
+    };
+    (heads, record.sensitivity.iter().map(row).collect())
+}
+
 /// Columns of `summary.csv` that tables for terminals leave out.
 const IN_FILES_ALONE: [&str; 13] = [
     // A sentence.

@@ -6,6 +6,7 @@ mod folder;
 mod front;
 mod objective;
 mod plan;
+mod sensitivity;
 mod values;
 
 use std::collections::BTreeMap;
@@ -119,6 +120,7 @@ impl Explorer<'_> {
             outcome: outcomes[&values.key].clone(),
             values: *values,
             accelerator: plan.points[index].accelerator.clone(),
+            warnings: point.warnings.clone(),
         };
         let mut candidates: Vec<Candidate> =
             plan.points.iter().zip(&values).enumerate().map(of_point).collect();
@@ -137,7 +139,10 @@ impl Explorer<'_> {
             }
         }
         let recommended = front::recommended(plan, &candidates);
-        let record = candidate::record(plan, self.coverage()?, &candidates, recommended);
+        let mut record = candidate::record(plan, self.coverage()?, &candidates, recommended);
+        if let Some(chosen) = recommended.or_else(|| record.front().first().copied()) {
+            record.sensitivity = sensitivity::rows(plan, chosen, &candidates[chosen])?;
+        }
         let file =
             |path: String, index: usize| (path, candidates[index].accelerator.resolved_yaml().into_bytes());
         let front = record.front().into_iter().map(|index| file(folder::design(index), index));

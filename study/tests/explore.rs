@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use guardbit_hwmodels::check;
 use guardbit_reports::{ExploreRecord, PointRow};
 use guardbit_sim::Mode;
 use guardbit_study::{
@@ -26,6 +27,23 @@ nodes:
   - {op: fully_connected, inputs: [x, a], output: {name: y, dtype: int8, scale: 12.0}}
   - {op: fully_connected, inputs: [y, b], output: {name: z, dtype: int8, scale: 700.0}}
   - {op: fully_connected, inputs: [z, c], output: {name: out, dtype: int8, scale: 30000.0}}
+outputs: [out]
+";
+
+/// Two convolutions and a product of enough pixels and channels to keep an array busy.
+const LARGER: &str = "\
+schema: 1
+inputs:
+  - {name: x, shape: [1, 8, 8, 16], dtype: int8, scale: 0.1, zero_point: 3}
+constants:
+  - {name: a, shape: [32, 3, 3, 16], dtype: int8, scale: 0.1, random: {seed: 1}}
+  - {name: b, shape: [64, 1, 1, 32], dtype: int8, scale: 0.1, random: {seed: 2}}
+  - {name: c, shape: [10, 64], dtype: int8, scale: 0.1, random: {seed: 3}}
+nodes:
+  - {op: conv2d, inputs: [x, a], padding: same, output: {name: y, dtype: int8, scale: 12.0}}
+  - {op: conv2d, inputs: [y, b], padding: same, output: {name: z, dtype: int8, scale: 700.0}}
+  - {op: mean, inputs: [z], axes: [1, 2], output: {name: m, dtype: int8, scale: 700.0}}
+  - {op: fully_connected, inputs: [m, c], output: {name: out, dtype: int8, scale: 30000.0}}
 outputs: [out]
 ";
 
@@ -73,6 +91,136 @@ impl Folder {
     fn explore(&self, list: &[&str], budget: Option<&str>, out: &str) -> ExploreRecord {
         explore(&self.request(list, budget), &self.path(out), Existing::Refuse, &Silent).unwrap()
     }
+}
+
+/// Cycles, area and energy of a run on its own with these overrides.
+fn cycles_and_costs(folder: &Folder, out: &str, sets: Vec<String>) -> (u64, Option<f64>, Option<f64>) {
+    let request = RunRequest {
+        model: folder.path("net.yaml"),
+        hw: folder.hw(),
+        settings: settings(sets),
+        dump_tensors: false,
+        costs: vec!["aladdin-40nm".into()],
+        sums: Default::default(),
+        layer: None,
+    };
+    let alone = run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap();
+    (alone.timing.cycles, alone.costs[0].area, alone.costs[0].energy_pj)
+}
+
+/// The overrides that make a row's design.
+fn sets_of(record: &ExploreRecord, row: usize) -> Vec<String> {
+    record.parameters[row].iter().map(|one| format!("{}={}", one.key, one.value)).collect()
+}
+
+/// What more of one thing buys is what a run with that key twice as large has.
+#[test]
+fn sensitivities_are_those_of_runs() {
+    let folder = Folder::new();
+    let record =
+        folder.explore(&["array.rows=4,8", "array.cols=4,8", "memory.dram_bytes_per_cycle=2,8"], None, "out");
+    let base = &record.sensitivity[0];
+    assert_eq!((base.doubled.as_str(), base.value), ("", None));
+    let least = record.rows.iter().map(|row| row.cycles).min();
+    assert_eq!((Some(base.cycles), record.rows[base.point].front), (least, true));
+    assert_eq!(record.sensitivity.len(), 10);
+    let text = fs::read_to_string(folder.path("out/sensitivity.csv")).unwrap();
+    assert_eq!(text.lines().count(), 11);
+    for row in &record.sensitivity[1..] {
+        let mut sets = sets_of(&record, base.point);
+        sets.push(format!("{}={}", row.doubled, row.value.unwrap() * 2.0));
+        if row.doubled == "clock_mhz" {
+            // The memory outside does not see the clock.
+            sets.extend(
+                ["memory.dram_bytes_per_cycle=4", "memory.dram_latency_cycles=200"].map(String::from),
+            );
+        }
+        let (cycles, area, energy) = cycles_and_costs(&folder, "run", sets);
+        assert_eq!(row.cycles, cycles, "{}", row.doubled);
+        for (own, alone) in [(row.area, area), (row.energy_pj, energy)] {
+            let (own, alone) = (own.unwrap(), alone.unwrap());
+            assert!((own / alone - 1.0).abs() < 1e-9, "{}: {own} {alone}", row.doubled);
+        }
+        assert_eq!(row.cycles_ratio, Some(row.cycles as f64 / base.cycles as f64));
+    }
+    assert!(record.sensitivity[1..].iter().any(|row| row.cycles < base.cycles));
+}
+
+/// Twice as much of what binds a design makes it faster; an array that is twice as fast sees memories that are half as fast.
+#[test]
+fn what_binds_a_design_is_worth_doubling() {
+    let folder = Folder::new();
+    fs::write(folder.path("net.yaml"), LARGER).unwrap();
+    let axes = [
+        "array.rows=4,16,64",
+        "array.cols=4,16,64",
+        "memory.sram_bytes_per_cycle=2 * rows,4",
+        "memory.accumulator_bytes_per_cycle=8 * cols,16",
+        "memory.dram_bytes_per_cycle=2,64",
+    ];
+    let record = folder.explore(&axes, None, "out");
+    let mut seen = BTreeMap::new();
+    for (index, row) in record.rows.iter().enumerate().step_by(5) {
+        let memory = |key: &str| {
+            let of_axis = record.parameters[index].iter().find(|one| one.key == key).unwrap();
+            let size = |key: &str| {
+                let own = record.parameters[index].iter().find(|one| one.key == key).unwrap();
+                own.value.parse::<f64>().unwrap()
+            };
+            match of_axis.value.as_str() {
+                "2 * rows" => 2.0 * size("array.rows"),
+                "8 * cols" => 8.0 * size("array.cols"),
+                number => number.parse().unwrap(),
+            }
+        };
+        let ports = [
+            "memory.sram_bytes_per_cycle",
+            "memory.accumulator_bytes_per_cycle",
+            "memory.dram_bytes_per_cycle",
+        ];
+        let twice = |key: &str| (vec![format!("{key}={}", memory(key) * 2.0)], 1);
+        let (changed, speed) = match row.bound.as_str() {
+            "activation_port" | "weight_port" => twice(ports[0]),
+            "accumulator_port" => twice(ports[1]),
+            "dram" => twice(ports[2]),
+            "compute" | "mapping" => {
+                let mut sets: Vec<String> =
+                    ports.iter().map(|key| format!("{key}={}", memory(key) / 2.0)).collect();
+                sets.push("memory.dram_latency_cycles=200".into());
+                (sets, 2)
+            }
+            other => panic!("{other}"),
+        };
+        let (cycles, ..) = cycles_and_costs(&folder, "run", [sets_of(&record, index), changed].concat());
+        let helped: &mut [u64; 2] = seen.entry(row.bound.clone()).or_default();
+        helped[usize::from(cycles < row.cycles * speed)] += 1;
+    }
+    let [not, helps] = seen.values().fold([0, 0], |all, one| [all[0] + one[0], all[1] + one[1]]);
+    assert!(helps >= 9 * not && seen.len() >= 3, "{seen:?}");
+}
+
+/// Warnings are those of `guardbit hw check`, and the share of differing codes is what the budget bounds.
+#[test]
+fn doubtful_designs_are_named() {
+    let folder = Folder::new();
+    let axes = ["array.cols=4,64", "memory.accumulator_bytes_per_cycle=16,8 * cols"];
+    let record = folder.explore(&axes, Some("mismatch=5%"), "out");
+    for (index, row) in record.rows.iter().enumerate().filter(|(_, row)| row.design == "axes") {
+        let (_, doubtful) = check(&folder.hw(), &sets_of(&record, index));
+        let texts: Vec<String> = doubtful.iter().map(ToString::to_string).collect();
+        assert_eq!(record.warnings[index][..texts.len()], texts[..], "{index}");
+        assert_eq!(row.warnings, record.warnings[index].join(" | "));
+        let slow = row.warnings.contains("`memory.accumulator_bytes_per_cycle` is 16");
+        assert_eq!(slow, record.parameters[index][1].value == "16", "{index}: {}", row.warnings);
+        assert_eq!(
+            row.warnings.contains("at most half of the array"),
+            record.parameters[index][0].value == "64"
+        );
+        // 40 samples of 4 codes.
+        assert_eq!(row.mismatch_share.unwrap().value(), row.output_mismatch.unwrap() as f64 / 160.0);
+    }
+    let named: Vec<usize> = record.front_warnings().iter().flat_map(|(_, rows)| rows.clone()).collect();
+    assert!(!named.is_empty() && named.iter().all(|&row| record.rows[row].front));
 }
 
 fn settings(sets: Vec<String>) -> Settings {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{ExploreRecord, PointRow, explore_text};
+use guardbit_reports::{ExploreRecord, PointRow, SensitivityRow, explore_text, grouped, sensitivity_text};
 use guardbit_sim::StatsLevel;
 use guardbit_study::{ExploreRequest, StudyError};
 use serde::Serialize;
@@ -28,9 +28,10 @@ pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure>
     drop(bar);
     if global.json {
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
-        print_json(&Summary { record: &record, front })?;
+        print_json(&Summary { record: &record, front, sensitivity: &record.sensitivity })?;
     } else {
-        print(&format!("{}\n{}", explore_text(&record)?, outcome_text(&record)))?;
+        let (front, sensitivity) = (explore_text(&record)?, sensitivity_text(&record));
+        print(&format!("{front}\n{sensitivity}\n{}", outcome_text(&record)))?;
     }
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
 }
@@ -40,15 +41,39 @@ struct Summary<'a> {
     #[serde(flatten)]
     record: &'a ExploreRecord,
     front: Vec<&'a PointRow>,
+    sensitivity: &'a [SensitivityRow],
+}
+
+/// Most warnings, and points that one names.
+const MOST_WARNINGS: usize = 8;
+const MOST_NAMED: usize = 6;
+
+/// What is doubtful about the designs of the front.
+fn warnings_text(record: &ExploreRecord) -> Vec<String> {
+    let warnings = record.front_warnings();
+    let line = |(warning, rows): &(&str, Vec<usize>)| {
+        let first: Vec<String> = rows.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+        let more = if rows.len() > MOST_NAMED {
+            format!(" and {} more", rows.len() - MOST_NAMED)
+        } else {
+            String::new()
+        };
+        format!("warning: point {}{more}: {warning}\n", first.join(", "))
+    };
+    let mut lines: Vec<String> = warnings.iter().take(MOST_WARNINGS).map(line).collect();
+    if warnings.len() > MOST_WARNINGS {
+        lines.push(format!("{} more warnings are in points.csv\n", warnings.len() - MOST_WARNINGS));
+    }
+    lines
 }
 
 fn outcome_text(record: &ExploreRecord) -> String {
     let mut lines = vec![
-        ("points of the axes", record.points.to_string()),
-        ("designs found", record.searched.to_string()),
-        ("simulated", record.simulated.to_string()),
-        ("same values as those", record.shared.to_string()),
-        ("nothing overflows", record.exact.to_string()),
+        ("points of the axes", grouped(record.points as u64)),
+        ("designs found", grouped(record.searched as u64)),
+        ("simulated", grouped(record.simulated as u64)),
+        ("same values as those", grouped(record.shared as u64)),
+        ("nothing overflows", grouped(record.exact as u64)),
     ];
     let coverage = &record.coverage;
     lines.extend((coverage.layers > 0).then(|| ("MACs on hardware", coverage.summary())));
@@ -67,9 +92,13 @@ fn outcome_text(record: &ExploreRecord) -> String {
         }
     }
     if let Some(row) = record.rows.iter().find(|row| row.recommended) {
-        lines.push(("recommended", format!("point {}: {}, {} cycles", row.point, row.widths, row.cycles)));
+        lines.push((
+            "recommended",
+            format!("point {}: {}, {} cycles", row.point, row.widths, grouped(row.cycles)),
+        ));
     }
     let lines = lines.iter().map(|(name, value)| format!("{name:<20} {value}\n"));
     let remarks = coverage.host_sentences();
-    lines.chain(remarks.iter().chain(&record.remarks).map(|remark| format!("note: {remark}\n"))).collect()
+    let notes = remarks.iter().chain(&record.remarks).map(|remark| format!("note: {remark}\n"));
+    lines.chain(notes).chain(warnings_text(record)).collect()
 }

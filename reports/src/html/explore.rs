@@ -4,12 +4,16 @@ use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings};
 use crate::ExploreRecord;
-use crate::numbers::{counted, grouped, number, percentage};
+use crate::numbers::{counted, figure, number};
 use crate::output::{About, Drawn};
 use crate::tables::PointRow;
+use crate::text::{front_columns, sensitivity_cells};
 
 /// Most rows of the table.
 const MOST_ROWS: usize = 200;
+/// Most warnings, and designs that one names.
+const MOST_WARNINGS: usize = 20;
+const MOST_NAMED: usize = 10;
 
 /// The page.
 pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<ExploreRecord>]) -> String {
@@ -22,6 +26,8 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
         }
         (settings(about))
         (front(record))
+        (sensitivity(record))
+        (warnings(record))
         (costs(record))
         (plots(drawn))
         (accelerators(about))
@@ -43,8 +49,9 @@ fn findings(record: &ExploreRecord) -> Vec<String> {
     lines.push(format!("{} {} beaten by no other.", counted(front, "design"), number(front, "is", "are"),));
     if let Some(row) = record.rows.iter().find(|row| row.recommended) {
         let mut figures = vec![counted(row.cycles, "cycle")];
-        figures.extend(row.area.map(|area| format!("{area} {} ({})", row.area_unit, row.area_model)));
-        figures.extend(row.energy_pj.map(|energy| format!("{energy} pJ ({})", row.energy_model)));
+        figures
+            .extend(row.area.map(|area| format!("{} {} ({})", figure(area), row.area_unit, row.area_model)));
+        figures.extend(row.energy_pj.map(|energy| format!("{} pJ ({})", figure(energy), row.energy_model)));
         let budget = record.budget.as_deref().unwrap_or_default();
         lines.push(format!(
             "Within {budget}, design {} ({}; {}) has the least {}: {}. recommended.yaml is its accelerator.",
@@ -65,38 +72,18 @@ fn front(record: &ExploreRecord) -> Markup {
         .parameters
         .first()
         .map_or(Vec::new(), |parameters| parameters.iter().map(|one| one.key.as_str()).collect());
+    let own = front_columns(record);
     let mut columns = vec![Column::number("design")];
     columns.extend(axes.iter().map(|axis| Column::number(*axis)));
-    columns.push(Column::text("widths"));
-    columns.extend(
-        ["accuracy", "interval", "agreement", "cycles", "us", "utilization", "area", "energy (pJ)"]
-            .map(Column::number),
-    );
-    columns.push(Column::text("within"));
-    let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
+    columns.extend(own.iter().map(|&(name, _)| match name {
+        "within" | "bound" | "widths" => Column::text(name),
+        _ => Column::number(name),
+    }));
     let row = |&index: &usize| {
         let row: &PointRow = &record.rows[index];
-        let interval = row.interval_low.zip(row.interval_high);
         let mut cells = vec![row.point.to_string()];
         cells.extend(record.parameters[index].iter().map(|one| one.value.clone()));
-        cells.extend([
-            row.widths.clone(),
-            share(row.accuracy),
-            interval
-                .map_or(String::new(), |(low, high)| format!("{} to {}", percentage(low), percentage(high))),
-            share(row.top1_agreement),
-            grouped(row.cycles),
-            row.latency_us.to_string(),
-            share(row.utilization),
-            row.area.map_or(String::new(), |area| format!("{area} {}", row.area_unit)),
-            row.energy_pj.map_or(String::new(), |energy| energy.to_string()),
-            match (row.recommended, row.within) {
-                (true, _) => "recommended".to_owned(),
-                (_, Some(true)) => "yes".to_owned(),
-                (_, Some(false)) => "no".to_owned(),
-                _ => String::new(),
-            },
-        ]);
+        cells.extend(own.iter().map(|(_, cell)| cell(row)));
         cells
     };
     let front = record.front();
@@ -114,6 +101,55 @@ fn front(record: &ExploreRecord) -> Markup {
             }
         }
     }
+}
+
+fn sensitivity(record: &ExploreRecord) -> Markup {
+    let Some(first) = record.sensitivity.first() else { return html! {} };
+    let (heads, rows) = sensitivity_cells(record);
+    let column = |(index, head): (usize, &String)| match index {
+        0 => Column::text(head.as_str()),
+        _ => Column::number(head.as_str()),
+    };
+    let columns = heads.iter().enumerate().map(column).collect();
+    let table = Table { columns, rows };
+    html! {
+        section {
+            h2 { "What more of one thing buys" }
+            (table.markup())
+            p.note {
+                "Design " (first.point) " with twice as much of one thing and nothing else changed: ports and memories do not grow with the \
+                 array. With twice the clock the memory outside stays as fast as it is. Exact figures are in sensitivity.csv."
+            }
+        }
+    }
+}
+
+fn warnings(record: &ExploreRecord) -> Markup {
+    let warnings = record.front_warnings();
+    if warnings.is_empty() {
+        return html! {};
+    }
+    html! {
+        section {
+            h2 { "Warnings about these designs" }
+            ul { @for (warning, rows) in warnings.iter().take(MOST_WARNINGS) {
+                li { (warning) " (" (designs(rows)) ")" }
+            } }
+            @if warnings.len() > MOST_WARNINGS {
+                p.note { (warnings.len() - MOST_WARNINGS) " more are in points.csv." }
+            }
+        }
+    }
+}
+
+fn designs(rows: &[usize]) -> String {
+    let first: Vec<String> = rows.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let more = if rows.len() > MOST_NAMED {
+        format!(" and {} more", rows.len() - MOST_NAMED)
+    } else {
+        String::new()
+    };
+    format!("{} {}{more}", number(rows.len() as u64, "design", "designs"), first.join(", "))
 }
 
 fn costs(record: &ExploreRecord) -> Markup {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::CoverageRecord;
-use crate::tables::{Parameter, PointRow};
+use crate::tables::{Parameter, PointRow, SensitivityRow};
 
 /// All that is reported of one exploration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +44,12 @@ pub struct ExploreRecord {
     /// What each row has of the axes.
     #[serde(skip)]
     pub parameters: Vec<Vec<Parameter>>,
+    /// What `guardbit hw check --model` warns of each row's accelerator.
+    #[serde(skip)]
+    pub warnings: Vec<Vec<String>>,
+    /// `sensitivity.csv`.
+    #[serde(skip)]
+    pub sensitivity: Vec<SensitivityRow>,
 }
 
 /// A cost model in an exploration.
@@ -66,6 +72,20 @@ pub struct ExploreCost {
 }
 
 impl ExploreRecord {
+    /// The warnings about designs that no other beats, each once, with the designs that it is about; the first come first.
+    pub fn front_warnings(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut all: Vec<(&str, Vec<usize>)> = Vec::new();
+        for row in self.front() {
+            for warning in &self.warnings[row] {
+                match all.iter_mut().find(|(known, _)| known == warning) {
+                    Some((_, rows)) => rows.push(row),
+                    None => all.push((warning, vec![row])),
+                }
+            }
+        }
+        all
+    }
+
     /// The rows of designs that no other beats, the first objective ascending.
     pub fn front(&self) -> Vec<usize> {
         let mut front: Vec<usize> = (0..self.rows.len()).filter(|&row| self.rows[row].front).collect();

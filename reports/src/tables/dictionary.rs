@@ -7,8 +7,8 @@ use guardbit_sim::{Needs, StatsLevel};
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
     BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow, PARETO,
-    PairRow, PartRow, PointRow, ProofRow, Row, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow,
-    SizeRow, SumRow, SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
+    PairRow, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SumRow, SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -53,6 +53,7 @@ pub const TABLES: &[Table] = &[
         about: "The designs of `points.csv` that no other beats, in the same columns.",
         ..table::<PointRow>("explore")
     },
+    table::<SensitivityRow>("explore"),
     table::<PartRow>("quantize"),
     table::<TensorRow>("quantize"),
     table::<HistogramRow>("quantize"),

@@ -36,7 +36,7 @@ pub use classes::{ClassRow, SweepClassRow, sweep_class_rows};
 pub use dictionary::{TABLES, Table, columns_text};
 pub use events::{EventRow, event_rows};
 pub(crate) use explore::PARETO;
-pub use explore::PointRow;
+pub use explore::{PointRow, SensitivityRow};
 pub use layers::{ChannelRow, LayerRow, channel_rows, layer_rows};
 pub use not_swept::not_swept_text;
 pub use pairs::{PairRow, pair_rows};

@@ -33,6 +33,8 @@ pub(super) struct Candidate {
     pub outcome: Outcome,
     pub values: Values,
     pub accelerator: Accelerator,
+    /// What `guardbit hw check --model` warns of.
+    pub warnings: Vec<String>,
 }
 
 impl Design {
@@ -178,6 +180,8 @@ pub(super) fn record(
         remarks: remarks(plan, recommended),
         parameters: candidates.iter().map(|candidate| candidate.parameters.clone()).collect(),
         rows,
+        warnings: candidates.iter().map(|candidate| candidate.warnings.clone()).collect(),
+        sensitivity: Vec::new(),
     }
 }
 
@@ -213,6 +217,10 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         interval_low: end(0),
         interval_high: end(1),
         output_mismatch: outcome.trapped.is_none().then_some(outcome.mismatch),
+        mismatch_share: Some(outcome.mismatch).filter(|_| outcome.trapped.is_none()).and_then(|mismatch| {
+            Fraction::of(mismatch, outcome.samples.saturating_mul(plan.codes_per_sample()))
+        }),
+        bound: figures.bound.map_or(String::new(), |bound| bound.name().to_owned()),
         cycles: figures.cycles,
         latency_us: figures.latency_us,
         host_cycles: figures.host_cycles,
@@ -234,6 +242,7 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         agreeing: outcome.agreeing,
         right_exact: outcome.right_exact,
         right: outcome.right,
+        warnings: candidate.warnings.join(" | "),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The cheapest widths within a budget, uniform and layer by layer, for every hardware that the axes have.
 
-use guardbit_hwmodels::{Accelerator, MacLayer, Program};
+use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_yaml};
 use serde::{Deserialize, Serialize};
 
 use super::candidate::{Candidate, Design};
-use super::plan::Figures;
+use super::plan::{Figures, warnings_of};
 use super::values::{LayerShape, Measured, widths};
 use super::{Explorer, Outcome};
 use crate::settings::SizeRequest;
@@ -41,6 +41,8 @@ pub(super) fn search(
             let accelerator = with_widths(&program, &one.widths, budget);
             let program = plan.subject.lower(&accelerator)?;
             let shapes = LayerShape::all(&program);
+            let (_, doubtful) = check_yaml(&program.accelerator.resolved_yaml(), "design.yaml", &[]);
+            let doubtful = doubtful.iter().map(ToString::to_string);
             let is_width = |key: &str| key.starts_with("accumulation.") && key.ends_with(".bits");
             let mut parameters = point.parameters.clone();
             let own = parameters.iter_mut().filter(|parameter| is_width(&parameter.key));
@@ -52,6 +54,7 @@ pub(super) fn search(
                 figures: Figures::of(&program, &plan.models),
                 values: measured[point.structure].values(plan, &shapes),
                 outcome: one.outcome.clone(),
+                warnings: doubtful.chain(warnings_of(&program)).collect(),
                 accelerator,
             });
         }

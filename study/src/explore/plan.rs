@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use guardbit_files::Digest;
 use guardbit_hwmodels::cost::{CostModel, network_cost};
-use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_hwmodels::timing::Bound;
+use guardbit_hwmodels::{Accelerator, Program, check_program, lower};
 use guardbit_reports::{About, NetworkTiming, Parameter};
 use guardbit_sim::Mode;
 use rayon::prelude::*;
@@ -47,6 +48,8 @@ pub(super) struct Point {
     pub shapes: Vec<LayerShape>,
     pub structure: usize,
     pub figures: Figures,
+    /// What `guardbit hw check --model` warns of.
+    pub warnings: Vec<String>,
 }
 
 /// What a design takes, and its parts cost.
@@ -58,6 +61,8 @@ pub(super) struct Figures {
     pub overlapped_cycles: u64,
     /// Products over those that the array could have made.
     pub utilization: Option<(u64, u64)>,
+    /// What binds all layers together; `None` where the accelerator runs nothing.
+    pub bound: Option<Bound>,
     /// Per model, every part with its energy and area; `None` is what the model does not tell.
     pub costs: Vec<Vec<PartFigures>>,
 }
@@ -106,6 +111,10 @@ impl Figures {
             latency_us: timing.latency_us,
             host_cycles: timing.host_cycles,
             overlapped_cycles: timing.overlapped_cycles,
+            bound: program
+                .mac_layers()
+                .next()
+                .map(|_| Bound::of_all(program.mac_layers().map(|layer| &layer.timing.cost))),
             utilization: Some((sum(|cost| cost.macs), sum(|cost| cost.capacity))).filter(|(_, all)| *all > 0),
             costs: models.iter().map(parts).collect(),
         }
@@ -133,23 +142,24 @@ impl Plan {
         // One after the other would take long; which error comes first does not depend on threads.
         subject.lower(&base)?;
         let graph = &subject.graph;
-        let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures), StudyError> {
+        let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures, Vec<String>), StudyError> {
             let program = lower(Arc::clone(graph), &draft.accelerator)?;
-            Ok((LayerShape::all(&program), Figures::of(&program, &models)))
+            let warnings = draft.warnings.iter().cloned().chain(warnings_of(&program)).collect();
+            Ok((LayerShape::all(&program), Figures::of(&program, &models), warnings))
         };
         let lowered: Vec<_> = drafts.par_iter().map(one).collect();
         let (mut structures, mut variants) = (Vec::new(), Vec::new());
         let (mut by_structure, mut by_variant) = (HashMap::new(), HashMap::new());
         let mut points = Vec::new();
         for (index, (draft, lowered)) in drafts.into_iter().zip(lowered).enumerate() {
-            let (shapes, figures) = lowered?;
+            let (shapes, figures, warnings) = lowered?;
             let structure = *by_structure.entry(structure(&shapes)).or_insert_with(|| {
                 structures.push(index);
                 structures.len() - 1
             });
             by_variant.entry(draft.variant).or_insert_with(|| variants.push(index));
             let Draft { parameters, accelerator, .. } = draft;
-            points.push(Point { parameters, accelerator, shapes, structure, figures });
+            points.push(Point { parameters, accelerator, shapes, structure, figures, warnings });
         }
         let plan = Self {
             request: request.clone(),
@@ -275,6 +285,13 @@ struct Draft {
     accelerator: Accelerator,
     /// Its values of all axes but those over widths of levels.
     variant: Vec<String>,
+    /// What is doubtful about it whatever the network.
+    warnings: Vec<String>,
+}
+
+/// What is doubtful about an accelerator for its network.
+pub(super) fn warnings_of(program: &Program) -> Vec<String> {
+    check_program(program).iter().map(ToString::to_string).collect()
 }
 
 fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
@@ -291,8 +308,10 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
             key: axis.key().into(),
             value: (*value).into(),
         };
+        let (accelerator, warnings) = guardbit_hwmodels::check(&variant.hw, &variant.settings.sets);
         Ok(Draft {
-            accelerator: guardbit_hwmodels::load(&variant.hw, &variant.settings.sets)?,
+            accelerator: accelerator?,
+            warnings: warnings.iter().map(ToString::to_string).collect(),
             variant: others.map(|(_, value)| (*value).to_owned()).collect(),
             parameters: axes.iter().zip(&values).map(parameter).collect(),
         })
