@@ -1,4 +1,4 @@
-//! Every file operation fails, or the process is killed there: what was there stays, or what is new is whole.
+//! Every file operation fails, or the process is killed there, or gets a signal behind it: what was there stays, or what is new is whole.
 //!
 //! Of operations that are alike, such as the writing of one file after the other, every 67th is tried; every 17th with
 //! `GUARDBIT_TESTS=all`, all of them with `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` makes N kills at random operations, see `scripts/kills`.
@@ -93,9 +93,14 @@ impl Case {
         let place = self.place();
         let output = place.call(&self.args, fault);
         let killed = output.status.signal().is_some();
+        if fault.contains("signal:") {
+            assert_eq!(output.status.code(), Some(130), "{what}: {}", stderr(&output));
+        }
         assert_eq!(killed, fault.contains("kill:"), "{what}: {}", stderr(&output));
         if !killed {
             place.assert_tidy(&what);
+        }
+        if !killed && !fault.contains("signal:") {
             self.check_told(&output, &place, &what);
         }
         let found = if killed { visible(&place) } else { place.found() };
@@ -171,7 +176,7 @@ impl Case {
         let plain = self.before.is_some() || self.resumes;
         for more in ["", ",plain-renames"].into_iter().take(1 + usize::from(plain)) {
             for at in self.chosen(more) {
-                for kind in ["fail", "kill"] {
+                for kind in ["fail", "kill", "signal"] {
                     self.check(&format!("{kind}:{at}{more}"));
                 }
             }

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::gate::{self, Open, Registered};
 use crate::{Digest, FolderError, Foreign, Why, ops};
 
 /// Names of more bytes are told by their hash: a file name has 255 at most.
@@ -50,36 +51,47 @@ fn path(target: &Path) -> PathBuf {
 }
 
 impl Lock {
-    /// Takes the lock of `target`, at once or not at all.
-    pub fn take(target: &Path, shown: &Path) -> Result<Self, FolderError> {
+    /// Takes the lock of `target`, at once or not at all, and registers what is `open` then: its file is never there without
+    /// being tidied up.
+    pub fn take(
+        target: &Path,
+        shown: &Path,
+        open: impl Fn(&Path) -> Open,
+    ) -> Result<(Self, Registered), FolderError> {
         let path = path(target);
         loop {
-            let failed = FolderError::write(&path);
-            let file = ops::open_lock(&path).map_err(&failed)?;
-            let opened = file.metadata().map_err(&failed)?;
-            if !opened.is_file() || opened.len() > 0 {
-                let files = vec![Foreign { path: path.clone(), why: Why::NotWritten }];
-                return Err(FolderError::Foreign { path: shown.into(), files });
-            }
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(FolderError::Busy { path: shown.into() }),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
-            }
-            // Whoever held it before may have removed it meanwhile: then it is no lock any more.
-            match fs::symlink_metadata(&path) {
-                Ok(found) if (found.dev(), found.ino()) == (opened.dev(), opened.ino()) => {
-                    return Ok(Self { path: path.clone(), _file: file });
-                }
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
+            let taken = ops::open_lock(&path, |file| {
+                let lock = Self::of_file(file, &path, shown)?;
+                Ok(lock.map(|lock| (lock, gate::register(open(&path)))))
+            });
+            if let Some(taken) = taken.map_err(FolderError::write(&path))?? {
+                return Ok(taken);
             }
         }
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The lock, if its file can be locked and still has its name.
+    fn of_file(file: File, path: &Path, shown: &Path) -> Result<Option<Self>, FolderError> {
+        let failed = FolderError::write(path);
+        let opened = file.metadata().map_err(&failed)?;
+        if !opened.is_file() || opened.len() > 0 {
+            let files = vec![Foreign { path: path.into(), why: Why::NotWritten }];
+            return Err(FolderError::Foreign { path: shown.into(), files });
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(FolderError::Busy { path: shown.into() }),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // Whoever held it before may have removed it meanwhile: then it is no lock any more.
+        match fs::symlink_metadata(path) {
+            Ok(found) if (found.dev(), found.ino()) == (opened.dev(), opened.ino()) => {
+                Ok(Some(Self { path: path.into(), _file: file }))
+            }
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
     }
 }
 

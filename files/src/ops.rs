@@ -12,13 +12,18 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::gate;
+use crate::gate::{self, Open, Registered};
 
 /// One operation: nothing is done any more once the process was interrupted.
 fn step<T>(name: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     reach(name, path, || ())?;
-    let _open = gate::enter();
-    act()
+    let done = {
+        let _open = gate::enter();
+        act()
+    };
+    #[cfg(debug_assertions)]
+    fault::done();
+    done
 }
 
 /// Where a test wants this operation to fail, `half` does a part of it.
@@ -68,16 +73,23 @@ pub(crate) fn remove_made(made: &[PathBuf]) {
     }
 }
 
-/// A folder of an unpredictable name that begins with `prefix`, for this user alone.
+/// A folder of an unpredictable name that begins with `prefix`, for this user alone, and what tidies it up: there is no moment
+/// in which one is there without the other.
 pub(crate) fn create_unique_dir(
     parent: &Path,
     prefix: &std::ffi::OsStr,
     random: usize,
-) -> io::Result<PathBuf> {
-    let make = |path: &Path| step("create_dir", path, || DirBuilder::new().mode(0o700).create(path));
+    open: impl Fn(&Path) -> Open,
+) -> io::Result<(PathBuf, Registered)> {
+    let make = |path: &Path| {
+        step("create_dir", path, || {
+            DirBuilder::new().mode(0o700).create(path)?;
+            Ok(gate::register(open(path)))
+        })
+    };
     let made = tempfile::Builder::new().prefix(prefix).rand_bytes(random).make_in(parent, make)?;
-    let (_, path) = made.keep()?;
-    Ok(path)
+    let (registered, path) = made.keep()?;
+    Ok((path, registered))
 }
 
 /// Creates a file that is not there.
@@ -92,13 +104,13 @@ pub(crate) fn create_nameless(folder: &Path) -> io::Result<OutFile> {
     Ok(OutFile { file, path: folder.into() })
 }
 
-/// Opens the file of a lock, making it where it is not there.
-pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+/// Opens the file of a lock, making it where it is not there, and does `then` before anything else can happen.
+pub(crate) fn open_lock<T>(path: &Path, then: impl FnOnce(File) -> T) -> io::Result<T> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = || {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).custom_flags(flags).open(path)
     };
-    step("open_lock", path, open)
+    step("open_lock", path, || open().map(then))
 }
 
 /// Renames a file or folder. A folder replaces nothing but an empty folder, a file replaces a file.

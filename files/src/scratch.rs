@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::gate::{self, Open, Registered};
+use crate::gate::{Open, Registered};
 use crate::ops::{self, OutFile};
 
 /// A folder among the system's temporary files, removed with all that is in it when it is dropped, or when the process
@@ -20,8 +20,9 @@ impl Scratch {
     /// # Errors
     /// Those of the operating system.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        let path = ops::create_unique_dir(&std::env::temp_dir(), prefix.as_ref(), 12)?;
-        Ok(Self { _registered: gate::register(Open::Scratch(path.clone())), path })
+        let open = |path: &Path| Open::Scratch(path.into());
+        let (path, registered) = ops::create_unique_dir(&std::env::temp_dir(), prefix.as_ref(), 12, open)?;
+        Ok(Self { path, _registered: registered })
     }
 
     /// Where it is.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{self, Open, Registered};
+use crate::gate::{Open, Registered};
 use crate::lock::{self, Lock};
 use crate::unfinished::{self, MARKER, RANDOM};
 use crate::{Existing, FolderError, ops};
@@ -36,9 +36,13 @@ impl SingleFile {
         if path.is_dir() {
             return Err(refused(path, existing, false));
         }
-        let lock = Lock::take(path, path)?;
-        let entry = |kept| Open::Target { path: path.into(), lock: lock.path().into(), made: vec![], kept };
-        let registered = gate::register(entry(format!("nothing was written to {}", path.display())));
+        let kept = format!("nothing was written to {}", path.display());
+        let (lock, registered) = Lock::take(path, path, |lock| Open::Target {
+            path: path.into(),
+            lock: lock.into(),
+            made: Vec::new(),
+            kept: kept.clone(),
+        })?;
         unfinished::tidy_all(path)?;
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -60,10 +64,9 @@ impl SingleFile {
     /// [`FolderError::Write`], and [`FolderError::FileExists`] if something else took its place meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
-        let folder = ops::create_unique_dir(parent, &lock::beside(&self.path), RANDOM)
+        let entry = |folder: &Path| Open::Staging { folder: folder.into(), target: self.path.clone() };
+        let (folder, _registered) = ops::create_unique_dir(parent, &lock::beside(&self.path), RANDOM, entry)
             .map_err(FolderError::write(parent))?;
-        let entry = Open::Staging { folder: folder.clone(), target: self.path.clone() };
-        let _registered = gate::register(entry);
         let _gone = Gone { folder: &folder, target: &self.path };
         self.place(&folder, bytes).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FolderError::FileExists { path: self.path.clone(), ours: false },

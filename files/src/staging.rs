@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{self, Open, Registered};
+use crate::gate::{Open, Registered};
 use crate::latched::Latched;
 use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
@@ -27,16 +27,12 @@ pub struct Staging<'a> {
 impl<'a> Staging<'a> {
     pub(crate) fn new(target: &'a Target) -> Result<Self, FolderError> {
         let parent = lock::parent(target.path());
-        let folder = ops::create_unique_dir(parent, &lock::beside(target.path()), RANDOM)
-            .map_err(FolderError::write(parent))?;
-        let entry = Open::Staging { folder: folder.clone(), target: target.path().into() };
-        let staging = Self {
-            target,
-            folder,
-            written: Vec::new(),
-            parts: Cell::new(0),
-            _registered: gate::register(entry),
-        };
+        let entry = |folder: &Path| Open::Staging { folder: folder.into(), target: target.path().into() };
+        let (folder, registered) =
+            ops::create_unique_dir(parent, &lock::beside(target.path()), RANDOM, entry)
+                .map_err(FolderError::write(parent))?;
+        let staging =
+            Self { target, folder, written: Vec::new(), parts: Cell::new(0), _registered: registered };
         let failed = FolderError::write(&staging.folder);
         ops::create_file(&staging.folder.join(MARKER)).map_err(&failed)?;
         ops::create_dir(&staging.folder.join(NEW)).map_err(failed)?;

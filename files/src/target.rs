@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::gate::{self, Open, Registered};
+use crate::gate::{Open, Registered};
 use crate::lock::{self, Lock};
 use crate::{FolderError, Inventory, Staging, inventory, ops, unfinished};
 
@@ -42,14 +42,14 @@ impl Target {
         let path = resolved(path)?;
         let parent = lock::parent(&path);
         let made = ops::create_dirs(parent).map_err(FolderError::write(parent))?;
-        let lock = Lock::take(&path, &shown).inspect_err(|_| ops::remove_made(&made))?;
-        let entry = Open::Target {
+        let open = |lock: &Path| Open::Target {
             path: path.clone(),
-            lock: lock.path().into(),
+            lock: lock.into(),
             made: made.clone(),
             kept: String::new(),
         };
-        let target = Self { shown, path, made, registered: gate::register(entry), lock: Some(lock) };
+        let (lock, registered) = Lock::take(&path, &shown, open).inspect_err(|_| ops::remove_made(&made))?;
+        let target = Self { shown, path, made, registered, lock: Some(lock) };
         unfinished::tidy_all(&target.path)?;
         target.keeps(match target.is_empty()? {
             true => format!("nothing was written to {}", target.shown.display()),

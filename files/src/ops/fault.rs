@@ -3,11 +3,13 @@
 //! The environment variable `GUARDBIT_FAULT` is a list, separated by commas, of
 //! - `fail:N`: operation N (from 1) does nothing, or half of a write, and is an error;
 //! - `kill:N`: the process ends there, nothing is tidied up;
+//! - `signal:N`: the process does what a signal makes it do as soon as operation N is done;
 //! - `pause:N`: the process stays there for ever, and gets signals;
 //! - `until:FILE`: it goes on as soon as there is FILE;
 //! - `plain-renames`: as on a file system without `renameat2`;
 //! - `log:FILE`: a line per operation is added to FILE.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ use std::time::Duration;
 struct Faults {
     fail: Option<u64>,
     kill: Option<u64>,
+    signal: Option<u64>,
     pause: Option<u64>,
     until: Option<PathBuf>,
     plain_renames: bool,
@@ -39,6 +42,7 @@ fn parse(text: &str) -> Faults {
         match name {
             "fail" => faults.fail = value.parse().ok(),
             "kill" => faults.kill = value.parse().ok(),
+            "signal" => faults.signal = value.parse().ok(),
             "pause" => faults.pause = value.parse().ok(),
             "until" => faults.until = Some(value.into()),
             "plain-renames" => faults.plain_renames = true,
@@ -54,10 +58,26 @@ pub(super) fn plain_renames() -> bool {
     faults().is_some_and(|faults| faults.plain_renames)
 }
 
+thread_local! {
+    /// The number of this thread's last operation.
+    static OWN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// An operation is done.
+pub(super) fn done() {
+    if faults().is_some_and(|faults| faults.signal == Some(OWN.get())) {
+        // What it does to files itself is no operation of this kind.
+        OWN.set(0);
+        crate::gate::interrupt();
+        std::process::exit(130);
+    }
+}
+
 /// Counts an operation. `half` does a part of it, where it is to fail.
 pub(super) fn reach(name: &str, path: &Path, half: impl FnOnce()) -> io::Result<()> {
     let Some(faults) = faults() else { return Ok(()) };
     let number = faults.reached.fetch_add(1, Ordering::SeqCst) + 1;
+    OWN.set(number);
     if let Some(mut log) = faults.log.as_ref() {
         let _ = log.write_all(format!("{number} {name} {}\n", path.display()).as_bytes());
     }
