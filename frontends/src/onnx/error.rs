@@ -5,6 +5,9 @@ use guardbit_graph::{GraphError, brief, plain_name};
 use super::parse::OLDEST_OPSET;
 use crate::FormatError;
 
+/// The oldest opset that is read: before it operands were broadcast as attributes said.
+pub(in crate::onnx) const OLDEST_OPSET: i64 = 7;
+
 /// An ONNX file that cannot be read, or is no network that guardbit can represent.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

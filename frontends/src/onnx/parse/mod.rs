@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use guardbit_graph::{FileNode, FileOutcome, MAX_AXES};
 
-use crate::onnx::error::{OnnxError, shown};
+use crate::onnx::error::{OLDEST_OPSET, OnnxError, shown};
 use constant::Constant;
 use node::{Node, normalized};
 use proto::{ValueInfo, element};
