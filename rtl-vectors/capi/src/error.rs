@@ -35,6 +35,9 @@ impl From<GoldenError> for Failure {
     }
 }
 
+/// Most bytes of a message: it may quote a path or a name that is as long as the caller likes.
+const MOST_BYTES: usize = 2000;
+
 thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
@@ -42,7 +45,10 @@ thread_local! {
 /// Keeps the message and gives back the code.
 pub(crate) fn keep(failure: &Failure) -> i32 {
     // A message may quote what the caller passed; without its NULs it is a C string.
-    let text = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
+    let whole = failure.message.as_str();
+    let shown = &whole[..whole.floor_char_boundary(MOST_BYTES)];
+    let end = if shown.len() < whole.len() { "..." } else { "" };
+    let text = CString::new(format!("{}{end}", shown.replace('\0', " "))).unwrap_or_default();
     LAST.with(|last| *last.borrow_mut() = text);
     failure.code
 }
