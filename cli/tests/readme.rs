@@ -46,6 +46,16 @@ fn matches(expected: &[String], found: &[&str]) -> bool {
     }
 }
 
+/// Whoever runs all commands of the README one after the other meets no folder that is taken.
+#[test]
+fn no_two_commands_of_the_readme_write_one_folder() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let folders: Vec<&str> =
+        readme.split(" -o ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+    let twice = folders.iter().enumerate().find(|(at, folder)| folders[..*at].contains(folder));
+    assert_eq!((folders.len() > 5, twice), (true, None));
+}
+
 #[test]
 fn commands_print_what_the_readme_shows() {
     let out = tempfile::tempdir().unwrap();
