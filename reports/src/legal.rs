@@ -1,5 +1,7 @@
-//! Names of files and layers in documents: the one place where SVG and HTML lose what may not stand in them. Markup is
+//! Names of files and layers in documents: the one place where SVG, HTML and CSV lose what may not stand in them. Markup is
 //! escaped where it is made.
+
+use std::borrow::Cow;
 
 /// `document` with U+FFFD for what XML 1.0 does not allow and for what changes the direction of text.
 ///
@@ -9,6 +11,11 @@ pub fn legal(document: String) -> String {
         return document;
     }
     document.chars().map(|c| if is_legal(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// A cell of a table as [`legal`] has it: a terminal obeys nothing in it.
+pub fn legal_cell(cell: &str) -> Cow<'_, str> {
+    if cell.chars().all(is_legal) { Cow::Borrowed(cell) } else { Cow::Owned(legal(cell.to_owned())) }
 }
 
 fn is_legal(c: char) -> bool {

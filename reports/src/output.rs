@@ -1,5 +1,7 @@
 //! The files of a run, of a sweep and of a sizing.
 
+use std::borrow::Cow;
+
 use guardbit_files::Document;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,14 +11,19 @@ use crate::plots::{
     Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PARETO, PairRow, Parameter, PointRow, Row, SensitivityRow, SumRow, SummaryRow, SweepClassRow, SweepRow,
-    pair_rows, parquet_name, sweep_class_rows, sweep_rows, write_csv_and, write_parquet,
+    PARETO, PairRow, Parameter, PointRow, RequiredBitsRow, Row, SensitivityRow, SumRow, SummaryRow,
+    SweepClassRow, SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows,
+    sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
 };
-use crate::{ExploreRecord, PointRecord, QuantizeRecord, ReportError, RunRecord, SizeRecord, SumHistogram};
+use crate::{
+    ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError, RunRecord,
+    SizeRecord, SumHistogram,
+};
 
 const REPORT: &str = "report.html";
-/// The folder of the plots.
-const PLOTS: &str = "plots";
+/// Every table that a sweep may have.
+const SWEEP_TABLES: [&str; 5] =
+    [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, SweepRequiredBitsRow::FILE];
 
 /// What a report says about how its results were made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -78,6 +85,16 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
     if !run.costs.is_empty() {
         tables.push(E::table(&run.cost_rows)?);
     }
+    let plotted: Vec<RequiredBitsRow> = run.histograms.iter().flat_map(LevelHistogram::rows).collect();
+    if !plotted.is_empty() {
+        tables.push(E::table(&plotted)?);
+    }
+    if !run.activity.is_empty() {
+        tables
+            .push(E::table(&run.activity.iter().flat_map(LayerActivity::timeline_rows).collect::<Vec<_>>())?);
+        tables
+            .push(E::table(&run.activity.iter().flat_map(LayerActivity::heat_map_rows).collect::<Vec<_>>())?);
+    }
     if !run.sums.is_empty() {
         let rows: Vec<SumRow> = run.sums.iter().flat_map(SumHistogram::rows).collect();
         tables.push(E::table(&rows)?);
@@ -90,8 +107,11 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
 /// # Errors
 /// [`ReportError`] if a file cannot be made.
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
-    let whole: Vec<PointRecord> = points.iter().filter(|point| point.is_whole()).cloned().collect();
-    let drawn = draw(about, SWEEP_PLOTS, whole.as_slice())?;
+    let whole = match points.iter().all(PointRecord::is_whole) {
+        true => Cow::Borrowed(points),
+        false => points.iter().filter(|point| point.is_whole()).cloned().collect(),
+    };
+    let drawn = draw(about, SWEEP_PLOTS, whole.as_ref())?;
     all(about, sweep_tables::<Csv>(points)?, &drawn, || html::sweep(about, points, &drawn))
 }
 
@@ -99,12 +119,16 @@ fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, Re
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     let of_points = parameters(points, |value, _| vec![value.into()]);
     let of_layers = parameters(points, |value, point| vec![value.to_owned(); point.layers.len()]);
-    Ok(vec![
+    let mut tables = vec![
         E::table_and(&summary, &of_points)?,
         E::table_and(&sweep_rows(points), &of_layers)?,
         E::table(&sweep_class_rows(points))?,
         E::table(&pair_rows(points))?,
-    ])
+    ];
+    if points.iter().any(|point| !point.histograms.is_empty()) {
+        tables.push(E::table(&sweep_required_bits_rows(points))?);
+    }
+    Ok(tables)
 }
 
 /// A column for every axis: its key, then as many cells per point as `cells` gives.
@@ -144,7 +168,7 @@ pub fn sweep_parquet(points: &[PointRecord]) -> Result<Vec<Document>, ReportErro
 
 /// The paths of [`sweep_parquet`].
 pub fn sweep_parquet_paths() -> Vec<String> {
-    [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE].map(parquet_name).into()
+    SWEEP_TABLES.map(parquet_name).into()
 }
 
 /// The tables of a sizing as Parquet files.
@@ -167,10 +191,8 @@ fn size_tables<E: Encoding>(size: &SizeRecord) -> Result<Vec<Document>, ReportEr
 
 /// The paths of [`sweep_documents`].
 pub fn sweep_paths() -> Vec<String> {
-    let tables = [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, REPORT];
-    let tables = tables.map(String::from);
     let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
-    tables.into_iter().chain(plots).collect()
+    SWEEP_TABLES.map(String::from).into_iter().chain([REPORT.to_owned()]).chain(plots).collect()
 }
 
 /// The tables, plots and report of a sizing.
@@ -246,9 +268,9 @@ fn all<S: ?Sized + Sync>(
     Ok(all)
 }
 
-/// Which of its pages a folder with these files has.
+/// Which of its pages the folder of a sweep with these files has.
 pub fn pages_of(has: impl Fn(&str) -> bool) -> Pages {
-    Pages { plots: has(PLOTS), report: has(REPORT) }
+    Pages { plots: SWEEP_PLOTS.iter().any(|plot| has(&svg_name(plot))), report: has(REPORT) }
 }
 
 fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {

@@ -1,8 +1,13 @@
 //! Every plot: the same bytes each time, nothing outside the sheet, a reason where there is nothing to see.
 
 use crate::common;
-use guardbit_reports::plots::{Drawing, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS};
-use guardbit_reports::{Parameter, PointRecord, QuantizerRow, QuantizersRecord, RunRecord};
+use guardbit_reports::plots::{
+    Drawing, EXPLORE_PLOTS, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
+};
+use guardbit_reports::{
+    About, CoverageRecord, ExploreRecord, Parameter, PointRecord, PointRow, QuantizerRow, QuantizersRecord,
+    RunRecord, sweep_documents,
+};
 use guardbit_sim::StatsLevel;
 
 fn figure<S: ?Sized>(plot: &Plot<S>, record: &S) -> String {
@@ -28,7 +33,9 @@ fn check<S: ?Sized>(plot: &Plot<S>, record: &S) {
     }
     let png = plot.png(&svg).unwrap();
     let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
-    assert_eq!((word(16), word(20)), (2 * size[0], 2 * size[1]), "{}", plot.name);
+    if 4 * size[0] * size[1] <= MOST.1 {
+        assert_eq!((word(16), word(20)), (2 * size[0], 2 * size[1]), "{}", plot.name);
+    }
 }
 
 /// Whole-number attributes of every tag of that kind.
@@ -138,9 +145,112 @@ fn plots_of_many_layers() {
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
 }
 
+/// Most pixels of a plot from top to bottom, and of its PNG file, and most bytes of its SVG document.
+const MOST: (i64, i64, usize) = (4000, 8_000_000, 1_200_000);
+/// Pixels that come on top where a picture is rounded up to whole ones.
+const ROUNDED: i64 = 10_000;
+
+/// A plot is no larger than that, whatever the record holds, and says so if it leaves something out.
+fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
+    let svg = figure(plot, record);
+    let size = attributes(&svg, "<svg ", &["width=\"", "height=\""])[0].clone();
+    assert!(size[1] <= MOST.0, "{}: {size:?}", plot.name);
+    assert!(svg.len() <= MOST.2, "{}: {} bytes", plot.name, svg.len());
+    let png = plot.png(&svg).unwrap();
+    let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
+    assert!(word(16) * word(20) <= MOST.1 + ROUNDED, "{}", plot.name);
+    let says = ["are shown: the ", "not shown: ", "Left out for want of room", "too many to tell apart"];
+    let says_so = says.iter().any(|note| svg.contains(note));
+    assert!(says_so || WHOLE.contains(&plot.name), "{}: nothing is said to be left out", plot.name);
+}
+
+/// Plots that show all of any record.
+const WHOLE: [&str; 3] = ["out_of_range", "accuracy", "output_mismatch"];
+
+#[test]
+fn pictures_are_bounded() {
+    let mut run = common::run_record(StatsLevel::Full);
+    repeat_times(&mut run.layers, 200, |row, i| row.index += 2 * i);
+    repeat_times(&mut run.histograms, 200, |histogram, i| histogram.index += 2 * i);
+    repeat_times(&mut run.activity, 200, |activity, i| activity.index += 2 * i);
+    repeat_times(&mut run.bottlenecks, 200, |row, i| row.index += 2 * i);
+    RUN_PLOTS.iter().for_each(|plot| check_bounded(plot, &run));
+
+    let mut size = common::size_record();
+    repeat_times(&mut size.layers, 200, |row, i| row.index += 2 * i);
+    repeat_times(&mut size.grid, 200, |row, i| row.index += 2 * i);
+    SIZE_PLOTS.iter().for_each(|plot| check_bounded(plot, &size));
+
+    // Many layers at every point.
+    let mut points = sweep(StatsLevel::Full);
+    for point in &mut points {
+        repeat_times(&mut point.layers, 200, |row, i| row.index += 2 * i);
+        repeat_times(&mut point.histograms, 200, |histogram, i| histogram.index += 2 * i);
+    }
+    let of_layers =
+        |plot: &&Plot<[PointRecord]>| ["overflow_rate", "sqnr", "required_bits"].contains(&plot.name);
+    SWEEP_PLOTS.iter().filter(of_layers).for_each(|plot| check_bounded(plot, &points[..]));
+
+    // Many points: 120 seeds at every one of ten.
+    let mut points = sweep(StatsLevel::Full);
+    for point in &mut points {
+        point.parameters = vec![Parameter { key: "seed".into(), value: "0".into() }];
+    }
+    repeat_times(&mut points, 120, |point, i| {
+        point.parameters[0].value = i.to_string();
+        point.summary.output_mismatch = Some(i as u64);
+    });
+    SWEEP_PLOTS
+        .iter()
+        .filter(|plot| plot.name != "overlay")
+        .for_each(|plot| check_bounded(plot, &points[..]));
+    let seeds: Vec<PointRecord> = points.iter().step_by(10).cloned().collect();
+    let overlay = SWEEP_PLOTS.iter().find(|plot| plot.name == "overlay").unwrap();
+    check_bounded(overlay, &seeds[..]);
+    let documents = sweep_documents(&About::default(), &points).unwrap();
+    let report = documents.iter().find(|(path, _)| path == "report.html").unwrap();
+    assert!(report.1.len() < 5_000_000, "{} bytes", report.1.len());
+}
+
+#[test]
+fn pictures_of_many_designs_are_bounded() {
+    let row = |point: usize| PointRow {
+        point,
+        output_mismatch: Some(point as u64 % 97),
+        cycles: 1000 + point as u64,
+        front: point % 9 == 0,
+        recommended: point == 4000,
+        ..PointRow::default()
+    };
+    let record = ExploreRecord {
+        model: "net".into(),
+        hw: "hw".into(),
+        mode: "propagated".into(),
+        samples: 1,
+        quality: "output_mismatch".into(),
+        budget: None,
+        objectives: vec!["cycles".into()],
+        costs: Vec::new(),
+        points: 10_000,
+        searched: 0,
+        simulated: 10_000,
+        exact: 0,
+        shared: 0,
+        coverage: CoverageRecord::default(),
+        remarks: Vec::new(),
+        rows: (0..10_000).map(row).collect(),
+        parameters: Vec::new(),
+    };
+    EXPLORE_PLOTS.iter().for_each(|plot| check_bounded(plot, &record));
+}
+
 fn repeat<T: Clone>(items: &mut Vec<T>, change: impl Fn(&mut T, usize)) {
+    repeat_times(items, 15, change);
+}
+
+fn repeat_times<T: Clone>(items: &mut Vec<T>, times: usize, change: impl Fn(&mut T, usize)) {
     let first = items.clone();
-    for i in 1..15 {
+    for i in 1..times {
         items.extend(first.iter().cloned().map(|mut item| {
             change(&mut item, i);
             item

@@ -3,9 +3,9 @@
 use crate::common;
 use crate::common::{CONV, DENSE};
 use guardbit_reports::{
-    ChannelRow, Decibel, EventRow, LayerRow, PointRecord, Row, SizeChannelRow, SizeRow, Stored, SummaryRow,
-    SweepRow, TABLES, Width, channel_rows, columns_text, event_rows, layer_rows, layers_text, summary_text,
-    sweep_rows, write_csv,
+    ChannelRow, Decibel, EventRow, LayerRow, LevelHistogram, PointRecord, RequiredBitsRow, Row,
+    SizeChannelRow, SizeRow, Stored, SummaryRow, SweepRow, TABLES, Width, channel_rows, columns_text,
+    event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -60,12 +60,45 @@ fn texts_are_no_formulas() {
         ("@a", "'@a"),
         ("=a,\"b\"", "\"'=a,\"\"b\"\"\""),
         ("a=1", "a=1"),
+        ("a\u{1b}[2Jb\u{202e}c", "a\u{fffd}[2Jb\u{fffd}c"),
         ("-1", "-1"),
     ] {
         rows[0].layer = name.into();
         let table = csv(&rows);
         assert!(table.contains(&format!("\n{},{cell},", rows[0].index)), "{table}");
         assert!(table.contains(",-7,"), "{table}");
+    }
+}
+
+/// What plots show, counted again: every dot product needs some number of bits, those that need more than the width are
+/// persistent and transient, and every event has its part of the cycles and its processing element.
+#[test]
+fn tables_of_plots_add_up_to_layers() {
+    let run = common::run_record(StatsLevel::Full);
+    assert!(run.layers.iter().any(|row| row.persistent > Some(0)), "something overflows");
+    for row in &run.layers {
+        let own = |histogram: &&LevelHistogram| histogram.index == row.index && histogram.level == row.level;
+        let bits: Vec<RequiredBitsRow> = run.histograms.iter().find(own).unwrap().rows().collect();
+        let sum = |sums: &str, from: usize| -> u64 {
+            bits.iter().filter(|one| one.sums == sums && one.bits >= from).map(|one| one.dots).sum()
+        };
+        assert_eq!([sum("final", 0), sum("prefix", 0)], [row.dots; 2]);
+        let width = row.bits.bits().unwrap() as usize;
+        assert_eq!(Some(sum("final", width + 1)), row.persistent);
+        assert_eq!(Some(sum("prefix", width + 1)), row.persistent.zip(row.transient).map(|(a, b)| a + b));
+    }
+    for activity in &run.activity {
+        let levels = run.layers.iter().filter(|row| row.index == activity.index);
+        let events: u64 = levels.filter_map(|row| row.events).sum();
+        assert_eq!(activity.timeline_rows().map(|row| row.events).sum::<u64>(), events);
+        assert_eq!(activity.heat_map_rows().map(|row| row.events).sum::<u64>(), events);
+    }
+    // The parts and places are those of the events.
+    for event in &run.events {
+        let activity = run.activity.iter().find(|activity| activity.index == event.index).unwrap();
+        let part = activity.timeline_rows().filter(|row| row.first_cycle <= event.cycle).last().unwrap();
+        assert_eq!(part.part as u64, event.cycle * 64 / activity.cycles);
+        assert!(activity.heat_map_rows().any(|row| (row.pe_row, row.pe_col) == (event.pe_row, event.pe_col)));
     }
 }
 

@@ -5,4 +5,5 @@ mod run;
 mod sweep;
 
 pub use run::run_findings;
+pub(crate) use sweep::group_findings;
 pub use sweep::{Finding, Question, sweep_findings};

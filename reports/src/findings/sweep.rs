@@ -48,21 +48,22 @@ const QUESTIONS: [Question; 4] =
 
 /// The answers for every model, accelerator and overflow mode; questions that have no answer are left out.
 pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
-    let mut all = Vec::new();
-    for group in Group::all(points) {
-        for mode in &group.modes {
-            let answer = |question, rows: &[&SummaryRow], ran| answer(question, rows, ran, &group.heading);
-            let all_rows: Vec<&SummaryRow> =
-                group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
-            all.extend(answer(Question::NoTrap, &all_rows, "was run"));
-            // The others are asked of the points that ran to their end.
-            let whole: Vec<&SummaryRow> =
-                all_rows.iter().copied().filter(|row| row.trapped.is_none()).collect();
-            let ran = if whole.len() == all_rows.len() { "was run" } else { "ran to its end" };
-            all.extend(QUESTIONS.into_iter().filter_map(|question| answer(question, &whole, ran)));
-        }
-    }
-    all
+    let groups = Group::all(points);
+    groups.iter().flat_map(|group| group.modes.iter().flat_map(|mode| group_findings(group, mode))).collect()
+}
+
+/// The answers for one overflow mode of a group.
+pub(crate) fn group_findings(group: &Group<'_>, mode: &str) -> Vec<Finding> {
+    let answer = |question, rows: &[&SummaryRow], ran| answer(question, rows, ran, &group.heading);
+    let all_rows: Vec<&SummaryRow> = group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
+    let no_trap = answer(Question::NoTrap, &all_rows, "was run");
+    // The others are asked of the points that ran to their end.
+    let whole: Vec<&SummaryRow> = all_rows.iter().copied().filter(|row| row.trapped.is_none()).collect();
+    let ran = if whole.len() == all_rows.len() { "was run" } else { "ran to its end" };
+    no_trap
+        .into_iter()
+        .chain(QUESTIONS.into_iter().filter_map(|question| answer(question, &whole, ran)))
+        .collect()
 }
 
 /// `rows` are those of one overflow mode in order of width; `ran` says what became of all of them.

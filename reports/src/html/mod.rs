@@ -15,6 +15,7 @@ pub(crate) use size::size;
 pub(crate) use sweep::sweep;
 
 use crate::legal::legal;
+use crate::numbers::counted;
 use crate::output::{About, Drawn};
 use crate::plots::Drawing;
 
@@ -42,21 +43,26 @@ impl Column {
     }
 }
 
+/// Most rows of a table in a page: CSV files have all.
+const MOST_ROWS: usize = 2000;
+
 impl Table {
     fn markup(&self) -> Markup {
+        let more = self.rows.len().saturating_sub(MOST_ROWS);
         html! {
             div.table {
                 table {
                     thead { tr { @for column in &self.columns {
                         th class=[column.is_text.then_some("text")] { (column.name) }
                     } } }
-                    tbody { @for row in &self.rows { tr {
+                    tbody { @for row in self.rows.iter().take(MOST_ROWS) { tr {
                         @for (cell, column) in row.iter().zip(&self.columns) {
                             td class=[column.is_text.then_some("text")] { (cell) }
                         }
                     } } }
                 }
             }
+            @if more > 0 { p.note { (counted(more as u64, "more row")) ": the CSV files have them." } }
         }
     }
 }

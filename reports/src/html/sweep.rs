@@ -3,17 +3,16 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
+use crate::findings::group_findings;
 use crate::numbers::{counted, grouped, percentage, probability};
 use crate::output::{About, Drawn, parameter_keys};
-use crate::plots::{Group, NO_WIDTH};
-use crate::{
-    Finding, Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text, sweep_findings,
-};
+use crate::plots::{Extremes, Group, Groups, NO_WIDTH};
+use crate::{Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text};
 
 /// The page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
-    let groups = Group::all(points);
-    let title = match groups.as_slice() {
+    let groups = Groups::shown(points);
+    let title = match groups.shown.as_slice() {
         [group] => format!("{} on {}", group.points[0].summary.model, group.points[0].summary.hw),
         [] => "Sweep".to_owned(),
         _ => "Accumulator width sweep".to_owned(),
@@ -26,36 +25,29 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
         (findings(points, &groups))
         (settings(about))
         (plots(drawn))
-        @for group in &groups { (layers(group)) }
-        (summary(points, groups.len() > 1))
+        @for group in &groups.shown { (layers(group)) }
+        (summary(points, groups.shown.len() > 1))
         (accelerators(about))
         (words())
     };
     page(&title, &subtitle, about, &body)
 }
 
-fn findings(points: &[PointRecord], groups: &[Group<'_>]) -> Markup {
-    let all = sweep_findings(points);
-    let of = |group: &Group<'_>, mode: &str| -> Vec<&Finding> {
-        let summary = &group.points[0].summary;
-        let belongs = |h: &&Finding| {
-            h.model == summary.model && h.hw == summary.hw && h.heading == group.heading && h.overflow == mode
-        };
-        all.iter().filter(belongs).collect()
-    };
+fn findings(points: &[PointRecord], groups: &Groups<'_>) -> Markup {
     html! {
         section {
             h2 { "What came out" }
-            @if groups.is_empty() { p { (NO_WIDTH) } }
-            @for group in groups {
+            @if groups.shown.is_empty() { p { (NO_WIDTH) } }
+            @for group in &groups.shown {
                 @for mode in &group.modes {
                     h3 {
                         @if !group.heading.is_empty() { (group.heading) ", " }
                         "overflow: " (mode)
                     }
-                    ul { @for finding in of(group, mode) { li { (finding.text) } } }
+                    ul { @for finding in group_findings(group, mode) { li { (finding.text) } } }
                 }
             }
+            @if let Some(others) = groups.others() { p.note { (others) } }
             @for sentence in coverage_text(points) { p.note { (sentence) } }
             @for sentence in not_swept_text(points) { p.note { "Not swept: " (sentence) "." } }
         }
@@ -193,15 +185,27 @@ fn outcome(row: &SummaryRow) -> [String; 12] {
     ]
 }
 
+/// Most points in the table.
+const ROWS: usize = 400;
+
 fn summary(points: &[PointRecord], several: bool) -> Markup {
+    let badness = |point: &&PointRecord| {
+        let row = &point.summary;
+        let share = row.accuracy.or(row.top1_agreement).map(crate::Fraction::value);
+        share.map_or(row.output_mismatch.map_or(f64::MAX, |codes| codes as f64), |share| -share)
+    };
+    let shown = Extremes::of(points.iter().collect(), ROWS, badness);
+    let left_out = shown
+        .left_out("points", "accuracy (agreement without labels; output codes that differ without classes)");
     let register = points.iter().any(|point| point.summary.bits.is_some());
     let all = Points { points, several, register, trapped: points.iter().any(|point| !point.is_whole()) };
-    let rows = points.iter().map(|point| all.cells(point)).collect();
+    let rows = shown.shown.iter().map(|point| all.cells(point)).collect();
     let table = Table { columns: all.columns(), rows };
     html! {
         section {
             h2 { "Points" }
             (table.markup())
+            @if let Some(left_out) = left_out { p.note { (left_out) " summary.csv has all." } }
             p.note {
                 "Events, persistent and transient dot products at the swept level, wrong ones of the whole datapath, summed over \
                  the layers. \"95 %\" are Wilson's intervals, \"p\" is McNemar's of the accuracy against the exact network's. \

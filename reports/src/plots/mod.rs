@@ -14,13 +14,14 @@ mod sweep;
 pub use self::png::png;
 pub use explore::EXPLORE_PLOTS;
 pub use kit::DrawError;
+pub(crate) use kit::Extremes;
 pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
 pub use run::{RUN_PLOTS, SUM_PLOTS};
 pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;
 pub use sweep::SWEEP_PLOTS;
-pub(crate) use sweep::{Group, NO_WIDTH};
+pub(crate) use sweep::{Group, Groups, NO_WIDTH};
 
 use crate::ReportError;
 
@@ -78,7 +79,7 @@ impl<S: ?Sized> Plot<S> {
         }
     }
 
-    /// The PNG file of an SVG document of this plot, at twice its size.
+    /// The PNG file of an SVG document of this plot, at twice its size, or as much as [`png`] allows.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.

@@ -11,13 +11,18 @@ use super::DrawError;
 /// DejaVu Sans, cut down to what plots use; see `assets/README.md`.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// The PNG file of an SVG document, `scale` times its size.
+/// Most pixels of a picture: 32 MiB while it is drawn.
+const MOST_PIXELS: f32 = 8e6;
+
+/// The PNG file of an SVG document, `scale` times its size, or as much as eight million pixels allow.
 ///
 /// # Errors
 /// [`DrawError`] if the document cannot be read or has no size.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
     let options = Options { font_family: "DejaVu Sans".into(), fontdb: fonts(), ..Options::default() };
     let tree = Tree::from_str(svg, &options)?;
+    let most = MOST_PIXELS / (tree.size().width() * tree.size().height());
+    let scale = scale.min(most.sqrt());
     let size = tree.size().to_int_size().scale_by(scale);
     let pixmap = size.and_then(|size| Pixmap::new(size.width(), size.height()));
     let mut pixmap = pixmap.ok_or_else(|| DrawError::new("the picture has no size"))?;

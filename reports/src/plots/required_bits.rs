@@ -5,8 +5,8 @@ use plotters::style::RGBColor;
 
 use super::DrawError;
 use super::kit::{
-    Area, Axis, BLUE, Content, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, Scale,
-    chart, columns, panels, percent, short_percent,
+    Area, Axis, BLUE, Content, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE,
+    Ramp, Scale, chart, columns, panels, percent, short_percent,
 };
 use crate::LevelHistogram;
 
@@ -15,6 +15,8 @@ pub(super) const BITS_NOT_FOUND: &str = "Not counted: this plot needs --stats va
 
 /// Most levels that get a panel each.
 const PANELS: usize = 12;
+/// Most levels in a table, of two rows each.
+const TABLE: usize = 48;
 /// What lies beyond the available width.
 const BEYOND: RGBColor = RGBColor(0xFB, 0xE9, 0xE2);
 /// Decades of shares that the table's colours tell apart.
@@ -97,7 +99,10 @@ fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Resu
 }
 
 fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
-    let (low, high) = range(levels);
+    let levels = Extremes::of(levels.iter().collect(), TABLE, |level| level.badness());
+    let note = levels.note("levels", "dot products that do not fit, then bits of the prefixes");
+    let levels = levels.shown;
+    let (low, high) = range(levels.iter().copied());
     let row = |level: &LevelBits<'_>, label: String, counts: &[u64], note: String| {
         let dots = level.histogram.dots().max(1) as f64;
         let cell = |bits: u32| {
@@ -111,7 +116,7 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
         HeatRow { label, cells: (low..=high).map(cell).collect(), note, fence }
     };
     let mut rows = Vec::new();
-    for level in levels {
+    for &level in &levels {
         let note = |name: &str, share: fn(&Available) -> f64| match &level.available {
             Some(available) => format!("{name} {}", percent(share(available))),
             None => String::new(),
@@ -136,7 +141,15 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     if levels.iter().any(|level| level.available.is_some()) {
         legend.push(Entry::new(Mark::Box(INK), "bar: available width, to the right of it nothing fits"));
     }
-    vec![Legend::new(legend).content(), table.content()]
+    [Legend::new(legend).content(), table.content()].into_iter().chain(note).collect()
+}
+
+impl LevelBits<'_> {
+    /// The more dot products do not fit, the worse; of levels that are alike in that, those that need more bits.
+    fn badness(&self) -> f64 {
+        let beyond = self.available.map_or(0.0, |available| available.persistent + available.transient);
+        beyond + self.histogram.required_prefix.len() as f64 * 1e-6
+    }
 }
 
 /// What the panel says in words.
@@ -155,7 +168,7 @@ fn summary(level: &LevelBits<'_>) -> String {
 }
 
 /// Least and greatest number of bits that any level needs or has.
-fn range(levels: &[LevelBits<'_>]) -> (u32, u32) {
+fn range<'a>(levels: impl IntoIterator<Item = &'a LevelBits<'a>>) -> (u32, u32) {
     let used = |level: &LevelBits<'_>| {
         let counts = [&level.histogram.required_final, &level.histogram.required_prefix];
         let first = counts.iter().filter_map(|c| c.iter().position(|&count| count > 0)).min();
@@ -167,6 +180,6 @@ fn range(levels: &[LevelBits<'_>]) -> (u32, u32) {
         }
     };
     let widest = |(low, high): (u32, u32), (l, h): (u32, u32)| (low.min(l), high.max(h));
-    let (low, high) = levels.iter().map(used).reduce(widest).unwrap_or((1, 1));
+    let (low, high) = levels.into_iter().map(used).reduce(widest).unwrap_or((1, 1));
     (low.min(MAX_BITS), high.min(MAX_BITS))
 }

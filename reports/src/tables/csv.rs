@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Row;
 use crate::ReportError;
+use crate::legal::legal_cell;
 
 /// Rows as cells of text.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ pub struct Cells {
 /// The CSV file of `rows`: a header, which is there even without rows, then one line per row.
 ///
 /// A text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage return) has
-/// `'` before it.
+/// `'` before it. Control characters, which a terminal would obey, are U+FFFD.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -35,8 +36,9 @@ pub(crate) fn write_csv_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<
     for (line, record) in records.enumerate() {
         let more = more.iter().filter_map(|column| column.get(line)).map(String::as_str);
         for cell in record.map_err(failed)?.iter().chain(more) {
-            let quoted = is_formula(cell).then(|| format!("'{cell}"));
-            writer.write_field(quoted.as_deref().unwrap_or(cell)).map_err(failed)?;
+            let cell = legal_cell(cell);
+            let quoted = is_formula(&cell).then(|| format!("'{cell}"));
+            writer.write_field(quoted.as_deref().unwrap_or(&cell)).map_err(failed)?;
         }
         writer.write_record(None::<&[u8]>).map_err(failed)?;
     }

@@ -6,9 +6,10 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HistogramRow, HostRow, LayerRow, PARETO,
-    PairRow, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, SumRow, SummaryRow, SweepClassRow, SweepRow, TensorRow, TradeOffRow,
+    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow, HistogramRow, HostRow,
+    LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SensitivityRow,
+    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow, SweepClassRow,
+    SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
 };
 
 /// A table with its columns.
@@ -38,10 +39,14 @@ pub const TABLES: &[Table] = &[
     table::<HostRow>("run"),
     table::<CostRow>("run"),
     table::<SumRow>("run"),
+    table::<RequiredBitsRow>("run"),
+    table::<TimelineRow>("run"),
+    table::<HeatMapRow>("run"),
     table::<SummaryRow>("sweep"),
     table::<SweepRow>("sweep"),
     table::<SweepClassRow>("sweep"),
     table::<PairRow>("sweep"),
+    table::<SweepRequiredBitsRow>("sweep"),
     table::<SizeRow>("size"),
     table::<SizeChannelRow>("size"),
     table::<SizeLevelRow>("size"),

@@ -26,7 +26,7 @@ impl Parameter {
 }
 
 /// What a plot calls an axis: the last two parts of its key, behind the layer if it is one's own.
-pub(crate) fn short_key(key: &str) -> String {
+pub fn short_key(key: &str) -> String {
     let last = |key: &str| match key.rmatch_indices('.').nth(1) {
         Some((at, _)) => key[at + 1..].to_owned(),
         None => key.to_owned(),

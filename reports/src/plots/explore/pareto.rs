@@ -3,7 +3,7 @@
 use super::quality;
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
+    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
     figure, si,
 };
 use crate::plots::{Drawing, Plot};
@@ -19,12 +19,24 @@ pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     draw,
 };
 
+/// Most designs of the front, and beside it.
+const FRONT: usize = 400;
+const OTHERS: usize = 1000;
+
 fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let seen: Vec<(&PointRow, [f64; 3])> =
         record.rows.iter().filter_map(|row| Some((row, quality(record, row)?))).collect();
     if seen.is_empty() {
         return Ok(Drawing::Nothing("An overflow was trapped in every design.".into()));
     }
+    let (front, beside): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(row, _)| row.front || row.recommended);
+    let bad = if record.quality == "output_mismatch" { 1.0 } else { -1.0 };
+    let beside = Extremes::of(beside, OTHERS, |(_, quality)| bad * quality[0]);
+    let note = beside.note("other designs", "what they lose");
+    let front = Extremes::of(front, FRONT, |(row, quality)| if row.recommended { f64::MAX } else { bad * quality[0] });
+    let front_note = front.note("designs that no other beats", "what they lose");
+    let mut seen: Vec<(&PointRow, [f64; 3])> = front.shown.into_iter().chain(beside.shown).collect();
+    seen.sort_by_key(|(row, _)| row.point);
     let contents: Vec<Content<'_>> = record
         .objectives
         .iter()
@@ -43,7 +55,8 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     }
     let subtitle = format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
     let legend = Legend::new(entries).content();
-    let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).collect();
+    let notes = [front_note, note].into_iter().flatten();
+    let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).chain(notes).collect();
     Ok(Drawing::Figure(figure(title, &subtitle, &all)?))
 }
 

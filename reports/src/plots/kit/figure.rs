@@ -13,6 +13,9 @@ use crate::legal::legal;
 
 /// Width of every plot in pixels.
 pub const WIDTH: u32 = 960;
+/// Most pixels of a plot from top to bottom: what goes beyond is left out, with a note. Plots choose what they show so that
+/// it fits; this holds for all of them.
+pub const MOST_HEIGHT: u32 = 4000;
 const MARGIN: u32 = 14;
 const TITLE: u32 = 30;
 const SUBTITLE: u32 = 20;
@@ -59,6 +62,8 @@ impl<'a> Content<'a> {
 /// The SVG document of a figure.
 pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<String, DrawError> {
     let head = TITLE + if subtitle.is_empty() { 4 } else { SUBTITLE };
+    let (content, cut) = fitting(content, MOST_HEIGHT - 2 * MARGIN - head);
+    let content: Vec<&Content<'_>> = content.iter().chain(&cut).collect();
     let height = 2 * MARGIN + head + content.iter().map(|block| block.height).sum::<u32>();
     let mut svg = String::new();
     {
@@ -77,6 +82,29 @@ pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<St
         root.present()?;
     }
     Ok(legal(svg))
+}
+
+/// The blocks that have room, and a note on the others, if there are some.
+fn fitting<'a, 'b>(content: &'b [Content<'a>], room: u32) -> (&'b [Content<'a>], Option<Content<'static>>) {
+    let mut left = room;
+    let fits = |block: &Content<'_>| {
+        let fits = block.height <= left;
+        left = left.saturating_sub(block.height);
+        fits
+    };
+    if content.iter().all(fits) {
+        return (content, None);
+    }
+    let note =
+        |more: usize| Content::note(format!("Left out for want of room: {more} of {} parts.", content.len()));
+    let mut left = room - note(0).height;
+    let count = content.iter().take_while(|block| {
+        let fits = block.height <= left;
+        left = left.saturating_sub(block.height);
+        fits
+    });
+    let count = count.count();
+    (&content[..count], Some(note(content.len() - count)))
 }
 
 /// A figure that says why there is nothing to see.

@@ -1,6 +1,7 @@
 //! What plots are put together from.
 
 mod chart;
+mod extremes;
 mod figure;
 mod heat_table;
 mod legend;
@@ -11,6 +12,7 @@ mod style;
 pub use figure::DrawError;
 
 pub(super) use chart::{Axis, chart};
+pub(crate) use extremes::Extremes;
 pub(super) use figure::{Area, Content, columns, figure, notice, panels, text};
 pub(super) use heat_table::{HeatCell, HeatRow, HeatTable};
 pub(super) use legend::{Entry, Legend, Mark};

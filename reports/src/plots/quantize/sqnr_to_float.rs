@@ -4,7 +4,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::subtitle;
 use crate::plots::kit::{
-    Axis, BLUE, Content, DrawError, Entry, GREY, INK, Legend, Mark, Scale, chart, figure,
+    Axis, BLUE, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::PartRow;
@@ -18,12 +18,18 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     draw,
 };
 
+/// Most bars.
+const ROWS: usize = 120;
+
 fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rows: Vec<(&PartRow, f64)> =
         record.parts.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
     if rows.is_empty() {
         return Ok(Drawing::Nothing("The network has no part that was observed.".into()));
     }
+    let rows = Extremes::of(rows, ROWS, |(_, sqnr)| -sqnr);
+    let note = rows.note("parts", "SQNR");
+    let rows = rows.shown;
     let x = Axis::new("SQNR (dB)", Scale::decibel(rows.iter().map(|(_, sqnr)| *sqnr)));
     let y = Axis::new("", Scale::names(rows.iter().map(|(row, _)| layer_label(row.index, &row.part))));
     let legend = [(BLUE, "on codes"), (GREY, "in float")];
@@ -40,5 +46,6 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
         }
         Ok(())
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(record), &[legend.content(), bars])?))
+    let content: Vec<Content<'_>> = [legend.content(), bars].into_iter().chain(note).collect();
+    Ok(Drawing::Figure(figure(title, &subtitle(record), &content)?))
 }

@@ -3,7 +3,7 @@
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::numbers::number;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
+    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
     figure, panels, si,
 };
 use crate::plots::{Drawing, Plot};
@@ -19,6 +19,8 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
 
 /// Most layers that get a panel each.
 const PANELS: usize = 12;
+/// Most layers in a table.
+const ROWS: usize = 120;
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     if run.activity.is_empty() {
@@ -33,7 +35,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         let columns = columns(layers.len());
         panels(&layers, columns, 200, |area, layer| bars(area, layer))
     } else {
-        vec![table(&layers)]
+        let layers = Extremes::of(layers, ROWS, |layer| layer.events() as f64);
+        std::iter::once(table(&layers.shown)).chain(layers.note("layers with events", "events")).collect()
     };
     if !quiet.is_empty() {
         let labels: Vec<String> = quiet.iter().map(|layer| label(layer)).collect();

@@ -7,7 +7,7 @@ use super::subtitle;
 use crate::RunRecord;
 use crate::numbers::number;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, GREY, INK, Legend, Mark, Scale, category_look, chart, figure,
+    Axis, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::BottleneckRow;
@@ -22,6 +22,11 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
+/// Most layers.
+const POINTS: usize = 300;
+/// Most layers that are named at one place.
+const NAMED: usize = 4;
+
 /// A layer, with its products per byte and per cycle.
 type Point<'a> = (&'a BottleneckRow, [f64; 2]);
 
@@ -31,6 +36,9 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rate = (run.timing.convention == TimingConvention::Overlapped.name() && rate > 0.0).then_some(rate);
     let points: Vec<Point<'_>> =
         run.bottlenecks.iter().filter_map(|row| Some((row, place(row, rate)?))).collect();
+    let points = Extremes::of(points, POINTS, |(row, _)| row.cycles as f64);
+    let note = points.note("layers", "cycles");
+    let points = points.shown;
     if points.is_empty() || peak <= 0.0 {
         return Ok(Drawing::Nothing("No layer runs on the accelerator.".into()));
     }
@@ -71,7 +79,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         let markers: Vec<_> = points.iter().map(|(_, at)| place(*at)).collect();
         chart.notes(&notes, &markers, INK)
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &[legend, panel])?))
+    let content: Vec<Content<'_>> = [legend, panel].into_iter().chain(note).collect();
+    Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
 }
 
 /// Products per byte that takes the memory time, and per cycle; all bytes where no memory takes time.
@@ -104,7 +113,11 @@ fn named(points: &[Point<'_>]) -> Vec<(String, [f64; 2])> {
     }
     let name = |(mut rows, place): (Vec<usize>, [f64; 2])| {
         rows.sort_unstable();
-        (rows.iter().map(usize::to_string).collect::<Vec<_>>().join(", "), place)
+        let names = rows.iter().take(NAMED).map(usize::to_string).collect::<Vec<_>>().join(", ");
+        match rows.len().saturating_sub(NAMED) {
+            0 => (names, place),
+            more => (format!("{names} and {more} more"), place),
+        }
     };
     groups.into_iter().map(name).collect()
 }

@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::subtitle;
-use crate::plots::kit::{Axis, BLUE, Content, DrawError, INK, PALE, Scale, chart, figure};
+use crate::plots::kit::{Axis, BLUE, Content, DrawError, Extremes, INK, PALE, Scale, chart, figure};
 use crate::plots::{Drawing, Plot};
 use crate::tables::LayerRow;
 use crate::{RunRecord, layer_label};
@@ -16,12 +16,18 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
+/// Most bars.
+const ROWS: usize = 120;
+
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rows: Vec<(&LayerRow, f64)> =
         run.layers.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
     if rows.is_empty() {
         return Ok(Drawing::Nothing("No layer runs on the accelerator.".into()));
     }
+    let rows = Extremes::of(rows, ROWS, |(_, sqnr)| -sqnr);
+    let note = rows.note("layers", "SQNR");
+    let rows = rows.shown;
     let x = Axis::new("SQNR (dB)", Scale::decibel(rows.iter().map(|(_, sqnr)| *sqnr)));
     let names = rows.iter().map(|(row, _)| layer_label(row.index, &row.name));
     let y = Axis::new("", Scale::names(names));
@@ -42,5 +48,5 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         }
         Ok(())
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &[bars])?))
+    Ok(Drawing::Figure(figure(title, &subtitle(run), &std::iter::once(bars).chain(note).collect::<Vec<_>>())?))
 }

@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale, figure,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale, figure,
     short_percent,
 };
 use crate::plots::{Drawing, Plot};
@@ -23,6 +23,8 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
+/// Most layers, of a row per length of runs each.
+const ROWS: usize = 16;
 /// How deep the blue of proved points is.
 const PROVED: f64 = 0.35;
 /// The colour of points without a wrong sum.
@@ -45,13 +47,19 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         Entry::new(Mark::Box(NONE), "none wrong"),
     ];
     let legend = Legend::new(fixed.into_iter().chain(named)).content();
+    let wrong = |layer: &&SizeRow| {
+        let own = rows.iter().filter(|row| row.index == layer.index);
+        own.filter_map(|row| row.error_rate.map(Fraction::value)).fold(0.0, f64::max)
+    };
+    let layers = Extremes::of(size.layers.iter().collect(), ROWS, wrong);
     let table = HeatTable {
         columns: widths.iter().map(u32::to_string).collect(),
         title: "width of the inner accumulator (bits); cells: wrong sums in %".into(),
         note_title: String::new(),
-        rows: size.layers.iter().flat_map(|layer| layer_rows(layer, &rows, &widths, &scale)).collect(),
+        rows: layers.shown.iter().flat_map(|layer| layer_rows(layer, &rows, &widths, &scale)).collect(),
     };
-    let content: [Content<'_>; 2] = [legend, table.content()];
+    let note = layers.note("layers", "the largest share of wrong sums");
+    let content: Vec<Content<'_>> = [legend, table.content()].into_iter().chain(note).collect();
     Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, figure,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -19,6 +19,9 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
               outer accumulator. Blank: the dot product is not longer than the run.",
     draw,
 };
+
+/// Most layers.
+const ROWS: usize = 120;
 
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let tiles: BTreeSet<usize> = size.grid.iter().map(|row| row.tile).collect();
@@ -47,17 +50,19 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
             fence: None,
         }
     };
+    let layers = Extremes::of(size.layers.iter().collect(), ROWS, |layer| layer.terms as f64);
     let table = HeatTable {
         columns: tiles.iter().map(usize::to_string).collect(),
         title: "products per run of the inner accumulator; cells: inner + outer bits".into(),
         note_title: String::new(),
-        rows: size.layers.iter().map(row).collect(),
+        rows: layers.shown.iter().map(|layer| row(layer)).collect(),
     };
     let legend = Legend::new([
         Entry::new(Mark::Box(ORANGE), "on the Pareto front"),
         Entry::new(Mark::Box(Ramp::BLUE.color(0.0)), format!("{low} inner bits")),
         Entry::new(Mark::Box(Ramp::BLUE.color(1.0)), format!("{high} inner bits")),
     ]);
-    let content: [Content<'_>; 2] = [legend.content(), table.content()];
+    let note = layers.note("layers", "products per dot product");
+    let content: Vec<Content<'_>> = [legend.content(), table.content()].into_iter().chain(note).collect();
     Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
 }

@@ -2,7 +2,7 @@
 
 use super::{NO_LAYERS, subtitle};
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Legend, Look, Mark, Scale, category_look, chart, figure,
+    Axis, Content, DrawError, Entry, Extremes, Legend, Look, Mark, Scale, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeRow;
@@ -30,6 +30,9 @@ const SERIES: [Series; 7] = [
     ("by weights", |row| row.bits_weights),
 ];
 
+/// Most layers.
+const ROWS: usize = 50;
+
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let used: Vec<(Look, Series)> = SERIES
         .into_iter()
@@ -42,26 +45,30 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
     let x = Axis::new("bits", Scale::whole(low, high, 40));
-    let names = size.layers.iter().map(|row| layer_label(row.index, &row.name));
+    let layers = Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
+    let note = layers.note("layers", "bits of the prefixes");
+    let layers: Vec<&SizeRow> = layers.shown;
+    let names = layers.iter().map(|row| layer_label(row.index, &row.name));
     let y = Axis::new("", Scale::names(names));
     let legend =
         used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
-    let height = 62 + (8 * used.len() as u32 + 12) * size.layers.len() as u32;
+    let height = 62 + (8 * used.len() as u32 + 12) * layers.len() as u32;
     let dots = Content::new(height, |area| {
         let mut panel = chart(area, ("", ""), &x, &y)?;
-        let last = size.layers.len() as f64 - 1.0;
+        let last = layers.len() as f64 - 1.0;
         // Series of one layer stand one below the other, so that equal widths do not hide each other.
         let step = 0.72 / used.len().max(2) as f64;
         for (place, (look, (_, width))) in used.iter().enumerate() {
             let shift = (used.len() as f64 - 1.0) / 2.0 - place as f64;
-            let point = |(i, row): (usize, &SizeRow)| {
+            let point = |(i, &row): (usize, &&SizeRow)| {
                 let width = width(row)?;
                 Some((f64::from(width), last - i as f64 + shift * step))
             };
-            let points: Vec<(f64, f64)> = size.layers.iter().enumerate().filter_map(point).collect();
+            let points: Vec<(f64, f64)> = layers.iter().enumerate().filter_map(point).collect();
             panel.points(&points, *look)?;
         }
         Ok(())
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &[Legend::new(legend).content(), dots])?))
+    let content: Vec<Content<'_>> = [Legend::new(legend).content(), dots].into_iter().chain(note).collect();
+    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
 }

@@ -47,7 +47,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         Err(nothing) => return Ok(nothing),
     };
     let mut shown: Vec<Panel<'_>> = Vec::new();
-    for group in &groups {
+    for group in &groups.shown {
         let has = |value: fn(&SummaryRow) -> Option<Fraction>| {
             group.points.iter().any(|point| value(&point.summary).is_some())
         };
@@ -71,8 +71,9 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let reference = shown.iter().any(|panel| panel.exact.is_some());
     let reference = reference.then(|| Entry::new(Mark::Dashes(GREY), "accuracy of the exact network"));
     let columns = shown.len().min(2);
-    let mut content = vec![mode_legend(&groups, reference)];
+    let mut content = vec![mode_legend(&groups.shown, reference)];
     content.extend(panels(shown, columns, 340, draw_panel));
+    content.extend(groups.others_note());
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))
 }
 

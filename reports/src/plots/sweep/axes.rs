@@ -1,12 +1,12 @@
 //! Accuracy over the axes of a sweep: a heat map.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use crate::numbers::{counted, percentage};
-use crate::plots::kit::{Content, DrawError, HeatCell, HeatRow, HeatTable, Ramp, figure};
+use crate::plots::kit::{Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, figure};
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, PointRecord};
 
@@ -24,8 +24,8 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         return Ok(Drawing::Nothing(NOTHING_VARIED.into()));
     }
     let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
-    let (table, named) = table(points, shown);
-    Ok(Drawing::Figure(figure(title, &format!("{}{named}", counted(points.len() as u64, "point")), &[table])?))
+    let (content, named) = table(points, shown);
+    Ok(Drawing::Figure(figure(title, &format!("{}{named}", counted(points.len() as u64, "point")), &content)?))
 }
 
 /// What tells a row, and its cells: name of the column, and share.
@@ -35,7 +35,7 @@ type Labelled<'a> = (Vec<&'a str>, Vec<(&'a str, Fraction)>);
 /// go together would), the one with the most values.
 ///
 /// Also says what the columns and the rows are.
-fn table(points: &[PointRecord], shown: Shown) -> (Content<'static>, String) {
+fn table(points: &[PointRecord], shown: Shown) -> (Vec<Content<'static>>, String) {
     let all = dimensions(points);
     let is_narrow = |dimension: &Dimension<'_>| {
         let values = dimension.values();
@@ -54,14 +54,16 @@ fn table(points: &[PointRecord], shown: Shown) -> (Content<'static>, String) {
     }
     let others = || (0..all.len()).filter(|&at| Some(at) != across);
     let mut rows: Vec<Labelled<'_>> = Vec::new();
+    let mut known = HashMap::new();
     for (index, point) in points.iter().enumerate() {
         let label = row_of(&all, across.unwrap_or(all.len()), index);
         let column = across.map_or("", |at| all[at].of[index].as_str());
         let cell = shown.share(point).map(|share| (column, share));
-        match rows.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, cells)) => cells.extend(cell),
-            None => rows.push((label, cell.into_iter().collect())),
-        }
+        let at = *known.entry(label).or_insert_with_key(|label| {
+            rows.push((label.clone(), Vec::new()));
+            rows.len() - 1
+        });
+        rows[at].1.extend(cell);
     }
     let row = |(label, cells): Labelled<'_>| {
         let cell = |column: &&str| {
@@ -72,15 +74,23 @@ fn table(points: &[PointRecord], shown: Shown) -> (Content<'static>, String) {
         let cells = columns.iter().map(cell).collect();
         HeatRow { label: cut(&label.join(" · ")), cells, note: String::new(), fence: None }
     };
-    let rows = rows.into_iter().map(row).collect();
+    let badness = |(_, cells): &Labelled<'_>| {
+        -cells.iter().map(|(_, share)| share.value()).sum::<f64>() / cells.len().max(1) as f64
+    };
+    let rows = Extremes::of(rows, ROWS, badness);
+    let note = rows.note("rows", &format!("{}, over their columns", shown.name()));
+    let rows = rows.shown.into_iter().map(row).collect();
     let keys = others().map(|at| all[at].short_name()).collect::<Vec<_>>().join(" · ");
     let by = across.map_or(String::new(), |at| format!(" · columns: {}", all[at].short_name()));
     let rows_by = if keys.is_empty() { keys } else { format!(" · rows: {keys}") };
     let columns = columns.into_iter().map(String::from).collect();
     let title = shown.name().to_owned();
-    (HeatTable { columns, title, note_title: String::new(), rows }.content(), by + &rows_by)
+    let table = HeatTable { columns, title, note_title: String::new(), rows }.content();
+    (std::iter::once(table).chain(note).collect(), by + &rows_by)
 }
 
+/// Most rows.
+const ROWS: usize = 60;
 /// More columns have no room for their names.
 const COLUMNS: usize = 24;
 

@@ -1,5 +1,7 @@
 //! What tells the points of a sweep from each other.
 
+use std::collections::HashSet;
+
 use crate::tables::short_key;
 use crate::{Fraction, PointRecord};
 
@@ -14,13 +16,8 @@ pub(super) struct Dimension<'a> {
 impl Dimension<'_> {
     /// The values, each once, in the order of the points.
     pub fn values(&self) -> Vec<&str> {
-        let mut values: Vec<&str> = Vec::new();
-        for value in &self.of {
-            if !values.contains(&value.as_str()) {
-                values.push(value);
-            }
-        }
-        values
+        let mut seen = HashSet::new();
+        self.of.iter().map(String::as_str).filter(|value| seen.insert(*value)).collect()
     }
 
     /// As plots name it.

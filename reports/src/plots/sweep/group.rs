@@ -1,9 +1,41 @@
 //! The points of one model on one accelerator.
 
+use std::borrow::Borrow;
+use std::collections::HashMap;
+
 use crate::numbers::counted;
-use crate::plots::kit::{Axis, Content, Entry, Legend, Mark, Scale, mode_look};
+use crate::plots::kit::{Axis, Content, Entry, Extremes, Legend, Mark, Scale, mode_look};
 use crate::tables::short_key;
 use crate::{PointRecord, layer_label};
+
+/// Most groups that get panels of their own.
+const MOST: usize = 8;
+
+/// Those groups that are shown: all, or the worst and the best.
+pub(crate) type Groups<'a> = Extremes<Group<'a>>;
+
+impl<'a> Groups<'a> {
+    /// What is shown of the groups of these points.
+    pub fn shown(points: &'a [PointRecord]) -> Self {
+        Self::of(Group::all(points), MOST, Group::badness)
+    }
+}
+
+impl<'a, G: Borrow<Group<'a>>> Extremes<G> {
+    /// A sentence on the groups that are left out, if any are.
+    pub fn others(&self) -> Option<String> {
+        let by = match self.shown.iter().all(|group| group.borrow().share().is_some()) {
+            true => "accuracy (agreement without labels), over their points",
+            false => "output codes that differ, over their points",
+        };
+        self.left_out("combinations of the axes", by)
+    }
+
+    /// The same as a block of a figure.
+    pub fn others_note(&self) -> Option<Content<'static>> {
+        self.others().map(Content::note)
+    }
+}
 
 /// The points of one model on one accelerator, in order of width.
 #[derive(Debug, Clone)]
@@ -20,16 +52,14 @@ impl<'a> Group<'a> {
     /// All groups, in the order in which they were asked for.
     pub fn all(points: &'a [PointRecord]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
+        let mut known = HashMap::new();
         for point in points.iter().filter(|point| point.summary.bits.is_some()) {
-            let group = groups.iter_mut().find(|group| group.takes(point));
-            match group {
-                Some(group) => group.add(point),
-                None => groups.push(Self {
-                    points: vec![point],
-                    modes: vec![&point.summary.overflow],
-                    heading: String::new(),
-                }),
-            }
+            let key = (&point.summary.model, &point.summary.hw, point.others());
+            let at = *known.entry(key).or_insert_with(|| {
+                groups.push(Self { points: Vec::new(), modes: Vec::new(), heading: String::new() });
+                groups.len() - 1
+            });
+            groups[at].add(point);
         }
         let several = groups.len() > 1;
         let subject = |group: &Self| {
@@ -74,9 +104,19 @@ impl<'a> Group<'a> {
         layers
     }
 
-    fn takes(&self, point: &PointRecord) -> bool {
-        let (own, other) = (&self.points[0].summary, &point.summary);
-        own.model == other.model && own.hw == other.hw && self.points[0].others() == point.others()
+    /// The mean accuracy of its points, or without labels agreement; `None` where nothing is classified.
+    fn share(&self) -> Option<f64> {
+        let shares =
+            self.points.iter().filter_map(|point| point.summary.accuracy.or(point.summary.top1_agreement));
+        let (sum, count) = shares.fold((0.0, 0u32), |(sum, count), share| (sum + share.value(), count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The more, the worse its points are on the whole.
+    pub(super) fn badness(&self) -> f64 {
+        let differ: f64 =
+            self.points.iter().filter_map(|point| point.summary.output_mismatch).map(|n| n as f64).sum();
+        self.share().map_or(differ, |share| -share)
     }
 
     fn add(&mut self, point: &'a PointRecord) {
@@ -88,12 +128,12 @@ impl<'a> Group<'a> {
 }
 
 /// What was swept, for the line below the title.
-pub(super) fn subtitle(groups: &[Group<'_>]) -> String {
-    let summary = &groups[0].points[0].summary;
+pub(super) fn subtitle(groups: &Groups<'_>) -> String {
+    let summary = &groups.shown[0].points[0].summary;
     let of = format!("{} · {}", counted(summary.samples, "sample"), summary.mode);
-    match groups {
-        [_] => format!("{} on {} · {of}", summary.model, summary.hw),
-        _ => format!("{} combinations · {of}", groups.len()),
+    match groups.all {
+        1 => format!("{} on {} · {of}", summary.model, summary.hw),
+        all => format!("{} · {of}", counted(all as u64, "combination")),
     }
 }
 

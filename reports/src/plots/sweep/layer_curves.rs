@@ -2,16 +2,20 @@
 
 use plotters::style::RGBColor;
 
-use super::group::Group;
+use super::group::{Group, Groups};
 use crate::PointRecord;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Entry, HeatCell, HeatRow, HeatTable, Legend, Mark, Scale, category_look,
-    chart, columns, panels,
+    Area, Axis, Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, Legend, Mark, Scale,
+    category_look, chart, columns, panels,
 };
 use crate::tables::LayerRow;
 
 /// Most layers that get a curve each.
 const CURVES: usize = 7;
+/// Most rows of a table.
+const ROWS: usize = 60;
+/// Most groups of layers: they take more room than curves of whole networks.
+const GROUPS: usize = 4;
 
 /// What is drawn.
 pub(super) struct Figure {
@@ -23,6 +27,8 @@ pub(super) struct Figure {
     pub value: fn(&LayerRow, &PointRecord) -> Option<f64>,
     /// The axis of these values.
     pub scale: fn(&[f64]) -> Scale,
+    /// How bad a value is.
+    pub badness: fn(f64) -> f64,
     /// A table cell: fill, colour of the text, text.
     pub cell: fn(f64, &Scale) -> (RGBColor, RGBColor, String),
     /// What the colours of a table mean.
@@ -38,9 +44,16 @@ struct Mode<'a> {
 }
 
 /// The values of every layer of every group.
-pub(super) fn content<'a>(groups: &'a [Group<'a>], figure: &'a Figure) -> Vec<Content<'a>> {
+pub(super) fn content<'a>(groups: &'a Groups<'a>, figure: &'a Figure) -> Vec<Content<'a>> {
     let mut content = Vec::new();
-    for group in groups {
+    // The first ones are not the worst: they stand in their own order.
+    let of_many = groups.shown.iter().any(|group| group.layers().len() > CURVES);
+    let most = if of_many { GROUPS } else { groups.shown.len() };
+    let chosen = Extremes {
+        all: groups.all,
+        ..Extremes::of(groups.shown.iter().collect(), most, |group| group.badness())
+    };
+    for group in &chosen.shown {
         if !group.heading.is_empty() {
             content.push(Content::heading(&group.heading));
         }
@@ -57,10 +70,11 @@ pub(super) fn content<'a>(groups: &'a [Group<'a>], figure: &'a Figure) -> Vec<Co
             content.push(Legend::new((figure.legend)(&scale)).content());
             for mode in &modes {
                 content.push(Content::heading(format!("overflow: {}", mode.name)));
-                content.push(table(mode, figure, &scale));
+                content.extend(table(mode, figure, &scale));
             }
         }
     }
+    content.extend(chosen.others_note());
     content
 }
 
@@ -102,9 +116,14 @@ fn draw_curves(area: &Area<'_>, mode: &Mode<'_>, figure: &Figure, scale: &Scale)
     Ok(())
 }
 
-fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Content<'static> {
+fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Vec<Content<'static>> {
     let points = mode.group.of_mode(mode.name);
     let widths: Vec<u32> = points.iter().map(|point| point.summary.width()).collect();
+    let badness = |(_, curve): &&(String, Vec<(u32, f64)>)| {
+        curve.iter().map(|(_, value)| (figure.badness)(*value)).sum::<f64>() / curve.len().max(1) as f64
+    };
+    let rows = if mode.group.layers().len() > ROWS { ROWS } else { mode.layers.len() };
+    let layers = Extremes::of(mode.layers.iter().collect(), rows, badness);
     let row = |(label, curve): &(String, Vec<(u32, f64)>)| {
         let cell = |width: &u32| {
             let (_, value) = curve.iter().find(|(bits, _)| bits == width)?;
@@ -122,7 +141,8 @@ fn table(mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Content<'static> {
         columns: widths.iter().map(u32::to_string).collect(),
         title: format!("{}, by width of level {} (bits)", figure.table, points[0].summary.level),
         note_title: String::new(),
-        rows: mode.layers.iter().map(row).collect(),
+        rows: layers.shown.iter().map(|layer| row(layer)).collect(),
     };
-    table.content()
+    let by = format!("{}, over the widths", figure.axis);
+    std::iter::once(table.content()).chain(layers.note("layers", &by)).collect()
 }

@@ -7,7 +7,7 @@ mod layer_curves;
 use super::{Drawing, plots};
 use crate::PointRecord;
 
-pub(crate) use group::Group;
+pub(crate) use group::{Group, Groups};
 
 plots! {
     /// Every plot of a sweep, in the order of the report.
@@ -28,9 +28,9 @@ pub(crate) const NO_WIDTH: &str = "No width of a level is swept for the whole ne
      and summary.csv and sweep.csv have their other figures.";
 
 /// The points by width; where none has one, why there is nothing to see.
-fn by_width(points: &[PointRecord]) -> Result<Vec<Group<'_>>, Drawing> {
-    let groups = Group::all(points);
-    match (groups.is_empty(), points.is_empty()) {
+fn by_width(points: &[PointRecord]) -> Result<Groups<'_>, Drawing> {
+    let groups = Groups::shown(points);
+    match (groups.shown.is_empty(), points.is_empty()) {
         (true, true) => Err(Drawing::Nothing(NO_POINTS.into())),
         (true, false) => Err(Drawing::Nothing(NO_WIDTH.into())),
         (false, _) => Ok(groups),

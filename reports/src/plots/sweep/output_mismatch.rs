@@ -19,8 +19,10 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
     };
-    let mut content = vec![mode_legend(&groups, [])];
-    content.extend(panels(&groups, groups.len().min(2), 300, |area, group| draw_panel(area, group)));
+    let mut content = vec![mode_legend(&groups.shown, [])];
+    let columns = groups.shown.len().min(2);
+    content.extend(panels(&groups.shown, columns, 300, |area, group| draw_panel(area, group)));
+    content.extend(groups.others_note());
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))
 }
 

@@ -25,6 +25,7 @@ const FIGURE: Figure = Figure {
         swept.then_some(row.outputs_touched? as f64 / row.dots as f64)
     },
     scale: |values| Scale::log_share(values.iter().copied()),
+    badness: |rate| rate,
     cell: |rate, scale| {
         if rate == 0.0 {
             return (RGBColor(0xF4, 0xF4, 0xF4), INK, "0".into());

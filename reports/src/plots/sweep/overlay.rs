@@ -2,10 +2,12 @@
 
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
-use crate::PointRecord;
+use std::collections::HashMap;
+
+use crate::{Fraction, PointRecord};
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Area, Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels,
+    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure, panels,
 };
 use crate::plots::{Drawing, Plot};
 
@@ -19,6 +21,8 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 
 /// More curves cannot be told apart.
 const CURVES: usize = 8;
+/// Most points of a curve.
+const POINTS: usize = 100;
 
 /// A curve: what tells it, and its points by value of the axis.
 type Curve<'a> = (Vec<&'a str>, Vec<(f64, &'a PointRecord)>);
@@ -39,6 +43,16 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         let count = curves.len();
         return Ok(Drawing::Nothing(format!("{count} curves are too many to tell apart: see the heat map.")));
     }
+    let badness = |(_, point): &(f64, &PointRecord)| -shown.share(point).map_or(0.0, Fraction::value);
+    let mut note = None;
+    let curves: Vec<Curve<'_>> = curves
+        .into_iter()
+        .map(|(label, points)| {
+            let points = Extremes::of(points, POINTS, badness);
+            note = note.take().or_else(|| points.left_out("points of each curve", shown.name()));
+            (label, points.shown)
+        })
+        .collect();
     let name = |label: &[&str]| if label.is_empty() { all[along].short_name() } else { label.join(" · ") };
     let entry =
         |(at, (label, _)): (usize, &Curve<'_>)| Entry::new(Mark::Series(category_look(at)), name(label));
@@ -51,7 +65,8 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         others => format!("{count} · curves: {others}"),
     };
     let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
-    let content = [vec![legend], panels(vec![()], 1, 380, panel)].into_iter().flatten().collect::<Vec<_>>();
+    let content = std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
+    let content: Vec<Content<'_>> = content.collect();
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }
 
@@ -63,13 +78,15 @@ fn curves<'a>(
     numbers: &[f64],
 ) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'_>> = Vec::new();
+    let mut known = HashMap::new();
     for (index, point) in points.iter().enumerate() {
         let label: Vec<&str> =
             (0..all.len()).filter(|&at| at != along).map(|at| all[at].of[index].as_str()).collect();
-        match curves.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, points)) => points.push((numbers[index], point)),
-            None => curves.push((label, vec![(numbers[index], point)])),
-        }
+        let at = *known.entry(label).or_insert_with_key(|label: &Vec<&str>| {
+            curves.push((label.clone(), Vec::new()));
+            curves.len() - 1
+        });
+        curves[at].1.push((numbers[index], point));
     }
     for (_, points) in &mut curves {
         points.sort_by(|(a, _), (b, _)| a.total_cmp(b));

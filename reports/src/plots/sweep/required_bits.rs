@@ -22,7 +22,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         Err(nothing) => return Ok(nothing),
     };
     let levels: Vec<(String, Vec<LevelBits<'_>>)> =
-        groups.iter().map(|group| (group.heading.clone(), swept_levels(group))).collect();
+        groups.shown.iter().map(|group| (group.heading.clone(), swept_levels(group))).collect();
     if levels.iter().all(|(_, levels)| levels.is_empty()) {
         return Ok(Drawing::Nothing(BITS_NOT_FOUND.into()));
     }
@@ -33,6 +33,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         }
         blocks.extend(content(levels));
     }
+    blocks.extend(groups.others_note());
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &blocks)?))
 }
 

@@ -26,6 +26,7 @@ const FIGURE: Figure = Figure {
     table: "SQNR in dB",
     value: |row, _| Some(row.sqnr_db?.value()),
     scale: |values| Scale::decibel(values.iter().copied()),
+    badness: |sqnr| -sqnr.clamp(-1e3, 1e3),
     cell: |sqnr, _| {
         if sqnr == f64::INFINITY {
             return (RGBColor(0xF4, 0xF4, 0xF4), INK, "=".into());

@@ -1,0 +1,152 @@
+//! `plots/*.csv`: what plots show that no other table has.
+
+use serde::Serialize;
+
+use super::table::table;
+use super::{Column, Row};
+use crate::{LayerActivity, LevelHistogram, PointRecord};
+
+table! {
+    "plots/required_bits.csv"
+    /// How many sums of one level need a number of bits; numbers of bits that none needs have no row.
+    RequiredBitsRow {
+        /// Index of the layer over all operations of the graph.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Name of the level.
+        level: String,
+        /// What is counted. final: the final sum of each dot product (the largest over its runs). prefix: the largest of all its prefixes.
+        sums: String,
+        /// The bits that hold it; 65 where no unsigned width does.
+        bits: usize ["bits"],
+        /// Dot products that need this number of bits.
+        dots: u64,
+        /// Short name of the layer.
+        name: String,
+    }
+}
+
+table! {
+    "plots/overflow_timeline.csv"
+    /// Overflow events of all samples in a part of a layer's cycles; parts without one have no row.
+    TimelineRow {
+        /// Index of the layer over all operations of the graph.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// The part of the layer's cycles, of 64 that are equally long, from 0.
+        part: usize,
+        /// First cycle of the part, from the layer's start within one inference.
+        first_cycle: u64 ["cycles"],
+        /// Events in it.
+        events: u64,
+        /// Short name of the layer.
+        name: String,
+    }
+}
+
+table! {
+    "plots/overflow_heat_map.csv"
+    /// Overflow events of all samples at a processing element; elements without one have no row.
+    HeatMapRow {
+        /// Index of the layer over all operations of the graph.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Row of the processing element.
+        pe_row: usize,
+        /// Column of the processing element.
+        pe_col: usize,
+        /// Events there.
+        events: u64,
+        /// Short name of the layer.
+        name: String,
+    }
+}
+
+impl LevelHistogram {
+    /// The rows of `plots/required_bits.csv`.
+    pub fn rows(&self) -> impl Iterator<Item = RequiredBitsRow> {
+        let both = [("final", &self.required_final), ("prefix", &self.required_prefix)];
+        both.into_iter().flat_map(move |(sums, counts)| {
+            let counts = counts.iter().enumerate().filter(|(_, dots)| **dots > 0);
+            counts.map(move |(bits, &dots)| RequiredBitsRow {
+                index: self.index,
+                layer: self.layer.clone(),
+                level: self.level.clone(),
+                sums: sums.to_owned(),
+                bits,
+                dots,
+                name: self.name.clone(),
+            })
+        })
+    }
+}
+
+impl LayerActivity {
+    /// The rows of `plots/overflow_timeline.csv`.
+    pub fn timeline_rows(&self) -> impl Iterator<Item = TimelineRow> {
+        let parts = self.timeline.len() as u128;
+        // An event at cycle c stands in part c * parts / cycles, rounded down.
+        let first = move |part: usize| (part as u128 * u128::from(self.cycles.max(1))).div_ceil(parts) as u64;
+        let counts = self.timeline.iter().enumerate().filter(|(_, events)| **events > 0);
+        counts.map(move |(part, &events)| TimelineRow {
+            index: self.index,
+            layer: self.layer.clone(),
+            part,
+            first_cycle: first(part),
+            events,
+            name: self.name.clone(),
+        })
+    }
+
+    /// The rows of `plots/overflow_heat_map.csv`.
+    pub fn heat_map_rows(&self) -> impl Iterator<Item = HeatMapRow> {
+        let counts = self.heat_map.iter().enumerate().filter(|(_, events)| **events > 0);
+        counts.map(|(place, &events)| HeatMapRow {
+            index: self.index,
+            layer: self.layer.clone(),
+            pe_row: place / self.cols,
+            pe_col: place % self.cols,
+            events,
+            name: self.name.clone(),
+        })
+    }
+}
+
+/// A row of the `plots/required_bits.csv` of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepRequiredBitsRow {
+    /// Row of `summary.csv`, from 0.
+    pub point: usize,
+    /// The row of the point's own table: its columns follow.
+    pub bits: RequiredBitsRow,
+}
+
+impl Row for SweepRequiredBitsRow {
+    const FILE: &'static str = RequiredBitsRow::FILE;
+    const ABOUT: &'static str =
+        "A number of bits at one point: the columns of a run's `plots/required_bits.csv` after `point`.";
+    const COLUMNS: &'static [Column] = &COLUMNS;
+}
+
+const COLUMNS: [Column; 1 + RequiredBitsRow::COLUMNS.len()] = {
+    let point = Column::new::<usize>("point", "The point: row of `summary.csv`, from 0.");
+    let mut all = [point; 1 + RequiredBitsRow::COLUMNS.len()];
+    let mut i = 1;
+    while i < all.len() {
+        all[i] = RequiredBitsRow::COLUMNS[i - 1];
+        i += 1;
+    }
+    all
+};
+
+/// The required bits of every point, in the order of the points.
+pub fn sweep_required_bits_rows(points: &[PointRecord]) -> Vec<SweepRequiredBitsRow> {
+    let of = |(point, record): (usize, &PointRecord)| {
+        let rows = record.histograms.iter().flat_map(LevelHistogram::rows);
+        rows.map(|bits| SweepRequiredBitsRow { point, bits }).collect::<Vec<_>>()
+    };
+    points.iter().enumerate().flat_map(of).collect()
+}
