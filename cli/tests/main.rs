@@ -9,6 +9,7 @@ mod blocks;
 mod cache;
 mod claims;
 mod common;
+mod compare;
 mod constants;
 mod coverage;
 mod dependencies;

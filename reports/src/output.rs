@@ -268,9 +268,10 @@ fn all<S: ?Sized + Sync>(
     Ok(all)
 }
 
-/// Which of its pages the folder of a sweep with these files has.
+/// Which of its pages the folder of a sweep or an exploration with these files has.
 pub fn pages_of(has: impl Fn(&str) -> bool) -> Pages {
-    Pages { plots: SWEEP_PLOTS.iter().any(|plot| has(&svg_name(plot))), report: has(REPORT) }
+    let mut plots = SWEEP_PLOTS.iter().map(svg_name).chain(EXPLORE_PLOTS.iter().map(svg_name));
+    Pages { plots: plots.any(|path| has(&path)), report: has(REPORT) }
 }
 
 fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {

@@ -1,6 +1,6 @@
 //! `guardbit compare`.
 
-use std::path::Path;
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use guardbit_reports::text_table;
@@ -9,6 +9,9 @@ use guardbit_study::{Compared, Comparison};
 use crate::args::{CompareArgs, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+
+/// Rows that are not in all folders, of which so many are named.
+const UNMATCHED: usize = 10;
 
 pub fn compare(args: &CompareArgs, global: &Global) -> Result<ExitCode, Failure> {
     let comparison = guardbit_study::compare(&args.dirs)?;
@@ -46,8 +49,12 @@ fn text(comparison: &Comparison) -> String {
     }
     let plural = if comparison.same == 1 { "figure is" } else { "figures are" };
     text += &format!("\n{} other {plural} the same\n", comparison.same);
-    for row in &comparison.unmatched {
+    for row in comparison.unmatched.iter().take(UNMATCHED) {
         text += &format!("not in all of them: {row}\n");
+    }
+    match comparison.unmatched.len().saturating_sub(UNMATCHED) {
+        0 => {}
+        more => text += &format!("and {more} more that are not in all of them\n"),
     }
     text
 }
@@ -59,14 +66,34 @@ fn row_name(command: &str) -> &'static str {
     }
 }
 
-/// The last parts of paths, as long as they tell them apart.
+/// The last parts of paths, as many as tell them apart.
 fn short(folders: &[String]) -> Vec<String> {
-    let last = |folder: &String| {
-        Path::new(folder)
-            .file_name()
-            .map_or_else(|| folder.clone(), |name| name.to_string_lossy().into_owned())
+    let parts: Vec<Vec<&str>> =
+        folders.iter().map(|folder| folder.split('/').filter(|part| !part.is_empty()).collect()).collect();
+    let last = |parts: &Vec<&str>, count: usize| parts[parts.len().saturating_sub(count)..].join("/");
+    let most = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let told = |count: &usize| {
+        let names: HashSet<String> = parts.iter().map(|parts| last(parts, *count)).collect();
+        names.len() == folders.len()
     };
-    let names: Vec<String> = folders.iter().map(last).collect();
-    let differ = names.iter().enumerate().all(|(index, name)| !names[..index].contains(name));
-    if differ { names } else { folders.to_vec() }
+    match (1..=most).find(told) {
+        Some(count) => parts.iter().map(|parts| last(parts, count)).collect(),
+        None => folders.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn labels_are_as_short_as_they_can_be() {
+        let check = |folders: &[&str], expected: &[&str]| {
+            assert_eq!(short(&folders.iter().map(ToString::to_string).collect::<Vec<_>>()), expected);
+        };
+        check(&["/long/way/a", "/long/way/b/"], &["a", "b"]);
+        check(&["x/a/out", "x/b/out"], &["a/out", "b/out"]);
+        check(&["a", "x/a"], &["a", "x/a"]);
+        check(&["same", "same"], &["same", "same"]);
+    }
 }

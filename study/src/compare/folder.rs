@@ -1,0 +1,307 @@
+//! A folder of finished results, and what tells the rows of its table apart.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use guardbit_files::{Digest, Manifest, is_sealed, read_text};
+use serde_json::Value;
+
+use crate::StudyError;
+
+/// Bytes of a manifest or a table, at most.
+const LIMIT: u64 = 1 << 28;
+
+/// A kind of results: which file says what they are, what is a figure, and which table has rows.
+pub(super) struct Kind {
+    pub command: &'static str,
+    manifest: &'static str,
+    /// Parts of the manifest whose numbers are figures.
+    pub totals: &'static [&'static str],
+    table: &'static str,
+    /// What tells rows apart.
+    keys: Keys,
+    pub figures: &'static [&'static str],
+}
+
+/// What tells the rows of a table apart.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    /// Layer and level: columns of the table.
+    Columns,
+    /// The points of a sweep as its manifest lists them, in the order of the rows.
+    Points,
+    /// The axes that the manifest of an exploration names: columns behind all others.
+    Designs,
+}
+
+pub(super) const KINDS: [Kind; 4] = [
+    Kind {
+        command: "run",
+        manifest: Manifest::Run.file(),
+        totals: &["outcome", "timing"],
+        table: "layers.csv",
+        keys: Keys::Columns,
+        figures: &[
+            "events",
+            "persistent",
+            "transient",
+            "wrong",
+            "output_mismatch",
+            "sqnr_db",
+            "cycles",
+            "stall_cycles",
+            "utilization",
+            "sram_bytes",
+            "dram_bytes",
+            "exact_required_final",
+            "exact_required_prefix",
+        ],
+    },
+    Kind {
+        command: "sweep",
+        manifest: Manifest::Sweep.file(),
+        totals: &[],
+        table: "summary.csv",
+        keys: Keys::Points,
+        figures: &[
+            "top1_agreement",
+            "accuracy_exact",
+            "accuracy",
+            "output_mismatch",
+            "output_sqnr_db",
+            "events",
+            "persistent",
+            "transient",
+            "wrong",
+            "cycles",
+            "host_cycles",
+            "overlapped_cycles",
+        ],
+    },
+    Kind {
+        command: "size",
+        manifest: Manifest::Size.file(),
+        totals: &["result.recommended"],
+        table: "size_levels.csv",
+        keys: Keys::Columns,
+        figures: &[
+            "bits_type",
+            "bits_weights",
+            "bits_range",
+            "bits_data_final",
+            "bits_data_prefix",
+            "bits_recommended",
+            "bits_budget",
+        ],
+    },
+    Kind {
+        command: "explore",
+        manifest: Manifest::Explore.file(),
+        totals: &["result"],
+        table: "points.csv",
+        keys: Keys::Designs,
+        figures: &[
+            "accuracy",
+            "top1_agreement",
+            "output_mismatch",
+            "cycles",
+            "latency_us",
+            "host_cycles",
+            "overlapped_cycles",
+            "utilization",
+            "energy_pj",
+            "area",
+            "front",
+            "recommended",
+        ],
+    },
+];
+
+/// A folder of results.
+pub(super) struct Folder {
+    pub shown: String,
+    pub manifest: Value,
+    /// The table: names of the columns, cells.
+    columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// What may tell the rows apart: names, and the value of each in every row.
+    pub axes: Vec<(String, Vec<String>)>,
+}
+
+impl Kind {
+    /// What a row is called: a layer by index, name and level, a point by the axes and their values.
+    pub fn label(&self, names: &[&str], key: &[&str]) -> String {
+        let part = |(name, value): (&&str, &&str)| match self.keys {
+            Keys::Columns => (*value).to_owned(),
+            _ if ["design", "model", "hw"].contains(name) => (*value).to_owned(),
+            _ => format!("{name}={value}"),
+        };
+        let parts = names.iter().zip(key).filter(|(_, value)| !value.is_empty()).map(part);
+        parts.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What made the results in a folder.
+pub(super) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
+    let is = |kind: &&Kind| folder.join(kind.manifest).is_file();
+    KINDS.iter().find(is).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.manifest).collect();
+        let why =
+            if folder.is_dir() { format!("has none of {}", names.join(", ")) } else { "is no folder".into() };
+        StudyError::Compare { problem: format!("{} {why}", folder.display()) }
+    })
+}
+
+impl Folder {
+    pub fn read(folder: &Path, kind: &Kind) -> Result<Self, StudyError> {
+        let shown = folder.display().to_string();
+        let wrong = |problem: String| StudyError::Compare { problem: format!("{shown}: {problem}") };
+        let text = |name: &str| {
+            read_text(&folder.join(name), LIMIT)
+                .map_err(|error| wrong(format!("{name} cannot be read: {error}")))
+        };
+        let sealed = text(kind.manifest)?;
+        if !is_sealed(&sealed) {
+            return Err(wrong(format!("{} is not as guardbit wrote it", kind.manifest)));
+        }
+        let manifest: Value = serde_json::from_str(&sealed).unwrap_or_default();
+        if manifest["command"] != kind.command {
+            return Err(wrong(format!("{} is not of `guardbit {}`", kind.manifest, kind.command)));
+        }
+        if !manifest["shard"].is_null() {
+            return Err(wrong(
+                "is one shard of a sweep: compare the folder that `guardbit merge` makes".into(),
+            ));
+        }
+        if let Some(missing) = manifest["missing"].as_array().filter(|missing| !missing.is_empty()) {
+            return Err(wrong(format!(
+                "lacks {} of its points: `guardbit sweep` goes on with them",
+                missing.len()
+            )));
+        }
+        let Some(files) = manifest["files"].as_array().filter(|files| !files.is_empty()) else {
+            return Err(wrong("is not finished: the command that made it goes on with the rest".into()));
+        };
+        let table = text(kind.table)?;
+        let listed = files.iter().find(|file| file["path"] == kind.table).map(|file| &file["sha256"]);
+        if listed.and_then(Value::as_str) != Some(&Digest::of_bytes(table.as_bytes()).to_string()) {
+            return Err(wrong(format!("{} was changed since guardbit wrote it", kind.table)));
+        }
+        let mut reader = csv::Reader::from_reader(table.as_bytes());
+        let failed = |error: csv::Error| wrong(format!("{}: {error}", kind.table));
+        let columns = reader.headers().map_err(failed)?.iter().map(String::from).collect();
+        let rows = reader.records().map(|record| Ok(record?.iter().map(String::from).collect()));
+        let rows = rows.collect::<Result<_, csv::Error>>().map_err(failed)?;
+        let read = Self { shown: shown.clone(), manifest, columns, rows, axes: Vec::new() };
+        let axes =
+            read.axes(kind).ok_or_else(|| wrong(format!("{} does not list its points", kind.manifest)))?;
+        Ok(Self { axes, ..read })
+    }
+
+    pub fn cell<'a>(&'a self, row: &'a [String], column: &str) -> &'a str {
+        let at = self.columns.iter().position(|name| name == column);
+        at.and_then(|at| row.get(at)).map_or("", String::as_str)
+    }
+
+    fn axes(&self, kind: &Kind) -> Option<Vec<(String, Vec<String>)>> {
+        let column = |name: &str, last: bool| {
+            let mut places = (0..self.columns.len()).filter(|&at| self.columns[at] == name);
+            let at = if last { places.next_back() } else { places.next() }?;
+            Some((name.to_owned(), self.rows.iter().map(|row| row[at].clone()).collect()))
+        };
+        match kind.keys {
+            Keys::Columns => ["index", "name", "level"].into_iter().map(|name| column(name, false)).collect(),
+            Keys::Points => self.axes_of_points(),
+            Keys::Designs => {
+                let named = self.manifest["settings"]["axes"].as_array()?;
+                let named = named.iter().map(|axis| Some(axis.as_str()?.split_once('=')?.0));
+                let own = ["design", "widths"].map(|name| column(name, false));
+                own.into_iter().chain(named.map(|name| column(name?, true))).collect()
+            }
+        }
+    }
+
+    /// The axes of a sweep, the register of the swept level among them under its key.
+    fn axes_of_points(&self) -> Option<Vec<(String, Vec<String>)>> {
+        let points = self.manifest["points"].as_array().filter(|points| points.len() == self.rows.len())?;
+        let mut axes: Vec<(String, Vec<String>)> = Vec::new();
+        for (index, point) in points.iter().enumerate() {
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+            let mut own =
+                vec![("model".to_owned(), text(&point["model"])), ("hw".to_owned(), text(&point["hw"]))];
+            if let Some(level) = point["level"].as_str().filter(|level| !level.is_empty()) {
+                let key = |what: &str| format!("accumulation.{level}.{what}");
+                own.push((key("bits"), text(&point["bits"])));
+                own.push((key("overflow"), text(&point["overflow"])));
+            }
+            for parameter in point["parameters"].as_array().into_iter().flatten() {
+                let key = parameter["key"].as_str()?;
+                if own.iter().all(|(name, _)| name != key) {
+                    own.push((key.to_owned(), text(&parameter["value"])));
+                }
+            }
+            for (name, value) in own {
+                let at = axes.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    axes.push((name, vec![String::new(); points.len()]));
+                    axes.len() - 1
+                });
+                axes[at].1[index] = value;
+            }
+        }
+        Some(axes)
+    }
+}
+
+/// What tells rows apart in all folders: the axes that all of them name, of those in which the rows of some differ.
+///
+/// # Errors
+/// [`StudyError::Compare`] if rows of a folder differ in nothing that the others name too.
+pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
+    let varies = |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let named = |folder: &Folder, name: &str| folder.axes.iter().any(|(own, _)| own == name);
+    let (mut joined, mut apart): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for (name, _) in folders.iter().flat_map(|folder| folder.axes.iter().filter(varies)) {
+        let list = if folders.iter().all(|folder| named(folder, name)) { &mut joined } else { &mut apart };
+        if !list.contains(name) {
+            list.push(name.clone());
+        }
+    }
+    for folder in folders {
+        let mut seen = HashSet::new();
+        if !folder.keys(&joined).all(|key| seen.insert(key)) {
+            let own = apart.iter().filter(|name| named(folder, name)).cloned().collect::<Vec<_>>().join(", ");
+            let problem = match own.as_str() {
+                "" => format!("{}: several rows of its table are told apart by nothing", folder.shown),
+                own => format!(
+                    "{}: its points differ in {own}, which not all of these folders vary or name: no point of the others \
+                     stands beside each",
+                    folder.shown
+                ),
+            };
+            return Err(StudyError::Compare { problem });
+        }
+    }
+    // What a search found needs more than axes to be told apart; points of axes do not.
+    for more in ["design", "widths"] {
+        let without: Vec<String> = joined.iter().filter(|name| *name != more).cloned().collect();
+        let is_enough = |folder: &Folder| {
+            let mut seen = HashSet::new();
+            folder.keys(&without).all(|key| seen.insert(key))
+        };
+        if folders.iter().all(is_enough) {
+            joined = without;
+        }
+    }
+    Ok(joined)
+}
+
+impl Folder {
+    /// What tells each row from the others, by these axes.
+    pub fn keys<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = Vec<&'a str>> {
+        let axis = |name: &String| self.axes.iter().find(|(own, _)| own == name).map(|(_, values)| values);
+        let chosen: Vec<Option<&Vec<String>>> = names.iter().map(axis).collect();
+        (0..self.rows.len()).map(move |row| {
+            chosen.iter().map(|values| values.map_or("", |values| values[row].as_str())).collect()
+        })
+    }
+}
