@@ -10,7 +10,7 @@ use guardbit_graph::PatchError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_reports::{counted, number};
 use guardbit_sim::SimError;
-use guardbit_study::StudyError;
+use guardbit_study::{AxisError, StudyError};
 use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, Severity, SourceCode};
 
 use crate::cutout::Cutout;
@@ -20,7 +20,7 @@ use crate::wrap::wrapped;
 /// Exit code of bad usage and bad input.
 pub const BAD_INPUT: u8 = 2;
 /// Exit code of a check that failed.
-const CHECK_FAILED: u8 = 1;
+pub const CHECK_FAILED: u8 = 1;
 
 /// Columns of a message.
 const WIDTH: usize = 110;
@@ -201,6 +201,10 @@ impl From<StudyError> for Failure {
             StudyError::Hw(error) => error.into(),
             StudyError::StudyFile { ref path, ref text, line, column, .. } => {
                 plain(&error).at_line(&path.display().to_string(), text, line, column)
+            }
+            StudyError::Axis(AxisError::Where { ref condition, ref at, ref problem }) => {
+                let failure = Self { message: problem.clone(), ..plain(&error) };
+                failure.at("--where", condition, at.start, at.len())
             }
             StudyError::Sim(SimError::Trap { .. }) => Self { exit: CHECK_FAILED, ..plain(&error) },
             error => plain(&error),

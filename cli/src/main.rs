@@ -57,6 +57,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Run(run) => commands::run(run, &args.global),
         Command::Sweep(sweep) => commands::sweep(sweep, &args.global),
         Command::Merge(merge) => commands::merge(merge, &args.global),
+        Command::Status(status) => commands::status(status, &args.global),
         Command::Quantize(quantize) => commands::quantize(quantize, &args.global),
         Command::Vectors(vectors) => commands::vectors(vectors, &args.global),
         Command::Check(check) => commands::check(check, &args.global),

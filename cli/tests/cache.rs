@@ -117,3 +117,33 @@ fn a_cache_is_safe() {
     );
     assert_same(&dir.path().join("again"), &dir.path().join("alone"));
 }
+
+/// A cache that cannot be made, read or added to is a warning: the sweep ends as without it.
+#[test]
+fn a_cache_that_fails_is_a_warning() {
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    sweep(dir.path(), "--bits 10..=14 -o alone");
+    sweep(dir.path(), "--bits 10 --cache cache");
+    // Nothing can be added where files stand in the way of folders; as root, permissions would not stop anybody.
+    let store = fs::read_dir(at("cache")).unwrap().next().unwrap().unwrap().path();
+    for first in 0..=255u8 {
+        let _ = fs::File::create_new(store.join(format!("{first:02x}")));
+    }
+    for (cache, warning) in [
+        ("cache", "warning: no more points are added to the cache"),
+        ("net.yaml/cache", "warning: the cache is not used"),
+        ("/proc/cache", "warning: the cache is not used"),
+    ] {
+        let all =
+            format!("sweep net.yaml --hw fpga-int14-os --random 6 --bits 10..=14 -o out --cache {cache}");
+        let mut command = Command::cargo_bin("guardbit").unwrap();
+        let output = command.current_dir(dir.path()).args(all.split_whitespace()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{cache}: {stderr}");
+        assert_eq!(stderr.matches("warning").count(), 1, "{cache}: {stderr}");
+        assert!(stderr.contains(warning), "{cache}: {stderr}");
+        assert_same(&at("out"), &at("alone"));
+        fs::remove_dir_all(at("out")).unwrap();
+    }
+}

@@ -169,3 +169,116 @@ fn a_shard_has_no_files_elsewhere() {
         assert!(refusal.contains("guardbit::merge::folder"), "{to}: {refusal}");
     }
 }
+
+/// What there is of a sweep is merged and named; `sweep` goes on in that folder and ends as in one piece.
+#[test]
+fn a_part_of_a_sweep_is_merged_and_completed() {
+    if !has_faults() {
+        return;
+    }
+    let dir = folder();
+    let dir = dir.path();
+    succeed(dir, &format!("{SWEEP} -o whole"));
+    succeed(dir, &format!("{SWEEP} --shard 1/3 -o s1"));
+    // Stops with two of the two points of its shard stored, before its manifest is complete; the third shard never ran.
+    let stored = |folder: &str| fs::read_dir(dir.join(folder).join("points")).map_or(0, Iterator::count);
+    let at = (8..40).find(|at| {
+        let _ = fs::remove_dir_all(dir.join("s2"));
+        call(dir, &format!("{SWEEP} --shard 2/3 -o s2"), &[("GUARDBIT_FAULT", &format!("kill:{at}"))]);
+        stored("s2") == 1
+    });
+    assert!(at.is_some(), "it was killed between its points");
+    let missing = |output: Output| {
+        assert_eq!(output.status.code(), Some(1));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let sweep = &json["sweeps"][0];
+        let points = sweep["missing"].as_array().unwrap().iter().map(|one| {
+            format!(
+                "{} {} {}",
+                one["point"],
+                one["shard"].as_str().unwrap_or("-"),
+                one["what"].as_str().unwrap()
+            )
+        });
+        (sweep["missing_shards"].to_string(), points.collect::<Vec<_>>())
+    };
+    let (shards, points) = missing(call(dir, "status s1 s2 --json", &[]));
+    assert_eq!(shards, r#"["3/3"]"#);
+    assert_eq!(
+        points,
+        [
+            "3 2/3 bits=9 overflow=saturate",
+            "4 3/3 bits=10 overflow=saturate",
+            "5 3/3 bits=11 overflow=saturate"
+        ]
+    );
+    let text = String::from_utf8(call(dir, "status s1 s2 net.yaml", &[]).stdout).unwrap();
+    assert!(
+        text.contains("unfinished") && text.contains("not a sweep") && text.contains("missing shards: 3/3"),
+        "{text}"
+    );
+    assert!(refused(dir, "merge s1 s2 -o partial").contains("guardbit::merge::missing"));
+    let merged = call(dir, "merge s2 s1 --partial -o partial", &[]);
+    assert!(merged.status.success());
+    assert!(String::from_utf8(merged.stderr).unwrap().contains("3 of 6 points missing"));
+    assert_eq!(
+        String::from_utf8(merged.stdout).unwrap().lines().take_while(|line| !line.is_empty()).count(),
+        1 + 3
+    );
+    let (shards, points) = missing(call(dir, "status partial --json", &[]));
+    assert_eq!((shards.as_str(), points.len()), ("[]", 3));
+    assert!(refused(dir, "compare partial whole").contains("lacks 3 of its points"));
+    succeed(dir, &format!("{SWEEP} -o partial"));
+    assert_same(&dir.join("whole"), &dir.join("partial"));
+    assert!(call(dir, "status partial whole s1", &[]).status.code() == Some(1), "shards of s1 are missing");
+    assert!(call(dir, "status partial whole", &[]).status.success());
+    assert!(refused(dir, "merge --partial whole -o out").contains("guardbit::merge::folder"));
+}
+
+/// Tables come out in the format that the shards were asked for.
+#[test]
+fn a_merge_keeps_the_format_of_tables() {
+    let dir = folder();
+    let dir = dir.path();
+    let sweep = format!("{SWEEP} --format parquet");
+    succeed(dir, &format!("{sweep} -o whole"));
+    succeed(dir, &format!("{sweep} --shard 1/2 -o s1"));
+    // Asked for once is asked for: the command that goes on with a shard need not say it again.
+    succeed(dir, &format!("{SWEEP} --shard 1/2 -o s1"));
+    succeed(dir, &format!("{sweep} --shard 2/2 -o s2"));
+    succeed(dir, "merge s1 s2 -o merged");
+    assert!(dir.join("merged/summary.parquet").exists());
+    assert_same(&dir.join("whole"), &dir.join("merged"));
+}
+
+/// A shard is only read, and a manifest that does not list the files of its points is none, sealed or not.
+#[test]
+fn shards_are_whole_and_not_the_output() {
+    let dir = folder();
+    let dir = dir.path();
+    shards(dir, 2);
+    let before = contents(dir);
+    for out in ["s1", "./s2/../s1", "s2/deeper", "."] {
+        let text = refused(dir, &format!("merge s1 s2 -o {out} --force"));
+        assert!(text.contains("guardbit::merge::output"), "{out}: {text}");
+    }
+    assert!(contents(dir) == before, "nothing is touched");
+    let manifest = dir.join("s1/sweep.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let files = json["files"].as_array_mut().unwrap();
+    let removed = files.iter().position(|file| file["path"] == "points/00001.json").unwrap();
+    for change in ["removed", "renamed", "all"] {
+        let mut json = json.clone();
+        let files = json["files"].as_array_mut().unwrap();
+        match change {
+            "removed" => drop(files.remove(removed)),
+            "renamed" => files[removed]["path"] = "report.html".into(),
+            _ => files.clear(),
+        }
+        json["sha256"] = guardbit_files::UNSEALED.into();
+        fs::write(&manifest, guardbit_files::seal_text(&serde_json::to_string(&json).unwrap())).unwrap();
+        let text = refused(dir, "merge s1 s2 -o out");
+        assert!(text.contains("guardbit::merge::unlisted"), "{change}: {text}");
+    }
+}

@@ -389,6 +389,7 @@ impl StudyError {
             Self::Report(error) => error.code(),
             Self::StudyFile { .. } => "guardbit::study::file",
             Self::MixedBudget { .. } => "guardbit::quantize::budget",
+            Self::Axis(AxisError::NoPoint(_)) => "guardbit::study::no_point",
             Self::Axis(_) => "guardbit::study::axis",
             Self::NothingVaried => "guardbit::study::nothing",
             Self::TooManyPoints { .. } => "guardbit::study::points",
@@ -444,6 +445,15 @@ impl StudyError {
     /// What there is in place of what was asked for.
     fn choices(&self) -> Option<String> {
         Some(match self {
+            Self::Axis(AxisError::Where { .. }) => {
+                "a condition compares axes with values, e.g. `A <= B and not (A == 14 or \
+                 A == 15)`: ==, !=, <, <=, >, >=, joined by and, or, not and parentheses"
+                    .into()
+            }
+            Self::Axis(AxisError::NoPoint(_)) => {
+                "each --where (each item of `where`) has to hold: loosen one, or add values to the axes"
+                    .into()
+            }
             Self::Axis(_) => format!(
                 "an axis is KEY=VALUES: a key as for --set, or one of the arguments {}; values are separated by commas, \
                  12..=16 is a range",

@@ -60,12 +60,14 @@ pub use settings::{
     ExploreRequest, MAX_POINTS, RunRequest, Settings, SizeRequest, SumsRequest, SweepRequest, TableFormat,
     default_sweep_stats,
 };
-pub use shard::{MergeError, Shard, ShardError, Unfinished};
+pub use shard::{
+    FolderStatus, MergeError, MissingPoint, Shard, ShardError, State, Status, SweepStatus, Unfinished, status,
+};
 pub use size::{AreaTool, Budget, BudgetError, Grid, size};
 pub use study_file::load_study;
-pub use sweep::{POINTS_TOGETHER, merge, sweep, sweep_observed};
+pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_observed};
 
-use sweep::point_file;
+use sweep::{point_file, predictions_file};
 
 /// How many events are listed per layer where nothing else is asked for.
 pub const DEFAULT_EVENTS: usize = 1000;

@@ -7,6 +7,8 @@ use guardbit_frontends::{Cut, FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_reports::{Pages, Task};
+use serde::{Deserialize, Serialize};
+
 use guardbit_sim::{Mode, StatsLevel};
 
 use crate::{AreaTool, Axes, BitList, Budget, Grid, InputSource, Objective, Shard};
@@ -41,7 +43,8 @@ pub struct Settings {
 }
 
 /// In what files tables are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TableFormat {
     /// CSV.
     #[default]

@@ -59,10 +59,40 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let (key, message, help) = match (checked, raw.sweep.axes(dir)) {
         (Ok(settings), Ok(axes)) => return Ok(raw.check(dir, settings, axes)),
         (Err([key, message, help]), _) => (key, message, help),
-        (_, Err(error)) => ("sweep".into(), error.to_string(), OUTLINE_OF_AXES.into()),
+        (_, Err(error)) => return Err(of_axes(path, text, error)),
     };
-    let line = text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1);
-    Err(StudyError::StudyFile { path: path.into(), text, line, column: 1, message, help: Some(help) })
+    let (line, column) = key_place(&text, &key);
+    Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help: Some(help) })
+}
+
+/// What is wrong with the axes; of a condition, where it stands in the file as it is.
+fn of_axes(path: &Path, text: String, error: AxisError) -> StudyError {
+    let within = match &error {
+        AxisError::Where { condition, at, .. } => {
+            let key = text.find("where:").unwrap_or(0);
+            text[key..].find(condition).map(|start| key + start + at.start)
+        }
+        _ => None,
+    };
+    let (line, column) = within.map_or_else(|| key_place(&text, "sweep"), |at| place(&text, at));
+    let message = error.to_string();
+    let help = match error {
+        AxisError::Where { .. } => StudyError::from(error).help(),
+        _ => Some(OUTLINE_OF_AXES.into()),
+    };
+    StudyError::StudyFile { path: path.into(), text, line, column, message, help }
+}
+
+/// Line and column, from 1, of a key of a study.
+fn key_place(text: &str, key: &str) -> (usize, usize) {
+    (text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1), 1)
+}
+
+/// Line and column, from 1, of a byte of a text.
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..at];
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
 /// A sweep with its settings, for `guardbit sweep`. Paths are relative to this file.
@@ -148,10 +178,10 @@ struct RawSweep {
     /// Axes that go together, value by value: lists of keys.
     #[serde(default)]
     zip: Vec<Vec<String>>,
-    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values; or a list of such.
+    /// Keep only points that satisfy this condition, or each of a list: comparisons of axes and values, joined by and, or, not.
     #[serde(rename = "where")]
     #[schemars(schema_with = "schema::texts")]
-    conditions: Option<OneOrMany<Parsed<Condition>>>,
+    conditions: Option<OneOrMany<String>>,
 }
 
 fn random_meaning() -> String {
@@ -171,8 +201,9 @@ impl RawSweep {
             _ => axis,
         };
         let axes = std::mem::take(&mut self.axes.0).into_iter().map(absolute).collect();
-        let conditions = self.conditions.take().into_iter().flat_map(|list| list.0).map(|one| one.0);
-        Axes::new(axes, &self.zip, conditions.collect())
+        let conditions = self.conditions.take().into_iter().flat_map(|list| list.0);
+        let conditions = conditions.map(|text| text.parse()).collect::<Result<Vec<Condition>, _>>()?;
+        Axes::new(axes, &self.zip, conditions)
     }
 }
 

@@ -80,6 +80,25 @@ pub(crate) struct HwId {
     pub resolved: Value,
 }
 
+/// A network and what it is known by. Subjects that differ in samples share it.
+#[derive(Debug)]
+pub(crate) struct Network {
+    graph: Arc<Graph>,
+    file: FileId,
+}
+
+impl Network {
+    pub fn load(model: &Path, settings: &Settings) -> Result<Self, StudyError> {
+        Self::of_graph(settings.network(model)?, model, settings)
+    }
+
+    fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
+        let Cut { from, to, dims } = settings.cut.clone();
+        let file = FileId::new(model, identity::of_graph(&graph), Wanted::Model)?;
+        Ok(Self { graph: Arc::new(graph), file: FileId { from, to, dim: dims, ..file } })
+    }
+}
+
 /// The settings that decide figures, whatever else a command has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CommonSettings {
@@ -139,6 +158,12 @@ impl Subject {
 
     /// A network that is at hand; `model` is the file that it is from.
     pub fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
+        Self::of_network(&Network::of_graph(graph, model, settings)?, model, settings)
+    }
+
+    /// A network that several subjects share.
+    pub fn of_network(network: &Network, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
+        let graph = Arc::clone(&network.graph);
         let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
         let longest = graph.outputs().iter().map(|&id| graph.tensor(id).ty.len()).max().unwrap_or(0);
         let read = |path: &PathBuf| LabelFile::read(path, &samples, longest);
@@ -155,10 +180,8 @@ impl Subject {
         let labels_file = settings.labels.as_ref().zip(labels.as_ref());
         let labels_file =
             labels_file.map(|(path, labels)| FileId::new(path, labels.digest(), Wanted::Labels));
-        let Cut { from, to, dims } = settings.cut.clone();
-        let file = FileId::new(model, identity::of_graph(&graph), Wanted::Model)?;
         Ok(Self {
-            model: FileId { from, to, dim: dims, ..file },
+            model: network.file.clone(),
             input: InputId {
                 origin,
                 samples: samples.count(),
@@ -166,7 +189,7 @@ impl Subject {
                 clipped: samples.clipped(),
             },
             labels_file: labels_file.transpose()?,
-            graph: Arc::new(graph),
+            graph,
             samples,
             labels,
             outputs,

@@ -2,6 +2,7 @@
 
 mod cache;
 mod plan;
+mod records;
 mod resume;
 mod stored;
 
@@ -17,12 +18,16 @@ use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
 use crate::{Observer, Progress, Seen, StudyError, SweepRequest, TableFormat};
 use cache::Cache;
 use plan::{Plan, PlannedPoint};
-pub use resume::merge;
-pub(crate) use resume::point_file;
+use records::Records;
 use resume::{Found, SweepFolder};
+pub use resume::{Merging, merge, merge_partial};
+pub(crate) use resume::{point_file, predictions_file};
 
 /// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
 pub const POINTS_TOGETHER: usize = 18;
+
+/// Layers of all points that run together, at most: each keeps its counts, some 30 KiB, until all samples are through.
+const LAYERS_TOGETHER: usize = 4000;
 
 /// Points that run together are stored when all samples are through: about so often.
 const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
@@ -62,8 +67,11 @@ pub fn sweep_observed(
     let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
-    let folder = target.as_ref().map(|target| SweepFolder::open(target, existing, &plan)).transpose()?;
-    let cache = request.cache.as_deref().map(Cache::open).transpose()?;
+    let folder = target
+        .as_ref()
+        .map(|target| SweepFolder::open(target, existing, &plan, request.settings.format))
+        .transpose()?;
+    let cache = request.cache.as_deref().and_then(|folder| Cache::open(folder, progress));
     let sweep = Sweep { plan: &plan, folder: folder.as_ref(), cache: cache.as_ref(), pace: PACE, progress };
     let records = sweep.run(observer)?;
     if let Some(hits) = cache.map(|cache| cache.hits()) {
@@ -109,29 +117,34 @@ impl Sweep<'_> {
     fn run(&self, mut observer: Option<&mut Observer<'_>>) -> Result<Vec<PointRecord>, StudyError> {
         let plan = self.plan;
         self.progress.start(&plan.title(), plan.samples());
-        let mut found: Vec<Option<PointRecord>> = vec![None; plan.points.len()];
+        let mut found = Records::new(plan.points.len());
         for group in plan.groups() {
             for &index in group.iter().filter(|_| observer.is_none()) {
-                found[index] = self.known(index)?;
+                if let Some(record) = self.known(index)? {
+                    found.put(index, &record)?;
+                }
             }
-            let missing: Vec<usize> = group.iter().copied().filter(|&index| found[index].is_none()).collect();
+            let missing: Vec<usize> = group.iter().copied().filter(|&index| !found.has(index)).collect();
             let samples = group.first().map_or(0, |&first| plan.subject(&plan.points[first]).samples.count());
             self.progress.advance((group.len() - missing.len()) as u64 * samples as u64);
             let mut missing = missing.as_slice();
-            let mut together = POINTS_TOGETHER;
+            let layers =
+                group.first().map_or(1, |&first| plan.subject(&plan.points[first]).graph.nodes().len());
+            let most = (LAYERS_TOGETHER / layers.max(1)).clamp(PACE.least, POINTS_TOGETHER);
+            let mut together = most;
             while !missing.is_empty() {
                 let started = &missing[..together.min(missing.len())];
                 let start = Instant::now();
                 let done = self.run_together(started, observer.as_deref_mut())?;
-                together = self.pace.next(done.len(), start.elapsed()).min(POINTS_TOGETHER);
+                together = self.pace.next(done.len(), start.elapsed()).min(most);
                 let (now, later) = missing.split_at(done.len());
-                for (&index, record) in now.iter().zip(done) {
-                    found[index] = Some(record);
+                for (&index, record) in now.iter().zip(&done) {
+                    found.put(index, record)?;
                 }
                 missing = later;
             }
         }
-        Ok(found.into_iter().flatten().collect())
+        Ok(found.all()?)
     }
 
     /// The record of a point that is done, here or in another study.
@@ -158,7 +171,9 @@ impl Sweep<'_> {
         if let Some(folder) = self.folder {
             folder.store(index, &text)?;
         }
-        self.cache.map_or(Ok(()), |cache| cache.add(point, &text))?;
+        if let Some(cache) = self.cache {
+            cache.add(point, &text, self.progress);
+        }
         Ok(())
     }
 
@@ -287,7 +302,7 @@ mod tests {
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");
         let target = Target::claim(&out).unwrap();
-        let folder = SweepFolder::open(&target, Existing::Refuse, &plan).unwrap();
+        let folder = SweepFolder::open(&target, Existing::Refuse, &plan, TableFormat::Csv).unwrap();
         let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
         let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch };

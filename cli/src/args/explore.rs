@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use guardbit_study::{Axis, Budget, Condition, Objective};
+use guardbit_study::{Axis, Budget, Objective};
 
 use super::{Common, model_help};
 
@@ -19,9 +19,10 @@ pub struct ExploreArgs {
     /// Axes that go together, value by value
     #[arg(long, value_name = "KEY,KEY", requires = "axis")]
     pub zip: Vec<String>,
-    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
+    /// Keep only points that satisfy CONDITION: comparisons (==, !=, <, <=, >, >=) of axes and values, joined by and, or, not
+    /// and parentheses
     #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<String>,
     /// How much error is allowed: accuracy=1% (points of top-1 accuracy, with --labels), agreement=1% (samples that may get
     /// another class) or mismatch=0.1% (output codes that may differ). Widths are searched within it
     #[arg(long, value_name = "KIND=SHARE")]

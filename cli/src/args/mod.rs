@@ -21,7 +21,7 @@ pub use quantize::QuantizeArgs;
 pub use run::RunArgs;
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use size::SizeArgs;
-pub use sweep::{MergeArgs, SweepArgs};
+pub use sweep::{MergeArgs, StatusArgs, SweepArgs};
 pub use vectors::VectorsArgs;
 
 use std::num::NonZeroUsize;
@@ -90,6 +90,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Make the folder of a sweep from those of its shards: byte-equal to that of the sweep in one piece
     Merge(MergeArgs),
+    /// Report how far sweeps are: which shards and points are missing. Exit code 1 if any is
+    Status(StatusArgs),
     /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
     ///
     /// The file is QDQ in ONNX Runtime's arithmetic: `run`, `sweep`, `size` and `vectors` take it as any network, and ONNX

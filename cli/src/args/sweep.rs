@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use guardbit_num::Overflow;
-use guardbit_study::{Axis, BitList, Condition, Shard, ShardError, TableFormat};
+use guardbit_study::{Axis, BitList, Shard, ShardError, TableFormat};
 
 use super::Common;
 
@@ -30,9 +30,10 @@ pub struct SweepArgs {
     /// Axes that go together, value by value
     #[arg(long, value_name = "KEY,KEY", requires = "axis")]
     pub zip: Vec<String>,
-    /// Only points of which this holds: A OP B, with ==, !=, <, <=, > or >=, of axes and values
+    /// Keep only points that satisfy CONDITION: comparisons (==, !=, <, <=, >, >=) of axes and values, joined by and, or, not
+    /// and parentheses
     #[arg(long = "where", value_name = "CONDITION", requires = "axis")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<String>,
     /// Only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by
     /// SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT
     #[arg(long, value_name = "I/N|slurm", requires = "output_dir", value_parser = shard)]
@@ -55,9 +56,19 @@ pub struct MergeArgs {
     /// The folders of all shards of one sweep, in any order
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
+    /// Merge the points that are there, whatever is missing: `guardbit sweep` goes on in the folder with the others
+    #[arg(long)]
+    pub partial: bool,
     /// Folder for the results; it appears when they are complete
     #[arg(short, long, value_name = "DIR")]
     pub output_dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct StatusArgs {
+    /// Folders of sweeps or of their shards
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
 }
 
 /// A part by its number, or by the variables of a job array.

@@ -21,16 +21,14 @@ pub use quantize::quantize;
 pub use run::run;
 pub use schema::schema;
 pub use size::size;
-pub use sweep::{merge, sweep};
+pub use sweep::{merge, status, sweep};
 pub use vectors::vectors;
 
 use std::process::ExitCode;
 
 use guardbit_files::Existing;
 use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{
-    Axes, Axis, AxisError, Condition, InputConflict, InputSource, Progress, RawSettings, Settings,
-};
+use guardbit_study::{Axes, Axis, AxisError, InputConflict, InputSource, Progress, RawSettings, Settings};
 
 use crate::args::{Common, Global};
 use crate::diagnostic::Failure;
@@ -86,9 +84,11 @@ fn settings(
 }
 
 /// What is varied beside the register of a level.
-fn axes(axes: &[Axis], zips: &[String], conditions: &[Condition]) -> Result<Axes, AxisError> {
+fn axes(axes: &[Axis], zips: &[String], conditions: &[String]) -> Result<Axes, AxisError> {
+    // Not by clap, whose messages have no place.
+    let conditions = conditions.iter().map(|text| text.parse()).collect::<Result<Vec<_>, _>>()?;
     let zips = zips.iter().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect());
-    Axes::new(axes.to_vec(), &zips.collect::<Vec<_>>(), conditions.to_vec())
+    Axes::new(axes.to_vec(), &zips.collect::<Vec<_>>(), conditions)
 }
 
 fn existing(global: &Global) -> Existing {

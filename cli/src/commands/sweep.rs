@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use guardbit_reports::{
-    PointRecord, SummaryRow, beside_text, coverage_text, not_swept_text, summary_text, trapped_text,
+    PointRecord, SummaryRow, beside_text, counted, coverage_text, not_swept_text, summary_text, text_table,
+    trapped_text,
 };
-use guardbit_study::{Settings, StudyError, SweepRequest, default_sweep_stats, load_study};
+use guardbit_study::{
+    FolderStatus, Settings, StudyError, SweepRequest, SweepStatus, default_sweep_stats, load_study,
+};
 
 use serde::Serialize;
 
 use super::{axes, existing, settings, warn_of_float};
-use crate::args::{Common, Global, MergeArgs, SweepArgs};
-use crate::diagnostic::Failure;
-use crate::output::{print, print_json};
+use crate::args::{Common, Global, MergeArgs, StatusArgs, SweepArgs};
+use crate::diagnostic::{CHECK_FAILED, Failure};
+use crate::output::{print, print_json, say};
 use crate::progress::Bar;
 
 pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -25,7 +28,64 @@ pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
 }
 
 pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
-    show(&guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?, false, global)
+    if !args.partial {
+        return show(
+            &guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?,
+            false,
+            global,
+        );
+    }
+    let merging = guardbit_study::merge_partial(&args.folders, &args.output_dir, existing(global))?;
+    let shown = show(&merging.records, false, global)?;
+    if !merging.missing_points.is_empty() && !global.quiet {
+        let all = merging.records.len() + merging.missing_points.len();
+        say(&format!(
+            "{} of {} missing: `guardbit status` lists them",
+            merging.missing_points.len(),
+            counted(all as u64, "point"),
+        ));
+    }
+    Ok(shown)
+}
+
+/// Points that are named, of those that are missing in a sweep.
+const NAMED: usize = 20;
+
+pub fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let status = guardbit_study::status(&args.folders);
+    if global.json {
+        print_json(&status)?;
+    } else {
+        let heads = ["folder", "shard", "points", "stored", "state"].map(String::from);
+        let row = |one: &FolderStatus| {
+            let shard = one.shard.clone().unwrap_or_default();
+            let (points, stored) = (one.points.to_string(), one.stored.to_string());
+            vec![one.folder.display().to_string(), shard, points, stored, one.state.name().into()]
+        };
+        print(&text_table(&heads, &status.folders.iter().map(row).collect::<Vec<_>>()))?;
+        status.sweeps.iter().try_for_each(|sweep| print(&missing_text(sweep)))?;
+    }
+    Ok(if status.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// What of a sweep is missing: a line per shard that is, then one per point, of the first ones.
+fn missing_text(sweep: &SweepStatus) -> String {
+    let mut text = String::new();
+    if !sweep.missing_shards.is_empty() {
+        text += &format!("\nmissing shards: {}\n", sweep.missing_shards.join(", "));
+    }
+    if !sweep.missing.is_empty() {
+        let (missing, all) = (sweep.missing.len(), counted(sweep.points as u64, "point"));
+        text += &format!("\n{missing} of {all} missing:\n");
+    }
+    for one in sweep.missing.iter().take(NAMED) {
+        let shard = one.shard.as_ref().map_or(String::new(), |shard| format!(" (shard {shard})"));
+        text += &format!("  {}: {}{shard}\n", one.point, one.what);
+    }
+    match sweep.missing.len().saturating_sub(NAMED) {
+        0 => text,
+        more => text + &format!("  and {more} more\n"),
+    }
 }
 
 fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCode, Failure> {

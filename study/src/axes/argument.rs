@@ -78,6 +78,11 @@ impl Argument {
         matches!(self, Self::Model | Self::Input | Self::Labels)
     }
 
+    /// Whether its values are files, or may be.
+    pub fn may_be_path(self) -> bool {
+        self.is_path() || self == Self::Hw
+    }
+
     /// Gives `variant` a value under the argument's key.
     fn set(self, variant: &mut Variant, key: &str, value: &str) -> Result<(), String> {
         let settings = &mut variant.settings;

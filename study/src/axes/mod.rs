@@ -12,6 +12,7 @@ pub(crate) use target::check_targets;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// A setting with the values that a sweep gives it, in order.
@@ -63,9 +64,19 @@ pub enum AxisError {
     /// A `zip` of what is no axis, or of lists that differ in length.
     #[error("`zip`: {0}")]
     Zip(String),
-    /// A condition that cannot be read, or names what is no axis.
-    #[error("`where`: {0}")]
-    Where(String),
+    /// A condition that cannot be read, or compares what cannot be compared.
+    #[error("`where`: {problem}, at column {} of `{condition}`", condition.get(..at.start).map_or(0, |before| before.chars().count()) + 1)]
+    Where {
+        /// The condition.
+        condition: String,
+        /// The place in it, in bytes.
+        at: Range<usize>,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Conditions that leave nothing.
+    #[error("no combination of the axes satisfies `where`: {0}")]
+    NoPoint(String),
 }
 
 impl Axis {
@@ -166,11 +177,7 @@ impl Axes {
             all.check_values(&axes)?;
         }
         let Self { list, zips, conditions } = all;
-        for condition in &conditions {
-            if !condition.names().any(|name| list.iter().any(|axis| axis.key == name)) {
-                return Err(AxisError::Where(format!("`{condition}` names no axis")));
-            }
-        }
+        conditions.iter().try_for_each(|condition| condition.check(&list))?;
         Ok(Self { list, zips, conditions })
     }
 
@@ -202,14 +209,21 @@ impl Axes {
     }
 
     /// Every combination that no condition leaves out: a value for each axis. The first axis varies slowest.
-    pub fn combinations(&self) -> Vec<Vec<&str>> {
+    ///
+    /// # Errors
+    /// [`AxisError::NoPoint`] if the conditions leave none.
+    pub fn combinations(&self) -> Result<Vec<Vec<&str>>, AxisError> {
         let dimensions = self.dimensions();
         let mut all: Vec<Vec<&str>> = vec![vec![""; self.list.len()]];
         for axes in &dimensions {
             all = all.iter().flat_map(|chosen| self.extended(chosen, axes)).collect();
         }
-        all.retain(|values| self.conditions.iter().all(|one| one.holds(|key| self.value(values, key))));
-        all
+        all.retain(|values| self.conditions.iter().all(|one| one.holds(&self.list, values)));
+        if all.is_empty() {
+            let conditions: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
+            return Err(AxisError::NoPoint(conditions.join(" and ")));
+        }
+        Ok(all)
     }
 
     /// One combination with every value of some axes that go together.
@@ -230,9 +244,5 @@ impl Axes {
             Some(zip) => (zip.iter().min() == Some(&index)).then(|| zip.clone()),
         };
         (0..self.list.len()).filter_map(dimension).collect()
-    }
-
-    fn value<'a>(&self, values: &[&'a str], key: &str) -> Option<&'a str> {
-        self.list.iter().position(|axis| axis.key == key).map(|index| values[index])
     }
 }

@@ -316,7 +316,7 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
             parameters: axes.iter().zip(&values).map(parameter).collect(),
         })
     };
-    request.axes.combinations().into_iter().map(draft).collect()
+    request.axes.combinations()?.into_iter().map(draft).collect()
 }
 
 /// Fails for axes over anything but the accelerator.

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use guardbit_files::{Digest, FileEntry, FolderError, Staging, is_sealed, read_text};
+use guardbit_files::{Digest, FileEntry, Staging, is_sealed, read_text};
 use guardbit_reports::About;
 use serde::{Deserialize, Serialize};
 use serde_yaml::{Mapping, Value};
 
 use super::{Shard, ShardJson};
-use crate::StudyError;
+use crate::{StudyError, TableFormat};
 
 /// Bytes of a manifest, at most.
 const LIMIT: u64 = 1 << 28;
@@ -59,6 +59,20 @@ pub enum MergeError {
         /// Parts of which points are missing.
         unfinished: Vec<Unfinished>,
     },
+    /// Manifests of parts whose lists of files are not those of their points, sealed or not.
+    #[error("the lists of files of these shards are not those of their points:{}", listed(.0.iter().map(|path| path.display())))]
+    Unlisted(Vec<PathBuf>),
+    /// Parts of which not one point is there.
+    #[error("no point of the sweep is there yet")]
+    NoPoint,
+    /// A folder for the whole that is one of its parts, or lies in one, or holds one.
+    #[error("{} is the output folder, and {} is one of its shards", out.display(), folder.display())]
+    IntoItself {
+        /// The folder for the whole.
+        out: PathBuf,
+        /// The part.
+        folder: PathBuf,
+    },
     /// Files of parts that were changed or removed.
     #[error("files are not as guardbit wrote them:{}", listed(.0.iter().map(|path| path.display())))]
     Damaged(Vec<PathBuf>),
@@ -98,6 +112,9 @@ impl MergeError {
             Self::Stray { .. } => "guardbit::merge::stray",
             Self::Overlap(_) => "guardbit::merge::overlap",
             Self::NotWhole { .. } => "guardbit::merge::missing",
+            Self::Unlisted(_) => "guardbit::merge::unlisted",
+            Self::NoPoint => "guardbit::merge::no_point",
+            Self::IntoItself { .. } => "guardbit::merge::output",
             Self::Damaged(_) => "guardbit::merge::damaged",
         }
     }
@@ -110,9 +127,11 @@ impl MergeError {
             Self::Overlap(_) => "name one folder for each shard",
             Self::NotWhole { .. } => {
                 "run each of these shards with the command of the others, its own --shard I/N and -o DIR: one that was begun \
-                 goes on where it was"
+                 goes on where it was. `guardbit status DIR...` lists the missing points, `merge --partial` merges what there is"
             }
-            Self::Damaged(_) => "remove these folders and run their shards again",
+            Self::NoPoint => "run the shards first",
+            Self::IntoItself { .. } => "name another folder with -o: shards are only read",
+            Self::Unlisted(_) | Self::Damaged(_) => "remove these folders and run their shards again",
         }
     }
 }
@@ -123,8 +142,8 @@ fn is_inside(path: &Path) -> bool {
 }
 
 /// A folder of one part.
-struct Part {
-    folder: PathBuf,
+pub(crate) struct Part {
+    pub folder: PathBuf,
     json: ShardJson,
     manifest: Mapping,
     points: usize,
@@ -154,6 +173,19 @@ impl Part {
 
     fn shard(&self) -> Shard {
         self.json.shard
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.json.complete
+    }
+
+    /// Whether its manifest lists the files of its points, and nothing else: all of them, or none while it is under way.
+    fn lists_its_files(&self) -> bool {
+        let points = if self.json.complete { self.shard().points(self.points) } else { 0..0 };
+        let all: BTreeSet<String> =
+            points.flat_map(|index| [crate::point_file(index), crate::predictions_file(index)]).collect();
+        let listed: BTreeSet<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        listed.len() == self.files.len() && listed.iter().copied().eq(all.iter().map(String::as_str))
     }
 
     /// What is other about it than about another part of a plan.
@@ -213,9 +245,30 @@ impl Part {
     }
 }
 
-/// Parts that are a whole.
+/// Parts of a whole.
 pub(crate) struct Merged {
-    parts: Vec<Part>,
+    parts: BTreeMap<Shard, Part>,
+}
+
+/// Fails if the folder for the whole is one of its parts, lies in one or holds one.
+pub(crate) fn check_output(folders: &[PathBuf], out: &Path) -> Result<(), MergeError> {
+    let real = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        // Of a folder that is not there yet, the part that is.
+        let there = path
+            .ancestors()
+            .find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+        there.map_or_else(
+            || path.clone(),
+            |(above, below)| if below.as_os_str().is_empty() { above } else { above.join(below) },
+        )
+    };
+    let whole = real(out);
+    let within = folders.iter().find(|folder| {
+        let part = real(folder);
+        part.starts_with(&whole) || whole.starts_with(&part)
+    });
+    within.map_or(Ok(()), |folder| Err(MergeError::IntoItself { out: out.into(), folder: folder.clone() }))
 }
 
 /// The manifest of the whole.
@@ -225,12 +278,15 @@ struct Whole<'a, T> {
     description: Mapping,
     #[serde(skip_serializing_if = "<[T]>::is_empty")]
     trapped: &'a [T],
+    /// Of a partial merge the points that are not there.
+    #[serde(skip_serializing_if = "<[usize]>::is_empty")]
+    missing: &'a [usize],
     files: Vec<FileEntry>,
 }
 
 impl Merged {
-    /// The parts in `folders`, whose manifests are called `manifest`, in order.
-    pub fn read(folders: &[PathBuf], manifest: &str) -> Result<Self, MergeError> {
+    /// The parts in `folders`, whose manifests are called `manifest`, in order: all of them, each whole, unless it is to be `partial`.
+    pub fn read(folders: &[PathBuf], manifest: &str, partial: bool) -> Result<Self, MergeError> {
         let read = |folder: &PathBuf| Part::read(folder, manifest).ok_or_else(|| folder.clone());
         let (parts, others): (Vec<_>, Vec<_>) = folders.iter().map(read).partition(Result::is_ok);
         let others: Vec<PathBuf> = others.into_iter().filter_map(Result::err).collect();
@@ -243,10 +299,10 @@ impl Merged {
         if !strays.is_empty() {
             return Err(MergeError::Stray { first: first.folder.clone(), strays });
         }
-        Self::of_parts(parts)
+        Self::of_parts(parts, partial)
     }
 
-    fn of_parts(parts: Vec<Part>) -> Result<Self, MergeError> {
+    fn of_parts(parts: Vec<Part>, partial: bool) -> Result<Self, MergeError> {
         let mut by_shard: BTreeMap<Shard, Part> = BTreeMap::new();
         let mut overlaps = Vec::new();
         for part in parts {
@@ -258,60 +314,73 @@ impl Merged {
         if !overlaps.is_empty() {
             return Err(MergeError::Overlap(overlaps));
         }
-        let count = by_shard.keys().next().map_or(0, |shard| shard.count());
-        let missing = (1..=count).filter_map(|index| Shard::new(index, count));
-        let missing: Vec<Shard> = missing.filter(|shard| !by_shard.contains_key(shard)).collect();
-        let unfinished: Vec<Unfinished> = by_shard.values().filter_map(Part::unfinished).collect();
-        if !missing.is_empty() || !unfinished.is_empty() {
+        let unlisted =
+            by_shard.values().filter(|part| !part.lists_its_files()).map(|part| part.folder.clone());
+        let unlisted: Vec<PathBuf> = unlisted.collect();
+        if !unlisted.is_empty() {
+            return Err(MergeError::Unlisted(unlisted));
+        }
+        let merged = Self { parts: by_shard };
+        let missing = merged.missing();
+        let unfinished: Vec<Unfinished> = merged.parts.values().filter_map(Part::unfinished).collect();
+        if !partial && (!missing.is_empty() || !unfinished.is_empty()) {
             return Err(MergeError::NotWhole { missing, unfinished });
         }
-        let mut seen = BTreeSet::new();
-        let all = by_shard.values().flat_map(|part| part.files.iter().map(move |file| (part, &file.path)));
-        let twice = all.filter(|(_, path)| !seen.insert(*path)).map(|(part, path)| part.folder.join(path));
-        let damaged: Vec<PathBuf> = twice.chain(by_shard.values().flat_map(Part::damaged)).collect();
+        let damaged: Vec<PathBuf> = merged.parts.values().flat_map(Part::damaged).collect();
         if !damaged.is_empty() {
             return Err(MergeError::Damaged(damaged));
         }
-        Ok(Self { parts: by_shard.into_values().collect() })
+        Ok(merged)
+    }
+
+    /// The parts that are not there.
+    pub fn missing(&self) -> Vec<Shard> {
+        let count = self.parts.keys().next().map_or(0, |shard| shard.count());
+        let all = (1..=count).filter_map(|index| Shard::new(index, count));
+        all.filter(|shard| !self.parts.contains_key(shard)).collect()
+    }
+
+    fn first(&self) -> Option<&Part> {
+        self.parts.values().next()
     }
 
     /// What the report says.
     pub fn about(&self) -> About {
-        self.parts[0].json.about.clone()
+        self.first().map_or_else(About::default, |part| part.json.about.clone())
     }
 
-    /// Each point as the manifest describes it, with the file that it is stored in.
+    /// In what files tables are written: in all that some part was asked for.
+    pub fn format(&self) -> TableFormat {
+        self.parts.values().map(|part| part.json.format).max().unwrap_or_default()
+    }
+
+    /// Each point as the manifest describes it, with the part that has it.
     pub fn points<'a, T: serde::de::DeserializeOwned>(
         &'a self,
-    ) -> impl Iterator<Item = Result<(T, PathBuf), MergeError>> + 'a {
-        let damaged = || MergeError::Damaged(vec![self.parts[0].folder.clone()]);
-        let described = self.parts[0].manifest.get("points").and_then(Value::as_sequence);
-        let folders =
-            self.parts.iter().flat_map(|part| part.shard().points(part.points).map(|_| &part.folder));
-        let points = described.into_iter().flatten().zip(folders).enumerate();
-        points.map(move |(index, (point, folder))| {
-            let point = serde_yaml::from_value(point.clone()).map_err(|_| damaged())?;
-            Ok((point, folder.join(crate::point_file(index))))
+    ) -> impl Iterator<Item = Result<(T, Option<&'a Part>), MergeError>> + 'a {
+        let first = self.first();
+        let damaged =
+            move || MergeError::Damaged(first.map(|part| part.folder.clone()).into_iter().collect());
+        let described = first.and_then(|part| part.manifest.get("points")).and_then(Value::as_sequence);
+        let count = first.map_or(0, |part| part.points);
+        let shards = first.map_or(0, |part| part.shard().count());
+        let shards = (1..=shards).filter_map(move |index| Shard::new(index, shards));
+        let parts = shards.flat_map(move |shard| shard.points(count).map(move |_| self.parts.get(&shard)));
+        described.into_iter().flatten().zip(parts).map(move |(point, part)| {
+            Ok((serde_yaml::from_value(point.clone()).map_err(|_| damaged())?, part))
         })
     }
 
-    /// Copies the files of all parts, and adds the manifest of the whole.
+    /// Adds the manifest of the whole.
     pub fn write<T: Serialize>(
         &self,
         staging: &mut Staging<'_>,
         manifest: &str,
         trapped: &[T],
+        missing: &[usize],
     ) -> Result<(), StudyError> {
-        for part in &self.parts {
-            for file in &part.files {
-                let path = part.folder.join(&file.path);
-                let failed = |source| FolderError::Read { path: path.clone(), source };
-                let bytes = guardbit_files::read(&path, LIMIT).map_err(failed)?;
-                staging.write(&file.path, &bytes)?;
-            }
-        }
-        let description = self.parts[0].description();
-        let whole = Whole { description, trapped, files: staging.entries() };
+        let description = self.first().map_or_else(Mapping::new, Part::description);
+        let whole = Whole { description, trapped, missing, files: staging.entries() };
         Ok(staging.write(manifest, &crate::sealed(&whole))?)
     }
 }

@@ -2,9 +2,11 @@
 
 mod merge;
 mod slurm;
+mod status;
 
-pub(crate) use merge::Merged;
 pub use merge::{MergeError, Unfinished};
+pub(crate) use merge::{Merged, check_output};
+pub use status::{FolderStatus, MissingPoint, State, Status, SweepStatus, status};
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +14,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::StudyError;
+use crate::{StudyError, TableFormat};
 
 /// Part `index` of `count` of a plan's points: those from `points * (index - 1) / count` to `points * index / count`.
 ///
@@ -118,8 +120,15 @@ pub(crate) struct ShardJson {
     pub shard: Shard,
     /// Whether every point of it is stored.
     pub complete: bool,
+    /// In what files the tables of the whole are written.
+    #[serde(default, skip_serializing_if = "is_csv")]
+    pub format: TableFormat,
     /// What the report of the whole says, which no machine needs the networks for then.
     pub about: guardbit_reports::About,
+}
+
+fn is_csv(format: &TableFormat) -> bool {
+    *format == TableFormat::Csv
 }
 
 impl From<MergeError> for StudyError {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use guardbit_files::{FolderError, Store, read_text};
+use guardbit_files::{Store, read_text};
 use guardbit_reports::PointRecord;
 
 use super::plan::PlannedPoint;
@@ -16,13 +16,22 @@ use crate::Progress;
 pub(super) struct Cache {
     store: Store,
     hits: Cell<usize>,
+    /// Whether nothing could be added to it: it is only read then.
+    is_closed: Cell<bool>,
 }
 
 impl Cache {
-    /// The cache in a folder, which is made where it is not there. Points of each version of guardbit lie apart.
-    pub fn open(folder: &Path) -> Result<Self, FolderError> {
+    /// The cache in a folder, which is made where it is not there. Points of each version of guardbit lie apart. A folder that
+    /// cannot be used is noted: a sweep does without it.
+    pub fn open(folder: &Path, progress: &dyn Progress) -> Option<Self> {
         let name = format!("guardbit-points-{SCHEMA}-{}", crate::TOOL.version);
-        Ok(Self { store: Store::open(&folder.join(name))?, hits: Cell::new(0) })
+        match Store::open(&folder.join(name)) {
+            Ok(store) => Some(Self { store, hits: Cell::new(0), is_closed: Cell::new(false) }),
+            Err(error) => {
+                progress.note(&format!("warning: the cache is not used: {error}"));
+                None
+            }
+        }
     }
 
     /// What there is of a point: its record, and the text that it stands in.
@@ -37,9 +46,15 @@ impl Cache {
         Some((record, text))
     }
 
-    /// Adds a point.
-    pub fn add(&self, point: &PlannedPoint, text: &str) -> Result<(), FolderError> {
-        self.store.add(&point.identity.to_string(), text.as_bytes())
+    /// Adds a point. After the first one that cannot be added, which is noted, none is.
+    pub fn add(&self, point: &PlannedPoint, text: &str, progress: &dyn Progress) {
+        if self.is_closed.get() {
+            return;
+        }
+        if let Err(error) = self.store.add(&point.identity.to_string(), text.as_bytes()) {
+            self.is_closed.set(true);
+            progress.note(&format!("warning: no more points are added to the cache: {error}"));
+        }
     }
 
     /// How many points were found.

@@ -1,8 +1,10 @@
 //! The points of a sweep: everything loaded and checked before the first one runs.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
@@ -12,7 +14,7 @@ use serde::Serialize;
 
 use crate::axes::{Argument, Variant, check_targets};
 use crate::identity::DependsOn;
-use crate::subject::{CommonSettings, FileId, HwId, InputId, Subject};
+use crate::subject::{CommonSettings, FileId, HwId, InputId, Network, Subject};
 use crate::{Axis, Identity, MAX_POINTS, Settings, Shard, StudyError, SweepRequest, default_sweep_stats};
 
 /// A sweep ready to run.
@@ -97,12 +99,21 @@ impl Plan {
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
         let mut subjects = Subjects::default();
         let (mut points, mut listed, mut groups) = (Vec::new(), Vec::new(), HashMap::new());
+        // Samples make no difference to it.
+        let mut lowered = None;
         for Combination { variant, parameters, apart } in combinations(request, &bases)? {
             let (index, subject) = subjects.of(&variant)?;
             for (point, accelerator) in points_of(request, subject, &variant, &parameters)? {
                 // Whatever is wrong with a combination is said before the first point runs.
-                if listed.last().is_none_or(|last: &PointJson| last.point.parameters != parameters) {
+                let differs =
+                    listed.last().is_none_or(|last: &PointJson| last.point.parameters != parameters);
+                if differs
+                    && !lowered.as_ref().is_some_and(|(graph, known)| {
+                        Arc::ptr_eq(graph, &subject.graph) && *known == accelerator
+                    })
+                {
                     subject.lower(&accelerator)?;
+                    lowered = Some((Arc::clone(&subject.graph), accelerator.clone()));
                 }
                 let common = subject.settings(&variant.settings);
                 let own = PointSettings { common, level: point.level.clone() };
@@ -212,7 +223,7 @@ fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Com
     let mut all = Vec::new();
     for model in &request.models {
         for hw in &request.hws {
-            for values in request.axes.combinations() {
+            for values in request.axes.combinations()? {
                 let settings = request.settings.clone();
                 let mut variant = Variant { model: model.clone(), hw: hw.clone(), settings };
                 for (axis, value) in axes.iter().zip(&values) {
@@ -253,8 +264,7 @@ fn level_at<'a>(base: &'a Accelerator, level: &str) -> Option<&'a Level> {
 
 /// A value as tables have it: the folder of a file makes no difference to results.
 fn shown(axis: &Axis, value: &str) -> String {
-    let may_be_path = |argument: Argument| argument.is_path() || matches!(argument, Argument::Hw);
-    let is_path = Argument::find(axis.key()).is_some_and(may_be_path);
+    let is_path = Argument::find(axis.key()).is_some_and(Argument::may_be_path);
     let name = Path::new(value).file_name().filter(|_| is_path);
     name.map_or_else(|| value.into(), |name| name.to_string_lossy().into_owned())
 }
@@ -265,6 +275,8 @@ struct Subjects {
     list: Vec<Subject>,
     /// By what decides them.
     known: HashMap<String, usize>,
+    /// Networks by what decides them: subjects that differ in samples alone share one.
+    networks: HashMap<String, Network>,
 }
 
 impl Subjects {
@@ -275,7 +287,11 @@ impl Subjects {
         let index = match self.known.get(&key) {
             Some(&index) => index,
             None => {
-                self.list.push(Subject::load(model, settings)?);
+                let network = match self.networks.entry(format!("{model:?} {profile:?} {cut:?}")) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(Network::load(model, settings)?),
+                };
+                self.list.push(Subject::of_network(network, model, settings)?);
                 self.known.insert(key, self.list.len() - 1);
                 self.list.len() - 1
             }

@@ -8,7 +8,8 @@ use guardbit_files::{
     Digest, Document, Existing, FileEntry, FolderError, Manifest, Staging, Target, is_sealed, read_text,
 };
 use guardbit_reports::{
-    Pages, PointRecord, SweepPoint, pages_of, sweep_documents, sweep_parquet_paths, sweep_paths,
+    Pages, PointRecord, SweepPoint, pages_of, sweep_documents, sweep_parquet, sweep_parquet_paths,
+    sweep_paths,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub(super) struct SweepFolder<'a> {
     /// How many points are stored, and how many there are.
     stored: Cell<usize>,
     points: Range<usize>,
+    /// In what files the tables of a shard's whole are written.
+    format: TableFormat,
 }
 
 /// What there is of a point.
@@ -71,11 +74,26 @@ struct TrappedPoint<'a> {
 
 impl<'a> SweepFolder<'a> {
     /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
-    pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
-        let json = SweepJson::new(plan, false, &[], Vec::new());
+    pub fn open(
+        target: &'a Target,
+        existing: Existing,
+        plan: &Plan,
+        format: TableFormat,
+    ) -> Result<Self, StudyError> {
         let found = manifest(target);
-        let mut folder =
-            Self { target, staging: target.stage()?, stored: Cell::new(0), points: plan.own_points() };
+        let before = serde_json::from_value::<ShardJson>(found["shard"].clone());
+        let format = before
+            .ok()
+            .filter(|_| existing == Existing::Refuse)
+            .map_or(format, |before| before.format.max(format));
+        let json = SweepJson::new(plan, format, false, &[], Vec::new());
+        let mut folder = Self {
+            target,
+            staging: target.stage()?,
+            stored: Cell::new(0),
+            points: plan.own_points(),
+            format,
+        };
         if existing == Existing::Refuse && is_same(&found, &json) {
             let own = |index| [point_file(index), predictions_file(index)];
             let points: Vec<String> = plan.own_points().flat_map(own).collect();
@@ -136,7 +154,8 @@ impl<'a> SweepFolder<'a> {
         let mut files: Vec<FileEntry> =
             documents.iter().map(of_document).chain(points).chain(predictions).collect();
         files.sort();
-        let manifest = (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, true, records, files)));
+        let manifest =
+            (MANIFEST.to_owned(), crate::sealed(&SweepJson::new(plan, self.format, true, records, files)));
         self.staging.complete(&manifest, documents)?;
         for index in missing {
             self.staging.put(&predictions_file(index), &self.predictions(index)?)?;
@@ -188,29 +207,59 @@ impl<'a> SweepFolder<'a> {
 }
 
 impl<'a> SweepJson<'a> {
-    fn new(plan: &'a Plan, complete: bool, records: &'a [PointRecord], files: Vec<FileEntry>) -> Self {
+    fn new(
+        plan: &'a Plan,
+        format: TableFormat,
+        complete: bool,
+        records: &'a [PointRecord],
+        files: Vec<FileEntry>,
+    ) -> Self {
         let (tool, identity) = (crate::TOOL, plan.identity());
         let trapped = trapped(plan.own_points(), records);
-        let shard = plan.shard.map(|shard| ShardJson { shard, complete, about: plan.about() });
+        let shard = plan.shard.map(|shard| ShardJson { shard, complete, format, about: plan.about() });
         let description = &plan.description;
         Self { schema: SCHEMA, tool, command: COMMAND, identity, description, trapped, shard, files }
     }
 }
 
 /// The points, of those with these indices, in which an overflow was trapped.
-fn trapped<'r>(points: Range<usize>, records: &'r [PointRecord]) -> Vec<TrappedPoint<'r>> {
+fn trapped<'r>(points: impl IntoIterator<Item = usize>, records: &'r [PointRecord]) -> Vec<TrappedPoint<'r>> {
     let trapped = |(point, record): (usize, &'r PointRecord)| {
         record.summary.trapped.as_deref().map(|error| TrappedPoint { point, error })
     };
-    points.zip(records).filter_map(trapped).collect()
+    points.into_iter().zip(records).filter_map(trapped).collect()
+}
+
+/// What was merged.
+#[derive(Debug)]
+pub struct Merging {
+    /// The points that there are, in order.
+    pub records: Vec<PointRecord>,
+    /// Shards that no folder has.
+    pub missing_shards: Vec<Shard>,
+    /// The points that are not there, those of missing shards included: rows of the whole's `summary.csv`, from 0.
+    pub missing_points: Vec<usize>,
 }
 
 /// Makes the folder of a sweep from those of its parts.
 ///
 /// # Errors
-/// [`StudyError::Merge`] unless `folders` are all parts of one sweep, each of them once and whole; those of the target. In
-/// that case nothing is written.
+/// [`StudyError::Merge`] unless `folders` are all parts of one sweep, each of them once and whole, and none of them is `out`; those
+/// of the target. In that case nothing is written.
 pub fn merge(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Vec<PointRecord>, StudyError> {
+    Ok(merged(folders, out, existing, false)?.records)
+}
+
+/// Makes a folder of the points that parts of a sweep have by now, with the tables, plots and report of these. `guardbit sweep`
+/// goes on there with the points that are missing.
+///
+/// # Errors
+/// As [`merge`], but parts may be missing or unfinished; [`StudyError::Merge`] if there is no point at all.
+pub fn merge_partial(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Merging, StudyError> {
+    merged(folders, out, existing, true)
+}
+
+fn merged(folders: &[PathBuf], out: &Path, existing: Existing, partial: bool) -> Result<Merging, StudyError> {
     /// A point as the manifest lists it.
     #[derive(Deserialize)]
     struct Listed {
@@ -218,19 +267,41 @@ pub fn merge(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Vec<
         point: SweepPoint,
         identity: Identity,
     }
+    crate::shard::check_output(folders, out)?;
     let target = Target::claim_for(out, existing)?;
-    let parts = Merged::read(folders, MANIFEST)?;
-    let record = |found: Result<(Listed, PathBuf), MergeError>| {
-        let (Listed { point, identity }, path) = found?;
-        let text = read_text(&path, LIMIT).unwrap_or_default();
-        stored::read(&text, identity, &point).ok_or_else(|| MergeError::Damaged(vec![path]))
-    };
-    let records = parts.points().map(record).collect::<Result<Vec<_>, _>>()?;
+    let parts = Merged::read(folders, MANIFEST, partial)?;
     let mut staging = target.stage()?;
+    let (mut records, mut places, mut missing_points) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, found) in parts.points().enumerate() {
+        let (Listed { point, identity }, part) = found?;
+        let path = part.map(|part| part.folder.join(point_file(index)));
+        let text = path.as_ref().and_then(|path| read_text(path, LIMIT).ok());
+        let record = text.as_deref().and_then(|text| stored::read(text, identity, &point));
+        match (record, text, path) {
+            (Some(record), Some(text), Some(path)) => {
+                let failed = |source| FolderError::Read { path: path.clone(), source };
+                staging.write(&point_file(index), text.as_bytes())?;
+                staging.write(&predictions_file(index), &stored::predictions(&text).map_err(failed)?)?;
+                records.push(record);
+                places.push(index);
+            }
+            // What an unfinished part does not have yet.
+            (_, _, path) if path.is_none() || part.is_some_and(|part| !part.is_complete()) => {
+                missing_points.push(index);
+            }
+            (_, _, path) => return Err(MergeError::Damaged(path.into_iter().collect()).into()),
+        }
+    }
+    if records.is_empty() {
+        return Err(MergeError::NoPoint.into());
+    }
     staging.write_all(&sweep_documents(&parts.about(), &records)?)?;
-    parts.write(&mut staging, MANIFEST, &trapped(0..records.len(), &records))?;
+    if parts.format() == TableFormat::Parquet {
+        staging.write_all(&sweep_parquet(&records)?)?;
+    }
+    parts.write(&mut staging, MANIFEST, &trapped(places, &records), &missing_points)?;
     staging.publish(existing)?;
-    Ok(records)
+    Ok(Merging { records, missing_shards: parts.missing(), missing_points })
 }
 
 /// The manifest of a sweep that is there, as guardbit wrote it.
@@ -281,7 +352,7 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
 }
 
 /// Name of the file of the predictions of point `index`.
-fn predictions_file(index: usize) -> String {
+pub(crate) fn predictions_file(index: usize) -> String {
     format!("predictions/{index:05}.npz")
 }
 
