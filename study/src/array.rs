@@ -25,6 +25,8 @@ pub(crate) struct ArrayFile {
     /// The name of the array of a `.npy` file is empty.
     names: Vec<String>,
     archive: Option<ZipArchive<BufReader<File>>>,
+    /// A `.npy` file that is open already.
+    file: Option<File>,
 }
 
 /// An array as it stands in a file.
@@ -42,7 +44,13 @@ impl ArrayFile {
     /// Opens a `.npy` file, or a `.npz` file with each array under its name.
     pub fn open(path: &Path, wanted: Wanted) -> Result<Self, StudyError> {
         if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            return Ok(Self { path: path.into(), wanted, names: vec![String::new()], archive: None });
+            return Ok(Self {
+                path: path.into(),
+                wanted,
+                names: vec![String::new()],
+                archive: None,
+                file: None,
+            });
         }
         let archive = ZipArchive::new(BufReader::new(open(path, wanted)?)).map_err(|e| broken(path, e))?;
         let name = |index| {
@@ -50,7 +58,13 @@ impl ArrayFile {
             member.strip_suffix(".npy").unwrap_or(member).to_owned()
         };
         let names = (0..archive.len()).map(name).collect();
-        Ok(Self { path: path.into(), wanted, names, archive: Some(archive) })
+        Ok(Self { path: path.into(), wanted, names, archive: Some(archive), file: None })
+    }
+
+    /// A `.npy` file that was made of what `path` names.
+    pub fn opened(path: &Path, wanted: Wanted, file: File) -> Self {
+        let names = vec![String::new()];
+        Self { path: path.into(), wanted, names, archive: None, file: Some(file) }
     }
 
     /// The names of its arrays.
@@ -66,7 +80,7 @@ impl ArrayFile {
     ) -> Result<(Array, T), StudyError> {
         let (path, wanted) = (self.path.clone(), self.wanted);
         let Some(archive) = &mut self.archive else {
-            let mut file = open(&path, wanted)?;
+            let mut file = self.file.take().map_or_else(|| open(&path, wanted), Ok)?;
             let size = file.metadata().map_err(|e| broken(&path, e))?.len();
             let header = Header::read(&mut file).map_err(|e| broken(&path, e))?;
             let checked = check(&header)?;

@@ -362,7 +362,9 @@ impl Wanted {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let holds = match self {
             Self::Model => &format!("a {} file", network_files()),
-            Self::Samples => "a .npy file, or a .npz file with an array per input",
+            Self::Samples => {
+                "a .npy file, a .npz file with an array per input, or a folder of PNG files with a pictures.yaml"
+            }
             Self::Labels => {
                 "a .npy file with an integer per sample: its class, or 1 for an anomaly; for a regressor float32 values"
             }
@@ -461,6 +463,11 @@ impl StudyError {
             ),
             Self::Read { path, wanted, .. } => wanted.help(path),
             Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),
+            Self::InputDType { found: "uint8", expected: "float32", .. } => {
+                "pictures are real values here, as the network was trained with them: divided by 255, for example \
+                 (`x.astype(np.float32) / 255`)"
+                    .into()
+            }
             Self::InputDType { expected, .. } => format!(
                 "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
             ),

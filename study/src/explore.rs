@@ -86,7 +86,7 @@ pub fn explore(
 ) -> Result<ExploreRecord, StudyError> {
     let target = Target::claim(out)?;
     let plan = Plan::new(request)?;
-    plan.subject.input.note_clipped(progress);
+    plan.subject.input.note_doubts(progress);
     let folder = ExploreFolder::open(&target, existing, &plan)?;
     let (record, accelerators) = Explorer { plan: &plan, folder: &folder, progress }.run()?;
     let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };

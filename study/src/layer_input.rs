@@ -40,7 +40,7 @@ pub fn layer_input(
     let settings = &request.settings;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
     let subject = Subject::load(&request.model, settings)?;
-    subject.input.note_clipped(progress);
+    subject.input.note_doubts(progress);
     let program = subject.lower(&accelerator)?;
     let node = accelerated(&program, name_or_index)?;
     let options =

@@ -88,7 +88,7 @@ pub fn run_observed(
         None => (Subject::load(&request.model, settings)?, accelerator),
         Some(layer) => Subject::load_layer(&request.model, settings, &accelerator, layer)?,
     };
-    subject.input.note_clipped(progress);
+    subject.input.note_doubts(progress);
     let program = subject.lower_any(&accelerator)?;
     if program.mac_layers().next().is_none() {
         let (hw, model) = (&accelerator.name, &subject.model.file);

@@ -54,7 +54,7 @@ pub fn size(
     let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
-    subject.input.note_clipped(progress);
+    subject.input.note_doubts(progress);
     let program = subject.lower(&accelerator)?;
     if let Some(budget) = request.budget {
         budget.check(&subject)?;

@@ -61,6 +61,9 @@ pub(crate) struct InputId {
     /// Real values outside what the input's codes stand for.
     #[serde(skip_serializing_if = "is_zero")]
     pub clipped: u64,
+    /// What is doubtful about real values.
+    #[serde(skip)]
+    pub doubts: Vec<String>,
 }
 
 /// Where samples came from.
@@ -187,6 +190,7 @@ impl Subject {
                 samples: samples.count(),
                 sha256: samples.digest(),
                 clipped: samples.clipped(),
+                doubts: samples.doubts().to_vec(),
             },
             labels_file: labels_file.transpose()?,
             graph,
@@ -254,10 +258,11 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl InputId {
-    /// Says how many real values were clipped, if any were.
-    pub fn note_clipped(&self, progress: &dyn Progress) {
+    /// Says how many real values were clipped, if any were, and what else is doubtful about them.
+    pub fn note_doubts(&self, progress: &dyn Progress) {
+        let InputOrigin::File { file, .. } = &self.origin else { return };
+        self.doubts.iter().for_each(|doubt| progress.note(&format!("{file}: {doubt}")));
         if self.clipped > 0 {
-            let InputOrigin::File { file, .. } = &self.origin else { return };
             progress.note(&format!(
                 "{file}: {} real values lie outside what the input's codes stand for and were clipped",
                 self.clipped

@@ -66,7 +66,7 @@ pub fn sweep_observed(
 ) -> Result<Vec<PointRecord>, StudyError> {
     let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
-    plan.subjects.iter().for_each(|subject| subject.input.note_clipped(progress));
+    plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
     let folder = target
         .as_ref()
         .map(|target| SweepFolder::open(target, existing, &plan, request.settings.format))

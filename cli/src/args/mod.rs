@@ -150,7 +150,8 @@ impl Part {
 /// What runs, sweeps and sizings have in common.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
-    /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values
+    /// Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
+    /// files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
     #[arg(long, value_name = "X", conflicts_with = "random")]
     pub input: Option<PathBuf>,
     #[arg(long, value_name = "N", help = format!(

@@ -16,7 +16,8 @@ pub struct QuantizeArgs {
     pub model: PathBuf,
     #[command(flatten)]
     pub part: Part,
-    /// Calibration samples: .npy (or .npz by input name) of float32 real values; no labels are needed
+    /// Calibration samples: .npy (or .npz by input name) of float32 real values, or a folder of PNG files with a
+    /// pictures.yaml, e.g. {layout: nchw, scale: 1/255}; no labels are needed
     #[arg(long, value_name = "X.npy")]
     pub calibration: PathBuf,
     /// So many samples of --calibration: the first ones, or with --seed different ones that it draws [default: all]

@@ -85,7 +85,8 @@ pub fn quantize(
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
     let float = guardbit_frontends::load_part(&request.model, None, &request.cut)?;
-    let samples = real_samples(&float, request)?;
+    let samples =
+        calibration_samples(&float, &request.model, &request.calibration, !request.dynamic, progress)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
     let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {
         _ if request.dynamic => {
@@ -173,8 +174,15 @@ fn is_ours(path: &Path) -> bool {
     guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))
 }
 
-/// The calibration samples as real values.
-fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Sample>, StudyError> {
+/// Calibration samples of a network from `model` as real values. Remarks on them are told; where ranges are chosen by them, values that
+/// are all 0 are refused.
+fn calibration_samples(
+    graph: &Graph,
+    model: &Path,
+    source: &InputSource,
+    ranges: bool,
+    progress: &dyn Progress,
+) -> Result<Vec<Sample>, StudyError> {
     if graph.has_states() {
         return Err(StudyError::QuantizedStates { model: graph.name().into() });
     }
@@ -183,8 +191,15 @@ fn real_samples(graph: &Graph, request: &QuantizeRequest) -> Result<Vec<Sample>,
         let (tensor, dtype) = (tensor.name.clone(), tensor.ty.dtype);
         return Err(guardbit_quantize::QuantizeError::NotFloat { tensor, dtype }.into());
     }
-    let frontend = guardbit_frontends::frontend(&request.model)?;
-    let samples = Samples::load(graph, frontend, &request.calibration)?;
+    let frontend = guardbit_frontends::frontend(model)?;
+    let samples = Samples::load(graph, frontend, source)?;
+    if let InputSource::File { path, .. } = source {
+        if let Some(input) = samples.blank().filter(|_| ranges) {
+            let problem = format!("all values of input `{input}` are 0: no range can be chosen by them");
+            return Err(StudyError::Array { path: path.clone(), problem });
+        }
+        samples.doubts().iter().for_each(|doubt| progress.note(&format!("{}: {doubt}", path.display())));
+    }
     Ok(samples.reader().read(samples.count())?.into_iter().map(reals).collect())
 }
 

@@ -1,5 +1,6 @@
 //! What a network is run on: codes per input, from files or from a seed, read as they are needed.
 
+mod pictures;
 mod reading;
 mod values;
 
@@ -24,7 +25,7 @@ const MAX_RANDOM_CODES: usize = 1 << 32;
 /// Where samples come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputSource {
-    /// A `.npy` file for the only input, or a `.npz` file with one array per input.
+    /// A `.npy` file for the only input, a `.npz` file with one array per input, or a folder of PNG pictures with a `pictures.yaml`.
     File {
         /// The file.
         path: PathBuf,
@@ -54,6 +55,10 @@ pub(crate) struct Samples {
     source_digest: Digest,
     /// Real values outside what the codes of their input stand for.
     clipped: u64,
+    /// What is doubtful about real values: see [`Self::doubts`].
+    doubts: Vec<String>,
+    /// Whether all values of an input are 0.
+    blank: Option<String>,
     /// Per graph input.
     inputs: Vec<Input>,
 }
@@ -104,6 +109,17 @@ impl Samples {
         self.clipped
     }
 
+    /// Remarks on real values that hardly are what the network was trained with: all of them 0, or pictures whose pixels were not
+    /// scaled.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
+    /// The first input of which all real values are 0.
+    pub fn blank(&self) -> Option<&str> {
+        self.blank.as_deref()
+    }
+
     /// Reads all inputs from the first sample on.
     pub fn reader(&self) -> SampleReader<'_> {
         SampleReader::new(&self.inputs, self.picked.as_deref())
@@ -132,11 +148,15 @@ impl Samples {
     fn checked(mut self, file: Option<&Path>) -> Result<Self, StudyError> {
         let mut file = file.map(SampleFile::open).transpose()?;
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
+        let (mut doubts, mut blank) = (Vec::new(), None);
         for (_, mut pieces) in self.inputs() {
             pieces.hash(&mut hasher, file.as_mut())?;
             clipped += pieces.clipped();
+            doubts.extend(pieces.doubt());
+            blank = blank.or_else(|| pieces.blank());
         }
         (self.digest, self.clipped) = (hasher.finish(), clipped);
+        (self.doubts, self.blank) = (doubts, blank);
         self.source_digest = file.map_or(Ok(self.digest), SampleFile::finish)?;
         Ok(self)
     }
@@ -145,7 +165,8 @@ impl Samples {
     fn new(inputs: Vec<Input>, picked: Option<Vec<usize>>, available: usize) -> Self {
         let count = picked.as_ref().map_or(available, Vec::len);
         let digest = Digest::of_bytes(&[]);
-        Self { count, picked, available, digest, source_digest: digest, clipped: 0, inputs }
+        let (clipped, doubts, blank) = (0, Vec::new(), None);
+        Self { count, picked, available, digest, source_digest: digest, clipped, doubts, blank, inputs }
     }
 
     fn from_file(
@@ -157,7 +178,17 @@ impl Samples {
         if let (true, Pick::Random { .. }) = (graph.has_states(), pick) {
             return Err(StudyError::StepsLeftOut { path: path.into(), model: graph.name().into() });
         }
-        let mut file = ArrayFile::open(path, Wanted::Samples)?;
+        let (mut file, made) = match (path.is_dir(), graph.inputs()) {
+            (true, &[input]) => {
+                let (file, digest) = pictures::pictures(path, graph.tensor(input))?;
+                (file, Some(digest))
+            }
+            (true, _) => {
+                let problem = "a folder of pictures goes with a network of one input".into();
+                return Err(StudyError::Array { path: path.into(), problem });
+            }
+            (false, _) => (ArrayFile::open(path, Wanted::Samples)?, None),
+        };
         let mut inputs = Vec::new();
         let mut count = None;
         for &id in graph.inputs() {
@@ -177,7 +208,11 @@ impl Samples {
             }
             _ => {}
         }
-        Self::new(inputs, pick.indices(available), available).checked(Some(path))
+        let samples = Self::new(inputs, pick.indices(available), available);
+        match made {
+            None => samples.checked(Some(path)),
+            Some(digest) => Ok(Self { source_digest: digest, ..samples.checked(None)? }),
+        }
     }
 }
 
@@ -343,6 +378,41 @@ mod tests {
         let loaded = Samples::load(&graph, TFLITE, &InputSource::File { path, pick: Pick::All }).unwrap();
         // 63.4 is code 128.
         assert_eq!((loaded.count(), loaded.clipped()), (40, 120));
+    }
+
+    /// Pictures that were not scaled, and files of zeros, are what a network was hardly trained with.
+    #[test]
+    fn doubtful_values_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let float = {
+            let x = Operand::input(
+                "x",
+                TensorType { shape: vec![1, 4], dtype: DType::Float32, quantization: None },
+            );
+            let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+            let rounding = guardbit_num::Rounding::HalfEven;
+            let op = guardbit_graph::ops::QuantizeFloat { rounding, zero_point_first: false };
+            Graph::of_op("net", op, [x], output).unwrap()
+        };
+        let [unit, pixels] = [1.0 / 255.0, 1.0].map(|scale| network(&[1, 4], DType::UInt8, scale, 0));
+        let divide =
+            "the values of input `x` are whole numbers from 0 to 250: do pictures have to be divided by 255?";
+        let zero = "all values of input `x` are 0";
+        for (graph, values, doubts) in [
+            (&float, [0.0, 17.0, 250.0, 3.0], vec![divide]),
+            (&float, [0.0, 17.5, 250.0, 3.0], vec![]),
+            (&float, [-1.0, 17.0, 250.0, 3.0], vec![]),
+            (&float, [0.0, 1.0, 0.0, 9.0], vec![]),
+            (&float, [0.0; 4], vec![zero]),
+            (&unit, [0.0, 17.0, 250.0, 3.0], vec![divide]),
+            (&unit, [0.0; 4], vec![zero]),
+            (&pixels, [0.0, 17.0, 250.0, 3.0], vec![]),
+        ] {
+            let path = file(folder.path(), &npy(&[1, 4], values.to_vec(), false), None);
+            let loaded = Samples::load(graph, TFLITE, &InputSource::File { path, pick: Pick::All }).unwrap();
+            assert_eq!(loaded.doubts(), doubts, "{values:?}");
+            assert_eq!(loaded.blank(), doubts.contains(&zero).then_some("x"));
+        }
     }
 
     /// Samples read in pieces are those of the whole, in every form of file.

@@ -42,6 +42,8 @@ pub(crate) struct InputReader<'a> {
     next: usize,
     /// Real values so far that were clipped.
     clipped: u64,
+    /// What real values there were so far.
+    seen: SeenReals,
     /// Where codes come from a seed.
     random: RandomCodes,
 }
@@ -111,6 +113,26 @@ impl<'a> Pieces<'a> {
     /// Real values so far that were clipped.
     pub(super) fn clipped(&self) -> u64 {
         self.reader.clipped
+    }
+
+    /// What is doubtful about the real values so far.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let (tensor, seen) = (&self.reader.input.tensor, self.reader.seen);
+        let name = &tensor.name;
+        if seen.is_blank() {
+            return Some(format!("all values of input `{name}` are 0"));
+        }
+        // What the codes of an input stand for says whether it takes such numbers.
+        let taken = !tensor.ty.dtype.is_float() && self.reader.clipped == 0;
+        (seen.is_unscaled() && !taken).then(|| {
+            let most = seen.high;
+            format!("the values of input `{name}` are whole numbers from 0 to {most}: do pictures have to be divided by 255?")
+        })
+    }
+
+    /// The input's name, if all its real values are 0.
+    pub(super) fn blank(&self) -> Option<String> {
+        self.reader.seen.is_blank().then(|| self.reader.input.tensor.name.clone())
     }
 
     /// Samples of the next piece; 0 at the end.
@@ -195,7 +217,8 @@ impl Input {
             true => CodeRange::from(-RANDOM_STEPS..=RANDOM_STEPS),
             false => self.tensor.ty.code_range(),
         };
-        InputReader { input: self, picked, next: 0, clipped: 0, random: RandomCodes::new(seed, codes) }
+        let (seen, random) = (SeenReals::default(), RandomCodes::new(seed, codes));
+        InputReader { input: self, picked, next: 0, clipped: 0, seen, random }
     }
 }
 
@@ -236,11 +259,52 @@ impl InputReader<'_> {
                         rows
                     }
                 };
+                if let Values::Float32(values) = &rows {
+                    self.seen.add(values);
+                }
                 let (codes, clipped) = codes_of(&self.input.tensor, *frontend, array.dtype(), rows, path)?;
                 self.clipped += clipped;
                 Ok(codes)
             }
         }
+    }
+}
+
+/// What real values were read.
+#[derive(Debug, Clone, Copy)]
+struct SeenReals {
+    any: bool,
+    low: f32,
+    high: f32,
+    whole: bool,
+}
+
+impl Default for SeenReals {
+    fn default() -> Self {
+        Self { any: false, low: f32::INFINITY, high: f32::NEG_INFINITY, whole: true }
+    }
+}
+
+impl SeenReals {
+    /// Pixels are at most that.
+    const WHITE: f32 = 255.0;
+    /// Whole numbers up to that may be classes, flags or one-hot codes.
+    const FEW: f32 = 15.0;
+
+    fn add(&mut self, values: &[f32]) {
+        self.any |= !values.is_empty();
+        for &value in values {
+            (self.low, self.high) = (self.low.min(value), self.high.max(value));
+            self.whole &= value.fract() == 0.0;
+        }
+    }
+
+    fn is_blank(self) -> bool {
+        self.any && self.low == 0.0 && self.high == 0.0
+    }
+
+    fn is_unscaled(self) -> bool {
+        self.whole && self.low >= 0.0 && self.high > Self::FEW && self.high <= Self::WHITE
     }
 }
 
