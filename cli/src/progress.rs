@@ -25,10 +25,13 @@ impl Bar {
     /// Nothing is drawn until it is known how much there is to do.
     fn drawn_on(target: fn() -> ProgressDrawTarget, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} samples{pace}") {
-            bar.set_style(style.with_key("pace", pace).progress_chars("=> "));
-        }
         Self { bar, target, quiet }
+    }
+
+    fn set_style(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.with_key("pace", pace).progress_chars("=> "));
+        }
     }
 }
 
@@ -47,6 +50,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
 impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        self.set_style("{msg} [{bar:30}] {pos}/{len} samples{pace}");
         self.bar.set_message(plain(what).into_owned());
         self.bar.set_length(total);
         self.bar.set_position(0);
@@ -60,6 +64,15 @@ impl Progress for Bar {
 
     fn advance(&self, samples: u64) {
         self.bar.inc(samples);
+    }
+
+    fn step(&self, what: &str) {
+        self.set_style("{msg}");
+        self.bar.set_message(plain(what).into_owned());
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target((self.target)());
+        }
+        self.bar.tick();
     }
 
     fn note(&self, text: &str) {

@@ -189,6 +189,7 @@ pub fn quantize(
         config,
         mixed: maybe("mixed", &asked.mixed)?,
         dynamic: asked.dynamic,
+        cache: None,
         report: Some(asked.report),
         statistics: Vec::new(),
     };

@@ -26,6 +26,7 @@ pub mod search;
 mod simulated;
 pub mod statistics;
 mod target;
+mod watch;
 pub mod weights;
 
 pub use calibrate::{Calibrated, TensorFigures, UnitFigures, calibrate};
@@ -44,3 +45,4 @@ pub use quantized::{Quantized, quantize};
 pub use realize::realize;
 pub use simulated::{Sample, Simulated};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};
+pub use watch::Watch;

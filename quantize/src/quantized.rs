@@ -5,7 +5,7 @@ use guardbit_hwmodels::Accelerator;
 
 use crate::calibrate::{FloatOutputs, calibrate_with};
 use crate::simulated::Sample;
-use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, realize};
+use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, Watch, realize};
 
 /// A quantized network with what was seen on the way.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub fn quantize(
 ) -> Result<Quantized, QuantizeError> {
     let plan = Plan::new(graph, config)?;
     let float = FloatOutputs::passing();
-    quantized(&plan, samples, config, accelerator, &float)
+    quantized(&plan, samples, config, accelerator, &float, &())
 }
 
 fn quantized(
@@ -39,8 +39,9 @@ fn quantized(
     config: &Config,
     accelerator: Option<&Accelerator>,
     float: &FloatOutputs,
+    watch: &dyn Watch,
 ) -> Result<Quantized, QuantizeError> {
-    let calibrated = calibrate_with(plan, config, accelerator, samples, float)?;
+    let calibrated = calibrate_with(plan, config, accelerator, samples, float, watch)?;
     let graph = realize(&calibrated.simulated)?;
     Ok(Quantized { graph, units: calibrated.units, tensors: calibrated.tensors })
 }
@@ -77,7 +78,8 @@ impl<'a> Repeated<'a> {
         &self,
         config: &Config,
         accelerator: Option<&Accelerator>,
+        watch: &dyn Watch,
     ) -> Result<Quantized, QuantizeError> {
-        quantized(&self.plan, self.samples, config, accelerator, &self.float)
+        quantized(&self.plan, self.samples, config, accelerator, &self.float, watch)
     }
 }

@@ -250,9 +250,10 @@ impl Sweep<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::{Cell, RefCell};
     use std::fs;
     use std::path::PathBuf;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use guardbit_sim::StatsLevel;
 
@@ -264,17 +265,17 @@ mod tests {
     /// How many points are stored whenever samples are done, and how many samples that are.
     struct Watch {
         points: PathBuf,
-        done: Cell<u64>,
-        stored: RefCell<Vec<usize>>,
+        done: AtomicU64,
+        stored: Mutex<Vec<usize>>,
     }
 
     impl Progress for Watch {
         fn start(&self, _what: &str, _total: u64) {}
 
         fn advance(&self, samples: u64) {
-            self.done.set(self.done.get() + samples);
+            self.done.fetch_add(samples, Ordering::Relaxed);
             let stored = fs::read_dir(&self.points).map_or(0, Iterator::count);
-            self.stored.borrow_mut().push(stored);
+            self.stored.lock().unwrap().push(stored);
         }
 
         fn note(&self, _text: &str) {}
@@ -303,15 +304,15 @@ mod tests {
         let out = dir.path().join("out");
         let target = Target::claim(&out).unwrap();
         let folder = SweepFolder::open(&target, Existing::Refuse, &plan, TableFormat::Csv).unwrap();
-        let watch = Watch { points: out.join("points"), done: Cell::new(0), stored: RefCell::default() };
+        let watch = Watch { points: out.join("points"), done: AtomicU64::new(0), stored: Mutex::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
         let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch };
         let hurried = hurried.run(None);
         let hurried = hurried.unwrap();
-        let mut stored = watch.stored.into_inner();
+        let mut stored = watch.stored.into_inner().unwrap();
         stored.dedup();
         assert_eq!(stored, [0, 2, 4, 6]);
-        assert_eq!(watch.done.get(), 7 * 12, "every sample of every point is counted once");
+        assert_eq!(watch.done.load(Ordering::Relaxed), 7 * 12, "every sample of every point is counted once");
         let together = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
         assert_eq!(hurried, together);
     }

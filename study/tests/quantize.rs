@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::networks;
 use crate::networks::{Layer, network, samples};
@@ -32,6 +33,7 @@ fn request() -> QuantizeRequest {
         config: Config::default(),
         mixed: None,
         dynamic: false,
+        cache: None,
         report: None,
         statistics: vec![("layers".into(), |quantized| quantized.graph.nodes().len().to_string())],
     }
@@ -395,4 +397,104 @@ fn mixed_widths_keep_their_budget() {
     let error = run(&of("bytes=10"), &out, Existing::Replace).unwrap_err();
     assert_eq!(error.code(), "guardbit::quantize::budget");
     assert!(error.to_string().contains(" bytes"), "{error}");
+}
+
+/// What was told of a search, which ends where a step says `end`.
+#[derive(Default)]
+struct Told {
+    steps: Mutex<Vec<String>>,
+    notes: Mutex<Vec<String>>,
+    end: &'static str,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl guardbit_study::Progress for Told {
+    fn start(&self, _what: &str, _total: u64) {}
+
+    fn advance(&self, _samples: u64) {}
+
+    fn step(&self, what: &str) {
+        self.steps.lock().unwrap().push(what.to_owned());
+        if !self.end.is_empty() && what.starts_with(self.end) {
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn note(&self, text: &str) {
+        self.notes.lock().unwrap().push(text.to_owned());
+    }
+}
+
+/// A search that ended early takes up its finished layers, and ends as one in one piece; so does one whose files are damaged.
+#[test]
+fn a_search_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let search = |method: &str, cache: Option<&Path>, end: &'static str| {
+        let config = QuantizeChoices { method: method.into(), ..QuantizeChoices::default() };
+        let told = Told { end, ..Told::default() };
+        let config = Config { cancelled: told.cancelled.clone(), ..config.config().unwrap() };
+        let calibration =
+            InputSource::File { path: digits("calibration.npy"), pick: Pick::First { first: 6 } };
+        let (hw, cache) = (Some("fpga-int14-os".into()), cache.map(PathBuf::from));
+        let request = QuantizeRequest { calibration, hw, cache, config, ..request() };
+        let out = folder.path().join("out.onnx");
+        let ended = guardbit_study::quantize(&request, &out, Existing::Replace, &told);
+        let steps = told.steps.into_inner().unwrap();
+        let tried = |layer: &str| {
+            steps.iter().filter(|step| step.contains(layer) && step.contains("candidate")).count()
+        };
+        let layers: Vec<bool> =
+            ["part 1 of", "part 2 of", "part 3 of"].map(|layer| tried(layer) > 0).to_vec();
+        (ended.map(|_| std::fs::read(&out).unwrap()), layers, told.notes.into_inner().unwrap())
+    };
+    for method in ["guaranteed", "overflow-aware"] {
+        let (whole, layers, _) = search(method, None, "");
+        assert_eq!(layers, [true; 3], "{method}");
+        let (stopped, ..) = search(method, Some(&cache), "part 3 of");
+        assert_eq!(stopped.unwrap_err().code(), "guardbit::interrupted");
+        let (resumed, layers, notes) = search(method, Some(&cache), "");
+        assert_eq!(resumed.unwrap(), *whole.as_ref().unwrap(), "{method}");
+        assert_eq!(layers, [false, false, true], "{method}");
+        assert!(notes.iter().any(|note| note.starts_with("finished parts of the search")), "{notes:?}");
+    }
+    let files = |folder: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    for file in files(&files(&cache)[0]).iter().flat_map(|folder| files(folder)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replacen("\"codes\": [", "\"codes\": [1,", 1)).unwrap();
+    }
+    let (again, layers, notes) = search("guaranteed", Some(&cache), "");
+    assert_eq!((again.unwrap(), layers), (search("guaranteed", None, "").0.unwrap(), vec![true; 3]));
+    assert!(notes.iter().any(|note| note.ends_with("is damaged and not used; remove it")), "{notes:?}");
+}
+
+/// Networks of mixed widths that were looked at are not looked at again.
+#[test]
+fn networks_of_mixed_widths_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = |cache: Option<PathBuf>| {
+        let told = Told::default();
+        let request = QuantizeRequest {
+            calibration: InputSource::File {
+                path: digits("calibration.npy"),
+                pick: Pick::First { first: 4 },
+            },
+            hw: Some("exact-int32-os".into()),
+            mixed: Some("bytes=3000".parse().unwrap()),
+            cache,
+            ..request()
+        };
+        let out = folder.path().join("out.onnx");
+        guardbit_study::quantize(&request, &out, Existing::Replace, &told).unwrap();
+        assert!(told.steps.into_inner().unwrap().iter().any(|step| step == "mixed widths: network 2"));
+        (std::fs::read(&out).unwrap(), told.notes.into_inner().unwrap())
+    };
+    let cache = Some(folder.path().join("cache"));
+    let (first, notes) = search(cache.clone());
+    assert!(notes.is_empty(), "{notes:?}");
+    let (second, notes) = search(cache);
+    assert_eq!(second, first);
+    assert!(notes[0].starts_with("finished parts of the search that were in the cache: "), "{notes:?}");
 }

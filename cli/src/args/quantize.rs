@@ -102,6 +102,10 @@ pub struct QuantizeArgs {
     /// --calibration chooses nothing then: it holds the samples that the network is run on
     #[arg(long, conflicts_with = "mixed")]
     pub dynamic: bool,
+    /// Take finished layers and networks of a search from this folder, and add those that are found: a search that was
+    /// interrupted goes on. Any number of commands may use it at once
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
     /// Folder for tables, plots and a page; it appears when it is complete
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,

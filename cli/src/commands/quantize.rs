@@ -29,6 +29,7 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         config: choices(args).config()?,
         mixed: args.mixed,
         dynamic: args.dynamic,
+        cache: args.cache.clone(),
         report: args.report.clone(),
         statistics: Vec::new(),
     };

@@ -181,6 +181,7 @@ impl Calibration<'_, '_> {
             },
             accelerator,
             build: &build,
+            watch: self.watch,
         };
         method(&problem)
     }

@@ -16,7 +16,7 @@ pub use figures::{TensorFigures, UnitFigures};
 pub(crate) use float::FloatOutputs;
 
 use crate::simulated::{Raw, Reading, Sample, Simulated, State};
-use crate::{Config, Plan, QuantizeError};
+use crate::{Config, Plan, QuantizeError, Watch};
 
 /// A network that is being calibrated.
 struct Calibration<'p, 'c> {
@@ -24,6 +24,7 @@ struct Calibration<'p, 'c> {
     config: &'c Config,
     accelerator: Option<&'c Accelerator>,
     float: &'c FloatOutputs,
+    watch: &'c dyn Watch,
     links: Links,
     states: Vec<State>,
     /// The real values, before rounding, of tensors whose codes may still be chosen by the layer that reads them.
@@ -62,18 +63,19 @@ pub fn calibrate<'p>(
     accelerator: Option<&Accelerator>,
     samples: &[Sample],
 ) -> Result<Calibrated<'p>, QuantizeError> {
-    calibrate_with(plan, config, accelerator, samples, &FloatOutputs::passing())
+    calibrate_with(plan, config, accelerator, samples, &FloatOutputs::passing(), &())
 }
 
-/// The same with the values of the float network of these samples, where they are known.
+/// The same with the values of the float network of these samples, where they are known, and somebody who watches.
 pub(crate) fn calibrate_with<'p>(
     plan: &'p Plan,
     config: &Config,
     accelerator: Option<&Accelerator>,
     samples: &[Sample],
     float: &FloatOutputs,
+    watch: &dyn Watch,
 ) -> Result<Calibrated<'p>, QuantizeError> {
-    Calibration::run(plan, config, accelerator, samples, float)
+    Calibration::run(plan, config, accelerator, samples, float, watch)
 }
 
 impl<'p, 'c> Calibration<'p, 'c> {
@@ -83,6 +85,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
         accelerator: Option<&'c Accelerator>,
         samples: &[Sample],
         float: &'c FloatOutputs,
+        watch: &'c dyn Watch,
     ) -> Result<Calibrated<'p>, QuantizeError> {
         if samples.is_empty() {
             return Err(QuantizeError::NoSamples);
@@ -96,6 +99,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
             config,
             accelerator,
             float,
+            watch,
             links: Links::new(plan.graph()),
             states: State::of_samples(plan.graph(), samples, 0)?,
             open: BTreeMap::new(),
@@ -105,6 +109,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
         };
         own.inputs()?;
         for unit in 0..plan.units().len() {
+            watch.unit(unit, plan.units().len(), plan.names(unit)[0]);
             if config.cancelled.load(Ordering::Relaxed) {
                 return Err(QuantizeError::Cancelled);
             }

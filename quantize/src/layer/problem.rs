@@ -7,7 +7,7 @@ use guardbit_hwmodels::{Accelerator, Program, lower};
 use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
 
 use super::{ChannelOutcome, LayerClass, LayerOutcome, LayerParameters, WeightCodes};
-use crate::{Observed, Parameters, QuantizeError, Range, Target};
+use crate::{Observed, Parameters, QuantizeError, Range, Target, Watch};
 
 /// A layer that multiplies and accumulates, with what is known of it.
 pub struct LayerProblem<'a> {
@@ -39,6 +39,7 @@ pub struct LayerProblem<'a> {
     /// The accelerator that the network is for.
     pub accelerator: &'a Accelerator,
     pub(crate) build: &'a Build<'a>,
+    pub(crate) watch: &'a dyn Watch,
 }
 
 /// A network of the layer alone under candidate parameters.
@@ -100,6 +101,14 @@ impl LayerProblem<'_> {
         let weights = self.weight_codes(&scales);
         let bias = self.bias_codes(input, &weights);
         LayerParameters { input, input_codes: self.targets.input.codes, weights, bias, output }
+    }
+
+    /// The layer alone under the plain parameters, as a network.
+    ///
+    /// # Errors
+    /// [`QuantizeError`] if they make no layer.
+    pub fn plain_graph(&self) -> Result<Graph, QuantizeError> {
+        (self.build)(&self.plain)
     }
 
     /// The layer on the accelerator under candidate parameters.

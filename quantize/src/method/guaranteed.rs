@@ -108,6 +108,7 @@ impl Search<'_, '_> {
 
     /// Puts an input where its error belongs.
     fn tried(&self, among: &mut Vec<(Input, f64)>, input: Input) -> Result<(), QuantizeError> {
+        self.layer.watch.candidate(Guaranteed.name());
         if let Some(Fitted { error, .. }) = self.fitted(input, Effort::Greedy)? {
             let at = among.partition_point(|(_, other)| *other <= error);
             among.insert(at, (input, error));

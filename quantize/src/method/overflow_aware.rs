@@ -32,6 +32,8 @@ pub struct OverflowAware {
 }
 
 impl OverflowAware {
+    const NAME: &str = "overflow-aware";
+
     /// 32 samples.
     pub const USUAL: Self = Self { samples: 32 };
 
@@ -60,7 +62,7 @@ const OUTPUTS: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 
 impl LayerMethod for OverflowAware {
     fn name(&self) -> &str {
-        "overflow-aware"
+        Self::NAME
     }
 
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError> {
@@ -140,11 +142,13 @@ impl Search<'_, '_> {
     }
 
     fn tried(&self, parameters: LayerParameters) -> Result<Tried, QuantizeError> {
+        self.layer.watch.candidate(OverflowAware::NAME);
         let outcome = self.layer.run(&parameters, StatsLevel::None)?;
         Ok(Tried { parameters, outcome })
     }
 
     fn tried_on_more(&self, parameters: LayerParameters) -> Result<Tried, QuantizeError> {
+        self.layer.watch.candidate(OverflowAware::NAME);
         let outcome = self.more.run(&parameters, StatsLevel::None)?;
         Ok(Tried { parameters, outcome })
     }

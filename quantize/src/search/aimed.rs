@@ -10,7 +10,7 @@ use super::some_layers::Known;
 use super::{Judge, SampleScore, Score, SomeLayers, is_significant};
 use crate::method::{Guaranteed, overflowing};
 use crate::quantized::Repeated;
-use crate::{Config, LayerMethod, QuantizeError, Quantized, Sample, quantize};
+use crate::{Config, LayerMethod, QuantizeError, Quantized, Sample, Watch, quantize};
 
 /// Most samples that networks are compared on.
 const SAMPLES: usize = 256;
@@ -55,6 +55,20 @@ pub fn quantize_aimed(
     config: &Config,
     accelerator: Option<&Accelerator>,
 ) -> Result<Aimed, QuantizeError> {
+    quantize_watched(graph, samples, config, accelerator, &())
+}
+
+/// [`quantize_aimed`] with somebody who is told of the methods' search, and may know what they chose before.
+///
+/// # Errors
+/// As [`quantize()`].
+pub fn quantize_watched(
+    graph: &Graph,
+    samples: &[Sample],
+    config: &Config,
+    accelerator: Option<&Accelerator>,
+    watch: &dyn Watch,
+) -> Result<Aimed, QuantizeError> {
     let plain_config = Config { layer_method: None, ..config.clone() };
     let judge = Judge::new(graph, samples, SAMPLES, accelerator)?;
     let plain = quantize(graph, samples, &plain_config, accelerator)?;
@@ -64,7 +78,7 @@ pub fn quantize_aimed(
     let (Some(method), Some(aim)) = (&config.layer_method, accelerator) else { return Ok(without) };
     let known = Known::default();
     let network = Repeated::new(graph, samples, config)?;
-    let search = Search { network, config, accelerator, judge, known, plain: plain_score };
+    let search = Search { network, config, accelerator, judge, known, plain: plain_score, watch };
     if method.promises() {
         let own = search.with(method, &BTreeSet::new())?.0;
         return Ok(match own.score.noise <= plain_score.noise || overflows(&without.quantized.graph, aim)? {
@@ -108,6 +122,7 @@ struct Search<'a> {
     judge: Judge<'a>,
     known: Known,
     plain: Score,
+    watch: &'a dyn Watch,
 }
 
 impl Search<'_> {
@@ -119,7 +134,7 @@ impl Search<'_> {
     ) -> Result<(Aimed, Vec<String>), QuantizeError> {
         let some = Arc::new(SomeLayers::new(method.clone(), plain.clone(), self.known.clone()));
         let config = Config { layer_method: Some(some.clone()), ..self.config.clone() };
-        let quantized = self.network.quantize(&config, self.accelerator)?;
+        let quantized = self.network.quantize(&config, self.accelerator, self.watch)?;
         let score = self.judge.score(&quantized.graph)?;
         let plain_layers = plain.iter().cloned().collect();
         Ok((Aimed { quantized, plain_layers, score, plain: self.plain }, some.asked()))

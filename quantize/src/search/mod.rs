@@ -11,7 +11,7 @@ pub mod mixed;
 mod paired;
 mod some_layers;
 
-pub use aimed::{Aimed, quantize_aimed};
+pub use aimed::{Aimed, quantize_aimed, quantize_watched};
 pub use judge::{Judge, SampleScore, Score};
 pub use paired::is_significant;
 pub use some_layers::SomeLayers;

@@ -47,7 +47,14 @@ impl LayerMethod for SomeLayers {
         if let Some(chosen) = known().get(&key) {
             return Ok(chosen.clone());
         }
-        let chosen = self.method.choose(layer)?;
+        let chosen = match layer.watch.found(self.method.name(), layer) {
+            Some(chosen) => chosen,
+            None => {
+                let chosen = self.method.choose(layer)?;
+                layer.watch.chosen(self.method.name(), layer, &chosen);
+                chosen
+            }
+        };
         known().insert(key, chosen.clone());
         Ok(chosen)
     }

@@ -11,6 +11,7 @@ use guardbit_quantize::search::mixed::{Budget, Explored, NetworkChoices, Point, 
 use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{Decibel, TradeOffRow};
 
+use super::searched::{Searched, SearchedChoices};
 use crate::StudyError;
 
 /// Most calibration samples that networks are compared on.
@@ -107,13 +108,15 @@ pub(super) fn mixed(
     config: &Config,
     accelerator: &Accelerator,
     budget: MixedBudget,
+    searched: &Searched<'_>,
 ) -> Result<(Quantized, Vec<TradeOffRow>), StudyError> {
     let judge = Judge::new(float, samples, SAMPLES, Some(accelerator))?;
     let can_be_written = |graph: &Graph| check_onnx(graph).is_ok();
     let steps = written_steps(float, samples, config, &can_be_written)?;
     let choices = NetworkChoices::new(float, samples, config, accelerator, judge, &steps)?;
     let choices = choices.where_graph(can_be_written);
-    let explored = explore(&choices, EXCHANGES)?;
+    let kept = SearchedChoices::new(&choices, searched, float, samples, (config, accelerator), &steps);
+    let explored = explore(&kept, EXCHANGES)?;
     let chosen = explored.within(&[budget.of(&explored)]);
     let none = || StudyError::MixedBudget { budget: budget.to_string(), nearest: budget.nearest(&explored) };
     let chosen = chosen.ok_or_else(none)?;

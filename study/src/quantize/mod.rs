@@ -3,6 +3,7 @@
 mod choices;
 mod mixed;
 mod record;
+mod searched;
 mod setting;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use guardbit_files::{Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
+use guardbit_quantize::search::quantize_watched;
 use guardbit_quantize::{Config, Quantized, Sample};
 use guardbit_reports::{ProofRow, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Options, StatsLevel};
@@ -54,6 +56,8 @@ pub struct QuantizeRequest {
     /// Whether the network is quantized dynamically: weights alone get codes, activations get scale and zero point from every input
     /// as it comes. The samples are what it is run on then.
     pub dynamic: bool,
+    /// A folder that finished layers and networks of searches are taken from and added to: a search that ended early goes on there.
+    pub cache: Option<PathBuf>,
     /// A folder for tables, plots and a page.
     pub report: Option<PathBuf>,
     /// Figures of the user's own: each is a name, and what it makes of the quantized network.
@@ -88,18 +92,22 @@ pub fn quantize(
     let samples =
         calibration_samples(&float, &request.model, &request.calibration, !request.dynamic, progress)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
+    let searched = searched::Searched::new(request.cache.as_deref(), progress)?;
     let (quantized, tradeoffs) = match (request.mixed, &request.config.layer_method) {
         _ if request.dynamic => {
             let graph = guardbit_quantize::code_weights(&float, &request.config)?;
             (Quantized { graph, units: Vec::new(), tensors: Vec::new() }, Vec::new())
         }
-        (Some(budget), _) => mixed::mixed(&float, &samples, &request.config, &accelerator, budget)?,
+        (Some(budget), _) => {
+            mixed::mixed(&float, &samples, &request.config, &accelerator, budget, &searched)?
+        }
         (None, Some(_)) => {
-            let aimed = guardbit_quantize::search::quantize_aimed(&float, &samples, &request.config, aimed)?;
+            let aimed = quantize_watched(&float, &samples, &request.config, aimed, &searched)?;
             (aimed.quantized, Vec::new())
         }
         (None, None) => (guardbit_quantize::quantize(&float, &samples, &request.config, aimed)?, Vec::new()),
     };
+    searched.end();
     let graph =
         quantized.graph.clone().with_metadata(metadata(request, &float, &accelerator, aimed.is_some()));
     let export = |source| StudyError::Export { path: out.into(), source };

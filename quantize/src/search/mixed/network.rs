@@ -98,7 +98,7 @@ impl<'a> NetworkChoices<'a> {
             rule
         });
         config.rules.extend(rules);
-        self.network.quantize(&config, Some(self.accelerator))
+        self.network.quantize(&config, Some(self.accelerator), &())
     }
 }
 
