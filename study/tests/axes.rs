@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use guardbit_sim::{Mode, StatsLevel};
 use guardbit_study::{
-    Axes, Axis, Condition, Existing, InputSource, RunRequest, Settings, Silent, StudyError, SweepRequest,
-    load_study, run, sweep,
+    Axes, Axis, Condition, Existing, InputSource, Pick, QuantizeChoices, QuantizeRequest, RunRequest,
+    Settings, Silent, StudyError, SweepRequest, load_study, run, sweep,
 };
 
 const ACCELERATOR: &str = "\
@@ -251,4 +251,86 @@ fn study_files() {
     let none = load("  axes: {seed: 1..=2}\n  where: seed > 2\n").unwrap();
     let none = sweep(&none, None, Existing::Refuse, &Silent).unwrap_err();
     insta::assert_snapshot!(format!("{}: {none}", none.code()), @"guardbit::study::no_point: no combination of the axes satisfies `where`: seed > 2");
+}
+
+/// A sweep over quantizations of a float network has the figures of networks that are quantized one by one, each for its point's
+/// accelerator where the method aims at it.
+#[test]
+fn quantizations_are_axes() {
+    let digits = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits").join(name);
+    let of = |name: &str, first: usize| InputSource::File { path: digits(name), pick: Pick::First { first } };
+    let settings = Settings {
+        labels: Some(digits("test_labels.npy")),
+        stats: StatsLevel::Events,
+        ..Settings::new(of("test_images_float.npy", 20))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let swept = |model: PathBuf, list: &[&str]| {
+        let request = SweepRequest {
+            models: vec![model],
+            hws: vec!["fpga-int14-os".into()],
+            settings: settings.clone(),
+            level: None,
+            bits: None,
+            overflow: Vec::new(),
+            axes: axes(list),
+            stats_given: true,
+            cache: None,
+            shard: None,
+        };
+        sweep(&request, None, Existing::Refuse, &Silent).map_err(|error| error.to_string())
+    };
+    let calibration = format!("quantize:calibration={}", digits("calibration.npy").display());
+    let (samples, methods) = ("quantize:samples=3", "quantize:method=min-max,guaranteed");
+    let (weights, bits) = ("quantize:weights=int8,int4", "accumulation.acc.bits=12,14");
+    let float = digits("digits_float.onnx");
+    let records = swept(float.clone(), &[&calibration, samples, methods, weights, bits]).unwrap();
+    assert_eq!(records.len(), 8);
+    let mut seen = Vec::new();
+    for record in &records {
+        let value = |index: usize| record.parameters[index].value.as_str();
+        assert_eq!(value(0), "calibration.npy");
+        let choices = QuantizeChoices {
+            method: value(2).into(),
+            weights: value(3).into(),
+            ..QuantizeChoices::default()
+        };
+        let register = format!("accumulation.acc.bits={}", value(4));
+        let request = QuantizeRequest {
+            model: float.clone(),
+            cut: Default::default(),
+            calibration: of("calibration.npy", 3),
+            test: None,
+            labels: None,
+            output: None,
+            hw: Some("fpga-int14-os".into()),
+            sets: vec![register.clone()],
+            config: choices.config().unwrap(),
+            mixed: None,
+            dynamic: false,
+            cache: None,
+            report: None,
+            statistics: Vec::new(),
+        };
+        let out = folder.path().join("alone.onnx");
+        guardbit_study::quantize(&request, &out, Existing::Replace, &Silent).unwrap();
+        let alone = swept(out, &[&register]).unwrap().swap_remove(0);
+        assert_eq!(
+            (&record.layers, &record.outcomes),
+            (&alone.layers, &alone.outcomes),
+            "{:?}",
+            record.parameters
+        );
+        seen.push(&record.layers);
+    }
+    assert!(
+        (1..seen.len()).all(|index| !seen[..index].contains(&seen[index])),
+        "every point is another network"
+    );
+
+    let message = |list: &[&str]| swept(float.clone(), list).unwrap_err();
+    insta::assert_snapshot!(message(&[methods]), @"quantize: a sweep over quantizations needs calibration samples: add the axis `quantize:calibration=X.npy`");
+    insta::assert_snapshot!(message(&["quantize:methods=mse"]), @"axis `quantize:methods`: `methods` is not a setting of the quantizer: expected one of calibration, samples, method, weight-method, weights, activations, per-tensor, symmetric, asymmetric-weights, full-range, power-of-two, mode, equalize, inline-functions, correct-bias");
+    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:method=mode"]), @"mode: no method of that kind; the methods are min-max, moving-average, average, percentile, kl, kl-tensorrt, kl-tvm, mse, overflow-aware, guaranteed");
+    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:per-tensor=perhaps"]), @"axis `quantize:per-tensor`: perhaps: provided string was not `true` or `false`");
 }

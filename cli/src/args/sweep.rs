@@ -24,7 +24,8 @@ pub struct SweepArgs {
     #[arg(long, requires = "hw")]
     pub level: Option<String>,
     /// Anything else that is varied: a key as for --set, or model, hw, mode, requantize, seed, random, samples, input,
-    /// labels, task, output, profile or dim:AXIS (a length as for --dim). Values as 12..=16 or a,b,c; each further axis multiplies the points
+    /// labels, task, output, profile, dim:AXIS (a length as for --dim) or quantize:SETTING (an option of `guardbit
+    /// quantize`, for a float network). Values as 12..=16 or a,b,c; each further axis multiplies the points
     #[arg(long, value_name = "KEY=VALUES", requires = "hw")]
     pub axis: Vec<Axis>,
     /// Axes that go together, value by value

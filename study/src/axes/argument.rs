@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use guardbit_frontends::Dim;
 
+use crate::quantize::Quantizing;
 use crate::raw_settings::scheme_override;
 use crate::{AxisError, InputSource, Pick, Settings};
 
@@ -26,7 +27,14 @@ pub(crate) enum Argument {
     Profile,
     /// The length of an axis that the network's file leaves open.
     Dim,
+    /// A setting by which a float network is quantized.
+    Quantize,
+    /// The samples that it is quantized with.
+    Calibration,
 }
+
+/// What stands before the name of a setting of the quantizer.
+const QUANTIZE: &str = "quantize:";
 
 /// What stands before the name of an axis in the key of its length.
 const DIM: &str = "dim:";
@@ -52,6 +60,8 @@ pub(crate) struct Variant {
     pub model: PathBuf,
     pub hw: String,
     pub settings: Settings,
+    /// How the network is quantized, if it is a float one that is.
+    pub quantize: Option<Quantizing>,
 }
 
 /// The names of all of them.
@@ -61,7 +71,7 @@ pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
 
 /// All keys of arguments, for messages.
 pub(crate) fn argument_keys() -> String {
-    argument_names().chain(["dim:AXIS"]).collect::<Vec<_>>().join(", ")
+    argument_names().chain(["dim:AXIS", "quantize:SETTING"]).collect::<Vec<_>>().join(", ")
 }
 
 impl Argument {
@@ -70,12 +80,15 @@ impl Argument {
         if key.len() > DIM.len() && key.starts_with(DIM) {
             return Some(Self::Dim);
         }
+        if let Some(setting) = key.strip_prefix(QUANTIZE) {
+            return Some(if setting == "calibration" { Self::Calibration } else { Self::Quantize });
+        }
         ARGUMENTS.iter().find(|(name, _)| *name == key).map(|&(_, argument)| argument)
     }
 
     /// Whether its values are paths, which in a study file are relative to it.
     pub fn is_path(self) -> bool {
-        matches!(self, Self::Model | Self::Input | Self::Labels)
+        matches!(self, Self::Model | Self::Input | Self::Labels | Self::Calibration)
     }
 
     /// Whether its values are files, or may be.
@@ -92,6 +105,10 @@ impl Argument {
             Self::Mode => settings.mode = parsed(value)?,
             Self::Requantize => settings.sets.push(scheme_override(value)),
             Self::Dim => settings.cut.dims.set(Dim::new(key.strip_prefix(DIM).unwrap_or(key), value)?),
+            Self::Quantize | Self::Calibration => {
+                let setting = key.strip_prefix(QUANTIZE).unwrap_or(key);
+                variant.quantize.get_or_insert_default().set(setting, value)?;
+            }
             Self::Labels => settings.labels = Some(value.into()),
             Self::Task => settings.task = Some(parsed(value)?),
             Self::Output => settings.output = Some(value.into()),

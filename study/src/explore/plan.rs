@@ -298,7 +298,7 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
     let axes = request.axes.list();
     let draft = |values: Vec<&str>| {
         let (model, hw, settings) = (request.model.clone(), request.hw.clone(), request.settings.clone());
-        let mut variant = Variant { model, hw, settings };
+        let mut variant = Variant { model, hw, settings, quantize: None };
         for (axis, value) in axes.iter().zip(&values) {
             variant.set(axis.key(), value)?;
         }

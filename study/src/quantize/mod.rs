@@ -5,6 +5,7 @@ mod mixed;
 mod record;
 mod searched;
 mod setting;
+mod swept;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +25,7 @@ pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, activation_codes, parse_codes, parse_rule, weight_codes,
 };
+pub(crate) use swept::Quantizing;
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::samples::Samples;

@@ -102,7 +102,7 @@ impl Plan {
         // Samples make no difference to it.
         let mut lowered = None;
         for Combination { variant, parameters, apart } in combinations(request, &bases)? {
-            let (index, subject) = subjects.of(&variant)?;
+            let (index, subject) = subjects.of(&variant, request.cache.as_deref())?;
             for (point, accelerator) in points_of(request, subject, &variant, &parameters)? {
                 // Whatever is wrong with a combination is said before the first point runs.
                 let differs =
@@ -225,7 +225,7 @@ fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Com
         for hw in &request.hws {
             for values in request.axes.combinations()? {
                 let settings = request.settings.clone();
-                let mut variant = Variant { model: model.clone(), hw: hw.clone(), settings };
+                let mut variant = Variant { model: model.clone(), hw: hw.clone(), settings, quantize: None };
                 for (axis, value) in axes.iter().zip(&values) {
                     variant.set(axis.key(), value)?;
                 }
@@ -280,18 +280,29 @@ struct Subjects {
 }
 
 impl Subjects {
-    fn of(&mut self, variant: &Variant) -> Result<(usize, &Subject), StudyError> {
-        let Variant { model, settings, .. } = variant;
+    fn of(&mut self, variant: &Variant, cache: Option<&Path>) -> Result<(usize, &Subject), StudyError> {
+        let Variant { model, settings, quantize, hw } = variant;
         let Settings { input, labels, task, output, profile, cut, .. } = settings;
-        let key = format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?} {cut:?}");
+        let quantized = quantize.as_ref().map(|one| one.key(hw, &settings.sets)).transpose()?;
+        let key =
+            format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?} {cut:?} {quantized:?}");
         let index = match self.known.get(&key) {
             Some(&index) => index,
             None => {
-                let network = match self.networks.entry(format!("{model:?} {profile:?} {cut:?}")) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => new.insert(Network::load(model, settings)?),
-                };
-                self.list.push(Subject::of_network(network, model, settings)?);
+                self.list.push(match quantize {
+                    None => {
+                        let network = match self.networks.entry(format!("{model:?} {profile:?} {cut:?}")) {
+                            Entry::Occupied(known) => known.into_mut(),
+                            Entry::Vacant(new) => new.insert(Network::load(model, settings)?),
+                        };
+                        Subject::of_network(network, model, settings)?
+                    }
+                    Some(one) => {
+                        let float = settings.network(model)?;
+                        let graph = one.network(&float, model, (hw, &settings.sets), cache)?;
+                        Subject::of_graph(graph, model, settings)?
+                    }
+                });
                 self.known.insert(key, self.list.len() - 1);
                 self.list.len() - 1
             }
