@@ -2,7 +2,6 @@
 
 use guardbit_graph::{GraphError, brief, plain_name};
 
-use super::parse::OLDEST_OPSET;
 use crate::FormatError;
 
 /// The oldest opset that is read: before it operands were broadcast as attributes said.

@@ -103,9 +103,6 @@ fn read_names(nodes: &[proto::Node], outputs: &[ValueInfo]) -> HashSet<String> {
     of_nodes.chain(outputs.iter().map(|output| output.name.clone())).collect()
 }
 
-/// Before it operands were broadcast as attributes said.
-pub(in crate::onnx) const OLDEST_OPSET: i64 = 7;
-
 fn check_opset(version: Option<i64>) -> Result<(), OnnxError> {
     match version {
         Some(version) if version < OLDEST_OPSET => {
