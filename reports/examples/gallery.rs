@@ -6,6 +6,7 @@ use std::error::Error;
 use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
+use guardbit_hwmodels::InferenceCycles;
 use guardbit_reports::{
     About, CoverageRecord, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram,
     NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents,

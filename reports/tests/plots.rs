@@ -218,7 +218,7 @@ fn pictures_of_many_designs_are_bounded() {
         point,
         output_mismatch: Some(point as u64 % 97),
         cycles: 1000 + point as u64,
-        front: point % 9 == 0,
+        front: point.is_multiple_of(9),
         recommended: point == 4000,
         ..PointRow::default()
     };
@@ -240,6 +240,8 @@ fn pictures_of_many_designs_are_bounded() {
         remarks: Vec::new(),
         rows: (0..10_000).map(row).collect(),
         parameters: Vec::new(),
+        warnings: Vec::new(),
+        sensitivity: Vec::new(),
     };
     EXPLORE_PLOTS.iter().for_each(|plot| check_bounded(plot, &record));
 }

@@ -64,7 +64,7 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
 
 fn host(file: &AcceleratorFile) -> Result<Processor, Violation> {
     let (section, file) = (KeyPath::keys(&["host"]), file.host.clone().unwrap_or_default());
-    let clock = file.clock_mhz.clone().map(|clock| f64::checked(clock, ())).transpose();
+    let clock = file.clock_mhz.map(|clock| f64::checked(clock, ())).transpose();
     let clock = clock.map_err(|found| out_of_range(section.join("clock_mhz"), found))?;
     Processor::of(&file, &section, clock)
 }

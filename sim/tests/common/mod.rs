@@ -14,8 +14,8 @@ use guardbit_graph::{
 };
 use guardbit_hwmodels::{
     Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Operands, OutputFit,
-    Packing, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms, Timing,
-    TimingConvention, Walk, ZeroPoint, lower,
+    Packing, Processor, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms,
+    Timing, TimingConvention, Walk, ZeroPoint, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::{LayerStats, Options, SampleTensors, Settled, SimError, Simulation};
@@ -74,6 +74,7 @@ pub fn accelerator(datapath: Datapath) -> Accelerator {
             dram_burst_bytes: 1,
             dram_outstanding_bursts: None,
         },
+        host: Processor { lanes: 2, ops_per_cycle: 1.0, bytes_per_cycle: 8.0, clock_mhz: None },
         packing: Packing::None.into(),
         layers: Default::default(),
     }
