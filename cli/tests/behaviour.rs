@@ -477,7 +477,7 @@ fn tables_that_name_layers_have_their_short_names_at_the_end() {
             }
         }
     }
-    assert_eq!(tables, 9);
+    assert_eq!(tables, 10);
 }
 
 /// What `inspect --export` writes is the same network, and replaces nothing.

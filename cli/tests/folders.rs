@@ -117,6 +117,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("run", sampled("run")),
         ("sweep", sampled("sweep")),
         ("merge", Some("merge whole -o out".into())),
+        ("status", None),
         ("quantize", Some(quantize)),
         ("vectors", sampled("vectors")),
         ("check", None),

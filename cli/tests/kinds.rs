@@ -102,6 +102,7 @@ const HELPERS_OF_TIMING: &[&str] = &[
     "fit",
     "gemm",
     "groups",
+    "host",
     "mapping",
     "moving_sums",
     "rate",

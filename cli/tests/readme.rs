@@ -186,7 +186,7 @@ fn the_study_of_the_sweeps_page_runs() {
     let mut process = Command::cargo_bin("guardbit").unwrap();
     let output = process.arg("sweep").arg(folder.path().join("study.yaml")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(table_lines(&output.stdout), 1 + 6 * 2 * 2);
+    assert_eq!(table_lines(&output.stdout), 1 + 5 * 2 * 2);
 }
 
 /// The digits sweep, which the README names first: it also makes the pictures.

@@ -194,8 +194,13 @@ impl Write for OutFile {
         reach("write", &self.path, || {
             let _ = file.write(&bytes[..bytes.len() / 2]);
         })?;
-        let _open = gate::enter();
-        self.file.write(bytes)
+        let done = {
+            let _open = gate::enter();
+            self.file.write(bytes)
+        };
+        #[cfg(debug_assertions)]
+        fault::done();
+        done
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -281,7 +281,7 @@ pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec
 }
 
 /// Columns of `summary.csv` that tables for terminals leave out.
-const IN_FILES_ALONE: [&str; 13] = [
+const IN_FILES_ALONE: [&str; 15] = [
     // A sentence.
     "trapped",
     "accuracy_exact_low",
@@ -293,6 +293,9 @@ const IN_FILES_ALONE: [&str; 13] = [
     "mcnemar_test",
     "task",
     "output_mse",
+    // Of the host, which widths do not change.
+    "host_cycles",
+    "overlapped_cycles",
     // As shares.
     "agreeing",
     "right_exact",

@@ -34,7 +34,8 @@ fn columns_are_those_of_the_format() {
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
                    output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,\
                    accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,\
-                   lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right";
+                   lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right,\
+                   host_cycles,overlapped_cycles";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));

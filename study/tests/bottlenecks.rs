@@ -36,7 +36,8 @@ fn check(sets: &[&str], [ideal, array, ports, outside]: [u64; 4], bound: Bound) 
 fn layers_by_hand() {
     // 640 products on 256 elements; one fold of 64 steps, 30 cycles of skew, 16 of draining; 640 weights through a port of 16
     // bytes; 64 activations and 640 weights from outside, 8 bytes a cycle.
-    check(&[], [3, 110, 40, 88], Bound::Mapping);
+    // It takes 300 cycles; 205 with that memory twice as fast, 245 with an array that is.
+    check(&[], [3, 110, 40, 88], Bound::Dram);
     check(&["memory.dram_bytes_per_cycle=1"], [3, 110, 40, 704], Bound::Dram);
     check(&["memory.sram_bytes_per_cycle=1"], [3, 110, 640, 88], Bound::WeightPort);
     // One element: ten folds of 64 steps, one cycle to drain.

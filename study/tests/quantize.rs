@@ -455,7 +455,9 @@ fn a_search_goes_on_where_it_was() {
         assert_eq!(stopped.unwrap_err().code(), "guardbit::interrupted");
         let (resumed, layers, notes) = search(method, Some(&cache), "");
         assert_eq!(resumed.unwrap(), *whole.as_ref().unwrap(), "{method}");
-        assert_eq!(layers, [false, false, true], "{method}");
+        // `overflow-aware` looks at networks of other settings after the first one.
+        let second = method == "overflow-aware";
+        assert_eq!(layers, [false, second, true], "{method}");
         assert!(notes.iter().any(|note| note.starts_with("finished parts of the search")), "{notes:?}");
     }
     let files = |folder: &Path| -> Vec<PathBuf> {

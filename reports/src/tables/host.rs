@@ -14,8 +14,6 @@ table! {
         index: usize,
         /// Name of the operation: that of its output tensor.
         layer: String,
-        /// Short name.
-        name: String,
         /// The operation.
         op: String,
         /// Elements of its output.
@@ -30,6 +28,8 @@ table! {
         bound: String,
         /// Part of the cycles of all operations on the host.
         share: Option<Fraction>,
+        /// Short name.
+        name: String,
     }
 }
 

@@ -86,8 +86,6 @@ table! {
         index: usize,
         /// Name of the layer.
         layer: String,
-        /// Short name of the layer.
-        name: String,
         /// Name of the level, innermost first.
         level: String,
         /// Width of the level's register; blank if it is as wide as needed.
@@ -96,6 +94,8 @@ table! {
         proved_bits: u32 ["bits"],
         /// Whether no input makes the register overflow.
         safe: bool,
+        /// Short name of the layer.
+        name: String,
     }
 }
 

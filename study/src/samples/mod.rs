@@ -399,7 +399,7 @@ mod tests {
             "the values of input `x` are whole numbers from 0 to 250: do pictures have to be divided by 255?";
         let zero = "all values of input `x` are 0";
         for (graph, values, doubts) in [
-            (&float, [0.0, 17.0, 250.0, 3.0], vec![divide]),
+            (&float, [0.0f32, 17.0, 250.0, 3.0], vec![divide]),
             (&float, [0.0, 17.5, 250.0, 3.0], vec![]),
             (&float, [-1.0, 17.0, 250.0, 3.0], vec![]),
             (&float, [0.0, 1.0, 0.0, 9.0], vec![]),
