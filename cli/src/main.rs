@@ -12,7 +12,6 @@ mod printable;
 mod progress;
 mod wrap;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use args::{Args, Command};
@@ -38,9 +37,8 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(diagnostic::BAD_INPUT);
     }
-    let text = error.render();
-    let text = if std::io::stdout().is_terminal() { text.ansi().to_string() } else { text.to_string() };
-    match output::print(&text) {
+    // Without colours: what is printed on a terminal has no control characters.
+    match output::print(&error.render().to_string()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

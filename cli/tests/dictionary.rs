@@ -144,7 +144,7 @@ fn every_file_is_in_the_dictionary() {
     for (name, command, model, settings, more) in [
         ("run", "run", &model, &all[..], &sums[..]),
         ("detected", "run", &detector, &detects, &[]),
-        ("sweep", "sweep", &model, &all, &["--axis", "accumulation.inner.bits=12,13"]),
+        ("sweep", "sweep", &model, &all, &["--axis", "accumulation.inner.bits=12,13", "--stats", "full"]),
         ("detected_sweep", "sweep", &detector, &detects, &["--bits", "8..=9"]),
         ("explore", "explore", &model, &all, &["--axis", "accumulation.inner.bits=12,13"]),
         ("size", "size", &model, &all, &["--budget", "mismatch=10%"]),

@@ -37,6 +37,8 @@ fn every_keyword_is_checked() {
         json!({"a": [null, 1]}),
         &[r#"/a/1: 1 is not of type "null""#],
     );
+    check(&json!({"maxLength": 2}), json!("äö"), &[]);
+    check(&json!({"maxLength": 2}), json!("abc"), &[r#"/: "abc" has more than 2 characters"#]);
     check(&json!({"required": ["a", "b"]}), json!({"b": 1}), &[r#"/: the required key "a" is missing"#]);
     check(&json!({"additionalProperties": false}), json!({"a": 1}), &[r#"/: unknown keys: "a""#]);
     check(

@@ -77,6 +77,7 @@ impl<'a> Checker<'a> {
                     self.violation(format!("{value} is greater than the maximum of {argument}"));
                 }
                 "pattern" => self.pattern(argument, value),
+                "maxLength" => self.length(argument, value),
                 "minItems" | "maxItems" => self.count(keyword, argument, value),
                 "type" | "const" | "enum" | "minimum" | "maximum" => {}
                 "items" => {
@@ -110,6 +111,13 @@ impl<'a> Checker<'a> {
         let compile = || Regex::new(pattern).unwrap_or_else(|error| panic!("pattern {pattern}: {error}"));
         if !self.patterns.entry(pattern).or_insert_with(compile).is_match(text) {
             self.violation(format!("{} does not match {pattern:?}", quoted(value)));
+        }
+    }
+
+    fn length(&mut self, limit: &Value, value: &Value) {
+        let (Some(limit), Some(text)) = (limit.as_u64(), value.as_str()) else { return };
+        if text.chars().count() as u64 > limit {
+            self.violation(format!("{} has more than {limit} characters", quoted(value)));
         }
     }
 
