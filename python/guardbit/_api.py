@@ -214,12 +214,18 @@ def sweep(
 
 @checked()
 def merge(
-    shards: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result], *, out: _Out = None, force: bool = False
+    shards: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result],
+    *,
+    partial: bool = False,
+    out: _Out = None,
+    force: bool = False,
 ) -> Sweep:
-    """Makes one sweep of its shards: folders, or what `sweep` gave. Equal to the sweep in one piece, byte by byte."""
+    """Makes one sweep of its shards: folders, or what `sweep` gave. Equal to the sweep in one piece, byte by byte. With `partial` it is
+    one of the points that are there, and `sweep` with the folder as `out` adds the others.
+    """
     to, temporary = _target(out)
     with translated(_own_target(to, temporary)):
-        _guardbit.merge(_folders("shards", shards), to, force, shown(False))
+        _guardbit.merge(_folders("shards", shards), to, force, shown(False), partial)
     return Sweep(to, temporary)
 
 
@@ -410,6 +416,7 @@ def quantize(
     output: str | None = None,
     samples: int | None = None,
     seed: int | None = None,
+    cache: _Out = None,
     out: _Out = None,
     report: _Out = None,
     force: bool = False,
@@ -419,9 +426,12 @@ def quantize(
     """Quantizes a float ONNX network, as `guardbit quantize` does: `out` is the ONNX file, `report` the folder of its tables.
 
     `calibration` are unlabelled float32 samples, `x` and `y` other samples and their classes. A method is a name, or a function
-    that gets what was `Observed` of a tensor and gives the least and the greatest real value that its codes are to cover.
+    that gets what was `Observed` of a tensor and gives the least and the greatest real value that its codes are to cover. A search that
+    was interrupted goes on from the finished layers in `cache`.
     """
     (name, function), (weight_name, weight_function) = named(method), named(weight_method)
+    if cache is not None and (function or weight_function):
+        raise GuardbitError("cache: what a function of your own chooses cannot be kept, since nothing says when the function is another")
     folder_of_tables, temporary = _target(report)
     path = path_("model", model)
     file = Path(out) if out is not None else folder_of_tables.parent / f"{Path(path).stem}_quantized.onnx"
@@ -447,6 +457,7 @@ def quantize(
             "set": sets(set),
             "mixed": mixed,
             "dynamic": dynamic,
+            "cache": cache,
             "report": str(folder_of_tables),
             "method": name,
             "weight_method": weight_name,

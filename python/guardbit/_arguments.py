@@ -183,10 +183,10 @@ def functions(name: str, given: Any) -> Any:
     raise refused(name, "a function, or a mapping of names to functions", given)
 
 
-_TEXTS = ("mode", "stats", "requantize", "profile", "task", "output", "level", "budget", "area", "mixed", "weights", "activations", "format", "name")
+_TEXTS = ("mode", "stats", "requantize", "profile", "task", "output", "level", "budget", "area", "mixed", "weights", "activations", "format", "grid", "name")
 _FLAGS = (
     "tensors", "histograms", "plots", "report", "force", "per_tensor", "symmetric", "asymmetric_weights", "full_range", "power_of_two",
-    "equalize", "inline_functions", "correct_bias", "dynamic", "byte_slots",
+    "equalize", "inline_functions", "correct_bias", "dynamic", "byte_slots", "partial",
 )  # fmt: skip
 
 #: Every argument that has one kind wherever it stands; samples and networks are taken where they are written to files.

@@ -92,7 +92,7 @@ pub fn sweep(
     unless_raised(&raised, done)
 }
 
-/// Makes the folder of a sweep from those of its parts.
+/// Makes the folder of a sweep from those of its parts; with `partial` of the parts that are there.
 #[pyfunction]
 pub fn merge(
     py: Python<'_>,
@@ -100,9 +100,13 @@ pub fn merge(
     out: PathBuf,
     force: bool,
     watcher: &Bound<'_, PyAny>,
+    partial: bool,
 ) -> PyResult<()> {
     supervised(py, watcher, Some(1), Arc::default(), |_| {
-        guardbit_study::merge(&folders, &out, existing(force))?;
+        match partial {
+            true => drop(guardbit_study::merge_partial(&folders, &out, existing(force))?),
+            false => drop(guardbit_study::merge(&folders, &out, existing(force))?),
+        }
         Ok(())
     })
 }
@@ -189,7 +193,7 @@ pub fn quantize(
         config,
         mixed: maybe("mixed", &asked.mixed)?,
         dynamic: asked.dynamic,
-        cache: None,
+        cache: asked.cache,
         report: Some(asked.report),
         statistics: Vec::new(),
     };

@@ -169,6 +169,7 @@ pub struct Quantize {
     pub set: Vec<String>,
     pub mixed: Option<String>,
     pub dynamic: bool,
+    pub cache: Option<PathBuf>,
     pub report: PathBuf,
     /// Those of [`QuantizeChoices`].
     pub method: String,

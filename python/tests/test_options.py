@@ -45,7 +45,7 @@ def test_options(command: str) -> None:
     assert ours - theirs == set()
 
 
-@pytest.mark.parametrize(("command", "count"), [("run", 2), ("sweep", 1), ("size", 1), ("vectors", 2), ("quantize", 4)])
+@pytest.mark.parametrize(("command", "count"), [("run", 2), ("sweep", 1), ("size", 2), ("vectors", 2), ("quantize", 4)])
 def test_defaults(command: str, count: int) -> None:
     """What a function takes where nothing is said is what the command line takes."""
     names = NAMES | (QUANTIZE if command == "quantize" else {})
