@@ -28,7 +28,7 @@ def options(command: str) -> dict[str, str | None]:
     _, *parts = re.split(r"^ +(?:-\w, )?--([a-z][a-z-]+)", text, flags=re.MULTILINE)
     found = {}
     for name, meaning in zip(parts[::2], parts[1::2]):
-        default = re.search(r"\[default: ([^]]+)\]", meaning)
+        default = re.search(r"\[default:\s+([^]]+)\]", meaning)
         found[name.replace("-", "_")] = default and default[1]
     assert len(found) > 3, text
     return found
