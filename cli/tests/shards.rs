@@ -282,3 +282,21 @@ fn shards_are_whole_and_not_the_output() {
         assert!(text.contains("guardbit::merge::unlisted"), "{change}: {text}");
     }
 }
+
+/// A manifest that was changed, and sealed again, never ends `status` with a panic: parts with other numbers of points are other sweeps.
+#[test]
+fn parts_of_other_sizes_are_other_sweeps() {
+    let dir = folder();
+    let dir = dir.path();
+    shards(dir, 2);
+    let manifest = dir.join("s1/sweep.json");
+    let mut json: serde_json::Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    // The first part has fewer points, all of which are there.
+    json["points"].as_array_mut().unwrap().truncate(2);
+    json["sha256"] = guardbit_files::UNSEALED.into();
+    fs::write(&manifest, guardbit_files::seal_text(&serde_json::to_string(&json).unwrap())).unwrap();
+    let output = call(dir, "status s1 s2", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(stdout.matches("missing shards").count(), 2, "{stdout}");
+}

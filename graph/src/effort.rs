@@ -67,22 +67,22 @@ impl Effort {
     /// A convolution or a product of matrices: a multiplication with addition per product; bias and requantization.
     pub(crate) const PRODUCTS: Self = Self::per_cell(1).and_output(1 + REQUANTIZE + CLAMP);
 
-    /// So many operations per element of the output.
+    /// Returns an effort of N operations per element of the output.
     pub(crate) const fn per_output(operations: u32) -> Self {
         Self { per_output: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// So many operations per element of the first input.
+    /// Returns an effort of N operations per element of the first input.
     pub(crate) const fn per_input(operations: u32) -> Self {
         Self { per_input: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// So many operations per cell of a window.
+    /// Returns an effort of N operations per cell of a window.
     pub(crate) const fn per_cell(operations: u32) -> Self {
         Self { per_cell: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// The same and so many operations per element of the output.
+    /// Returns this effort with N operations per element of the output.
     pub(crate) const fn and_output(self, operations: u32) -> Self {
         Self { per_output: operations, ..self }
     }

@@ -60,7 +60,7 @@ class Collected:
                 known = {"sums": Sums(*sums[:2]), "events": sums[2]}
                 more = {key: known[key] for key in asks}
             found = function(exact, simulated, **more)
-            where = f"statistic: `{name}` returned {{}} for layer {layer} of sample {sample}"
+            where = (f"statistic: `{name}` returned ", f" for layer {layer} of sample {sample}")
             for key, figure in _figures(name, found, where):
                 if key in row:
                     raise GuardbitError(f"statistic: two figures are called {key!r}: choose other names")
@@ -83,7 +83,7 @@ def _asks(function: Statistic) -> list[str]:
     return [name for name in ("sums", "events") if name in parameters]
 
 
-def _figures(name: str, found: Any, where: str) -> Iterator[tuple[str, Any]]:
+def _figures(name: str, found: Any, where: tuple[str, str]) -> Iterator[tuple[str, Any]]:
     if isinstance(found, Mapping):
         for key, figure in found.items():
             if not isinstance(key, str):
@@ -105,9 +105,9 @@ def _figures(name: str, found: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield "_".join([name, *map(str, index)]), array[index].item()
 
 
-def _no_figure(where: str, found: str) -> GuardbitError:
+def _no_figure(where: tuple[str, str], found: str) -> GuardbitError:
     return GuardbitError(
-        where.format(found), help=f"give a number, an array of at most {_MOST_NUMBERS} numbers, or a mapping of names to these"
+        found.join(where), help=f"give a number, an array of at most {_MOST_NUMBERS} numbers, or a mapping of names to these"
     )
 
 

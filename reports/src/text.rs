@@ -164,10 +164,7 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
 }
 
 /// The front of an exploration, less the columns that are empty; the axes come first.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
+pub fn explore_text(record: &ExploreRecord) -> String {
     let front = record.front();
     let columns = front_columns(record);
     let keys =
@@ -179,7 +176,7 @@ pub fn explore_text(record: &ExploreRecord) -> Result<String, ReportError> {
     };
     let heads: Vec<&str> =
         std::iter::once("point").chain(keys).chain(columns.iter().map(|(name, _)| *name)).collect();
-    Ok(text_table(&heads, &front.iter().map(row).collect::<Vec<_>>()))
+    text_table(&heads, &front.iter().map(row).collect::<Vec<_>>())
 }
 
 /// A column of the tables of designs for people: its name, and a cell.
@@ -249,6 +246,7 @@ pub fn sensitivity_text(record: &ExploreRecord) -> String {
 pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec<String>>) {
     let change = |ratio: Option<f64>| match ratio {
         Some(1.0) => "=".to_owned(),
+        Some(ratio) if (ratio - 1.0).abs() < 0.0005 => "< 0.1 %".to_owned(),
         Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
         None => String::new(),
     };

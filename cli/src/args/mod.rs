@@ -69,7 +69,7 @@ fn model_help() -> String {
 
 fn requantize_help() -> String {
     let names = Scheme::ALL.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
-    format!("How sums become codes, in place of the model's own way: {names}")
+    format!("Requantization scheme to use instead of the model's own: {names}")
 }
 
 fn profile_help() -> String {

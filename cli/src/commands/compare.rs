@@ -10,7 +10,7 @@ use crate::args::{CompareArgs, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
-/// Rows that are not in all folders, of which so many are named.
+/// The number of rows missing in some folder that are named; further ones are counted.
 const UNMATCHED: usize = 10;
 
 pub fn compare(args: &CompareArgs, global: &Global) -> Result<ExitCode, Failure> {

@@ -30,7 +30,7 @@ pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure>
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
         print_json(&Summary { record: &record, front, sensitivity: &record.sensitivity })?;
     } else {
-        let (front, sensitivity) = (explore_text(&record)?, sensitivity_text(&record));
+        let (front, sensitivity) = (explore_text(&record), sensitivity_text(&record));
         print(&format!("{front}\n{sensitivity}\n{}", outcome_text(&record)))?;
     }
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))

@@ -65,9 +65,7 @@ impl Frontend for Onnx {
     }
 
     fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
-        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
-        let dir = path.parent().unwrap_or(Path::new(""));
-        read(&bytes, Some(dir), name).map_err(|error| FrontendError::format(path, error))
+        of_file(path, |bytes, dir| read(bytes, Some(dir), name))
     }
 
     fn read_sized(
@@ -80,10 +78,7 @@ impl Frontend for Onnx {
         if let Some(profile) = profile {
             return self.read_as(path, name, profile);
         }
-        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
-        let dir = path.parent().unwrap_or(Path::new(""));
-        let graph = sized(&bytes, dims).and_then(|model| graph_of(model, Some(dir), name));
-        graph.map_err(|error| FrontendError::format(path, error))
+        of_file(path, |bytes, dir| graph_of(sized(bytes, dims)?, Some(dir), name))
     }
 
     fn read_up_to(
@@ -97,13 +92,11 @@ impl Frontend for Onnx {
         if let Some(profile) = profile {
             return self.read_as(path, name, profile).map(Some);
         }
-        let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
-        let dir = path.parent().unwrap_or(Path::new(""));
-        let part = sized(&bytes, dims).and_then(|mut model| {
+        of_file(path, |bytes, dir| {
+            let mut model = sized(bytes, dims)?;
             let is_part = model.graph.as_mut().is_some_and(|graph| parse::cut::up_to(graph, to));
             is_part.then(|| graph_of(model, Some(dir), name)).transpose()
-        });
-        part.map_err(|error| FrontendError::format(path, error))
+        })
     }
 
     /// `value / scale` in float32, rounded half to even, moved by the zero point (ONNX `QuantizeLinear`).
@@ -111,6 +104,13 @@ impl Frontend for Onnx {
         let steps = (value / quantization.scale(0)).round_ties_even();
         (steps as i128).saturating_add(quantization.zero_point(0).into())
     }
+}
+
+/// Reads a file, and makes something of its bytes and its folder.
+fn of_file<T>(path: &Path, make: impl FnOnce(&[u8], &Path) -> Result<T, OnnxError>) -> Result<T, FrontendError> {
+    let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
+    let dir = path.parent().unwrap_or(Path::new(""));
+    make(&bytes, dir).map_err(|error| FrontendError::format(path, error))
 }
 
 fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {

@@ -66,7 +66,7 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, String> 
 }
 
 impl Quantizing {
-    /// What the quantized network depends on, beside the float one; with a method for layers also the accelerator and its overrides.
+    /// What the quantized network depends on, in addition to the float one; with a method for layers also the accelerator and its overrides.
     pub fn key(&self, hw: &str, sets: &[String]) -> Result<String, StudyError> {
         Ok(match self.choices.config()?.layer_method {
             Some(_) => format!("{self:?} {hw} {sets:?}"),
@@ -93,13 +93,12 @@ impl Quantizing {
         };
         let pick = Pick::new(self.samples, None).unwrap_or_default();
         let samples = calibration_samples(float, model, &InputSource::File { path, pick }, true, &Silent)?;
-        let accelerator = load(hw, sets)?;
-        let searched = Searched::new(cache, &Silent)?;
         let config = self.choices.config()?;
-        let aimed = config.layer_method.as_ref().map(|_| &accelerator);
-        let graph = match aimed {
-            Some(_) => quantize_watched(float, &samples, &config, aimed, &searched)?.quantized.graph,
-            None => guardbit_quantize::quantize(float, &samples, &config, None)?.graph,
+        let graph = if config.layer_method.is_some() {
+            let (accelerator, searched) = (load(hw, sets)?, Searched::new(cache, &Silent)?);
+            quantize_watched(float, &samples, &config, Some(&accelerator), &searched)?.quantized.graph
+        } else {
+            guardbit_quantize::quantize(float, &samples, &config, None)?.graph
         };
         let bytes = write_onnx(&graph).map_err(|source| StudyError::Export { path: model.into(), source })?;
         Ok(read_onnx(&bytes, float.name())?)

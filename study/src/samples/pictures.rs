@@ -71,7 +71,7 @@ struct Form {
 }
 
 impl Form {
-    /// That of an input, if its shape is one of pictures.
+    /// That of an input, if its shape is one of pictures: gray ones, or RGB.
     fn of(tensor: &Tensor, layout: Layout) -> Option<Self> {
         let rest = tensor.ty.shape.strip_prefix(&[1])?;
         let (channels, height, width) = match (layout, rest) {
@@ -79,7 +79,7 @@ impl Form {
             (Layout::Nhwc, &[height, width, channels]) => (channels, height, width),
             _ => return None,
         };
-        Some(Self { layout, channels, height, width })
+        matches!(channels, 1 | 3).then_some(Self { layout, channels, height, width })
     }
 
     /// Real values in the input's order.

@@ -105,7 +105,8 @@ struct Part {
 /// Returns how far the sweeps in some folders are. Shards of one sweep are looked at together. Nothing is changed.
 pub fn status(folders: &[PathBuf]) -> Status {
     let mut all = Vec::new();
-    let mut sweeps: BTreeMap<(String, usize), Vec<(PathBuf, Part)>> = BTreeMap::new();
+    // Whatever manifests say, parts of one sweep have the same number of shards and points.
+    let mut sweeps: BTreeMap<(String, usize, usize), Vec<(PathBuf, Part)>> = BTreeMap::new();
     for folder in folders {
         let Some(part) = Part::read(folder) else {
             let folder = folder.clone();
@@ -122,7 +123,8 @@ pub fn status(folders: &[PathBuf]) -> Status {
             points,
         });
         let count = part.shard.map_or(1, Shard::count);
-        sweeps.entry((part.identity.clone(), count)).or_default().push((folder.clone(), part));
+        let sweep = (part.identity.clone(), count, part.points().len());
+        sweeps.entry(sweep).or_default().push((folder.clone(), part));
     }
     let sweeps = sweeps.into_values().map(|parts| sweep(&parts)).collect();
     Status { folders: all, sweeps }

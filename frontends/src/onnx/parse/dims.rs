@@ -70,7 +70,8 @@ pub(in crate::onnx) fn give(graph: &mut proto::Graph, dims: &Dims) -> Result<(),
     Ok(())
 }
 
-/// Checks that an open axis of samples, the first of an input, is no length: no later axis of an input or output has its name.
+/// Checks that an open first axis of an input counts samples. If a later axis of an input or output has the same name, the axis is a
+/// length, which the caller has to give.
 ///
 /// # Errors
 /// [`OnnxError::Tensor`] for such an axis.
