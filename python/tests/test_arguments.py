@@ -528,3 +528,11 @@ def test_interpret_runs_every_step_of_a_stream(stream) -> None:
     # One step is the first one, and has its axis too.
     first = graph.interpret(np.array(given)[: len(given) // 50])[graph.outputs[0]["name"]]
     np.testing.assert_array_equal(first, made[:1])
+
+
+def test_a_layer_may_be_called_anything() -> None:
+    from guardbit._statistics import Collected
+
+    codes = np.zeros(1, np.int8)
+    with pytest.raises(guardbit.GuardbitError, match=r"returned 'x' for layer \{a\} of sample 0"):
+        Collected(lambda exact, simulated: "x", points=False).observe(0, "{a}", 0, codes, codes, None)
