@@ -31,6 +31,7 @@ macro_rules! models {
 
 models! {
     "aladdin-40nm",
+    "cacti7-40nm",
     "horowitz-45nm",
     "finn-r",
     "yosys-xc7",

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Energy and area of SRAMs from CACTI 7: the figure of hwmodels/costs/cacti7-40nm.yaml.
+
+    git clone https://github.com/HewlettPackard/cacti && make -C cacti
+    scripts/make_sram_costs.py cacti [--check]
+
+prints the figures. CACTI (commit 1ffd8df) is run at 40 nm for plain RAMs of one read-write port and one bank, with the settings of
+its `cache.cfg` but for those below. The energy is the mean of a read and a write. `--check` prints instead how far
+points between those of the table lie from what CACTI says of them.
+"""
+
+import argparse
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+KIB = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+BITS = [32, 64, 128, 256, 512, 1024]
+BETWEEN = [(6, 48), (24, 96), (48, 192), (96, 384), (192, 160), (384, 768), (768, 640)]
+SETTINGS = {
+    "size (bytes)": "{size}",
+    "block size (bytes)": "{word}",
+    "associativity": "1",
+    "technology (u)": "0.040",
+    "output/input bus width": "{bits}",
+    "cache type": '"ram"',
+    "Add ECC": '- "false"',
+}
+
+
+def cacti(folder, kib, bits):
+    """Picojoules of an access and square micrometres."""
+    text = (folder / "cache.cfg").read_text()
+    for key, value in SETTINGS.items():
+        value = value.format(size=kib * 1024, word=bits // 8, bits=bits)
+        text, count = re.subn(rf"(?m)^-{re.escape(key)} .*$", f"-{key} {value}", text)
+        assert count == 1, key
+    with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
+        file.write(text)
+        file.flush()
+        command = ["./cacti", "-infile", file.name]
+        out = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    number = lambda what: float(re.search(rf"{re.escape(what)}\s*:?\s*([-+.\de]+)", out).group(1))
+    read, write = (number(f"Total dynamic {way} energy per access (nJ)") for way in ("read", "write"))
+    return 1000 * (read + write) / 2, 1e6 * number("Data array: Area (mm2)")
+
+
+def figure(bits, energy, area):
+    """The figure between two widths: on straight lines over the size, and between them on a straight line over the width."""
+
+    def formula(rows):
+        ends = [f"linear(width, {bits[0]}, {1 - end}, {bits[1]}, {end})" for end in range(2)]
+        lines = [", ".join(f"{kib}, {value:.4g}" for kib, value in zip(KIB, row)) for row in rows]
+        return " + ".join(f"{end} * linear(kib, {line})" for end, line in zip(ends, lines))
+
+    return f"""  - part: sram
+    range: [{{of: width, from: {bits[0]}, to: {bits[1]}}}, {{of: kib, from: {KIB[0]}, to: {KIB[-1]}}}]
+    energy_pj: {formula(energy)}
+    area: {formula(area)}
+    source: CACTI 7, RAMs of {bits[0]} and {bits[1]} bits per word, {KIB[0]} to {KIB[-1]} KiB
+    note: between them on straight lines over size and width"""
+
+
+def interpolated(rows, kib, bits):
+    def between(points, at):
+        return next(i for i in range(len(points) - 1) if points[i] <= at <= points[i + 1])
+
+    i, j = between(KIB, kib), between(BITS, bits)
+    x, y = (kib - KIB[i]) / (KIB[i + 1] - KIB[i]), (bits - BITS[j]) / (BITS[j + 1] - BITS[j])
+    line = lambda row: row[i] * (1 - x) + row[i + 1] * x
+    return line(rows[j]) * (1 - y) + line(rows[j + 1]) * y
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cacti", type=Path)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    found = [[cacti(args.cacti, kib, bits) for kib in KIB] for bits in BITS]
+    energy, area = ([[pair[of] for pair in row] for row in found] for of in range(2))
+    if args.check:
+        for kib, bits in BETWEEN:
+            own = cacti(args.cacti, kib, bits)
+            off = [100 * (interpolated(rows, kib, bits) / value - 1) for rows, value in zip((energy, area), own)]
+            print(f"{kib} KiB, {bits} bits: energy {off[0]:+.1f} %, area {off[1]:+.1f} %")
+        return
+    for i in range(len(BITS) - 1):
+        print(figure(BITS[i:i + 2], energy[i:i + 2], area[i:i + 2]))
+
+
+if __name__ == "__main__":
+    main()
