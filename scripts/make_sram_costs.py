@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Energy and area of SRAMs from CACTI 7: the figure of hwmodels/costs/cacti7-40nm.yaml.
+"""Energy and area of SRAMs from CACTI 7: the figures of hwmodels/costs/cacti7-40nm.yaml.
 
     git clone https://github.com/HewlettPackard/cacti && make -C cacti
     scripts/make_sram_costs.py cacti [--check]
@@ -46,20 +46,32 @@ def cacti(folder, kib, bits):
     return 1000 * (read + write) / 2, 1e6 * number("Data array: Area (mm2)")
 
 
-def figure(bits, energy, area):
-    """The figure between two widths: on straight lines over the size, and between them on a straight line over the width."""
+def figure(bits, energy, area, wider=False):
+    """The figure of the words between two widths: linear over the size, and over the width."""
+    # An SRAM is made of blocks within CACTI's range: slices beside each other for wide words, each of banks of which one is used.
+    slices = f"ceil(width / {BITS[-1]})"
+    width = f"width / {slices}" if wider else f"max({BITS[0]}, width)" if bits[0] == BITS[0] else "width"
+    slice_kib = f"kib / {slices}" if wider else "kib"
+    banks = f"ceil({slice_kib} / {KIB[-1]})"
+    kib = f"max({KIB[0]}, {slice_kib} / {banks})"
 
     def formula(rows):
-        ends = [f"linear(width, {bits[0]}, {1 - end}, {bits[1]}, {end})" for end in range(2)]
+        ends = [f"linear({width}, {bits[0]}, {1 - end}, {bits[1]}, {end})" for end in range(2)]
         lines = [", ".join(f"{kib}, {value:.4g}" for kib, value in zip(KIB, row)) for row in rows]
-        return " + ".join(f"{end} * linear(kib, {line})" for end, line in zip(ends, lines))
+        return " + ".join(f"{end} * linear({kib}, {line})" for end, line in zip(ends, lines))
 
+    if wider:
+        held, factors = f"from: {bits[1]}", [f"{slices} * ", f"{slices} * {banks} * "]
+    else:
+        low = 1 if bits[0] == BITS[0] else bits[0]
+        held, factors = f"from: {low}, to: {bits[1]}", ["", f"{banks} * "]
+    energy_pj, area = (f"{factor}({formula(rows)})" for factor, rows in zip(factors, (energy, area)))
     return f"""  - part: sram
-    range: [{{of: width, from: {bits[0]}, to: {bits[1]}}}, {{of: kib, from: {KIB[0]}, to: {KIB[-1]}}}]
-    energy_pj: {formula(energy)}
-    area: {formula(area)}
+    range: [{{of: width, {held}}}]
+    energy_pj: {energy_pj}
+    area: {area}
     source: CACTI 7, RAMs of {bits[0]} and {bits[1]} bits per word, {KIB[0]} to {KIB[-1]} KiB
-    note: between them on straight lines over size and width"""
+    note: linear between the points over size and width; more or wider memory is several such RAMs, smaller counts as the smallest"""
 
 
 def interpolated(rows, kib, bits):
@@ -87,6 +99,7 @@ def main():
         return
     for i in range(len(BITS) - 1):
         print(figure(BITS[i:i + 2], energy[i:i + 2], area[i:i + 2]))
+    print(figure(BITS[-2:], energy[-2:], area[-2:], wider=True))
 
 
 if __name__ == "__main__":

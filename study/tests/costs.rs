@@ -72,7 +72,8 @@ const WEIGHT_WORDS: f64 = 10_240.0 / 128.0;
 const OUTSIDE: f64 = 5712.0;
 
 /// 12.68 pJ and 6350 um2 for 32 x 32 bits, 0.21 pJ and 278 um2 for an adder of 32 bits, 0.009 pJ and 5.98 um2 for a bit of a
-/// register. A memory of 256 KiB is 16384 words of 128 bits: Aladdin ends at 128 words.
+/// register. Aladdin has no memory of more than 128 words: one of 256 KiB with words of 128 bits is CACTI's point of that size,
+/// 42.06 pJ and 684200 um2.
 #[test]
 fn aladdin_by_hand() {
     check(
@@ -86,8 +87,8 @@ fn aladdin_by_hand() {
             ("adder acc", 256, 640.0, Some(58.8), Some(31_136.0), None),
             // 0.009 * 14 = 0.126 pJ, 5.98 * 14 = 83.72 um2.
             ("register acc", 256, 640.0, Some(80.64), Some(21_432.32), None),
-            ("sram activation", 1, ACTIVATION_WORDS, None, None, None),
-            ("sram weight", 1, WEIGHT_WORDS, None, None, None),
+            ("sram activation", 1, ACTIVATION_WORDS, Some(ACTIVATION_WORDS * 42.06), Some(684_200.0), None),
+            ("sram weight", 1, WEIGHT_WORDS, Some(WEIGHT_WORDS * 42.06), Some(684_200.0), None),
             ("dram", 0, OUTSIDE, None, None, None),
         ],
     );
@@ -106,9 +107,10 @@ fn adders_below_the_columns_by_hand() {
             ("adder chain", 256, 640.0, Some(58.8), Some(31_136.0), None),
             ("register chain", 256, 640.0, Some(80.64), Some(21_432.32), None),
             ("adder acc", 16, 40.0, Some(3.675), Some(1946.0), None),
-            ("sram activation", 1, ACTIVATION_WORDS, None, None, None),
-            ("sram weight", 1, WEIGHT_WORDS, None, None, None),
-            ("sram accumulator", 1, 1120.0 / 1024.0, None, None, None),
+            ("sram activation", 1, ACTIVATION_WORDS, Some(ACTIVATION_WORDS * 42.06), Some(684_200.0), None),
+            ("sram weight", 1, WEIGHT_WORDS, Some(WEIGHT_WORDS * 42.06), Some(684_200.0), None),
+            // 64 KiB with words of 1024 bits.
+            ("sram accumulator", 1, 1120.0 / 1024.0, Some(1120.0 / 1024.0 * 113.8), Some(212_100.0), None),
             ("dram", 0, OUTSIDE, None, None, None),
         ],
     );
@@ -125,7 +127,34 @@ fn small_memories_by_hand() {
         part.cost.energy_pj.map(|energy| energy / part.accesses)
     };
     assert!(near(word("sram activation"), Some(0.009 + 0.02947 * 7.0 / 32.0 * 128.0)));
-    assert_eq!(word("sram weight"), None, "256 KiB are too many words");
+    // 256 KiB with words of 32 bits: CACTI's point.
+    assert!(near(word("sram weight"), Some(17.9)));
+}
+
+/// Between CACTI's points on straight lines: 96 KiB with words of 48 bits lies in the middle of 64 and 128 KiB and of 32 and 64
+/// bits. Beyond the table a memory is made of several RAMs.
+#[test]
+fn srams_between_points_by_hand() {
+    let word = |kib: f64, bytes: f64| {
+        let sets = [format!("memory.weight_kib={kib}"), format!("memory.sram_bytes_per_cycle={bytes}")];
+        let program = program("fpga-int14-os", &[&sets[0], &sets[1]]);
+        let (layers, _) = network_cost(&program, &load_cost("cacti7-40nm").unwrap());
+        let part = layers[0].iter().find(|part| part.label() == "sram weight").unwrap();
+        (part.cost.energy_pj.map(|energy| energy / part.accesses), part.cost.area)
+    };
+    let (energy, area) = word(96.0, 6.0);
+    assert!(near(energy, Some((10.56 + 13.81 + 14.15 + 18.29) / 4.0)), "{energy:?}");
+    assert!(near(area, Some((1.575e5 + 3.293e5 + 1.651e5 + 3.395e5) / 4.0)), "{area:?}");
+    // Two banks of 1024 KiB, of which one is used; smaller and narrower memories count as the smallest and narrowest.
+    let (energy, area) = word(2048.0, 16.0);
+    assert!(near(energy, Some(81.95)) && near(area, Some(2.0 * 2.719e6)), "{energy:?} {area:?}");
+    for (kib, bytes) in [(2.0, 4.0), (4.0, 1.0)] {
+        let (energy, area) = word(kib, bytes);
+        assert!(near(energy, Some(2.269)) && near(area, Some(1.045e4)), "{energy:?} {area:?}");
+    }
+    // Words of 2048 bits are two slices of 1024 bits and half the size, all of which are used.
+    let (energy, area) = word(128.0, 256.0);
+    assert!(near(energy, Some(2.0 * 113.8)) && near(area, Some(2.0 * 2.121e5)), "{energy:?} {area:?}");
 }
 
 /// 40 nm lies 8/13 of the way from 32 to 45 nm: energy 0.456936 + 8/13 * (0.69302 - 0.456936) = 0.60221846, area 0.46 + 8/13 *

@@ -26,6 +26,9 @@ pub(super) struct CostFile {
     pub node_nm: Option<f64>,
     #[serde(default)]
     pub leaves_out: Option<String>,
+    /// Built-in models whose figures follow the file's own.
+    #[serde(default)]
+    pub with: Option<List<String, 8>>,
     pub figures: Figures,
 }
 

@@ -174,8 +174,14 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
     let stem = Path::new(source.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let figures = file.figures.0.into_iter().enumerate();
     let figures = figures.map(|(index, figure)| checked_figure(figure, index, &area_unit, source));
-    let figures: Vec<Figure> = figures.collect::<Result<_, _>>()?;
-    let model = CostModel {
+    let mut figures: Vec<Figure> = figures.collect::<Result<_, _>>()?;
+    if figures.is_empty() {
+        return Err(wrong(VALUE, "figures", "is empty", "a cost model needs at least one figure"));
+    }
+    for (index, name) in file.with.map_or(Vec::new(), |list| list.0).iter().enumerate() {
+        figures.extend(figures_with(name, index, &area_unit, file.node_nm, source)?);
+    }
+    Ok(CostModel {
         name: name_of(&file.name.unwrap_or(stem)),
         description: text("description", file.description)?,
         source: text("source", Some(file.source))?,
@@ -184,11 +190,45 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
         node_nm: file.node_nm,
         figures,
         scale: None,
+    })
+}
+
+/// Figures of a built-in model that a file names under `with`. They must be of the file's own technology and unit, because the
+/// totals add them.
+fn figures_with(
+    name: &str,
+    index: usize,
+    area_unit: &str,
+    node_nm: Option<f64>,
+    source: &Source<'_>,
+) -> Result<Vec<Figure>, HwError> {
+    let wrong =
+        |message: String, help: String| source.wrong(VALUE, &format!("with[{index}]"), &message, &help);
+    let Some(&Preset { name, text, .. }) = COST_MODELS.iter().find(|model| model.name == name) else {
+        let known: Vec<&str> = COST_MODELS.iter().map(|model| model.name).collect();
+        let message = format!("is `{name}`; expected a built-in cost model");
+        return Err(wrong(message, format!("the built-in models are {}", known.join(", "))));
     };
-    if model.figures.is_empty() {
-        return Err(wrong(VALUE, "figures", "is empty", "a model has a figure at least"));
+    let model = from_text(text, name)?;
+    if model.node_nm != node_nm {
+        let node = |node: Option<f64>| node.map_or("no technology".to_owned(), |node| format!("{node} nm"));
+        let message = format!(
+            "is `{name}` with figures of {}, but this file's are of {}",
+            node(model.node_nm),
+            node(node_nm)
+        );
+        return Err(wrong(message, "figures of two technologies cannot be added: set `node_nm`".into()));
     }
-    Ok(model)
+    if model.area_unit != area_unit {
+        let unit = |unit: &str| if unit.is_empty() { "no unit".to_owned() } else { format!("`{unit}`") };
+        let message = format!(
+            "is `{name}` with areas in {}, but this file's are in {}",
+            unit(&model.area_unit),
+            unit(area_unit)
+        );
+        return Err(wrong(message, "areas of two units cannot be added: set `area_unit`".into()));
+    }
+    Ok(model.figures)
 }
 
 fn checked_figure(
