@@ -150,14 +150,14 @@ const INTRODUCTION: &str = "\
 To see how long the host takes for the operations that the accelerator does not run, look at the host lines of a run:
 
 ```console
-$ guardbit run examples/digits/digits_int8.tflite --hw fpga-int14-os --random 4 -o out
+$ guardbit run examples/digits/digits_int8.tflite --hw fpga-int14-os --random 4 -o out/host
 ...
 cycles            2236
 host cycles       1296
 latency (us)      11.773333
   of them         accelerator 7.453333, host 4.32
 ...
-$ cat out/host.csv
+$ cat out/host/host.csv
 index,layer,op,elements,operations,bytes,cycles,bound,share,name
 3,digits_1/pool_1/AvgPool,avg_pool2d,288,2592,1440,1296,lanes,1.0,pool_1
 4,digits_1/flatten_1/Reshape,reshape,288,0,0,0,nothing,0.0,flatten_1
@@ -203,9 +203,13 @@ Arm, *Cortex-M55 Processor*; D. Schor, WikiChip Fuse, *Arm's New Cortex-M55 Brea
 
 ## What an operation counts
 
-One operation is one vector instruction on one 32-bit lane. Such instructions are an addition, a comparison, a multiplication with or without
-an addition, the rounded high half of a product, a rounded shift, and a load from a table. The file of each operation in
-`graph/src/ops` counts the instructions of its formula. For example, an element of an addition takes 14: 2 * (zero point, shift, product,
+One operation is one vector instruction on one 32-bit lane:
+
+- an addition, a comparison, or a multiplication with or without an addition;
+- the rounded high half of a product, or a rounded shift;
+- a load from a table.
+
+The file of each operation in `graph/src/ops` counts the instructions of its formula. For example, an element of an addition takes 14: 2 * (zero point, shift, product,
 rounded shift) + 1 + requantization (3) + clamping (2).
 
 Functions of real values take what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2, root 4, power 32. Codes are widened to
@@ -221,7 +225,7 @@ The figures are a lower bound for scalar code and an estimate for vector code. T
 
 The columns count operations per element of the output, per element of the first input, and per cell of a window (per product, if the
 operation multiplies). In the column `bytes`, `all` means that all inputs, constants included, and the output move once each. `copied`
-means that an operation reads as many bytes as it writes.
+means that an operation reads as many bytes as it writes, and `none` that it moves nothing.
 
 If the count depends on an attribute, the table lists the highest; the operation counts its own. Such attributes are a table instead of
 fixed point, 16-bit codes, and the function of `float_unary`. This page is generated from the code:
