@@ -209,8 +209,8 @@ One operation is one vector instruction on one 32-bit lane:
 - the rounded high half of a product, or a rounded shift;
 - a load from a table.
 
-The file of each operation in `graph/src/ops` counts the instructions of its formula. For example, an element of an addition takes 14: 2 * (zero point, shift, product,
-rounded shift) + 1 + requantization (3) + clamping (2).
+The file of each operation in `graph/src/ops` counts the instructions of its formula. For example, an element of an addition takes 14:
+2 * (zero point, shift, product, rounded shift) + 1 + requantization (3) + clamping (2).
 
 Functions of real values take what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2, root 4, power 32. Codes are widened to
 32 bits, as in kernels with 32-bit requantization.
