@@ -147,9 +147,25 @@ impl Graph {
 const INTRODUCTION: &str = "\
 # Time of the host
 
-What the accelerator does not run, its host runs: softmax, additions, pools that `offload` does not list, requantization between
-layers, copies, and layers that no accelerator can take. Its time follows from two tables: what an operation takes, which is
-below, and how fast the host is, which is the section `host` of the accelerator file:
+To see how long the host takes for the operations that the accelerator does not run, look at the host lines of a run:
+
+```console
+$ guardbit run examples/digits/digits_int8.tflite --hw fpga-int14-os --random 4 -o out/host
+...
+cycles            2236
+host cycles       1296
+latency (us)      11.773333
+  of them         accelerator 7.453333, host 4.32
+...
+$ cat out/host/host.csv
+index,layer,op,elements,operations,bytes,cycles,bound,share,name
+3,digits_1/pool_1/AvgPool,avg_pool2d,288,2592,1440,1296,lanes,1.0,pool_1
+4,digits_1/flatten_1/Reshape,reshape,288,0,0,0,nothing,0.0,flatten_1
+```
+
+The host runs everything that the accelerator does not: softmax, additions, pools that `offload` does not list, requantization between
+layers, copies, and layers that no accelerator can run. Its time follows from two things. The table of [operations](#operations) states
+what each operation takes, and the section `host` of the accelerator file how fast the host is:
 
 ```yaml
 host: {lanes: 2, ops_per_cycle: 1, bytes_per_cycle: 8}   # the defaults; clock_mhz: that of the accelerator
@@ -160,39 +176,60 @@ cycles of the host        = max(ceil(operations / (lanes * ops_per_cycle)), ceil
 cycles of the accelerator = ceil(cycles of the host * clock_mhz / host.clock_mhz)
 ```
 
-The default is a small vector processor beside the accelerator: Arm's Cortex-M55, whose vector unit (Helium) works on two of the
-four 32-bit lanes of a register per cycle and loads or stores 64 bits (Arm, *Cortex-M55 Processor*; D. Schor, WikiChip Fuse,
-*Arm's New Cortex-M55 Breathes Helium*, 2020). A scalar core is `lanes: 1`, a core of 128-bit vectors `lanes: 4`.
+The pool above takes 2592 operations on 2 lanes, hence 1296 cycles.
 
-One operation is one vector instruction on one lane of 32 bits: an addition, a comparison, a multiplication with or without an
-addition, the rounded high half of a product, a rounded shift, a load from a table. What a formula takes is counted in the file of the
-operation (`graph/src/ops`), e.g. 14 for an element of an addition: 2 * (zero point, shift, product, rounded shift) + 1 + requantization
-(3) + clamping (2). For functions of real values it is what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2,
-root 4, power 32. Codes are widened to 32 bits, as kernels with 32-bit requantization do.
+## Where the figures appear
 
-Left out: calls of kernels and interrupts, address arithmetic and loops, caches, what is done once per row (the reciprocal of a
-softmax), and instructions that take codes of 8 bits at once, which would make convolutions on the host several times faster. Take the
-figures as a lower bound for scalar code and as an estimate for vector code.
-
-`guardbit run` prints the cycles of the host beside those of the accelerator, `host.csv` has them for every operation, `run.json` under
-`timing`, `guardbit inspect --hw` in the column `cycles`:
+`guardbit run` prints the host cycles together with those of the accelerator. `host.csv` has them for every operation, `run.json` in
+`timing`, and `guardbit inspect --hw` in the column `cycles`:
 
 | figure | meaning |
 |---|---|
 | `cycles` | layers on the accelerator, one after the other |
 | `host_cycles` | operations on the host, one after the other, in cycles of the accelerator's clock |
-| `latency_us` | both, one operation after the other: `accelerator_us + host_us` |
-| `overlapped_cycles`, `overlapped_us` | both at the same time: each side takes its operations in their order, and each begins when its inputs are made. At least the longer of the two sides, at most their sum, which a plain chain takes |
+| `latency_us` | accelerator and host, one operation after the other: `accelerator_us + host_us` |
+| `overlapped_cycles`, `overlapped_us` | accelerator and host at the same time: each side runs its operations in order, and each operation starts when its inputs are ready |
 
-A section `host` of a single layer is refused: there is one host. A host that takes more than 2^53 cycles for an operation is an error
-(`too_many_cycles`). In explorations the objective `latency` counts the host, `cycles` does not.
+The overlapped time is at least that of the longer side and at most the sum of both. A plain chain of operations takes the sum.
+
+There is one host, so a section `host` for a single layer is refused. An operation that takes the host more than 2^53 cycles is an error
+(`too_many_cycles`). In explorations, the objective `latency` includes the host, and the objective `cycles` does not.
+
+## The default host
+
+The default is a small vector processor next to the accelerator, Arm's Cortex-M55. Its vector unit (Helium) processes two of the four 32-bit
+lanes of a register per cycle, and loads or stores 64 bits. A scalar core has `lanes: 1`, a core with 128-bit vectors `lanes: 4`. Sources:
+Arm, *Cortex-M55 Processor*; D. Schor, WikiChip Fuse, *Arm's New Cortex-M55 Breathes Helium*, 2020.
+
+## What an operation counts
+
+One operation is one vector instruction on one 32-bit lane:
+
+- an addition, a comparison, or a multiplication with or without an addition;
+- the rounded high half of a product, or a rounded shift;
+- a load from a table.
+
+The file of each operation in `graph/src/ops` counts the instructions of its formula. For example, an element of an addition takes 14:
+2 * (zero point, shift, product, rounded shift) + 1 + requantization (3) + clamping (2).
+
+Functions of real values take what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2, root 4, power 32. Codes are widened to
+32 bits, as in kernels with 32-bit requantization.
+
+The figures are a lower bound for scalar code and an estimate for vector code. They leave out:
+
+- calls of kernels, interrupts, address arithmetic, loops and caches;
+- work done once per row, such as the reciprocal of a softmax;
+- instructions that process several 8-bit codes at once, which would make convolutions on the host several times faster.
 
 ## Operations
 
-Per element of the output, per element of the first input, and per cell of a window (per product, if it multiplies). Bytes: all inputs,
-constants included, and the output, once each; a copy reads as many as it writes. Where an attribute matters (a table instead of
-fixed point, codes of 16 bits, the function of `float_unary`), the most is listed and the operation counts its own. This page is made
-from the code: `GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
+The columns count operations per element of the output, per element of the first input, and per cell of a window (per product, if the
+operation multiplies). In the column `bytes`, `all` means that all inputs, constants included, and the output move once each. `copied`
+means that an operation reads as many bytes as it writes, and `none` that it moves nothing.
+
+If the count depends on an attribute, the table lists the highest; the operation counts its own. Such attributes are a table instead of
+fixed point, 16-bit codes, and the function of `float_unary`. This page is generated from the code:
+`GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
 
 | operation | per output | per input | per cell | bytes |
 |---|---|---|---|---|
