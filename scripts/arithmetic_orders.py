@@ -1,4 +1,4 @@
-"""Orders of addition and random roundings by the rules of docs/arithmetic.md, for check_arithmetic.py."""
+"""Orders of addition and random roundings by the rules of docs/orders.md, for check_arithmetic.py."""
 
 import numpy as np
 

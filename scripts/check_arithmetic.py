@@ -1,5 +1,5 @@
-"""Recomputes random networks on random datapaths, by the rules of docs/arithmetic.md: two fully connected layers, the second
-of which reads the first, or the product of what two of them make.
+"""Recomputes random networks on random datapaths, by the rules of docs/arithmetic.md and the two pages that it names:
+two fully connected layers, the second of which reads the first, or the product of what two of them make.
 
     python scripts/check_arithmetic.py GUARDBIT [--cases N] [--seed S]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Recomputes every expected value of bundles of test vectors: usage recheck_bundle.py DIR...
 
-Written from docs/bundle-format.md alone; shares no code with guardbit. Needs numpy. Every format that a bundle holds is
-read and has to say the same. Exit code 1 if a value differs.
+Written from docs/bundle-format.md and docs/bundle-array.md alone; shares no code with guardbit. Needs numpy. Reads every
+format that a bundle holds: all must agree. Exit code 1 if a value differs.
 """
 
 import json
@@ -459,7 +459,7 @@ class Cases:
         check.same(f"{place}: exp_wide", self.wide, self.data["exp_wide"].one(beat))
 
 
-# The array (section 7)
+# The array (docs/bundle-array.md)
 
 
 def array_sum(arithmetic, operands):

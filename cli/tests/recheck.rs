@@ -1,4 +1,5 @@
-//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written from `docs/bundle-format.md` alone.
+//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written from `docs/bundle-format.md` and
+//! `docs/bundle-array.md` alone.
 //!
 //! A Python with numpy is given by `GUARDBIT_ORACLE_PYTHON`; see `scripts/test`.
 
