@@ -22,6 +22,7 @@ mod hostile_text;
 mod int16;
 mod interrupt;
 mod kinds;
+mod limits;
 mod little_memory;
 mod oracle;
 mod parquet;

@@ -1,4 +1,5 @@
-//! The README and pages of docs: commands are run and their output is compared; the README's pictures are made again.
+//! The README and the pages of `docs`: commands run and print what the pages show, links lead somewhere, and the pictures are
+//! current.
 
 use std::fs;
 use std::path::Path;
@@ -46,25 +47,39 @@ fn matches(expected: &[String], found: &[&str]) -> bool {
     }
 }
 
-/// Whoever runs all commands of the README one after the other meets no folder that is taken.
+/// The pages whose commands a newcomer runs one after the other.
+const FIRST_PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/results.md"];
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// A newcomer who runs all commands of the first pages in order never meets an output folder that exists.
 #[test]
-fn no_two_commands_of_the_readme_write_one_folder() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+fn no_two_commands_of_the_first_pages_write_one_folder() {
+    let text = FIRST_PAGES.map(page).concat();
     let folders: Vec<&str> =
-        readme.split(" -o ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+        text.split(" -o ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
     let twice = folders.iter().enumerate().find(|(at, folder)| folders[..*at].contains(folder));
-    assert_eq!((folders.len() > 5, twice), (true, None));
+    assert_eq!((folders.len() > 8, twice), (true, None));
+}
+
+/// The first page stays short enough to be read as a whole.
+#[test]
+fn the_readme_is_short() {
+    let words = page("README.md").split_whitespace().count();
+    assert!(words < 1500, "README.md has {words} words");
 }
 
 #[test]
-fn commands_print_what_the_readme_shows() {
+fn commands_print_what_the_tour_shows() {
     let out = tempfile::tempdir().unwrap();
-    let steps = transcript(&fs::read_to_string(root().join("README.md")).unwrap());
-    assert!(steps.len() >= 5, "the tour has its commands");
+    let tour = page("docs/tour.md");
+    let steps = transcript(&tour);
+    assert_eq!(steps.len(), 10, "the tour has its commands");
     steps.iter().for_each(|step| compare(step, "out/", out.path()));
-    // The override that stands between the commands fits what the sizing before it made.
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, set) = readme.split_once("(`--set ").unwrap();
+    // The override that the page names fits the accelerator that the sizing before it writes.
+    let (_, set) = tour.split_once("(`--set ").unwrap();
     let (set, _) = set.split_once('`').unwrap();
     let mut process = Command::cargo_bin("guardbit").unwrap();
     let place = |name: &str| out.path().join(name).to_string_lossy().into_owned();
@@ -72,6 +87,79 @@ fn commands_print_what_the_readme_shows() {
     let folders = ["--hw", &place("size/recommended.yaml"), "-o", &place("overridden")];
     let output = process.current_dir(root()).args(run).args(folders).output().unwrap();
     assert!(output.status.success(), "{set}\n{}", String::from_utf8_lossy(&output.stderr));
+    // The accelerator of one's own at the page's end is valid.
+    let (_, yaml) = tour.split_once("```yaml\n").unwrap();
+    let file = out.path().join("mine.yaml");
+    fs::write(&file, yaml.split_once("```").unwrap().0).unwrap();
+    let mut process = Command::cargo_bin("guardbit").unwrap();
+    let output = process.args(["hw", "check"]).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Every file that `docs/results.md` lists for a run is there after the command at its top, and no other.
+#[test]
+fn the_files_of_a_run_are_those_of_the_results_page() {
+    let text = page("docs/results.md").replace(" \\\n", " ");
+    let command =
+        text.lines().find(|line| line.starts_with("guardbit run ")).unwrap().replace("-o out/results", "");
+    let (_, table) = text.split_once("## The files of a run\n").unwrap();
+    let (table, _) = table.split_once("\n[").unwrap();
+    let first = |row: &str| row.split('|').nth(1).unwrap_or_default().to_owned();
+    let cells: String = table.lines().map(first).collect();
+    let mut listed: Vec<&str> =
+        cells.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches('/')).collect();
+    let out = tempfile::tempdir().unwrap();
+    let mut process = Command::cargo_bin("guardbit").unwrap();
+    process.current_dir(root()).args(command.split_whitespace().skip(1)).arg("-o");
+    assert!(process.arg(out.path().join("first")).output().unwrap().status.success());
+    let entries = fs::read_dir(out.path().join("first")).unwrap();
+    let mut found: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    listed.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(listed, found);
+}
+
+/// Links of Markdown pages lead to files that exist, and to headings that these files have.
+#[test]
+fn links_of_pages_lead_somewhere() {
+    let markdown = |folder: &str| {
+        let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect::<Vec<_>>()
+    };
+    let pages = ["", "docs", "sim", "frontends", "rtl-vectors"].map(markdown).concat();
+    let mut broken = Vec::new();
+    let mut links = 0;
+    for path in pages {
+        let text = fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            if link.contains("://") || link.contains(char::is_whitespace) {
+                continue;
+            }
+            links += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let there = target.exists()
+                && (anchor.is_empty()
+                    || anchors(&fs::read_to_string(&target).unwrap()).contains(&anchor.to_owned()));
+            if !there {
+                broken.push(format!("{}: {link}", path.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(links > 50 && broken.is_empty(), "{links} links, broken: {broken:#?}");
+}
+
+/// The anchors of a page's headings, as Markdown viewers make them.
+fn anchors(text: &str) -> Vec<String> {
+    let headings =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let letter = |c: char| match c {
+        ' ' => Some('-'),
+        c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
+        _ => None,
+    };
+    headings.map(|heading| heading.chars().filter_map(letter).collect()).collect()
 }
 
 /// Runs a command, with `folder` in place of what begins with `shown`, and compares what it prints with what is shown of that.

@@ -1,6 +1,6 @@
 //! Passes: changes of a graph that leave every output code as it is. Nothing runs them by itself.
 //!
-//! To add one, write its file and add its line to `passes!`; ARCHITECTURE.md has the steps. Tests run every pass of the
+//! To add one, write its file and add its line to `passes!`; docs/extending.md has the steps. Tests run every pass of the
 //! list on random and on real networks.
 
 use crate::pattern::Pattern;
