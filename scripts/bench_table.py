@@ -1,8 +1,8 @@
 """Makes the tables of the benchmarks from the raw figures of scripts/bench.
 
-    python scripts/bench_table.py benches/DATE-CPU [CORES MODEL_NAME]   writes summary.md beside raw.csv
-    python scripts/bench_table.py                                       renews every summary.md and the table of BENCHMARKS.md
-    python scripts/bench_table.py --check                               fails if one of them is stale
+    python scripts/bench_table.py benches/DATE-CPU [CORES CPU VERSIONS]   writes summary.md next to raw.csv
+    python scripts/bench_table.py                                        renews every summary.md and the table of BENCHMARKS.md
+    python scripts/bench_table.py --check                                fails if one of them is stale
 
 A ratio is computed within a round, from figures of the same minutes; the tables have medians over the rounds.
 """
@@ -216,9 +216,9 @@ def put(path, made, check):
     return new == text
 
 
-def head(folder, cores, name):
-    _, cpu = re.fullmatch(r"(\d{4}-\d\d-\d\d)-(.*)", folder.name).groups()
-    return f"# {folder.name}\n\nCPU: {name} (`{cpu}`), {cores} cores. `scripts/bench` measured this run.\n\n{BEGIN}{END}\n"
+def head(folder, cores, name, versions):
+    cpu = Run(folder).cpu
+    return f"# {folder.name}\n\nCPU: {name} (`{cpu}`), {cores} cores. Versions: {versions}.\n\n{BEGIN}{END}\n"
 
 
 def main(arguments):
@@ -227,7 +227,7 @@ def main(arguments):
         folder = Path(arguments[0]).resolve()
         page = folder / "summary.md"
         if not page.exists():
-            page.write_text(head(folder, *arguments[1:3]))
+            page.write_text(head(folder, *arguments[1:4]))
         put(page, summary_tables(Run(folder)), False)
         print(page.read_text())
         return 0
