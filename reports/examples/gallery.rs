@@ -289,6 +289,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
             cycle,
             pe_row: 1,
             pe_col: 12,
+            stored: if row.index == 1 { -8192 } else { 8191 },
         })
     };
     let cycles = layers.iter().filter_map(|row| row.cycles).sum();

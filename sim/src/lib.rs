@@ -44,7 +44,7 @@ pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;
-pub use event::Event;
+pub use event::{Event, EventStage};
 pub use fast::Settled;
 #[doc(hidden)]
 pub use fast::Stepper;

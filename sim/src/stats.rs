@@ -175,6 +175,7 @@ impl LayerStats {
         }
         if options.stats.counts_events() {
             self.place_events(layer, sample, out, &outcome.events, options);
+            self.list_narrowings(layer, sample, out, &outcome.narrowings);
         }
     }
 
@@ -228,8 +229,15 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// The cycle from which on no event of `sample` is listed any more; `None` if there is none yet.
+    /// The cycle from which on no event of a level in `sample` is listed any more or the first one; `None` if there is none
+    /// yet.
     pub(crate) fn listed_before(&self, sample: usize) -> Option<u64> {
+        // Products and biases that are listed may have left no room before the first event of a level.
+        self.first_events.before(sample).zip(self.first_event_cycle).map(|(listed, first)| listed.max(first))
+    }
+
+    /// The cycle from which on no product and no bias of `sample` is listed any more; `None` if there is none yet.
+    pub(crate) fn narrowings_listed_before(&self, sample: usize) -> Option<u64> {
         self.first_events.before(sample)
     }
 
@@ -250,7 +258,7 @@ impl LayerStats {
         if options.places_all() {
             let cols = layer.timing.array.cols;
             for event in events {
-                let place = layer.timing.place(out, event.k, event.level);
+                let place = layer.timing.place(out, event.k, event.stage.level(layer));
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
@@ -268,22 +276,29 @@ impl LayerStats {
     ) {
         let wants = self.first_events.wants(sample);
         for (sequence, event) in events.iter().enumerate() {
-            let place = layer.timing.place(out, event.k, event.level);
+            let place = layer.timing.place(out, event.k, event.stage.level(layer));
             self.note_first(place.cycle);
             if wants {
-                self.first_events.push(Event {
-                    sample,
-                    place,
-                    out,
-                    level: event.level,
-                    k: event.k,
-                    run: event.run,
-                    held: event.held,
-                    addend: event.addend,
-                    direction: event.direction,
-                    sequence,
-                });
+                self.first_events.push(event.at(sample, place, out, sequence));
             }
+        }
+    }
+
+    /// Lists the products and biases of one dot product that did not fit. They are not events of a level: nothing else is
+    /// counted of their places.
+    pub(crate) fn list_narrowings(
+        &mut self,
+        layer: &MacLayer,
+        sample: usize,
+        out: OutputPosition,
+        narrowings: &[DotEvent],
+    ) {
+        if !self.first_events.wants(sample) {
+            return;
+        }
+        for event in narrowings {
+            let place = layer.timing.place(out, event.k, event.stage.level(layer));
+            self.first_events.push(event.at(sample, place, out, 0));
         }
     }
 

@@ -9,7 +9,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Codes, Engine, Isa, Mode, Options, Reads, StatsLevel};
+use guardbit_sim::{Codes, Engine, EventStage, Isa, Mode, Options, Reads, StatsLevel};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
@@ -49,6 +49,39 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
                 prop_assert_eq!(a, b, "{:?} {:?}", options, stats);
             }
             prop_assert_eq!(&reference.stats, &other.stats, "{:?} {:?}", options, stats);
+        }
+    }
+    Ok(())
+}
+
+/// Every event that is counted is listed, at its register, with what the overflow mode made of the exact result.
+fn check_listed(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let layer = program.mac_layers().next().unwrap();
+    let all = Options { events_per_layer: usize::MAX >> 8, ..REFERENCE };
+    for options in [all, Options { engine: Engine::Fast, ..all }] {
+        let stats = run(&program, &case.samples, options).unwrap().stats;
+        let listed = |stage| stats.events.iter().filter(|event| event.stage == stage).count() as u64;
+        for (index, level) in stats.levels.iter().enumerate() {
+            prop_assert_eq!(listed(EventStage::Level(index)), level.total().events(), "{:?}", options.engine);
+        }
+        let total = stats.total();
+        prop_assert_eq!(listed(EventStage::Product), total.product_events, "{:?}", options.engine);
+        prop_assert_eq!(listed(EventStage::Bias), total.bias_events, "{:?}", options.engine);
+        for event in &stats.events {
+            let datapath = &layer.datapath;
+            let last = datapath.levels.last().unwrap();
+            let register = match event.stage {
+                EventStage::Product => datapath.product.register,
+                EventStage::Level(level) => datapath.levels[level].register,
+                EventStage::Bias if datapath.bias.at == BiasPlace::Preload => last.register,
+                EventStage::Bias => datapath.bias.register,
+            };
+            let Register::Fixed { format, overflow } = register else {
+                return Err(TestCaseError::fail("an exact register has no events"));
+            };
+            let fit = overflow.fit(event.exact(), format);
+            prop_assert_eq!((event.stored, Some(event.direction)), (fit.value, fit.overflow));
         }
     }
     Ok(())
@@ -281,6 +314,13 @@ proptest! {
         let case = Case { graph, samples, accelerator };
         check_engines(&case)?;
         check_settled(&case)?;
+    }
+
+    #[test]
+    fn every_event_is_listed(case in prop_oneof![random::case(), random::levels_case()], spared in 0u32..8) {
+        let mut case = case;
+        narrow(&mut case.accelerator.datapath, spared);
+        check_listed(&case)?;
     }
 
     #[test]
