@@ -54,6 +54,7 @@ pub use reference::LevelSums;
 pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;
 pub use stats::{
-    ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS, sqnr_db,
+    ChannelErrors, ChannelLevel, EventCounts, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError,
+    TIMELINE_BINS, sqnr_db,
 };
 pub use sums::{DotSum, delivered_sums, unbounded_sums};
