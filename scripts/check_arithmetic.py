@@ -108,9 +108,9 @@ def dropped(stage, value, word):
 
 
 def reduce_level(level, values, start, word):
-    """`values` are (held, unbounded, last k); `word(seed, run)` is a random number. Returns the results of the runs and
-    what was seen."""
-    seen, bias_events, out = Dot(), 0, []
+    """`values` are (held, unbounded, last k); `word(seed, run)` is a random number. Returns the results of the runs,
+    what was seen, and the events of a bias that it starts from."""
+    seen, biased, out = Dot(), [], []
     register, each = level["register"], level["check"] == "each_add"
     length = level["terms"] or max(1, len(values))
     for run, first in enumerate(range(0, len(values), length)):
@@ -120,7 +120,7 @@ def reduce_level(level, values, start, word):
             exact = left + right
             held, side = register.fit(exact) if each else (exact, 0)
             if side:
-                seen.events.append((run, k, left, right, side))
+                seen.events.append((run, k, left, right, held, side))
             return held, side
 
         if level["reduce"] == "serial":
@@ -129,7 +129,8 @@ def reduce_level(level, values, start, word):
                 seen.prefixes.append(unbounded)
                 if start is not None:
                     held, side = register.fit(start)
-                    bias_events += side != 0
+                    if side:
+                        biased.append((run, 0, 0, start, held, side))
                     stuck = side != 0 and register.overflow == "sticky"
             for value, exact, k in part:
                 if not stuck:
@@ -159,10 +160,10 @@ def reduce_level(level, values, start, word):
             exact = held
             held, side = register.fit(exact)
             if side:
-                seen.events.append((run, last_k, exact, 0, side))
+                seen.events.append((run, last_k, exact, 0, held, side))
         shift = lambda value: dropped(level, value, lambda seed: word(seed, run))
         out.append((shift(held), shift(unbounded), last_k))
-    return out, seen, bias_events
+    return out, seen, biased
 
 
 def random_code(rng):
@@ -248,10 +249,12 @@ class Layer:
         word = lambda seed, stage, number: random_word(seed, *place[1:], stage, number)
 
         product = path["product"]
-        values, product_events = [], 0
+        values, product_events = [], []
+        run_length = path["levels"][0]["terms"] or max(1, len(pairs))
         for k, (a, w) in enumerate(pairs):
-            held, missed = product["register"].fit(a * w)
-            product_events += missed != 0
+            held, side_of_rail = product["register"].fit(a * w)
+            if side_of_rail:
+                product_events.append((k // run_length, k, 0, a * w, held, side_of_rail))
             shift = lambda value: dropped(product, value, lambda seed: word(seed, 0, k))
             values.append((shift(held), shift(a * w), k))
 
@@ -267,27 +270,32 @@ class Layer:
             return rounded(value, sum(s["shift"] for s in shifting), rounding)
 
         start = to_unit(bias, len(stages) - 1) if at == "preload" and bias is not None else None
-        seen, bias_events = [], 0
+        seen, bias_events = [], []
         for index, level in enumerate(path["levels"]):
             last = index + 1 == len(path["levels"])
             of_level = lambda seed, run: word(seed, 1 + index, run)
-            values, dot, missed = reduce_level(level, values, start if last else None, of_level)
+            values, dot, biased = reduce_level(level, values, start if last else None, of_level)
             seen.append(dot)
-            bias_events += missed
+            bias_events += biased
         delivered = values[0][0]
 
         unit_shift = sum(stage["shift"] for stage in stages)
         total = sum(a * w for a, w in pairs) + (bias or 0 if at == "preload" else 0)
         error = delivered * 2**unit_shift - total
         end, scaled = delivered, 0
+
+        def fit_bias(held, addend):
+            stored, side_of_rail = path["bias"].fit(held + addend)
+            if side_of_rail:
+                bias_events.append((0, self.terms - 1, held, addend, stored, side_of_rail))
+            return stored
+
         if at == "post" and (bias is not None or has_side):
-            end, missed = path["bias"].fit(delivered + to_unit((bias or 0) + side, len(stages)))
-            bias_events += missed != 0
+            end = fit_bias(delivered, to_unit((bias or 0) + side, len(stages)))
         elif at != "post":
             end += to_unit(side, len(stages))
         if at == "post_requantize":
-            scaled, missed = path["bias"].fit(rounded(bias or 0, self.scale, SCHEMES[path["scheme"]]))
-            bias_events += missed != 0
+            scaled = fit_bias(0, rounded(bias or 0, self.scale, SCHEMES[path["scheme"]]))
         code = self.finish(path, end * 2**unit_shift, scaled)
         return code, error, seen, product_events, bias_events
 
@@ -461,10 +469,17 @@ def expected(path, layers, samples):
                 last = rows[i][-1]
                 for key, value in {
                     "wrong": error != 0, "harmless": error != 0 and own == code, "sum_abs_err": abs(error),
-                    "output_mismatch": exact[-1] != code, "product_events": product_events, "bias_events": bias_events,
+                    "output_mismatch": exact[-1] != code, "product_events": len(product_events),
+                    "bias_events": len(bias_events),
                 }.items():
                     add(last, key, int(value))
                 widen(last, "max_abs_err", abs(error))
+                levels = [(level["name"], dot.events) for level, dot in zip(path["levels"], seen)]
+                for name, listed in [*levels, ("product", product_events), ("bias", bias_events)]:
+                    for run, k, held, addend, stored, side in listed:
+                        direction = "high" if side > 0 else "low"
+                        numbers = (run, k, held, addend, held + addend, stored)
+                        events.add((sample, node, name, *place, *numbers, direction))
                 for row, level, dot in zip(rows[i], path["levels"], seen):
                     register = level["register"]
                     persistent = not all(map(register.holds, dot.finals))
@@ -482,9 +497,6 @@ def expected(path, layers, samples):
                     for key, sums in (("required_final", dot.finals), ("required_prefix", dot.prefixes)):
                         signed = register.signed or register.bits is None
                         widen(row, key, max(required(value, signed) for value in sums))
-                    for run, k, held, addend, side in dot.events:
-                        direction = "high" if side > 0 else "low"
-                        events.add((sample, node, level["name"], *place, run, k, held, addend, held + addend, direction))
             codes[f"exact/y{i}"].append(exact)
             codes[f"simulated/y{i}"].append(simulated)
             right[layer], made[layer] = exact, simulated
@@ -535,9 +547,9 @@ def check(guardbit, rng, folder):
             if found[key] != str(value):
                 different.append(f"{found['layer']} {found['level']} {key}: {found[key]}, expected {value}")
     with open(out / "events.csv") as file:
-        numbers = ["sample", "index", "out_n", "out_w", "out_c", "run", "k", "held", "addend", "exact"]
+        numbers = ["sample", "index", "out_n", "out_w", "out_c", "run", "k", "held", "addend", "exact", "stored"]
         listed = [{k: int(v) if k in numbers else v for k, v in row.items()} for row in csv.DictReader(file)]
-    keys = ["sample", "index", "level", "out_n", "out_w", "out_c", "run", "k", "held", "addend", "exact", "direction"]
+    keys = ["sample", "index", "level", *numbers[2:], "direction"]
     found = {tuple(row[key] for key in keys) for row in listed}
     values += len(events)
     different += [f"event {event} is missing" for event in sorted(events - found)[:3]]

@@ -32,6 +32,36 @@ fn results_are_the_same_bytes_for_any_number_of_threads() {
     assert_same(&one, &two);
 }
 
+/// Events sample by sample are those of the layers, register by register.
+#[test]
+fn events_of_samples_sum_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    run(&out, &["--set", "product.bits=12", "--set", "bias.bits=14"]);
+    let [layers, samples] = ["layers.csv", "samples.csv"].map(|name| csv_rows(&out.join(name)));
+    let file = fs::File::open(out.join("sample_events.npz")).unwrap();
+    let mut archive = ndarray_npy::NpzReader::new(file).unwrap();
+    for (kind, column) in ["events", "product_events", "bias_events"].into_iter().enumerate() {
+        // Counts of a layer as a whole stand in the row of its last level.
+        let number = |row: &common::Row| row[column].parse::<i64>().unwrap_or(0);
+        let expected: i64 = layers.iter().map(number).sum();
+        assert!(expected > 0, "{column}");
+        assert_eq!(samples.iter().map(number).sum::<i64>(), expected, "{column}");
+        let mut by_sample = vec![0; samples.len()];
+        for name in archive.names().unwrap() {
+            let counts: ndarray::Array2<i64> = archive.by_name(&name).unwrap();
+            let of_layer = layers.iter().filter(|row| row["layer"] == name);
+            assert_eq!(counts.column(kind).sum(), of_layer.map(number).sum::<i64>(), "{name} {column}");
+            by_sample.iter_mut().zip(counts.column(kind)).for_each(|(sum, count)| *sum += count);
+        }
+        assert_eq!(by_sample, samples.iter().map(number).collect::<Vec<_>>(), "{column}");
+    }
+    let listed = csv_rows(&out.join("events.csv"));
+    for level in ["product", "bias"] {
+        assert!(listed.iter().any(|row| row["level"] == level), "{level}");
+    }
+}
+
 #[test]
 fn run_writes_what_run_json_lists() {
     let dir = tempfile::tempdir().unwrap();

@@ -287,6 +287,25 @@ fn single_file_with_report() {
     }
 }
 
+/// Folders above that are made for the results go with them, whenever the signal comes or an operation fails.
+#[test]
+fn folders_above() {
+    if !has_faults() {
+        return;
+    }
+    let args = format!("{} --random 2", command("vectors")).replace("-o out", "-o a/b/c/new");
+    let operations = Place::new().operations(&args, "").len();
+    for at in (1..8).chain(operations - 4..=operations) {
+        for kind in ["fail", "signal"] {
+            let (place, what) = (Place::new(), format!("{kind}:{at}"));
+            place.call(&args, &what);
+            let is_done = place.path().join("a/b/c/new").exists();
+            let expected: &[&str] = if is_done { &["a", "net.yaml"] } else { &["net.yaml"] };
+            assert_eq!(place.names(), expected, "{what}");
+        }
+    }
+}
+
 /// Kills at random operations of random commands.
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "needs a build with debug assertions")]

@@ -20,8 +20,10 @@ thread_local! {
 /// Something that is to be tidied up at the end.
 #[derive(Debug, Clone)]
 pub(crate) enum Open {
-    /// A claimed target: its lock, the folders above that were made for it, and what is kept of it.
-    Target { path: PathBuf, lock: PathBuf, made: Vec<PathBuf>, kept: String },
+    /// A claimed target: its lock, and what is kept of it.
+    Target { lock: PathBuf, kept: String },
+    /// A folder that was made for a target below it, which stays if anything is in it.
+    Above(PathBuf),
     /// A staging folder and its target.
     Staging { folder: PathBuf, target: PathBuf },
     /// A folder to work in.
@@ -79,12 +81,12 @@ pub fn interrupt() -> Vec<String> {
     while let Some((_, last)) = open.pop() {
         // What cannot be removed is left to the next run.
         match last {
-            Open::Target { path, lock, made, kept: text } => {
+            Open::Target { lock, kept: text } => {
                 let _ = ops::remove_file(&lock);
-                if !path.exists() {
-                    ops::remove_made(&made);
-                }
                 kept.push(text);
+            }
+            Open::Above(folder) => {
+                let _ = ops::remove_dir(&folder);
             }
             Open::Staging { folder, target } => {
                 let _ = unfinished::tidy(&folder, &target);

@@ -42,14 +42,26 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     step("create_dir", path, || fs::create_dir(path))
 }
 
-/// Creates a folder and those above it. Returns the ones that were not there, outermost first.
-pub(crate) fn create_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// A folder that was made, and is removed if the process is interrupted before this is dropped.
+#[derive(Debug)]
+pub(crate) struct MadeDir {
+    path: PathBuf,
+    _registered: Registered,
+}
+
+/// Creates a folder and those above it. Returns the ones that were not there, outermost first: there is no moment in which one
+/// is there without being tidied up.
+pub(crate) fn create_dirs(path: &Path) -> io::Result<Vec<MadeDir>> {
     let mut missing: Vec<&Path> = path.ancestors().take_while(|path| is_missing(path)).collect();
     missing.reverse();
     let mut made = Vec::new();
     for folder in missing {
-        match create_dir(folder) {
-            Ok(()) => made.push(folder.to_owned()),
+        let make = || {
+            fs::create_dir(folder)?;
+            Ok(gate::register(Open::Above(folder.into())))
+        };
+        match step("create_dir", folder, make) {
+            Ok(registered) => made.push(MadeDir { path: folder.into(), _registered: registered }),
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
@@ -66,10 +78,10 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// Removes the folders that [`create_dirs`] made, where they are empty.
-pub(crate) fn remove_made(made: &[PathBuf]) {
+pub(crate) fn remove_made(made: &[MadeDir]) {
     for folder in made.iter().rev() {
         // What others put there meanwhile stays.
-        let _ = remove_dir(folder);
+        let _ = remove_dir(&folder.path);
     }
 }
 

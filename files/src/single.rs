@@ -37,12 +37,8 @@ impl SingleFile {
             return Err(refused(path, existing, false));
         }
         let kept = format!("nothing was written to {}", path.display());
-        let (lock, registered) = Lock::take(path, path, |lock| Open::Target {
-            path: path.into(),
-            lock: lock.into(),
-            made: Vec::new(),
-            kept: kept.clone(),
-        })?;
+        let (lock, registered) =
+            Lock::take(path, path, |lock| Open::Target { lock: lock.into(), kept: kept.clone() })?;
         unfinished::tidy_all(path)?;
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

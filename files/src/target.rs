@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gate::{Open, Registered};
 use crate::lock::{self, Lock};
+use crate::ops::MadeDir;
 use crate::{FolderError, Inventory, Staging, inventory, ops, unfinished};
 
 /// Whether new results may replace old ones.
@@ -24,7 +25,7 @@ pub struct Target {
     shown: PathBuf,
     path: PathBuf,
     /// The folders above it that were made for it.
-    made: Vec<PathBuf>,
+    made: Vec<MadeDir>,
     registered: Registered,
     /// Given up when everything else is tidied up.
     lock: Option<Lock>,
@@ -42,12 +43,7 @@ impl Target {
         let path = resolved(path)?;
         let parent = lock::parent(&path);
         let made = ops::create_dirs(parent).map_err(FolderError::write(parent))?;
-        let open = |lock: &Path| Open::Target {
-            path: path.clone(),
-            lock: lock.into(),
-            made: made.clone(),
-            kept: String::new(),
-        };
+        let open = |lock: &Path| Open::Target { lock: lock.into(), kept: String::new() };
         let (lock, registered) = Lock::take(&path, &shown, open).inspect_err(|_| ops::remove_made(&made))?;
         let target = Self { shown, path, made, registered, lock: Some(lock) };
         unfinished::tidy_all(&target.path)?;

@@ -144,6 +144,17 @@ class Run(Result):
         return self.arrays("tensors")
 
     @property
+    def samples(self) -> Any:
+        """The events of every sample over all layers (samples.csv); without rows with stats="none" and "values"."""
+        return self.read("samples")
+
+    @property
+    def sample_events(self) -> dict[str, npt.NDArray[Any]]:
+        """The same of every layer by its name, `[samples, 3]`: events of levels, of products, of the bias; with stats="events" and
+        "full"."""
+        return self.arrays("sample_events")
+
+    @property
     def predictions(self) -> dict[str, npt.NDArray[Any]]:
         """What became of every sample: classes, labels and codes, exact and simulated."""
         return self.arrays("predictions")

@@ -122,6 +122,20 @@ def test_shares_are_those_of_counts(results, kind):
         assert np.isnan(found) if not whole else found == part / whole
 
 
+def test_events_of_samples(kind):
+    """Over all samples and layers they are those of the table of layers."""
+    run = guardbit.run(MODEL, HW, random=3, set={"product.bits": 12, "bias.bits": 14}, plots=False, report=False)
+    layers, samples = run.table, run.samples
+    total = lambda table, column: sum(value or 0 for value in values(table[column], kind))
+    columns = ["events", "product_events", "bias_events"]
+    counts = [total(layers, column) for column in columns]
+    assert all(counts) and [total(samples, column) for column in columns] == counts
+    of_layers = run.sample_events
+    assert list(of_layers) == values(layers["layer"], kind)
+    assert sum(of_layers.values()).T.tolist() == [values(samples[column], kind) for column in columns]
+    assert {"product", "bias"} <= set(values(run.read("events")["level"], kind))
+
+
 def test_integers_of_any_size(kind):
     """No float64 holds them, nor int64."""
     text = "index,layer,op,level,bits,overflow,dots,terms,max_prefix\n0,x,conv2d,acc,auto,,1,1,170141183460469231731687303715884105727\n1,y,conv2d,acc,14,wrap,1,1,\n"

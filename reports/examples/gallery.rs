@@ -289,6 +289,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
             cycle,
             pe_row: 1,
             pe_col: 12,
+            stored: if row.index == 1 { -8192 } else { 8191 },
         })
     };
     let cycles = layers.iter().filter_map(|row| row.cycles).sum();
@@ -323,6 +324,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         outcome: (&score(&layers)).into(),
         activity: layers.iter().map(activity).collect(),
         events: layers.iter().filter_map(event).collect(),
+        samples: Vec::new(),
         channels: Vec::new(),
         classes: Vec::new(),
         sums: Vec::new(),

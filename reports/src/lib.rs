@@ -44,11 +44,12 @@ pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow, HistogramRow, HostRow,
-    LayerRow, PairRow, Parameter, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SensitivityRow,
-    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, Stored, SumRow, SummaryRow,
-    SweepClassRow, SweepPoint, SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow, TimelineRow,
-    TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows, layer_rows,
-    not_swept_text, pair_rows, short_key, sweep_class_rows, sweep_rows, trapped_text, write_csv,
+    LayerRow, PairRow, Parameter, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SampleRow,
+    SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, Stored, SumRow,
+    SummaryRow, SweepClassRow, SweepPoint, SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow,
+    TimelineRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows,
+    event_rows, layer_rows, not_swept_text, pair_rows, short_key, sweep_class_rows, sweep_rows, trapped_text,
+    write_csv,
 };
 pub use text::{
     explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text, summary_text,

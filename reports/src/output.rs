@@ -78,6 +78,7 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
         E::table(&run.layers)?,
         E::table(&run.channels)?,
         E::table(&run.events)?,
+        E::table(&run.samples)?,
         E::table(&run.classes)?,
         E::table(&run.bottlenecks)?,
         E::table(&run.timing.host)?,

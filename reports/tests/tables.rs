@@ -30,7 +30,7 @@ fn columns_are_those_of_the_format() {
     let channels = "index,layer,level,channel,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,\
                     transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,\
                     max_abs_err,output_mismatch,product_events,bias_events,name";
-    let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name";
+    let events = "sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,stored,name";
     let summary = "bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,\
                    output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,\
                    accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,\
@@ -223,10 +223,10 @@ fn events_of_all_layers_in_one_order() {
     let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
     let rows = event_rows(&ran.program, &ran.layers);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
-    sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,name
-    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0,conv2d_1
-    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0,conv2d_1
-    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0,conv2d_1
+    sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,stored,name
+    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0,-7384,conv2d_1
+    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0,-4096,conv2d_1
+    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0,7384,conv2d_1
     ");
     let place = |row: &EventRow| (row.sample, row.cycle, row.out_n, row.out_h, row.out_w, row.out_c);
     assert!(rows.is_sorted_by_key(place));

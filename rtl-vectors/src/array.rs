@@ -11,7 +11,7 @@ use guardbit_hwmodels::{
     Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms,
 };
 use guardbit_sim::Reads;
-use guardbit_sim::trace::{TraceOperand, operands, trace};
+use guardbit_sim::trace::{TraceOperand, operands, trace, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -379,4 +379,11 @@ pub(crate) fn is_output_stationary(info: &ArrayInfo) -> bool {
 /// Width of a sum that leaves.
 pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
     arithmetic.levels.last().map_or(32, |l| l.register.port_bits)
+}
+
+/// Whether some register of a level overflows in a dot product of output channel `channel`.
+fn overflows(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> bool {
+    let mut any = false;
+    trace_observed(layer, channel, operands, &mut |step| any |= step.overflow.is_some());
+    any
 }

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::array::ArrayPart;
 use crate::beats::{self, Beats, Dot};
 use crate::columns::{DataFile, array_files, data_files, plain_info};
-use crate::coverage::Counter;
+use crate::coverage::{Counter, Seen};
 use crate::export::{Bundle, Format};
 use crate::interface::interface;
 use crate::manifest::{
@@ -59,9 +59,10 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     let mut counter = Counter::default();
     let mut cases = Vec::with_capacity(parts.dots.len());
     for dot in parts.dots {
-        let sent = beats.send(dot, &arithmetic, &mut noise);
+        let mut seen = Seen::new(&arithmetic, dot, lanes);
+        let sent = beats.send(dot, &arithmetic, &mut noise, &mut |step| seen.step(step));
         if sent.out_word.is_some() {
-            counter.add(&arithmetic, &sent.trace, dot, lanes);
+            counter.add(seen.end(&arithmetic, &sent.trace, dot));
         }
         cases.push(case(dot, sent));
     }

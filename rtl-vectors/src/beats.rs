@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer};
 use guardbit_num::Direction;
-use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace};
+use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
@@ -122,6 +122,7 @@ pub(crate) struct Sent {
     pub products: usize,
     pub out_word: Option<usize>,
     pub expected: Expected,
+    /// What was delivered by all products, sent or not; without steps.
     pub trace: DotTrace,
 }
 
@@ -149,13 +150,24 @@ impl Beats {
         self.ctrl.len()
     }
 
-    /// Sends `dot`. `noise` fills what must not matter: bubbles and unused lanes.
-    pub fn send(&mut self, dot: &Dot, arithmetic: &Arithmetic, noise: &mut Pcg64Mcg) -> Sent {
-        let trace = trace(&dot.layer, 0, &dot.operands);
+    /// Sends `dot`. `noise` fills what must not matter: bubbles and unused lanes. `observer` sees every step.
+    pub fn send(
+        &mut self,
+        dot: &Dot,
+        arithmetic: &Arithmetic,
+        noise: &mut Pcg64Mcg,
+        observer: &mut dyn FnMut(&LevelStep),
+    ) -> Sent {
         let first_beat = self.len();
         let all = dot.operands.len().div_ceil(self.lanes).max(1);
         let sent = dot.cut_after.unwrap_or(all).min(all);
-        let mut rows = rows(&dot.layer.datapath, &trace, self.lanes, all);
+        // Per beat and level, what the trace says; the value of a level that does nothing is filled in later.
+        let mut rows = vec![LevelState::default(); all * self.levels];
+        let mut display = Display::new(&dot.layer.datapath);
+        let trace = trace_observed(&dot.layer, 0, &dot.operands, &mut |step| {
+            display.show(step, &mut rows[step.last_k / self.lanes * self.levels..][..self.levels]);
+            observer(step);
+        });
         let mut wide = match dot.layer.datapath.bias.at {
             BiasPlace::Preload => dot.layer.bias.as_ref().map_or(0, |b| b[0]),
             BiasPlace::Post | BiasPlace::PostRequantize => 0,
@@ -168,7 +180,7 @@ impl Beats {
             exact: 0,
         };
         let ends = run_ends(&dot.layer.datapath, dot.operands.len(), self.lanes);
-        for (beat, row) in rows.iter_mut().take(sent).enumerate() {
+        for (beat, row) in rows.chunks_exact_mut(self.levels).take(sent).enumerate() {
             if dot.bubble_every.is_some_and(|n| beat % n == n - 1) {
                 self.bubble(arithmetic, wide, noise);
             }
@@ -231,21 +243,6 @@ impl Beats {
             self.weights.push(weight);
         }
     }
-}
-
-/// Per beat and level, what the trace says; the value of a level that does nothing is filled in later.
-pub(crate) fn rows(
-    datapath: &Datapath,
-    trace: &DotTrace,
-    lanes: usize,
-    beats: usize,
-) -> Vec<Vec<LevelState>> {
-    let mut rows = vec![vec![LevelState::default(); datapath.levels.len()]; beats];
-    let mut display = Display::new(datapath);
-    for step in &trace.steps {
-        display.show(step, &mut rows[step.last_k / lanes]);
-    }
-    rows
 }
 
 /// Per level and beat, whether a run of the level ends.

@@ -26,8 +26,8 @@ pub(crate) struct DataFile {
     pub bytes: Vec<u8>,
 }
 
-/// A column of words: name, what it is, and its words.
-type Column = (String, &'static str, Words);
+/// Takes a column of words: its name, what it is, and its words.
+type Show<'s> = dyn FnMut(&str, &'static str, Words) + 's;
 
 /// Those of the unit.
 pub(crate) fn data_files(
@@ -37,84 +37,72 @@ pub(crate) fn data_files(
     formats: &[Format],
 ) -> Vec<DataFile> {
     let mut files = Vec::new();
-    for (name, role, words) in
-        stimuli(beats, arithmetic, packing).into_iter().chain(expected(beats, arithmetic))
-    {
+    // One column at a time: there may be millions of beats.
+    let mut add = |name: &str, role: &'static str, words: Words| {
         // The exact sum is there as int64 in any case.
         let mut formats = formats.to_vec();
         if name == "exp_wide" && !formats.contains(&Format::Npy) {
             formats.push(Format::Npy);
         }
-        files.extend(formatted(&name, role, &words, &formats));
-    }
+        files.extend(formatted(name, role, &words, &formats));
+    };
+    stimuli(beats, arithmetic, packing, &mut add);
+    expected(beats, arithmetic, &mut add);
     if formats.contains(&Format::Axis) {
         files.extend(axis::streams(beats, arithmetic).into_iter().map(stream_file));
     }
     files
 }
 
-fn stimuli(beats: &Beats, arithmetic: &Arithmetic, packing: Packing) -> Vec<Column> {
+fn stimuli(beats: &Beats, arithmetic: &Arithmetic, packing: Packing, show: &mut Show<'_>) {
     let control = RUN_LAST + beats.levels as u32 + beats.lanes as u32;
     let lanes = |bits, values: &[i64]| Words::lanes(beats.lanes, bits, packing, values.to_vec());
-    vec![
-        ("stim_a".into(), "stimulus: activations", lanes(arithmetic.activation.bits, &beats.activations)),
-        ("stim_w".into(), "stimulus: weights", lanes(arithmetic.weight.bits, &beats.weights)),
-        ("ctrl".into(), "stimulus: control", Words::values(control, false, beats.ctrl.clone())),
+    show("stim_a", "stimulus: activations", lanes(arithmetic.activation.bits, &beats.activations));
+    show("stim_w", "stimulus: weights", lanes(arithmetic.weight.bits, &beats.weights));
+    show("ctrl", "stimulus: control", Words::values(control, false, beats.ctrl.clone()));
+    let per_dot = [
+        ("stim_bias", "stimulus per dot product: bias", arithmetic.bias.input_bits, &beats.bias),
         (
-            "stim_bias".into(),
-            "stimulus per dot product: bias",
-            Words::values(arithmetic.bias.input_bits, true, beats.bias.clone()),
-        ),
-        (
-            "stim_mult".into(),
+            "stim_mult",
             "stimulus per dot product: multiplier",
-            Words::values(arithmetic.requantize.mult_bits, true, beats.multiplier.clone()),
+            arithmetic.requantize.mult_bits,
+            &beats.multiplier,
         ),
-        (
-            "stim_exp".into(),
-            "stimulus per dot product: exponent",
-            Words::values(8, true, beats.exponent.clone()),
-        ),
-    ]
+        ("stim_exp", "stimulus per dot product: exponent", 8, &beats.exponent),
+    ];
+    for (name, role, bits, values) in per_dot {
+        show(name, role, Words::values(bits, true, values.clone()));
+    }
 }
 
-fn expected(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Column> {
+fn expected(beats: &Beats, arithmetic: &Arithmetic, show: &mut Show<'_>) {
     let levels = beats.levels as u32;
-    let accumulators = arithmetic.levels.iter().zip(&beats.states).map(|(level, states)| {
+    for (level, states) in arithmetic.levels.iter().zip(&beats.states) {
         let words = Words::values(level.acc_bits, level.acc_signed, states.iter().map(|s| s.acc).collect());
-        (format!("exp_acc_{}", level.name), "expected: accumulator after each beat", words)
-    });
+        show(&format!("exp_acc_{}", level.name), "expected: accumulator after each beat", words);
+    }
     let per_beat = |f: &dyn Fn(usize, &beats::LevelState) -> i64| -> Vec<i64> {
         let beat = |beat: usize| (0..beats.levels).map(|level| f(level, &beats.states[level][beat])).sum();
         (0..beats.len()).map(beat).collect()
     };
     let flags = per_beat(&|level, s| (s.flags() as i64) << (level as u32 * FLAG_BITS));
+    show("exp_flags", "expected: flags of every level", Words::values(levels * FLAG_BITS, false, flags));
     let mask = per_beat(&|level, s| i64::from(s.updated) << level);
+    show("mask", "1: the level adds in this beat, compare", Words::values(levels, false, mask));
     let last = arithmetic.levels.last().map_or(32, |l| l.register.port_bits);
     let others = [
+        ("exp_sum", "expected per finished dot product: delivered sum", last, &beats.sums),
         (
-            "exp_flags".into(),
-            "expected: flags of every level",
-            Words::values(levels * FLAG_BITS, false, flags),
-        ),
-        ("mask".into(), "1: the level adds in this beat, compare", Words::values(levels, false, mask)),
-        (
-            "exp_sum".into(),
-            "expected per finished dot product: delivered sum",
-            Words::values(last, true, beats.sums.clone()),
-        ),
-        (
-            "exp_out".into(),
+            "exp_out",
             "expected per finished dot product: output code",
-            Words::values(arithmetic.requantize.out_bits, true, beats.codes.clone()),
+            arithmetic.requantize.out_bits,
+            &beats.codes,
         ),
-        (
-            "exp_wide".into(),
-            "exact sum after each beat, at unit 1",
-            Words::values(64, true, beats.wide.clone()),
-        ),
+        ("exp_wide", "exact sum after each beat, at unit 1", 64, &beats.wide),
     ];
-    accumulators.chain(others).collect()
+    for (name, role, bits, values) in others {
+        show(name, role, Words::values(bits, true, values.clone()));
+    }
 }
 
 /// `.mem` and the other formats of one column.

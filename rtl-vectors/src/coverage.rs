@@ -3,12 +3,12 @@
 mod proofs;
 
 use guardbit_hwmodels::bounds::Range;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
 use crate::beats::{Dot, bias_input};
-use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage};
+use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage, LevelInfo};
 use crate::reach::{Reach, rails};
 
 /// A register that has bins: the multiplier's, a level's, the bias adder's.
@@ -53,13 +53,55 @@ impl Side {
     }
 }
 
-/// The bins that one case hits.
-#[derive(Default)]
-struct Seen(Vec<(Coverpoint, String)>);
+/// The bins that one case hits, step by step.
+pub(crate) struct Seen {
+    bins: BTreeSet<(Coverpoint, String)>,
+    /// Per level, how it looks for overflow, if it has rails.
+    checks: Vec<Option<Check>>,
+}
 
 impl Seen {
+    /// Notes what is known of `dot` before its first step.
+    pub fn new(arithmetic: &Arithmetic, dot: &Dot, lanes: usize) -> Self {
+        let check = |level: &LevelInfo| {
+            let lanes = if level.reduce.takes_run_at_once() { lanes } else { 1 };
+            let at_hand_over = level.check == guardbit_hwmodels::Check::HandOver;
+            Some(Check { rails: rails(&level.register)?, at_hand_over, lanes, run: RunSides::default() })
+        };
+        let checks = arithmetic.levels.iter().map(check).collect();
+        let mut seen = Self { bins: BTreeSet::new(), checks };
+        seen.bin(Coverpoint::Unit, format!("class:{}", dot.class));
+        if let Some(rails) = rails(&arithmetic.product) {
+            for o in &dot.operands {
+                seen.value(Coverpoint::Product, o.activation * o.weight, rails);
+            }
+        }
+        seen
+    }
+
+    /// Notes the end: what was delivered, and the bias.
+    pub fn end(mut self, arithmetic: &Arithmetic, trace: &DotTrace, dot: &Dot) -> Self {
+        let bias = &arithmetic.bias;
+        match bias.at {
+            BiasAt::POST => {
+                if let Some(rails) = rails(&bias.register) {
+                    self.value(Coverpoint::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
+                }
+            }
+            BiasAt::PRELOAD => {
+                let last = arithmetic.levels.len() - 1;
+                if let Some(rails) = rails(&arithmetic.levels[last].register) {
+                    let side = Side::of(bias_input(dot).into(), rails);
+                    self.bin(Coverpoint::Level(last), format!("load:{}", side.name()));
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
     fn bin(&mut self, place: Coverpoint, name: impl Into<String>) {
-        self.0.push((place, name.into()));
+        self.bins.insert((place, name.into()));
     }
 
     /// An exact result beside the rails that it is compared with.
@@ -79,80 +121,71 @@ impl Seen {
         }
     }
 
-    /// The steps of one level.
-    fn level(&mut self, place: Coverpoint, rails: Range, steps: &[&LevelStep], check: &Check) {
-        let (mut high, mut low, mut last) = (false, false, None);
-        for step in steps {
-            if (step.kind == StepKind::HandOver) == check.at_hand_over {
-                self.value(place, step.result, rails);
-                if step.overflow.is_some() && check.lanes > 1 {
-                    self.bin(place, format!("overflow_lane:{}", step.last_k % check.lanes));
-                }
+    /// The next step; those of one level come in order.
+    pub fn step(&mut self, step: &LevelStep) {
+        let place = Coverpoint::Level(step.level);
+        let Some(check) = &mut self.checks[step.level] else { return };
+        let &mut Check { rails, at_hand_over, lanes, ref mut run } = check;
+        let ended = match step.kind {
+            StepKind::HandOver => Some(std::mem::take(run)),
+            StepKind::Add | StepKind::Node => {
+                run.add(Side::of(step.unbounded, rails));
+                None
             }
-            if step.kind != StepKind::HandOver {
-                let side = Side::of(step.unbounded, rails);
-                high |= side == Side::High;
-                low |= side == Side::Low;
-                last = Some(side);
-                continue;
+        };
+        if ended.is_some() == at_hand_over {
+            self.value(place, step.result, rails);
+            if step.overflow.is_some() && lanes > 1 {
+                self.bin(place, format!("overflow_lane:{}", step.last_k % lanes));
             }
-            let prefix = match (high, low) {
-                (false, false) => "in",
-                (true, false) => "high",
-                (false, true) => "low",
-                (true, true) => "both",
-            };
-            if let Some(last) = last.filter(|_| !check.at_hand_over) {
-                self.bin(place, format!("final:{}/prefix:{prefix}", last.name()));
-            }
-            (high, low, last) = (false, false, None);
+        }
+        if let Some(bin) = ended.filter(|_| !at_hand_over).and_then(RunSides::bin) {
+            self.bin(place, bin);
         }
     }
 }
 
 /// How a level looks for overflow.
 struct Check {
+    rails: Range,
     at_hand_over: bool,
     /// Lanes of a tree, 1 of a serial level.
     lanes: usize,
+    /// The run so far.
+    run: RunSides,
+}
+
+/// Where the unbounded sums of a run lay.
+#[derive(Debug, Clone, Copy, Default)]
+struct RunSides {
+    high: bool,
+    low: bool,
+    last: Option<Side>,
+}
+
+impl RunSides {
+    fn add(&mut self, side: Side) {
+        self.high |= side == Side::High;
+        self.low |= side == Side::Low;
+        self.last = Some(side);
+    }
+
+    /// The bin of the whole run; none of a run without additions.
+    fn bin(self) -> Option<String> {
+        let prefix = match (self.high, self.low) {
+            (false, false) => "in",
+            (true, false) => "high",
+            (false, true) => "low",
+            (true, true) => "both",
+        };
+        self.last.map(|last| format!("final:{}/prefix:{prefix}", last.name()))
+    }
 }
 
 impl Counter {
-    /// Notes one case.
-    pub fn add(&mut self, arithmetic: &Arithmetic, trace: &DotTrace, dot: &Dot, lanes: usize) {
-        let mut seen = Seen::default();
-        seen.bin(Coverpoint::Unit, format!("class:{}", dot.class));
-        if let Some(rails) = rails(&arithmetic.product) {
-            for o in &dot.operands {
-                seen.value(Coverpoint::Product, o.activation * o.weight, rails);
-            }
-        }
-        for (index, level) in arithmetic.levels.iter().enumerate() {
-            let Some(rails) = rails(&level.register) else { continue };
-            let lanes = if level.reduce.takes_run_at_once() { lanes } else { 1 };
-            let check = Check { at_hand_over: level.check == guardbit_hwmodels::Check::HandOver, lanes };
-            let steps: Vec<_> = trace.steps.iter().filter(|s| s.level == index).collect();
-            seen.level(Coverpoint::Level(index), rails, &steps, &check);
-        }
-        let bias = &arithmetic.bias;
-        match bias.at {
-            BiasAt::POST => {
-                if let Some(rails) = rails(&bias.register) {
-                    seen.value(Coverpoint::Bias, trace.delivered + i128::from(bias_input(dot)), rails);
-                }
-            }
-            BiasAt::PRELOAD => {
-                let last = arithmetic.levels.len() - 1;
-                if let Some(rails) = rails(&arithmetic.levels[last].register) {
-                    let side = Side::of(bias_input(dot).into(), rails);
-                    seen.bin(Coverpoint::Level(last), format!("load:{}", side.name()));
-                }
-            }
-            _ => {}
-        }
-        seen.0.sort();
-        seen.0.dedup();
-        for bin in seen.0 {
+    /// Adds one case.
+    pub fn add(&mut self, seen: Seen) {
+        for bin in seen.bins {
             *self.hits.entry(bin).or_default() += 1;
         }
     }

@@ -1,5 +1,7 @@
 //! Words of data files: lanes packed into words, words as text and bytes.
 
+use std::fmt::Write as _;
+
 use bitvec::prelude::*;
 
 use crate::manifest::Packing;
@@ -232,21 +234,23 @@ impl Words {
             self.len(),
             self.bits
         );
-        for (address, word) in self.hex().enumerate() {
-            text += &format!("{address:x} : {word};\n");
+        for (address, word) in self.hex().lines().enumerate() {
+            // Writing to memory does not fail.
+            let _ = writeln!(text, "{address:x} : {word};");
         }
         (text + "END;\n").into_bytes()
     }
 
     /// AMD (Vivado) coefficient file, hexadecimal two's complement.
     pub fn coe(&self) -> Vec<u8> {
-        let words: Vec<String> = self.hex().collect();
+        let words = self.hex();
+        let words = words.strip_suffix('\n').unwrap_or(&words).replace('\n', ",\n");
         let head = "memory_initialization_radix=16;\nmemory_initialization_vector=\n";
-        format!("{head}{};\n", words.join(",\n")).into_bytes()
+        format!("{head}{words};\n").into_bytes()
     }
 
-    fn hex(&self) -> impl Iterator<Item = String> {
-        let text = String::from_utf8(self.mem()).unwrap_or_default();
-        text.lines().map(String::from).collect::<Vec<_>>().into_iter()
+    /// A word a line.
+    fn hex(&self) -> String {
+        String::from_utf8(self.mem()).unwrap_or_default()
     }
 }

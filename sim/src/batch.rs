@@ -20,7 +20,7 @@ use crate::host::HostNode;
 use crate::options::{Engine, Options};
 use crate::sample::Sample;
 use crate::states::States;
-use crate::stats::LayerStats;
+use crate::stats::{EventCounts, LayerStats};
 
 /// A running simulation of several programs: feed it samples, then take the statistics.
 #[derive(Debug)]
@@ -50,6 +50,8 @@ pub struct BatchTensors {
     /// Of the narrow hardware, program by program. In isolated mode each tensor is what its own layer made from exact
     /// inputs. Of a program that was stopped, what it made before.
     pub simulated: Vec<Vec<Option<Codes>>>,
+    /// By program, the events of every accelerated layer in order of execution; empty unless they are asked for.
+    pub events: Vec<Vec<EventCounts>>,
 }
 
 /// One program, ready to run.

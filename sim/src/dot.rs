@@ -1,9 +1,10 @@
 //! What one dot product leaves behind: the common language of the engines.
 
 use guardbit_graph::OutputPosition;
+use guardbit_hwmodels::Place;
 use guardbit_num::Direction;
 
-use crate::error::TrapStage;
+use crate::event::{Event, EventStage};
 
 /// Computes the dot products of one layer over one input.
 pub(crate) trait DotEngine {
@@ -29,9 +30,11 @@ pub(crate) struct DotOutcome {
     /// Whether the bias, or the sum with it, did not fit.
     pub bias_events: u64,
     /// The first overflow of a stage that traps.
-    pub trap: Option<(TrapStage, usize)>,
+    pub trap: Option<(EventStage, usize)>,
     /// Every event of every level, in the order in which it happened within its level.
     pub events: Vec<DotEvent>,
+    /// Products, and biases or sums with them, that did not fit.
+    pub narrowings: Vec<DotEvent>,
 }
 
 /// What one dot product did at one level.
@@ -57,15 +60,15 @@ pub(crate) struct LevelOutcome {
     pub max_final: i128,
 }
 
-/// One overflow at one level.
+/// One overflow of one register; the fields are those of [`Event`](crate::Event).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DotEvent {
-    pub level: usize,
+    pub stage: EventStage,
     pub run: usize,
-    /// The last product, in the order of addition, that the sum contains.
     pub k: usize,
     pub held: i128,
     pub addend: i128,
+    pub stored: i128,
     pub direction: Direction,
 }
 
@@ -73,19 +76,29 @@ impl DotOutcome {
     /// Makes it ready for a datapath of `levels` levels.
     pub fn clear(&mut self, levels: usize) {
         let events = std::mem::take(&mut self.events);
+        let narrowings = std::mem::take(&mut self.narrowings);
         let old_levels = std::mem::take(&mut self.levels);
-        *self = Self { events, levels: old_levels, ..Self::default() };
+        *self = Self { events, narrowings, levels: old_levels, ..Self::default() };
         self.events.clear();
+        self.narrowings.clear();
         self.levels.clear();
         self.levels.resize(levels, LevelOutcome::new());
     }
 
     /// Notes that a stage which traps has overflowed at product `k`; the first one counts.
-    pub fn trap_at(&mut self, stage: TrapStage, k: usize) {
+    pub fn trap_at(&mut self, stage: EventStage, k: usize) {
         let earlier = self.trap.is_some_and(|(first_stage, first_k)| (first_k, first_stage) <= (k, stage));
         if !earlier {
             self.trap = Some((stage, k));
         }
+    }
+}
+
+impl DotEvent {
+    /// Returns it as an event of the dot product at `out`.
+    pub fn at(&self, sample: usize, place: Place, out: OutputPosition, sequence: usize) -> Event {
+        let &Self { stage, run, k, held, addend, stored, direction } = self;
+        Event { sample, place, out, stage, k, run, held, addend, stored, direction, sequence }
     }
 }
 

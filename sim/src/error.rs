@@ -3,6 +3,8 @@
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
+use crate::event::EventStage;
+
 /// Why a simulation stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
@@ -61,37 +63,17 @@ pub enum SimError {
     },
 }
 
-/// A place in the datapath that can trap, in the order of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum TrapStage {
-    /// The multiplier's output.
-    Product,
-    /// A level, by index.
-    Level(usize),
-    /// The bias.
-    Bias,
-}
-
 /// An overflow that stops the simulation; the order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Trap {
     pub sample: usize,
     pub cycle: u64,
     pub out: OutputPosition,
-    pub stage: TrapStage,
+    pub stage: EventStage,
     pub k: usize,
 }
 
-impl TrapStage {
-    /// The level whose place in the array tells when it happened.
-    pub(crate) fn level(self, layer: &MacLayer) -> usize {
-        match self {
-            Self::Product => 0,
-            Self::Level(level) => level,
-            Self::Bias => layer.datapath.levels.len() - 1,
-        }
-    }
-
+impl EventStage {
     fn describe(self, layer: &MacLayer) -> String {
         match self {
             Self::Product => "the product".into(),

@@ -1,8 +1,39 @@
 //! Overflow events as they are reported.
 
 use guardbit_graph::OutputPosition;
-use guardbit_hwmodels::Place;
+use guardbit_hwmodels::{MacLayer, Place};
 use guardbit_num::Direction;
+
+/// A register of the datapath that can overflow, in the order of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventStage {
+    /// The product register.
+    Product,
+    /// An accumulation level, by index.
+    Level(usize),
+    /// The bias: its adder, or the register that is preloaded with it.
+    Bias,
+}
+
+impl EventStage {
+    /// Returns the name used in files: that of the level, `product` or `bias`, which no level can have.
+    pub fn name(self, layer: &MacLayer) -> &str {
+        match self {
+            Self::Product => "product",
+            Self::Level(level) => &layer.datapath.levels[level].name,
+            Self::Bias => "bias",
+        }
+    }
+
+    /// Returns the level whose place in the array tells when it happened.
+    pub(crate) fn level(self, layer: &MacLayer) -> usize {
+        match self {
+            Self::Product => 0,
+            Self::Level(level) => level,
+            Self::Bias => layer.datapath.levels.len() - 1,
+        }
+    }
+}
 
 /// One addition, or one narrowing, whose exact result did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,19 +44,23 @@ pub struct Event {
     pub place: Place,
     /// The output element.
     pub out: OutputPosition,
-    /// Index of the level.
-    pub level: usize,
-    /// The last product, in the order of addition, that the sum contains.
+    /// The register.
+    pub stage: EventStage,
+    /// The last product, in the order of addition, that the sum contains; 0 for a preloaded bias.
     pub k: usize,
-    /// Index of the run within the dot product.
+    /// Index of the run within the dot product; of a product, that of the innermost level.
     pub run: usize,
-    /// What the accumulator held (the exact sum, where overflow is checked at the hand-over).
+    /// What the accumulator held (the exact sum, where overflow is checked at the hand-over). For the bias adder, the sum
+    /// that the last level delivered; 0 for a product, and for a bias that is fitted by itself.
     pub held: i128,
-    /// What was added (0 at a hand-over).
+    /// What was added (0 at a hand-over): a product, or the bias with its side sums.
     pub addend: i128,
+    /// What the overflow mode made of the exact result: what the register holds afterwards, before any shift.
+    pub stored: i128,
     /// The rail that was crossed.
     pub direction: Direction,
-    /// Position among the events of its dot product: nodes of one tree can share all of the above.
+    /// Position among the events of the levels in its dot product: nodes of one tree can share all of the above. 0 for
+    /// products and biases.
     pub sequence: usize,
 }
 
@@ -35,9 +70,9 @@ impl Event {
         self.held + self.addend
     }
 
-    /// The order in which events are listed: sample, cycle, output, level, k.
+    /// The order in which events are listed: sample, cycle, output, register, k.
     pub fn order(&self) -> Order {
-        (self.sample, self.place.cycle, self.out, self.level, self.k, self.sequence)
+        (self.sample, self.place.cycle, self.out, self.stage, self.k, self.sequence)
     }
 }
 
@@ -53,7 +88,7 @@ pub(crate) struct FirstEvents {
 }
 
 /// See [`Event::order`].
-type Order = (usize, u64, OutputPosition, usize, usize, usize);
+type Order = (usize, u64, OutputPosition, EventStage, usize, usize);
 
 impl FirstEvents {
     pub fn new(limit: usize) -> Self {

@@ -44,7 +44,7 @@ pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;
-pub use event::Event;
+pub use event::{Event, EventStage};
 pub use fast::Settled;
 #[doc(hidden)]
 pub use fast::Stepper;
@@ -54,6 +54,7 @@ pub use reference::LevelSums;
 pub use simulation::{SampleTensors, Simulation};
 pub use statistics::Needs;
 pub use stats::{
-    ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError, TIMELINE_BINS, sqnr_db,
+    ChannelErrors, ChannelLevel, EventCounts, HISTOGRAM_BINS, LayerStats, LevelStats, SquaredError,
+    TIMELINE_BINS, sqnr_db,
 };
 pub use sums::{DotSum, delivered_sums, unbounded_sums};

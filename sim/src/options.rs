@@ -97,6 +97,8 @@ pub struct Options {
     pub placing: Placing,
     /// How many events are kept per layer: the first ones.
     pub events_per_layer: usize,
+    /// Whether the events of every sample are handed back, layer by layer.
+    pub events_per_sample: bool,
     /// Which tensors are handed back.
     pub keep: Keep,
 }
@@ -110,6 +112,7 @@ impl Default for Options {
             stats: StatsLevel::default(),
             placing: Placing::default(),
             events_per_layer: 1000,
+            events_per_sample: false,
             keep: Keep::default(),
         }
     }

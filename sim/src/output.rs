@@ -4,8 +4,8 @@ use guardbit_graph::{Finish, OutputStage};
 use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register, ZeroPoint};
 use guardbit_num::Overflow;
 
-use crate::dot::DotOutcome;
-use crate::error::TrapStage;
+use crate::dot::{DotEvent, DotOutcome};
+use crate::event::EventStage;
 
 /// The two sums of a dot product.
 pub(crate) struct Sum {
@@ -91,7 +91,7 @@ fn narrow_code(
         BiasPlace::Preload => requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point),
         BiasPlace::PostRequantize => {
             let scaled = bias.map_or(0, |bias| layer.exact_requantizers[channel].scale(bias));
-            let bias = fit_bias(layer, scaled, outcome);
+            let bias = fit_bias(layer, (0, scaled), outcome);
             requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
         }
     };
@@ -145,17 +145,20 @@ fn post_bias(
     if bias.is_none() && !layer.has_side_sums() {
         return delivered;
     }
-    fit_bias(layer, delivered + to_unit(layer, bias.unwrap_or(0) + side), outcome)
+    fit_bias(layer, (delivered, to_unit(layer, bias.unwrap_or(0) + side)), outcome)
 }
 
-/// Fits to the bias adder's register.
-fn fit_bias(layer: &MacLayer, exact: i128, outcome: &mut DotOutcome) -> i128 {
+/// Fits the sum of `held` and `addend` to the bias adder's register.
+fn fit_bias(layer: &MacLayer, (held, addend): (i128, i128), outcome: &mut DotOutcome) -> i128 {
+    let exact = held + addend;
     let Register::Fixed { format, overflow } = layer.datapath.bias.register else { return exact };
     let fit = overflow.fit(exact, format);
-    if fit.overflow.is_some() {
+    if let Some(direction) = fit.overflow {
+        let (stage, k) = (EventStage::Bias, layer.order.len().saturating_sub(1));
         outcome.bias_events += 1;
+        outcome.narrowings.push(DotEvent { stage, run: 0, k, held, addend, stored: fit.value, direction });
         if overflow == Overflow::Trap {
-            outcome.trap_at(TrapStage::Bias, layer.order.len().saturating_sub(1));
+            outcome.trap_at(stage, k);
         }
     }
     fit.value

@@ -6,7 +6,7 @@ use guardbit_hwmodels::{MacLayer, Step};
 use crate::batch::{Batch, BatchTensors};
 use crate::codes::Codes;
 use crate::counts::Counts;
-use crate::fast::Scratch;
+use crate::fast::{LayerCounts, Scratch};
 use crate::layer::{self, LayerRun, Made};
 use crate::options::{Keep, Mode};
 use crate::reads::Reads;
@@ -54,7 +54,8 @@ impl<'s, 'p> Sample<'s, 'p> {
         for (&id, codes) in batch.programs[0].program.graph.inputs().iter().zip(inputs) {
             exact[id.index()] = Some(codes.clone());
         }
-        let mut tensors = BatchTensors { simulated: vec![exact.clone(); counts.len()], exact };
+        let (simulated, events) = (vec![exact.clone(); counts.len()], vec![Vec::new(); counts.len()]);
+        let mut tensors = BatchTensors { exact, simulated, events };
         batch.states.give(batch.programs[0].program, &mut tensors);
         Self { batch, counts, scratch, index, tensors }
     }
@@ -95,7 +96,7 @@ impl<'s, 'p> Sample<'s, 'p> {
             if !self.runs(program) {
                 continue;
             }
-            let BatchTensors { exact: exact_tensors, simulated } = &mut self.tensors;
+            let BatchTensors { exact: exact_tensors, simulated, .. } = &mut self.tensors;
             let (before, rest) = simulated.split_at_mut(program);
             let own = &mut rest[0];
             let known = std::iter::once((&*exact_tensors, true));
@@ -143,6 +144,11 @@ impl<'s, 'p> Sample<'s, 'p> {
                 layer::Reading { codes, input, dtype, sample: self.index, options, wants_exact: true };
             layer::exact_codes(layer, prepared, &reading, self.scratch)
         });
+        if self.batch.options.events_per_sample {
+            for (counts, events) in self.counts.iter_mut().zip(&mut self.tensors.events) {
+                events.extend(counts.layers[layer.node.index()].as_mut().map(LayerCounts::take_events));
+            }
+        }
         self.compare(layer, output, &exact, &mut simulated);
         self.tensors.exact[output.index()] = Some(exact);
         for (tensors, codes) in self.tensors.simulated.iter_mut().zip(simulated) {

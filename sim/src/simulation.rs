@@ -2,12 +2,12 @@
 
 use guardbit_hwmodels::Program;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, BatchTensors};
 use crate::codes::{Codes, ToCodes};
 use crate::error::SimError;
 use crate::fast::Settled;
 use crate::options::Options;
-use crate::stats::LayerStats;
+use crate::stats::{EventCounts, LayerStats};
 
 /// A running simulation: feed it samples, then take the statistics.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct SampleTensors {
     pub exact: Vec<Option<Codes>>,
     /// Of the narrow hardware. In isolated mode each tensor is what its own layer made from exact inputs.
     pub simulated: Vec<Option<Codes>>,
+    /// The events of every accelerated layer in order of execution; empty unless they are asked for.
+    pub events: Vec<EventCounts>,
 }
 
 impl<'p> Simulation<'p> {
@@ -37,11 +39,12 @@ impl<'p> Simulation<'p> {
     /// [`SimError`] if a sample does not fit the graph, or an overflow is trapped.
     pub fn run_batch<C: ToCodes>(&mut self, samples: &[Vec<C>]) -> Result<Vec<SampleTensors>, SimError> {
         let batch = self.0.run_batch(samples)?;
-        let only = |mut simulated: Vec<_>| simulated.pop().unwrap_or_default();
-        Ok(batch
-            .into_iter()
-            .map(|sample| SampleTensors { exact: sample.exact, simulated: only(sample.simulated) })
-            .collect())
+        let only = |sample: BatchTensors| {
+            let BatchTensors { exact, mut simulated, mut events } = sample;
+            let (simulated, events) = (simulated.pop().unwrap_or_default(), events.pop().unwrap_or_default());
+            SampleTensors { exact, simulated, events }
+        };
+        Ok(batch.into_iter().map(only).collect())
     }
 
     /// Samples run so far.

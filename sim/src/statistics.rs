@@ -58,7 +58,7 @@ macro_rules! statistics {
         [layer cycles: u64 as(|of| of.layer.timing.cycles)] "cycles", Nothing,
             "Cycles of one inference.";
         [layer first_event_cycle: u64 as(|of| of.counts.first_event_cycle)] "cycles", Counting,
-            "Earliest cycle of an event within one inference, counted from the layer's start.";
+            "Earliest cycle of an event of a level within one inference, counted from the layer's start.";
         [dots product_events: u64 = sum] "products", Counting,
             "Products that did not fit.";
         [dots bias_events: u64 = sum(|dot| dot.bias_events)] "events", Counting,

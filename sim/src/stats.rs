@@ -40,6 +40,19 @@ pub struct LayerStats {
     /// The first events.
     pub events: Vec<Event>,
     first_events: FirstEvents,
+    /// Events so far.
+    counted: EventCounts,
+}
+
+/// Events of one layer, by the registers that they are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Of all accumulation levels.
+    pub levels: u64,
+    /// Of the product register.
+    pub products: u64,
+    /// Of the bias.
+    pub biases: u64,
 }
 
 /// What a level did.
@@ -83,6 +96,8 @@ pub fn sqnr_db(signal: f64, noise: f64) -> f64 {
 }
 
 accumulate_fields!(SquaredError { signal, noise });
+
+accumulate_fields!(EventCounts { levels, products, biases });
 
 accumulate_fields!(LevelStats { channels, required_final, required_prefix });
 
@@ -131,6 +146,7 @@ impl LayerStats {
             heat_map: vec![0; places.1],
             events: Vec::new(),
             first_events: FirstEvents::new(options.events_per_layer),
+            counted: EventCounts::default(),
         }
     }
 
@@ -167,6 +183,8 @@ impl LayerStats {
             return;
         }
         channel.product_events += outcome.product_events;
+        self.counted.products += outcome.product_events;
+        self.counted.biases += outcome.bias_events;
         let harmless = outcome.code == outcome.exact_code;
         channel.record(DotErrors { error: outcome.error, harmless, bias_events: outcome.bias_events });
         let levels = self.levels.iter_mut().zip(&layer.datapath.levels).zip(&outcome.levels);
@@ -174,7 +192,9 @@ impl LayerStats {
             stats.record(out.c, seen, level.register.is_signed(), options.stats);
         }
         if options.stats.counts_events() {
+            self.counted.levels += outcome.events.len() as u64;
             self.place_events(layer, sample, out, &outcome.events, options);
+            self.list_narrowings(layer, sample, out, &outcome.narrowings);
         }
     }
 
@@ -195,21 +215,31 @@ impl LayerStats {
     /// Counts products of output channel `channel` that did not fit.
     pub(crate) fn count_product_events(&mut self, channel: usize, events: u64) {
         self.channels[channel].product_events += events;
+        self.counted.products += events;
     }
 
     /// Notes what a dot product of output channel `channel` did over the whole datapath.
     pub(crate) fn record_errors(&mut self, channel: usize, errors: DotErrors) {
         self.channels[channel].record(errors);
+        self.counted.biases += errors.bias_events;
     }
 
     /// Adds counts of output channel `channel` at one level.
     pub(crate) fn add_level(&mut self, level: usize, channel: usize, seen: &ChannelLevel) {
         self.levels[level].channels[channel].merge(*seen);
+        self.counted.levels += seen.events();
     }
 
     /// Adds counts of output channel `channel` over the whole datapath.
     pub(crate) fn add_errors(&mut self, channel: usize, errors: &ChannelErrors) {
         self.channels[channel].merge(*errors);
+        self.counted.products += errors.product_events;
+        self.counted.biases += errors.bias_events;
+    }
+
+    /// Returns the events so far.
+    pub(crate) fn counted(&self) -> EventCounts {
+        self.counted
     }
 
     /// Adds dot products by the bits that their final sums, and their prefixes, need at one level.
@@ -228,8 +258,15 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// The cycle from which on no event of `sample` is listed any more; `None` if there is none yet.
+    /// The cycle from which on no event of a level in `sample` is listed any more or the first one; `None` if there is none
+    /// yet.
     pub(crate) fn listed_before(&self, sample: usize) -> Option<u64> {
+        // Products and biases that are listed may have left no room before the first event of a level.
+        self.first_events.before(sample).zip(self.first_event_cycle).map(|(listed, first)| listed.max(first))
+    }
+
+    /// The cycle from which on no product and no bias of `sample` is listed any more; `None` if there is none yet.
+    pub(crate) fn narrowings_listed_before(&self, sample: usize) -> Option<u64> {
         self.first_events.before(sample)
     }
 
@@ -250,7 +287,7 @@ impl LayerStats {
         if options.places_all() {
             let cols = layer.timing.array.cols;
             for event in events {
-                let place = layer.timing.place(out, event.k, event.level);
+                let place = layer.timing.place(out, event.k, event.stage.level(layer));
                 self.timeline[timeline_bin(layer, place.cycle)] += 1;
                 self.heat_map[place.row * cols + place.col] += 1;
             }
@@ -268,22 +305,29 @@ impl LayerStats {
     ) {
         let wants = self.first_events.wants(sample);
         for (sequence, event) in events.iter().enumerate() {
-            let place = layer.timing.place(out, event.k, event.level);
+            let place = layer.timing.place(out, event.k, event.stage.level(layer));
             self.note_first(place.cycle);
             if wants {
-                self.first_events.push(Event {
-                    sample,
-                    place,
-                    out,
-                    level: event.level,
-                    k: event.k,
-                    run: event.run,
-                    held: event.held,
-                    addend: event.addend,
-                    direction: event.direction,
-                    sequence,
-                });
+                self.first_events.push(event.at(sample, place, out, sequence));
             }
+        }
+    }
+
+    /// Lists the products and biases of one dot product that did not fit. They are not events of a level: nothing else is
+    /// counted of their places.
+    pub(crate) fn list_narrowings(
+        &mut self,
+        layer: &MacLayer,
+        sample: usize,
+        out: OutputPosition,
+        narrowings: &[DotEvent],
+    ) {
+        if !self.first_events.wants(sample) {
+            return;
+        }
+        for event in narrowings {
+            let place = layer.timing.place(out, event.k, event.stage.level(layer));
+            self.first_events.push(event.at(sample, place, out, 0));
         }
     }
 
@@ -315,6 +359,7 @@ impl Accumulate for LayerStats {
             heat_map: self.heat_map.empty(),
             events: Vec::new(),
             first_events: self.first_events.empty_part(0),
+            counted: EventCounts::default(),
         }
     }
 
@@ -327,6 +372,7 @@ impl Accumulate for LayerStats {
         self.timeline.merge(other.timeline);
         self.heat_map.merge(other.heat_map);
         self.first_events.merge(other.first_events);
+        self.counted.merge(other.counted);
     }
 }
 

@@ -8,7 +8,7 @@ use guardbit_num::Direction;
 
 use crate::dot::DotOutcome;
 use crate::reads::Reads;
-use crate::reference::{self, Draws, Live, Operand};
+use crate::reference::{self, Draws, Live};
 
 /// One pair of operands, as the multiplier sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,7 @@ pub fn operands<'a>(
     reads: impl Into<Reads<'a, [i32]>>,
     out: OutputPosition,
 ) -> Vec<TraceOperand> {
-    let seen = reference::read_operands(layer, reads.into(), out);
-    seen.iter().map(|o| TraceOperand { activation: o.activation, weight: o.weight }).collect()
+    reference::read_operands(layer, reads.into(), out)
 }
 
 /// Runs one dot product of output channel `channel` on any operands: those of [`operands`], or made-up ones.
@@ -90,17 +89,26 @@ pub fn operands<'a>(
 /// stop it: as under `observe`, the value stays exact. Stages that round at random do so as in the first output of the first
 /// sample.
 pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> DotTrace {
-    let operands: Vec<Operand> =
-        operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
-    let mut outcome = DotOutcome::default();
     let mut steps = Vec::new();
+    let trace = trace_observed(layer, channel, operands, &mut |step| steps.push(*step));
+    DotTrace { steps, ..trace }
+}
+
+/// Runs one dot product as [`trace`] does, but shows every step to `observer` instead of keeping it: level by level, innermost
+/// first, and within a level in order.
+pub fn trace_observed(
+    layer: &MacLayer,
+    channel: usize,
+    operands: &[TraceOperand],
+    observer: &mut dyn FnMut(&LevelStep),
+) -> DotTrace {
+    let mut outcome = DotOutcome::default();
     let draws = Draws::first(layer);
     let low = layer.low_lane(channel).and_then(|low| layer.weights.get(low)).map(Vec::as_slice);
-    let operands = (&operands[..], low);
-    let exact =
-        reference::run_observed(layer, channel, draws, operands, &mut outcome, &mut |step| steps.push(step));
+    let show = &mut |step| observer(&step);
+    let exact = reference::run_observed(layer, channel, draws, (operands, low), &mut outcome, show);
     DotTrace {
-        steps,
+        steps: Vec::new(),
         delivered: outcome.delivered,
         exact,
         code: outcome.code,
@@ -152,10 +160,8 @@ impl LiveDot {
         operands: &[TraceOperand],
         run_last: &[bool],
     ) -> LiveBeat {
-        let operands: Vec<Operand> =
-            operands.iter().map(|o| Operand { activation: o.activation, weight: o.weight }).collect();
         let mut steps = Vec::new();
-        let end = self.0.beat(layer, channel, &operands, run_last, &mut |step| steps.push(step));
+        let end = self.0.beat(layer, channel, operands, run_last, &mut |step| steps.push(step));
         LiveBeat { steps, end }
     }
 

@@ -16,7 +16,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Codes, Engine, LayerStats, Options};
+use guardbit_sim::{Codes, Engine, EventStage, LayerStats, Options};
 
 /// One dot product: activations and weights as codes of scale 1, and their zero points.
 #[derive(Clone, Default)]
@@ -267,12 +267,15 @@ fn k_is_the_last_product() {
     let ks = |inner: Level| {
         let path = datapath(vec![inner, outer.clone()]);
         let (_, _, stats) = Dot::sum_of(&[1, 2, 2, 1, 2, 2, 1, 2], None).run(&path, DType::Int16);
-        stats.events.iter().map(|event| (event.level, event.run, event.k)).collect::<Vec<_>>()
+        stats.events.iter().map(|event| (event.stage, event.run, event.k)).collect::<Vec<_>>()
     };
     // Runs of three: 5, 5, 3. The second and the third do not fit beside the first.
     let serial = serial("inner", Terms::Count(3), Register::Auto);
-    assert_eq!(ks(serial.clone()), [(1, 0, 5), (1, 0, 7)]);
-    assert_eq!(ks(Level { reduce: Reduce::Tree, ..serial }), [(1, 0, 5), (1, 0, 7)]);
+    assert_eq!(ks(serial.clone()), [(EventStage::Level(1), 0, 5), (EventStage::Level(1), 0, 7)]);
+    assert_eq!(
+        ks(Level { reduce: Reduce::Tree, ..serial }),
+        [(EventStage::Level(1), 0, 5), (EventStage::Level(1), 0, 7)]
+    );
 }
 
 /// Under `output: wrap` the store keeps the low bits, in the exact run too; an activation clips before it, even at a

@@ -6,7 +6,7 @@ use crate::common::{
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{BiasPlace, Check, Datapath, Level, Product, Reduce, Register, Terms, ZeroPoint};
 use guardbit_num::{Format, Overflow, Rounding};
-use guardbit_sim::{Engine, LayerStats, Options, SimError};
+use guardbit_sim::{Engine, Event, EventStage, LayerStats, Options, SimError};
 
 /// One dot product that adds `values` in order: weights of these values, activations of 1.
 fn sum_of(values: &[i32], bias: Option<i32>) -> Graph {
@@ -30,6 +30,8 @@ struct Expected<'a> {
     code: i32,
     /// `(k, held, addend)` of every event of every level.
     events: &'a [(usize, i128, i128)],
+    /// `(k, held, addend, stored)` of every product that did not fit, then of every bias.
+    narrowings: &'a [(usize, i128, i128, i128)],
     persistent: u64,
     transient: u64,
     bias_events: u64,
@@ -40,7 +42,15 @@ fn check(values: &[i32], bias: Option<i32>, path: &Datapath, expected: &Expected
     for engine in [Engine::Reference, Engine::Fast] {
         let (code, stats) = simulate(&sum_of(values, bias), path, engine).unwrap();
         assert_eq!(code, expected.code, "code, {engine:?}");
-        let events: Vec<_> = stats.events.iter().map(|e| (e.k, e.held, e.addend)).collect();
+        let of_level = |event: &&Event| matches!(event.stage, EventStage::Level(_));
+        let events: Vec<_> = stats.events.iter().filter(of_level).map(|e| (e.k, e.held, e.addend)).collect();
+        let narrowings: Vec<_> = stats
+            .events
+            .iter()
+            .filter(|event| !of_level(event))
+            .map(|e| (e.k, e.held, e.addend, e.stored))
+            .collect();
+        assert_eq!(narrowings, expected.narrowings, "products and biases, {engine:?}");
         assert_eq!(events, expected.events, "events, {engine:?}");
         let level = |pick: fn(&guardbit_sim::ChannelLevel) -> u64| -> u64 {
             stats.levels.iter().map(|level| pick(&level.total())).sum()
@@ -168,10 +178,26 @@ fn products() {
     let mut path = one(20, Overflow::Saturate);
     path.product =
         Product { register: register(8, Overflow::Saturate), shift: 0, round: Rounding::Floor.into() };
-    check(&[200, -200, 5], None, &path, &Expected { code: 4, product_events: 2, ..Expected::default() });
+    check(
+        &[200, -200, 5],
+        None,
+        &path,
+        &Expected {
+            code: 4,
+            product_events: 2,
+            narrowings: &[(0, 0, 200, 127), (1, 0, -200, -128)],
+            ..Expected::default()
+        },
+    );
     // Fitted first, then shifted: 127 >> 1 = 63 and 5 / 2 rounds up to 3.
     path.product = Product { shift: 1, round: Rounding::HalfUp.into(), ..path.product };
-    check(&[200, 5], None, &path, &Expected { code: (64 + 3) * 2, product_events: 1, ..Expected::default() });
+    let shifted = Expected {
+        code: (64 + 3) * 2,
+        product_events: 1,
+        narrowings: &[(0, 0, 200, 127)],
+        ..Expected::default()
+    };
+    check(&[200, 5], None, &path, &shifted);
 }
 
 #[test]
@@ -179,7 +205,8 @@ fn bias_after_the_last_level() {
     let mut path = one(8, Overflow::Saturate);
     check(&[100, 100], Some(1000), &path, &persistent(1127, &[(1, 100, 100)]));
     path.bias.register = register(8, Overflow::Wrap);
-    let wrapped = Expected { bias_events: 1, ..persistent(127 + 10 - 256, &[(1, 100, 100)]) };
+    let narrowings = &[(1, 127, 10, 137 - 256)];
+    let wrapped = Expected { bias_events: 1, narrowings, ..persistent(127 + 10 - 256, &[(1, 100, 100)]) };
     check(&[100, 100], Some(10), &path, &wrapped);
     // Without a bias there is no addition, and nothing to check.
     path.bias.register = register(4, Overflow::Wrap);
@@ -195,9 +222,10 @@ fn bias_as_initial_value() {
     };
     check(&[50, -60], Some(100), &preload(Overflow::Saturate), &transient(67, &[(0, 100, 50)]));
     // The bias itself does not fit: one bias event, prefix 0 does not fit, no addition.
-    let loaded = Expected { code: 27, transient: 1, bias_events: 1, ..Expected::default() };
+    let narrowings = &[(0, 0, 200, 127)];
+    let loaded = Expected { code: 27, transient: 1, bias_events: 1, narrowings, ..Expected::default() };
     check(&[-100], Some(200), &preload(Overflow::Saturate), &loaded);
-    let stuck = Expected { code: 127, transient: 1, bias_events: 1, ..Expected::default() };
+    let stuck = Expected { code: 127, transient: 1, bias_events: 1, narrowings, ..Expected::default() };
     check(&[-100], Some(200), &preload(Overflow::Sticky), &stuck);
     // At unit 2: 9 >> 1 = 4 is loaded.
     let mut path = preload(Overflow::Saturate);
@@ -211,7 +239,8 @@ fn bias_after_requantization() {
     path.bias.at = BiasPlace::PostRequantize;
     check(&[100, 100], Some(1000), &path, &persistent(1127, &[(1, 100, 100)]));
     path.bias.register = register(8, Overflow::Saturate);
-    let fitted = Expected { code: 227, bias_events: 1, ..Expected::default() };
+    let narrowings = &[(0, 0, 1000, 127)];
+    let fitted = Expected { code: 227, bias_events: 1, narrowings, ..Expected::default() };
     check(&[100], Some(1000), &path, &fitted);
 }
 

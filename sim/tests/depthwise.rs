@@ -24,6 +24,7 @@ fn options(engine: Engine, isa: Option<Isa>, mode: Mode) -> Options {
         stats: StatsLevel::Full,
         placing: Placing::All,
         events_per_layer: 20,
+        events_per_sample: true,
         keep: Keep::All,
     }
 }

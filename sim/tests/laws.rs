@@ -9,7 +9,9 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Codes, Engine, Isa, Mode, Options, Reads, StatsLevel};
+use guardbit_sim::{
+    Accumulate, Codes, Engine, EventCounts, EventStage, Isa, Mode, Options, Reads, StatsLevel,
+};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
@@ -20,6 +22,7 @@ const REFERENCE: Options = Options {
     stats: StatsLevel::Full,
     placing: guardbit_sim::Placing::All,
     events_per_layer: 50,
+    events_per_sample: true,
     keep: guardbit_sim::Keep::All,
 };
 
@@ -49,6 +52,45 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
                 prop_assert_eq!(a, b, "{:?} {:?}", options, stats);
             }
             prop_assert_eq!(&reference.stats, &other.stats, "{:?} {:?}", options, stats);
+        }
+    }
+    Ok(())
+}
+
+/// Every event that is counted is listed, at its register, with what the overflow mode made of the exact result.
+fn check_listed(case: &Case) -> Result<(), TestCaseError> {
+    let program = program(&case.graph, &case.accelerator);
+    let layer = program.mac_layers().next().unwrap();
+    let all = Options { events_per_layer: usize::MAX >> 8, ..REFERENCE };
+    for options in [all, Options { engine: Engine::Fast, ..all }] {
+        let ran = run(&program, &case.samples, options).unwrap();
+        let stats = ran.stats;
+        let mut counted = EventCounts::default();
+        ran.tensors.iter().flat_map(|sample| &sample.events).for_each(|&events| counted.merge(events));
+        let listed = |stage| stats.events.iter().filter(|event| event.stage == stage).count() as u64;
+        for (index, level) in stats.levels.iter().enumerate() {
+            prop_assert_eq!(listed(EventStage::Level(index)), level.total().events(), "{:?}", options.engine);
+        }
+        let total = stats.total();
+        let levels = stats.levels.iter().map(|level| level.total().events()).sum();
+        let (products, biases) = (total.product_events, total.bias_events);
+        prop_assert_eq!(counted, EventCounts { levels, products, biases }, "{:?}", options.engine);
+        prop_assert_eq!(listed(EventStage::Product), total.product_events, "{:?}", options.engine);
+        prop_assert_eq!(listed(EventStage::Bias), total.bias_events, "{:?}", options.engine);
+        for event in &stats.events {
+            let datapath = &layer.datapath;
+            let last = datapath.levels.last().unwrap();
+            let register = match event.stage {
+                EventStage::Product => datapath.product.register,
+                EventStage::Level(level) => datapath.levels[level].register,
+                EventStage::Bias if datapath.bias.at == BiasPlace::Preload => last.register,
+                EventStage::Bias => datapath.bias.register,
+            };
+            let Register::Fixed { format, overflow } = register else {
+                return Err(TestCaseError::fail("an exact register has no events"));
+            };
+            let fit = overflow.fit(event.exact(), format);
+            prop_assert_eq!((event.stored, Some(event.direction)), (fit.value, fit.overflow));
         }
     }
     Ok(())
@@ -167,7 +209,9 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
         let mut path = datapath(vec![Level { check, reduce, ..level.clone() }]);
         path.operands.zero_point = case.accelerator.datapath.operands.zero_point;
         path.order.walk = walk;
-        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, FAST).unwrap();
+        // Partial sums, and so events, do depend on the order.
+        let options = Options { events_per_sample: false, ..FAST };
+        let ran = run(&program(&case.graph, &accelerator(path)), &case.samples, options).unwrap();
         let persistent: Vec<u64> = ran.stats.levels[0].channels.iter().map(|c| c.persistent).collect();
         (ran.tensors, ran.stats.channels, persistent)
     };
@@ -281,6 +325,13 @@ proptest! {
         let case = Case { graph, samples, accelerator };
         check_engines(&case)?;
         check_settled(&case)?;
+    }
+
+    #[test]
+    fn every_event_is_listed(case in prop_oneof![random::case(), random::levels_case()], spared in 0u32..8) {
+        let mut case = case;
+        narrow(&mut case.accelerator.datapath, spared);
+        check_listed(&case)?;
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn check(dataflow: Dataflow, rows: usize, stats: StatsLevel) {
         stats,
         placing: Placing::First,
         events_per_layer: usize::MAX >> 8,
+        events_per_sample: true,
         keep: Keep::All,
     };
     let all = run(&program, &samples, options).unwrap().stats.events;

@@ -7,7 +7,7 @@ use guardbit_graph::{DType, Graph, OutputPosition, Padding};
 use guardbit_hwmodels::{BiasPlace, Datapath, Product, ShiftRounding, Terms, Walk};
 use guardbit_num::{Overflow, philox4x64};
 use guardbit_sim::trace::operands;
-use guardbit_sim::{Engine, LayerStats, Options};
+use guardbit_sim::{Engine, EventStage, LayerStats, Options};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
@@ -75,9 +75,10 @@ fn runs_are_taken_from_the_order() {
     path.levels.insert(0, serial("inner", Terms::Count(2), register(8, Overflow::Saturate)));
     // Sorted: -100 -60 | -20 10 | 90 100: runs of -160, -10 and 190.
     let stats = stats(&[100, -60, 10, -100, 90, -20], None, path);
-    let seen: Vec<_> = stats.events.iter().map(|e| (e.level, e.run, e.k, e.held, e.addend)).collect();
+    let seen: Vec<_> = stats.events.iter().map(|e| (e.stage, e.run, e.k, e.held, e.addend)).collect();
     // The outer level adds -128, -10 and 127: it falls below its rail once.
-    assert_eq!(seen, [(0, 0, 1, -100, -60), (1, 0, 3, -128, -10), (0, 2, 5, 90, 100)]);
+    let [inner, outer] = [0, 1].map(EventStage::Level);
+    assert_eq!(seen, [(inner, 0, 1, -100, -60), (outer, 0, 3, -128, -10), (inner, 2, 5, 90, 100)]);
 }
 
 /// Four products of 100 among four hundred of -1: pairs climb to 397 before the rest brings the sum back to 0.

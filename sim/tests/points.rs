@@ -66,8 +66,9 @@ fn together(programs: &[&Program], kept: usize, samples: &Samples, options: Opti
         }
         // An error says that all of them are stopped.
         for sample in batch.run_batch(samples).unwrap_or_default() {
-            for (tensors, simulated) in tensors.iter_mut().zip(sample.simulated) {
-                tensors.push(SampleTensors { exact: sample.exact.clone(), simulated });
+            for ((tensors, simulated), events) in tensors.iter_mut().zip(sample.simulated).zip(sample.events)
+            {
+                tensors.push(SampleTensors { exact: sample.exact.clone(), simulated, events });
             }
         }
     }
@@ -127,6 +128,7 @@ fn options() -> impl Strategy<Value = Options> {
             stats,
             keep,
             events_per_layer,
+            events_per_sample: true,
             placing,
             isa: None,
         })

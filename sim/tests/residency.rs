@@ -154,6 +154,7 @@ proptest! {
                 stats: StatsLevel::Full,
                 placing: Placing::All,
                 events_per_layer: 20,
+                events_per_sample: true,
                 keep: Keep::All,
             };
             prop_assert_eq!(values(&with, &case, options), values(&without, &case, options));

@@ -29,6 +29,7 @@ const REFERENCE: Options = Options {
     stats: StatsLevel::Full,
     placing: Placing::All,
     events_per_layer: 20,
+    events_per_sample: true,
     keep: Keep::All,
 };
 

@@ -152,6 +152,7 @@ impl Batches<'_> {
                     }
                 }
                 sample.simulated.drain(..beside);
+                sample.events.drain(..beside);
                 then(&sample)?;
             }
             next += size;

@@ -21,6 +21,7 @@ mod raw_settings;
 mod registers;
 mod result_json;
 mod run;
+mod sample_events;
 mod samples;
 mod schema;
 mod score;

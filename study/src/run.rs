@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::costs::{self, CostId};
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::result_json::ResultJson;
+use crate::sample_events::SampleEvents;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
@@ -101,6 +102,7 @@ pub fn run_observed(
         mode: settings.mode,
         stats: settings.stats,
         events_per_layer: settings.events,
+        events_per_sample: settings.stats.counts_events(),
         keep: if keeps_all { Keep::All } else { Keep::Outputs },
         ..Options::default()
     };
@@ -109,6 +111,10 @@ pub fn run_observed(
     let spooled = if request.dump_tensors { Keep::All } else { Keep::Outputs };
     let mut spool = Spool::new(&subject.graph, spooled, target.parent())?;
     let mut sums = Sums::new(&request.sums, &program, options.mode, target.parent())?;
+    let mut events = match options.events_per_sample {
+        true => Some(SampleEvents::new(&program, target.parent())?),
+        false => None,
+    };
     let mut samples = 0;
     let mut store = |sample: &BatchTensors| {
         if let Some(observer) = &mut observer {
@@ -118,6 +124,9 @@ pub fn run_observed(
                 return Err(StudyError::Interrupted);
             }
             samples += 1;
+        }
+        if let Some(events) = &mut events {
+            events.add(&sample.events[0])?;
         }
         sums.add(sample)?;
         spool.add(&sample.exact, &sample.simulated[0])
@@ -139,6 +148,10 @@ pub fn run_observed(
 
     let mut staging = target.stage()?;
     staging.write("predictions.npz", &executed.verdict.predictions.npz()?)?;
+    if let Some(events) = &mut events {
+        events.pack(&mut staging)?;
+        record.samples = std::mem::take(&mut events.rows);
+    }
     sums.write(&mut staging)?;
     record.sums = std::mem::take(&mut sums.histograms);
     let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };

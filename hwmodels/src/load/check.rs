@@ -214,6 +214,14 @@ fn level(key: &KeyPath, raw: &LevelFile, array: Array) -> Result<Level, Violatio
 fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> {
     let key = level.join("name");
     match name {
+        Some(name @ ("product" | "bias")) => Err(Violation {
+            code: "guardbit::hw::level_name",
+            keys: vec![key],
+            message: format!("a level of `accumulation` is called `{name}`, which is the name of another register"),
+            help: "give the level another name: tables list events of the product register as `product` and those of the bias \
+                   as `bias`"
+                .into(),
+        }),
         Some(name) if text::is_level_name(name) => Ok(name.into()),
         Some(name) => Err(out_of_range(key, shown(name))),
         None => {

@@ -333,6 +333,13 @@ fn values_that_do_not_go_together() {
       |                                               ^
     help: give every level a name of its own
     ");
+    insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: bias}]\n", &[]), @r"
+    guardbit::hw::level_name
+    hw.yaml:2:23: a level of `accumulation` is called `bias`, which is the name of another register
+      | accumulation: [{name: bias}]
+      |                       ^^^^
+    help: give the level another name: tables list events of the product register as `product` and those of the bias as `bias`
+    ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: a, terms: 2}, {name: b, terms: 3}]\n", &[]), @r"
     guardbit::hw::terms
     hw.yaml:2:54: the last level, `b`, must take all: what it hands on is the sum

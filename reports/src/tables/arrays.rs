@@ -209,6 +209,15 @@ const SUMS: [NpzKey; 2] = [
     },
 ];
 
+const SAMPLE_EVENTS: NpzKey = NpzKey {
+    name: "NAME",
+    dtype: "int64",
+    shape: "`[samples, 3]`",
+    unit: "events",
+    when: "",
+    meaning: "Events of layer NAME in every sample: of its accumulation levels, of its product register, of its bias.",
+};
+
 /// Every archive that guardbit writes.
 pub(super) const ARCHIVES: &[NpzFile] = &[
     NpzFile { command: "run", file: "outputs.npz", about: "The outputs of the network.", keys: &TENSORS },
@@ -217,6 +226,12 @@ pub(super) const ARCHIVES: &[NpzFile] = &[
         file: "predictions.npz",
         about: "What the network said of every sample.",
         keys: &PREDICTIONS,
+    },
+    NpzFile {
+        command: "run",
+        file: "sample_events.npz",
+        about: "With `--stats` `events` and `full`: the events of every sample, layer by layer. `samples.csv` has their sums.",
+        keys: &[SAMPLE_EVENTS],
     },
     NpzFile {
         command: "run",

@@ -7,7 +7,7 @@ use guardbit_sim::{Needs, StatsLevel};
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
     BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow, HistogramRow, HostRow,
-    LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SensitivityRow,
+    LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SampleRow, SensitivityRow,
     SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow, SweepClassRow,
     SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
 };
@@ -34,6 +34,7 @@ pub const TABLES: &[Table] = &[
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
     table::<EventRow>("run"),
+    table::<SampleRow>("run"),
     table::<ClassRow>("run"),
     table::<BottleneckRow>("run"),
     table::<HostRow>("run"),

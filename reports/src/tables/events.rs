@@ -7,7 +7,7 @@ use guardbit_sim::{Event, LayerStats};
 
 table! {
     "events.csv"
-    /// A row of `events.csv`: one addition, or one narrowing, whose exact result did not fit.
+    /// A row of `events.csv`: one addition, or one narrowing, whose exact result did not fit. The first ones of every layer.
     EventRow {
         /// Index of the sample.
         sample: usize,
@@ -15,7 +15,7 @@ table! {
         index: usize,
         /// Name of the layer.
         layer: String,
-        /// Name of the level.
+        /// Name of the level; `product` for the product register, `bias` for the bias adder or a bias that is preloaded.
         level: String,
         /// Image of the output element.
         out_n: usize,
@@ -25,13 +25,13 @@ table! {
         out_w: usize,
         /// Channel of the output element.
         out_c: usize,
-        /// Index of the run within the dot product.
+        /// Index of the run within the dot product; of a product, that of the innermost level.
         run: usize,
-        /// The last product, in the order of addition, that the sum contains.
+        /// The last product, in the order of addition, that the sum contains; 0 for a preloaded bias.
         k: usize,
-        /// What the accumulator held.
+        /// What the accumulator held; for the bias adder, the sum of the last level; 0 for a product and for a bias that is fitted by itself.
         held: i128,
-        /// What was added.
+        /// What was added: for `product` the product, for `bias` the bias.
         addend: i128,
         /// Their exact sum, which did not fit.
         exact: i128,
@@ -43,20 +43,22 @@ table! {
         pe_row: usize,
         /// Column of the processing element.
         pe_col: usize,
+        /// What the register held afterwards: what the overflow mode made of `exact`, before any shift.
+        stored: i128,
         /// Short name of the layer.
         name: String,
     }
 }
 
-/// The events that were kept, sorted over all layers by sample, cycle, output element, level and k; events
+/// The events that were kept, sorted over all layers by sample, cycle, output element, register and k; events
 /// that agree in all of these, by layer and run.
 pub fn event_rows(program: &Program, layers: &[Option<LayerStats>]) -> Vec<EventRow> {
     let all = mac_layers(program, layers);
     let mut events: Vec<(&MacLayer, &Event)> =
         all.flat_map(|(layer, counts)| counts.events.iter().map(move |event| (layer, event))).collect();
     events.sort_by_key(|(layer, event)| {
-        let (sample, cycle, out, level, k, run) = event.order();
-        (sample, cycle, out, level, k, layer.node, run)
+        let (sample, cycle, out, stage, k, sequence) = event.order();
+        (sample, cycle, out, stage, k, layer.node, sequence)
     });
     events.into_iter().map(|(layer, event)| row(layer, event)).collect()
 }
@@ -67,7 +69,7 @@ fn row(layer: &MacLayer, event: &Event) -> EventRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
         name: layer.short_name.clone(),
-        level: layer.datapath.levels[event.level].name.clone(),
+        level: event.stage.name(layer).to_owned(),
         out_n: event.out.n,
         out_h: event.out.h,
         out_w: event.out.w,
@@ -81,5 +83,6 @@ fn row(layer: &MacLayer, event: &Event) -> EventRow {
         cycle: event.place.cycle,
         pe_row: event.place.row,
         pe_col: event.place.col,
+        stored: event.stored,
     }
 }

@@ -190,6 +190,14 @@ fn mistakes_are_codes_with_messages() {
         "`dir` is not UTF-8",
     );
     check(unsafe { guardbit_open_bundle(c("/nowhere").as_ptr()) }, GUARDBIT_E_BUNDLE, "manifest.json");
+    // A message is of 2,000 bytes at most, however long what it quotes; a character of several bytes is never cut in two.
+    for first in ["", "a"] {
+        let path = c(&format!("/{first}{}", "\u{1d11e}".repeat(3000)));
+        check(unsafe { guardbit_open_bundle(path.as_ptr()) }, GUARDBIT_E_BUNDLE, "...");
+        let text = message();
+        assert!((1990..=2003).contains(&text.len()) && text.ends_with("..."), "{} bytes", text.len());
+        assert!(!text.contains('\u{fffd}'), "a character is cut: {text}");
+    }
     check(open("no-such-preset", 4, "int8"), GUARDBIT_E_ACCELERATOR, "no-such-preset");
     check(open("array: {rows: -1}\n", 4, "int8"), GUARDBIT_E_ACCELERATOR, "");
     check(open("fpga-int14-os", 0, "int8"), GUARDBIT_E_PARAMETER, "0 terms");

@@ -14,6 +14,10 @@ use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 use crate::VectorError;
 use crate::manifest::{Arithmetic, BiasAt, Case, CaseGroup, Expected, LevelInfo, MANIFEST, RegisterInfo};
 
+/// Operands are in the order of addition already.
+const FORWARD: ReductionOrder =
+    ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None };
+
 /// Layers of one output channel that compute as a manifest says: the way back, for re-checking a bundle.
 pub(crate) struct Layers {
     base: MacLayer,
@@ -88,13 +92,24 @@ pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<M
     };
     // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
     let scaled = exact.scaled_up(shift).unwrap_or(exact);
+    // There is one for every case: neither the weights nor the order of the layer, which operands are in already.
     MacLayer {
+        node: layer.node,
+        name: layer.name.clone(),
+        short_name: layer.short_name.clone(),
+        op: layer.op,
+        dots: layer.dots.clone(),
+        datapath: Datapath { order: FORWARD, ..layer.datapath.clone() },
+        order: Vec::new(),
+        weights: Vec::new(),
         bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
         input_sum_factor: vec![layer.input_sum_factor[channel]],
+        weight_sum_factor: layer.weight_sum_factor,
         requantizers: vec![scaled],
         exact_requantizers: vec![exact],
-        weights: Vec::new(),
-        ..layer.clone()
+        output_range: layer.output_range,
+        packing: layer.packing,
+        timing: layer.timing.clone(),
     }
 }
 
@@ -116,8 +131,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     };
     Ok(Datapath {
         operands: Operands { zero_point: arithmetic.zero_point },
-        // Beats carry operands in the order of addition already.
-        order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
+        order: FORWARD,
         product: Product {
             register: register(&arithmetic.product)?,
             shift: arithmetic.product.shift,

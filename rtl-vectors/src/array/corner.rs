@@ -4,11 +4,11 @@
 //! layer's terms and operands do not reach it, as far as they go. Random tiles tell rows, columns and pixels apart.
 
 use guardbit_hwmodels::MacLayer;
-use guardbit_sim::trace::{TraceOperand, trace};
+use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use super::{Columns, corner_gap, is_output_stationary};
+use super::{Columns, corner_gap, is_output_stationary, overflows};
 use crate::corners::walk;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
@@ -132,7 +132,7 @@ impl Maker<'_> {
         corner.activations.iter().any(|row| {
             corner.weights.iter().any(|col| {
                 let operands: Vec<_> = row.iter().zip(col).map(|(&a, &w)| operand(a, w)).collect();
-                trace(self.layer, 0, &operands).steps.iter().any(|step| step.overflow.is_some())
+                overflows(self.layer, 0, &operands)
             })
         })
     }

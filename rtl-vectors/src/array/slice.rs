@@ -4,9 +4,9 @@ use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm};
 use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, TimingConvention};
 use guardbit_sim::Reads;
-use guardbit_sim::trace::{operands, trace};
+use guardbit_sim::trace::operands;
 
-use super::CTRL;
+use super::{CTRL, overflows};
 use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, TileInfo, WordOrder};
 
 /// Most beats.
@@ -68,8 +68,8 @@ impl Slice {
             for pixel in (0..self.gemm.pixels).step_by(4) {
                 for channel in 0..self.gemm.channels {
                     let out = slice.output(layer, 0, pixel, channel);
-                    let trace = trace(layer, out.c, &operands(layer, inputs[self.sample], out));
-                    outputs += usize::from(trace.steps.iter().any(|s| s.overflow.is_some()));
+                    outputs +=
+                        usize::from(overflows(layer, out.c, &operands(layer, inputs[self.sample], out)));
                 }
             }
             outputs

@@ -62,6 +62,12 @@ impl Counters {
         &mut self.blocks[index]
     }
 
+    /// Events of all blocks.
+    pub fn events(&self) -> u64 {
+        let sum = |lanes: &Lanes| lanes.iter().map(|&events| events as u64).sum::<u64>();
+        self.blocks.iter().map(|block| sum(&block.events_high) + sum(&block.events_low)).sum()
+    }
+
     /// Where events of sites in `schedule` are counted.
     pub fn places(&mut self, schedule: &Schedule) -> Places<'_> {
         let Self { timeline, elements, .. } = self;

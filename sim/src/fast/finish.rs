@@ -10,7 +10,7 @@ use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::simd::Kernels;
-use crate::dot::DotOutcome;
+use crate::dot::{DotEvent, DotOutcome};
 use crate::output;
 
 /// The output stage of one layer.
@@ -110,8 +110,8 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    /// The output code of a dot product of output channel `channel` that reads lane `lane` of `x`, and its bias
-    /// events; sums at unit 1, a preloaded bias included.
+    /// The output code of a dot product of output channel `channel` that reads lane `lane` of `x`, and what did not fit the
+    /// bias adder, if anything; sums at unit 1, a preloaded bias included.
     pub fn finish(
         &self,
         channel: usize,
@@ -119,17 +119,17 @@ impl<'a> Finisher<'a> {
         exact: i32,
         x: impl Activations,
         lane: usize,
-    ) -> (i32, u64) {
+    ) -> (i32, Option<DotEvent>) {
         if let Some(stages) = &self.stages {
             let stage = &stages[channel];
             let sum = i64::from(delivered) + stage.bias;
             if (stage.low..=stage.high).contains(&sum) {
-                return (stage.code(sum), 0);
+                return (stage.code(sum), None);
             }
         }
         let mut outcome = DotOutcome::default();
         output::finish(self.layer, channel, &self.sum((channel, delivered), exact, x, lane), &mut outcome);
-        (outcome.code, outcome.bias_events)
+        (outcome.code, outcome.narrowings.pop())
     }
 
     /// The output code of an exact sum.

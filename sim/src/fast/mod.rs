@@ -47,7 +47,7 @@ pub(crate) use tiles::{Job, Scratch};
 use crate::accumulate::Accumulate;
 use crate::codes::{Codes, Packed, PackedMut};
 use crate::options::Options;
-use crate::stats::LayerStats;
+use crate::stats::{EventCounts, LayerStats};
 use bytes::QuadLayout;
 use cells::CellOffsets;
 use counters::Counters;
@@ -86,6 +86,8 @@ pub(crate) struct LayerCounts {
     pixels: u64,
     /// Additions that the counters still have room for, whichever lanes they fall to.
     room: u64,
+    /// Events up to the sample before.
+    before: EventCounts,
 }
 
 impl LayerCounts {
@@ -96,12 +98,32 @@ impl LayerCounts {
     pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
         let policies = prepared.covered().map_or(Vec::new(), FastLayer::policies);
         let counters = Counters::new(policies.len());
-        Self { stats, settled: Settled::default(), counters, policies, pixels: 0, room: Self::ROOM }
+        Self {
+            stats,
+            settled: Settled::default(),
+            counters,
+            policies,
+            pixels: 0,
+            room: Self::ROOM,
+            before: EventCounts::default(),
+        }
     }
 
     /// Nothing counted yet, in the same shape, for samples from `first` on.
     pub fn empty(&self, prepared: &Prepared<'_>, first: usize) -> Self {
         Self::new(self.stats.empty_part(first), prepared)
+    }
+
+    /// Returns the events since the last call: those of the sample that has just run.
+    pub fn take_events(&mut self) -> EventCounts {
+        let counted = self.stats.counted();
+        let all = EventCounts { levels: counted.levels + self.counters.events(), ..counted };
+        let before = std::mem::replace(&mut self.before, all);
+        EventCounts {
+            levels: all.levels - before.levels,
+            products: all.products - before.products,
+            biases: all.biases - before.biases,
+        }
     }
 
     /// Adds what another part counted, which was flushed.

@@ -380,12 +380,19 @@ impl<'r, 'a> Run<'r, 'a> {
                     let exact = walked.sum[lane];
                     let delivered = mine.map_or(exact, |stepped| stepped.value[lane]);
                     let channel = tile.block.first + lane;
-                    let bias_events;
-                    (*code, bias_events) = finisher.finish(channel, delivered, exact, x, lane);
+                    let misfit;
+                    (*code, misfit) = finisher.finish(channel, delivered, exact, x, lane);
                     if job.options.stats.counts() {
                         let error = i128::from(delivered) - i128::from(exact);
                         let harmless = *code == tile.exact_codes[at][lane];
+                        let bias_events = misfit.is_some().into();
                         self.counts.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
+                    }
+                    if job.options.stats.counts_events() && let Some(misfit) = misfit {
+                        let window = &self.layer.layer.dots.window;
+                        let index = (tile.pixel + at) * window.channels() + channel;
+                        let out = window.output_position(index);
+                        self.counts.stats.list_narrowings(self.layer.layer, job.sample, out, &[misfit]);
                     }
                 }
             }

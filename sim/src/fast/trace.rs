@@ -4,6 +4,7 @@ use guardbit_num::Direction;
 
 use super::prepare::Narrow;
 use crate::dot::DotEvent;
+use crate::event::EventStage;
 
 /// Steps a register from `start`, which fits, through `products`; notes the first `limit` events.
 pub(super) fn steps(
@@ -22,21 +23,23 @@ pub(super) fn steps(
             continue;
         }
         let direction = if sum > high { Direction::High } else { Direction::Low };
-        events.push(event(k, held.into(), product.into(), direction));
+        let stored = narrow.overflow.fit(sum.into(), narrow.format).value;
+        events.push(event(k, (held.into(), product.into()), stored, direction));
         if events.len() == limit || narrow.overflow.latches() {
             return;
         }
-        held = narrow.overflow.fit(sum.into(), narrow.format).value as i64;
+        held = stored as i64;
     }
 }
 
 /// The event of a level that is fitted once, after `steps` additions.
 pub(super) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
-    if let Some(direction) = narrow.overflow.fit(sum.into(), narrow.format).overflow {
-        events.push(event(steps.saturating_sub(1), sum.into(), 0, direction));
+    let fit = narrow.overflow.fit(sum.into(), narrow.format);
+    if let Some(direction) = fit.overflow {
+        events.push(event(steps.saturating_sub(1), (sum.into(), 0), fit.value, direction));
     }
 }
 
-fn event(k: usize, held: i128, addend: i128, direction: Direction) -> DotEvent {
-    DotEvent { level: 0, run: 0, k, held, addend, direction }
+fn event(k: usize, (held, addend): (i128, i128), stored: i128, direction: Direction) -> DotEvent {
+    DotEvent { stage: EventStage::Level(0), run: 0, k, held, addend, stored, direction }
 }

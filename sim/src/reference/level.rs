@@ -7,7 +7,7 @@ use guardbit_num::{Accumulator, Direction, Fit, Format, Overflow};
 use super::Value;
 use super::draws::{Draws, Stage};
 use crate::dot::{DotEvent, DotOutcome};
-use crate::error::TrapStage;
+use crate::event::EventStage;
 use crate::trace::{LevelStep, StepKind};
 
 /// Reduces `values`, the results of the level below in order, run by run.
@@ -73,7 +73,7 @@ impl Adders for RunAdders<'_> {
         let held = running.register.value();
         let overflow = running.register.add(value.narrow);
         if let Some(direction) = overflow {
-            self.event(value.last_k, held, value.narrow, direction);
+            self.event(value.last_k, (held, value.narrow), running.register.value(), direction);
         }
         running.sum = Value {
             narrow: running.register.value(),
@@ -96,7 +96,7 @@ impl Adders for RunAdders<'_> {
             None => Fit { value: sum, overflow: None },
         };
         if let Some(direction) = fit.overflow {
-            self.event(right.last_k, left.narrow, right.narrow, direction);
+            self.event(right.last_k, (left.narrow, right.narrow), fit.value, direction);
         }
         let counterpart = left.counterpart + right.counterpart;
         self.added(counterpart);
@@ -136,7 +136,7 @@ impl RunAdders<'_> {
             Some((format, overflow)) if at_hand_over => {
                 let fit = overflow.fit(result.narrow, format);
                 if let Some(direction) = fit.overflow {
-                    self.event(result.last_k, result.narrow, 0, direction);
+                    self.event(result.last_k, (result.narrow, 0), fit.value, direction);
                 }
                 (Value { narrow: fit.value, ..result }, fit.overflow)
             }
@@ -155,10 +155,13 @@ impl RunAdders<'_> {
         };
         let Some(initial) = initial else { return Adder::Register(Accumulator::new(format, overflow)) };
         let (register, misfit) = Accumulator::preloaded(format, overflow, initial);
-        if misfit.is_some() {
+        if let Some(direction) = misfit {
+            let (stage, stored) = (EventStage::Bias, register.value());
+            let event = DotEvent { stage, run: self.run, k: 0, held: 0, addend: initial, stored, direction };
             self.outcome.bias_events += 1;
+            self.outcome.narrowings.push(event);
             if overflow == Overflow::Trap {
-                self.outcome.trap_at(TrapStage::Bias, 0);
+                self.outcome.trap_at(stage, 0);
             }
         }
         Adder::Register(register)
@@ -198,11 +201,12 @@ impl RunAdders<'_> {
         });
     }
 
-    fn event(&mut self, k: usize, held: i128, addend: i128, direction: Direction) {
+    fn event(&mut self, k: usize, (held, addend): (i128, i128), stored: i128, direction: Direction) {
+        let (stage, run) = (EventStage::Level(self.index), self.run);
         self.outcome.levels[self.index].count(direction);
-        self.outcome.events.push(DotEvent { level: self.index, run: self.run, k, held, addend, direction });
+        self.outcome.events.push(DotEvent { stage, run, k, held, addend, stored, direction });
         if self.level.register.overflow() == Some(Overflow::Trap) {
-            self.outcome.trap_at(TrapStage::Level(self.index), k);
+            self.outcome.trap_at(stage, k);
         }
     }
 }

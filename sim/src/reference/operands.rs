@@ -6,15 +6,7 @@ use guardbit_hwmodels::MacLayer;
 use super::order::arrange;
 use crate::output;
 use crate::reads::Reads;
-
-/// One pair of operands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Operand {
-    /// The activation as the multiplier sees it.
-    pub activation: i128,
-    /// The weight as the multiplier sees it.
-    pub weight: i128,
-}
+pub(crate) use crate::trace::TraceOperand as Operand;
 
 /// The operands of the dot product at `out`, in the order of addition.
 ///

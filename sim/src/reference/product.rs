@@ -6,8 +6,8 @@ use guardbit_num::Overflow;
 use super::Value;
 use super::draws::{Draws, Stage};
 use super::operands::Operand;
-use crate::dot::DotOutcome;
-use crate::error::TrapStage;
+use crate::dot::{DotEvent, DotOutcome};
+use crate::event::EventStage;
 
 /// The products of `operands`, the first of which is product `first` of its dot product.
 pub(super) fn multiply(
@@ -18,6 +18,7 @@ pub(super) fn multiply(
     outcome: &mut DotOutcome,
 ) -> Vec<Value> {
     let product = datapath.product;
+    let run_length = datapath.levels.first().map_or(1, |level| level.terms.run_length(operands.len()));
     let mut values = Vec::with_capacity(operands.len());
     for (k, operand) in (first..).zip(operands) {
         let exact = operand.activation * operand.weight;
@@ -25,10 +26,13 @@ pub(super) fn multiply(
         if let Register::Fixed { format, overflow } = product.register {
             let fit = overflow.fit(exact, format);
             narrow = fit.value;
-            if fit.overflow.is_some() {
+            if let Some(direction) = fit.overflow {
+                let (stage, run) = (EventStage::Product, k / run_length);
+                let event = DotEvent { stage, run, k, held: 0, addend: exact, stored: fit.value, direction };
                 outcome.product_events += 1;
+                outcome.narrowings.push(event);
                 if overflow == Overflow::Trap {
-                    outcome.trap_at(TrapStage::Product, k);
+                    outcome.trap_at(stage, k);
                 }
             }
         }

@@ -321,6 +321,11 @@ mod tests {
         assert_eq!(codes(&graph, &[1, 1], integers("int8", vec![7])).unwrap().1, [7]);
         assert!(codes(&graph, &[1, 1], integers("int8", vec![8])).is_err());
         assert!(codes(&graph, &[1, 1], integers("uint8", vec![7])).is_err());
+        for wide in ["int32", "int64", "uint32", "uint64"] {
+            assert_eq!(codes(&graph, &[1, 1], integers(wide, vec![-8])).unwrap().1, [-8]);
+            let outside = codes(&graph, &[1, 1], integers(wide, vec![1 << 31])).unwrap_err().to_string();
+            assert!(outside.contains("2147483648"), "{outside}");
+        }
         assert!(codes(&graph, &[1, 1], ("float64", Values::Other)).is_err());
     }
 

@@ -40,10 +40,17 @@ pub(super) fn take(
 /// Fails unless elements of dtype `found` stand for codes of an input.
 fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
     let expected = tensor.ty.dtype.file_name();
-    if found == expected || found == "float32" {
+    if found == "float32" || holds_codes(tensor, found) {
         return Ok(());
     }
     Err(StudyError::InputDType { path: path.into(), input: tensor.name.clone(), found, expected })
+}
+
+/// Whether elements of dtype `found` can be codes of an input: those of its own dtype, and the dtypes that numpy gives whole
+/// numbers by itself. Bytes of another sign are more likely pictures.
+fn holds_codes(tensor: &Tensor, found: &str) -> bool {
+    let is_general = matches!(found, "int32" | "int64" | "uint32" | "uint64") && !tensor.ty.dtype.is_float();
+    found == tensor.ty.dtype.file_name() || is_general
 }
 
 /// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
@@ -56,7 +63,7 @@ pub(super) fn codes_of(
 ) -> Result<(Vec<i32>, u64), StudyError> {
     let CodeType { dtype, range } = tensor.ty.code_type();
     match values {
-        Values::Integers(values) if found == dtype.file_name() => {
+        Values::Integers(values) if holds_codes(tensor, found) => {
             let code = |value: i64| match i32::try_from(value) {
                 Ok(code) if range.contains(code) => Ok(code),
                 _ => Err(StudyError::CodeRange { path: path.into(), code: value, ty: tensor.ty.code_type() }),

@@ -117,10 +117,10 @@ impl LevelsLayer<'_> {
         let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
         let (code, exact_code, error, bias_events) = match plain {
             Some((delivered, exact)) => {
-                let (code, bias_events) = self.finisher.finish(channel, delivered, exact, x, lane);
-                let same = delivered == exact && bias_events == 0;
+                let (code, misfit) = self.finisher.finish(channel, delivered, exact, x, lane);
+                let same = delivered == exact && misfit.is_none();
                 let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
-                (code, exact_code, i128::from(delivered) - i128::from(exact), bias_events)
+                (code, exact_code, i128::from(delivered) - i128::from(exact), misfit.is_some().into())
             }
             None => {
                 let mut outcome = DotOutcome::default();
@@ -133,6 +133,7 @@ impl LevelsLayer<'_> {
         task.simulated[at] = code;
         task.exact[at] = exact_code;
         let bias_events = bias_events + u64::from(work.start.misfit[lane]);
+        task.biased[lane] = bias_events > 0;
         if (error != 0 || bias_events > 0) && task.options.stats.counts() {
             let harmless = code == exact_code;
             task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });

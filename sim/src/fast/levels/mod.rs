@@ -41,7 +41,7 @@ use guardbit_num::Overflow;
 use super::Settled;
 use super::finish::Finisher;
 use super::image::{Geometry, Image};
-use super::kernels::{Neighbours, Row};
+use super::kernels::{LANES, Neighbours, Row};
 use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
@@ -146,6 +146,8 @@ struct Task<'t, 's, 'i> {
     settled: &'s mut Settled,
     walker: Option<Walker>,
     heat: Heat,
+    /// By lane of the block at hand, whether a bias, or the sum with it, did not fit.
+    biased: [bool; LANES],
 }
 
 impl<'a> LevelsLayer<'a> {
@@ -234,6 +236,7 @@ impl<'a> LevelsLayer<'a> {
             settled,
             walker: None,
             heat: Heat::default(),
+            biased: [false; LANES],
         };
         match &self.lanes {
             Lanes::Bits32(plan) => match &self.paired {
@@ -361,6 +364,7 @@ impl<'a> LevelsLayer<'a> {
         let plan = course.plan;
         let work = self.work(plan, index, task);
         let vectors = self.ends_on_vectors(plan, index);
+        task.biased = [false; LANES];
         if made {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
@@ -374,8 +378,11 @@ impl<'a> LevelsLayer<'a> {
             self.finish_block(scratch, (pixel, index), &mut course.tally, task);
         }
         self.count_block(work, scratch, index, &mut course.tally, task);
-        if task.options.stats.counts_events() && scratch.stepped {
-            self.place_block(course, scratch, (pixel, index), image, task);
+        if task.options.stats.counts_events() {
+            if scratch.stepped {
+                self.place_block(course, scratch, (pixel, index), image, task);
+            }
+            self.list_block(scratch, (pixel, index), task);
         }
     }
 

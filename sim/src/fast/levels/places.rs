@@ -8,6 +8,7 @@ use super::super::kernels::{LANES, Row, Vector, step_index};
 use super::super::simd::{Kernels, Vectorized};
 use super::noted::{Bits, Heat};
 use super::scratch::Events;
+use crate::event::EventStage;
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// The places of a layer's additions; looked up when the first event has to be placed.
@@ -19,6 +20,8 @@ pub(super) struct Places<'a> {
     stays: OnceLock<Vec<Vec<Stay>>>,
     /// Per output index, the earliest cycle at any level.
     earliest: OnceLock<Vec<u64>>,
+    /// Per output index, the earliest cycle of a product or of the bias.
+    narrowings: OnceLock<Vec<u64>>,
 }
 
 /// The way of every dot product through one level, from where its first value is added.
@@ -53,7 +56,13 @@ struct Stay {
 
 impl<'a> Places<'a> {
     pub fn new(layer: &'a MacLayer) -> Self {
-        Self { layer, ways: OnceLock::new(), stays: OnceLock::new(), earliest: OnceLock::new() }
+        Self {
+            layer,
+            ways: OnceLock::new(),
+            stays: OnceLock::new(),
+            earliest: OnceLock::new(),
+            narrowings: OnceLock::new(),
+        }
     }
 
     /// No event of the dot product of output `index` is earlier.
@@ -61,6 +70,23 @@ impl<'a> Places<'a> {
         let earliest = self.earliest.get_or_init(|| {
             let of_output = |index: usize| self.stays().iter().map(|level| level[index].cycles[0]).min();
             (0..self.layer.dots.window.dots()).map(|index| of_output(index).unwrap_or(0)).collect()
+        });
+        earliest[index]
+    }
+
+    /// No event of a product or of the bias of the dot product of output `index` is earlier.
+    pub fn earliest_narrowing(&self, index: usize) -> u64 {
+        let earliest = self.narrowings.get_or_init(|| {
+            let layer = self.layer;
+            let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
+            let stages = [EventStage::Product, EventStage::Bias].map(|stage| stage.level(layer));
+            let of_output = |index: usize| {
+                let out = layer.dots.window.output_position(index);
+                let cycle = |(k, level)| layer.timing.place(out, k, level).cycle;
+                let places = (0..terms).flat_map(|k| stages.map(|level| (k, level)));
+                places.map(cycle).min().unwrap_or(0)
+            };
+            (0..layer.dots.window.dots()).map(of_output).collect()
         });
         earliest[index]
     }

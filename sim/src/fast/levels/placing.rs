@@ -4,7 +4,7 @@ use super::super::image::Image;
 use super::super::kernels::LANES;
 use super::kernel::Work;
 use super::lane::Lane;
-use super::scratch::{Events, Scratch};
+use super::scratch::{Events, Scratch, Seen};
 use super::{Course, LevelsLayer, Operands, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
@@ -39,13 +39,33 @@ impl LevelsLayer<'_> {
         if places_all {
             self.place_all(scratch, (index, first), task);
         }
-        if task.stats.wants_events(task.sample) {
-            self.list(first, touched, task);
-        } else if !places_all {
+        if !task.stats.wants_events(task.sample) && !places_all {
             let mut outputs =
                 (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
             if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
                 self.find_first(course, (pixel, index), first, image, task);
+            }
+        }
+    }
+
+    /// Lists the events of block `index` at one pixel, those of products and biases too: each is found again.
+    pub(super) fn list_block<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        (pixel, index): (usize, usize),
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        if !task.stats.wants_events(task.sample) {
+            return;
+        }
+        let block = &self.blocks[index];
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        for lane in 0..block.count {
+            let of_level = |seen: &Seen<V>| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO;
+            let touched = scratch.stepped && scratch.levels.iter().any(of_level);
+            let narrowed = task.biased[lane] || scratch.product_events[lane] != V::ZERO;
+            if touched || narrowed {
+                self.list(first + lane, (touched, narrowed), task);
             }
         }
     }
@@ -93,20 +113,24 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Lists the events of dot products whose first output is `first`, of those that are touched.
-    fn list(&self, first: usize, touched: &[bool], task: &mut Task<'_, '_, '_>) {
-        for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
-            let before = task.stats.listed_before(task.sample);
-            if before.is_none_or(|cycle| self.places.earliest(index) < cycle) {
-                let (layer, input) = (task.layer, task.input);
-                let out = layer.dots.window.output_position(index);
-                let walker = task
-                    .walker
-                    .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-                let mut engine = ReferenceEngine::new(layer, walker.input.as_slice().into(), task.sample);
-                engine.run(out, &mut walker.outcome);
-                task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
-            }
+    /// Lists the events of the dot product of output `index`: whether levels have some, and its products or bias.
+    fn list(&self, index: usize, (touched, narrowed): (bool, bool), task: &mut Task<'_, '_, '_>) {
+        let (stats, sample) = (&task.stats, task.sample);
+        let is_before = |earliest: u64, before: Option<u64>| before.is_none_or(|cycle| earliest < cycle);
+        let touched = touched && is_before(self.places.earliest(index), stats.listed_before(sample));
+        let narrowed = narrowed
+            && is_before(self.places.earliest_narrowing(index), stats.narrowings_listed_before(sample));
+        if !touched && !narrowed {
+            return;
         }
+        let (layer, input) = (task.layer, task.input);
+        let out = layer.dots.window.output_position(index);
+        let walker = task
+            .walker
+            .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
+        let mut engine = ReferenceEngine::new(layer, walker.input.as_slice().into(), task.sample);
+        engine.run(out, &mut walker.outcome);
+        task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
+        task.stats.list_narrowings(layer, task.sample, out, &walker.outcome.narrowings);
     }
 }
