@@ -1,4 +1,4 @@
-//! The way back: layers that compute as a manifest says.
+//! Converts a manifest back to layers with its arithmetic.
 
 use guardbit_graph::{
     Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize,
@@ -14,7 +14,7 @@ use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 use crate::VectorError;
 use crate::manifest::{Arithmetic, BiasAt, Case, CaseGroup, Expected, LevelInfo, MANIFEST, RegisterInfo};
 
-/// Layers of one output channel that compute as a manifest says: the way back, for re-checking a bundle.
+/// Layers of one output channel with the arithmetic of a manifest, used to check a bundle again.
 pub(crate) struct Layers {
     base: MacLayer,
     scheme: Scheme,
@@ -36,7 +36,8 @@ impl Layers {
             requantize: Requantize::default(),
             input_scale: 1.0,
             weight_scales: vec![1.0],
-            // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
+            // Every case has its own multiplier. This scale leaves room for all bits that a datapath may
+            // drop.
             output_scale: 2f32.powi(40),
             output_zero_point,
             activation: Activation::None,
@@ -45,7 +46,7 @@ impl Layers {
         Ok(Self { base: synthetic(&datapath, output)?, scheme: requantize.scheme })
     }
 
-    /// The layer of `case`, with dot products of `terms` products.
+    /// Returns the layer of `case`, with dot products of `terms` products.
     pub fn of(&self, case: &Case, terms: usize) -> Result<MacLayer, VectorError> {
         let exact = Requantizer::new(self.scheme, Multiplier::new(case.multiplier)?);
         let datapath = &self.base.datapath;
@@ -61,7 +62,7 @@ impl Layers {
     }
 }
 
-/// A dot product without anything of its own.
+/// Returns a case for dot products without individual settings.
 pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     Case {
         id: "live".into(),
@@ -79,14 +80,15 @@ pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     }
 }
 
-/// `layer`, cut down to `channel`, with another multiplier where one is given.
+/// Returns `layer` reduced to `channel`, with `multiplier` if given.
 pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<Multiplier>) -> MacLayer {
     let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
     let exact = match multiplier {
         None => layer.exact_requantizers[channel],
         Some(multiplier) => Requantizer::new(layer.exact_requantizers[channel].scheme(), multiplier),
     };
-    // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
+    // The multiplier of a corner case is below 1, which leaves room for the shifts of any datapath that can
+    // be loaded.
     let scaled = exact.scaled_up(shift).unwrap_or(exact);
     MacLayer {
         bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
@@ -116,7 +118,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     };
     Ok(Datapath {
         operands: Operands { zero_point: arithmetic.zero_point },
-        // Beats carry operands in the order of addition already.
+        // Beats already carry operands in the order of addition.
         order: ReductionOrder { axes: [Axis::Kh, Axis::Kw, Axis::Ic], walk: Walk::Forward, ic_block: None },
         product: Product {
             register: register(&arithmetic.product)?,
@@ -132,7 +134,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     })
 }
 
-/// The register of a manifest.
+/// Returns the register that a manifest describes.
 pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
     match (info.bits, info.overflow) {
         (Some(bits), Some(overflow)) => {
@@ -146,7 +148,7 @@ pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
     }
 }
 
-/// A layer of one product with that output stage: what a layer made from a manifest starts from.
+/// Returns a layer of one product with the given output stage, the basis of layers built from a manifest.
 fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
     let weights =
