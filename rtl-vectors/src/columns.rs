@@ -1,4 +1,4 @@
-//! The data files of a bundle, in every format.
+//! Data files of a bundle, in every format.
 
 use guardbit_files::npy_header;
 use sha2::{Digest, Sha256};
@@ -10,26 +10,26 @@ use crate::export::Format;
 use crate::manifest::{Arithmetic, FileInfo, Packing};
 use crate::words::{Words, digits, slot};
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A file, and what the manifest says about it.
+/// File with its description for the manifest.
 pub(crate) struct DataFile {
     pub info: FileInfo,
     pub bytes: Vec<u8>,
 }
 
-/// A column of words: name, what it is, and its words.
+/// Column of words: its name, its role, and its words.
 type Column = (String, &'static str, Words);
 
-/// Those of the unit.
+/// Returns the data files of the unit.
 pub(crate) fn data_files(
     beats: &Beats,
     arithmetic: &Arithmetic,
@@ -40,7 +40,7 @@ pub(crate) fn data_files(
     for (name, role, words) in
         stimuli(beats, arithmetic, packing).into_iter().chain(expected(beats, arithmetic))
     {
-        // The exact sum is there as int64 in any case.
+        // The exact sum is always written as int64 too.
         let mut formats = formats.to_vec();
         if name == "exp_wide" && !formats.contains(&Format::Npy) {
             formats.push(Format::Npy);
@@ -117,7 +117,7 @@ fn expected(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Column> {
     accumulators.chain(others).collect()
 }
 
-/// `.mem` and the other formats of one column.
+/// Returns one column as `.mem` and in the other formats.
 fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
     let others = formats.iter().filter_map(|&format| {
         let bytes = match format {
@@ -126,7 +126,7 @@ fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<D
             Format::Bin => words.bin(),
             Format::Mif => words.mif(),
             Format::Coe => words.coe(),
-            // Streams are made of several columns.
+            // Streams combine several columns.
             Format::Axis => return None,
         };
         Some(data_file(name, format.name(), role, words, bytes))
@@ -145,7 +145,7 @@ fn stream_file(stream: Stream) -> DataFile {
     DataFile { info, bytes: stream.text }
 }
 
-/// The files of `array/`.
+/// Returns the files of `array/`.
 pub(crate) fn array_files(part: &ArrayPart, arithmetic: &Arithmetic, formats: &[Format]) -> Vec<DataFile> {
     let info = &part.info;
     let lanes =
@@ -189,7 +189,7 @@ fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<
     DataFile { info, bytes }
 }
 
-/// A file that holds no words.
+/// Returns the description of a file without words.
 pub(crate) fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
     FileInfo {
         path: path.into(),

@@ -1,4 +1,4 @@
-//! What the cases reach, register by register, and what no operands of the layer could reach.
+//! Counts what the cases cover, register by register, and finds what no operands of the layer could cover.
 
 mod proofs;
 
@@ -11,7 +11,7 @@ use crate::beats::{Dot, bias_input};
 use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage};
 use crate::reach::{Reach, rails};
 
-/// A register that has bins: the multiplier's, a level's, the bias adder's.
+/// Register that has bins: the multiplier's, a level's, or the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Coverpoint {
     Product,
@@ -21,13 +21,13 @@ enum Coverpoint {
     Unit,
 }
 
-/// Counts the cases that hit each bin.
+/// Number of cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     hits: BTreeMap<(Coverpoint, String), usize>,
 }
 
-/// Where a value lies.
+/// Position of a value relative to the rails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     In,
@@ -53,7 +53,7 @@ impl Side {
     }
 }
 
-/// The bins that one case hits.
+/// Bins that one case hits.
 #[derive(Default)]
 struct Seen(Vec<(Coverpoint, String)>);
 
@@ -62,7 +62,7 @@ impl Seen {
         self.0.push((place, name.into()));
     }
 
-    /// An exact result beside the rails that it is compared with.
+    /// Records an exact result relative to the rails with which it is compared.
     fn value(&mut self, place: Coverpoint, value: i128, rails: Range) {
         for (label, rail) in [("max", rails.max), ("min", rails.min)] {
             let distance = value - rail;
@@ -79,7 +79,7 @@ impl Seen {
         }
     }
 
-    /// The steps of one level.
+    /// Records the steps of one level.
     fn level(&mut self, place: Coverpoint, rails: Range, steps: &[&LevelStep], check: &Check) {
         let (mut high, mut low, mut last) = (false, false, None);
         for step in steps {
@@ -110,15 +110,15 @@ impl Seen {
     }
 }
 
-/// How a level looks for overflow.
+/// Overflow check of a level.
 struct Check {
     at_hand_over: bool,
-    /// Lanes of a tree, 1 of a serial level.
+    /// Number of lanes of a tree; 1 for a serial level.
     lanes: usize,
 }
 
 impl Counter {
-    /// Notes one case.
+    /// Counts the bins of one case.
     pub fn add(&mut self, arithmetic: &Arithmetic, trace: &DotTrace, dot: &Dot, lanes: usize) {
         let mut seen = Seen::default();
         seen.bin(Coverpoint::Unit, format!("class:{}", dot.class));
@@ -157,7 +157,7 @@ impl Counter {
         }
     }
 
-    /// The table: every bin that there could be, for dot products of up to `terms` products.
+    /// Returns the table of all possible bins, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();
