@@ -1,58 +1,58 @@
-//! Overflow events as they are reported.
+//! Overflow events.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::Place;
 use guardbit_num::Direction;
 
-/// One addition, or one narrowing, whose exact result did not fit.
+/// Addition or narrowing whose exact result did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// Index of the sample.
     pub sample: usize,
-    /// When and where.
+    /// Time and place in the array.
     pub place: Place,
-    /// The output element.
+    /// Position of the output element.
     pub out: OutputPosition,
     /// Index of the level.
     pub level: usize,
-    /// The last product, in the order of addition, that the sum contains.
+    /// Last product, in the order of addition, that the sum contains.
     pub k: usize,
     /// Index of the run within the dot product.
     pub run: usize,
-    /// What the accumulator held (the exact sum, where overflow is checked at the hand-over).
+    /// Value of the accumulator (the exact sum if overflow is checked at the hand-over).
     pub held: i128,
-    /// What was added (0 at a hand-over).
+    /// Value that was added (0 at a hand-over).
     pub addend: i128,
-    /// The rail that was crossed.
+    /// Rail that was crossed.
     pub direction: Direction,
-    /// Position among the events of its dot product: nodes of one tree can share all of the above.
+    /// Position among the events of the dot product. Nodes of one tree can agree in all other fields.
     pub sequence: usize,
 }
 
 impl Event {
-    /// The exact result: `held + addend`.
+    /// Returns the exact result: `held + addend`.
     pub fn exact(&self) -> i128 {
         self.held + self.addend
     }
 
-    /// The order in which events are listed: sample, cycle, output, level, k.
+    /// Returns the key by which events are sorted: sample, cycle, output, level, k.
     pub fn order(&self) -> Order {
         (self.sample, self.place.cycle, self.out, self.level, self.k, self.sequence)
     }
 }
 
-/// The first events of a layer, in the order of [`Event::order`].
+/// First events of a layer, in the order of [`Event::order`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FirstEvents {
     limit: usize,
     events: Vec<Event>,
     /// Greatest sample index among `events`.
     last_sample: usize,
-    /// The last of the first ones so far, once there are as many: what comes later is not listed.
+    /// Last of the first events, once there are `limit` of them: later events are not listed.
     last: Option<Order>,
 }
 
-/// See [`Event::order`].
+/// Key of [`Event::order`].
 type Order = (usize, u64, OutputPosition, usize, usize, usize);
 
 impl FirstEvents {
@@ -60,17 +60,18 @@ impl FirstEvents {
         Self { limit, events: Vec::new(), last_sample: 0, last: None }
     }
 
-    /// An empty list for events of samples from `first` on; it takes none if none of them could count.
+    /// Returns an empty list for events of samples from `first` on. Its limit is 0 if none of them could be
+    /// listed.
     pub fn empty_part(&self, first: usize) -> Self {
         Self::new(if self.wants(first) { self.limit } else { 0 })
     }
 
-    /// Whether an event of `sample` could still be among the first ones.
+    /// Returns whether an event of `sample` could still be among the first ones.
     pub fn wants(&self, sample: usize) -> bool {
         self.limit > 0 && (self.events.len() < self.limit || sample <= self.last_sample)
     }
 
-    /// The cycle from which on no event of `sample` can be among the first ones; `None` if there is none yet.
+    /// Returns the cycle from which on no event of `sample` can be listed; `None` if there is none yet.
     pub fn before(&self, sample: usize) -> Option<u64> {
         self.last.filter(|last| last.0 == sample).map(|last| last.1 + 1)
     }
