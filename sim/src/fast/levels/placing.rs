@@ -1,4 +1,4 @@
-//! Where and when the events of a block happen.
+//! Determines the time and place of a block's events.
 
 use super::super::image::Image;
 use super::super::kernels::LANES;
@@ -9,7 +9,7 @@ use super::{Course, LevelsLayer, Operands, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
 
-/// Walks single dot products again to find their events.
+/// Recomputes single dot products to find their events.
 pub(super) struct Walker {
     input: Vec<i32>,
     outcome: DotOutcome,
@@ -73,7 +73,7 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Notes the first event of block `index` at one pixel, whose first output is `first`.
+    /// Records the first event of block `index` at one pixel, whose first output is `first`.
     fn find_first<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
@@ -93,7 +93,7 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Lists the events of dot products whose first output is `first`, of those that are touched.
+    /// Lists the events of touched dot products; `first` is their first output.
     fn list(&self, first: usize, touched: &[bool], task: &mut Task<'_, '_, '_>) {
         for index in (first..).zip(touched).filter_map(|(index, &touched)| touched.then_some(index)) {
             let before = task.stats.listed_before(task.sample);
