@@ -1,11 +1,11 @@
-//! The events of one dot product, found again one addition at a time.
+//! Recomputes the events of one dot product, one addition at a time.
 
 use guardbit_num::Direction;
 
 use super::prepare::Narrow;
 use crate::dot::DotEvent;
 
-/// Steps a register from `start`, which fits, through `products`; notes the first `limit` events.
+/// Steps a register from `start`, which fits, through `products`, and records the first `limit` events.
 pub(super) fn steps(
     narrow: &Narrow,
     start: i64,
@@ -30,7 +30,7 @@ pub(super) fn steps(
     }
 }
 
-/// The event of a level that is fitted once, after `steps` additions.
+/// Records the event of a level that is fitted once, after `steps` additions.
 pub(super) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
     if let Some(direction) = narrow.overflow.fit(sum.into(), narrow.format).overflow {
         events.push(event(steps.saturating_sub(1), sum.into(), 0, direction));
