@@ -1,4 +1,5 @@
-//! Every plot and both reports with made-up figures: what to look at after changing a plot.
+//! Draws every plot and both reports from made-up figures. Run it after changing a plot and look at the
+//! result.
 //!
 //! `cargo run --release -p guardbit-reports --example gallery -- out/gallery`
 
@@ -27,7 +28,7 @@ struct Layer {
     op: &'static str,
     dots: u64,
     terms: usize,
-    /// Bits around which final sums lie.
+    /// Mean number of bits of the final sums.
     bits: f64,
 }
 
@@ -61,7 +62,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Folders without a manifest are nobody's: the old ones have to be removed first.
+/// Writes `documents` to `folder`. A folder without a manifest is not recognized as guardbit's: remove an old
+/// one first.
 fn write(folder: &Path, documents: &[Document]) -> Result<(), Box<dyn Error>> {
     let target = Target::claim_for(folder, Existing::Refuse)?;
     let mut staging = target.stage()?;
@@ -114,7 +116,7 @@ fn mobilenet() -> Network {
     Network { name: "vww_mobilenet_v1_025_int8.tflite", layers: (0..28).map(layer).collect() }
 }
 
-/// Dot products by bits: a bell around `middle`.
+/// Returns a histogram of `dots` dot products by bits: a bell curve around `middle`.
 fn bell(dots: u64, middle: f64) -> Vec<u64> {
     let weight = |bits: usize| {
         let away = bits as f64 - middle;

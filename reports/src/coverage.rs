@@ -1,19 +1,19 @@
-//! What the accelerator runs of a network's multiply-accumulates, in words.
+//! Describes in words which of a network's multiply-accumulates the accelerator runs.
 
 use crate::numbers::{counted, grouped, percentage};
 use crate::{CoverageRecord, Fraction, HostLayer, PointRecord};
 
-/// Layers that are named; of more their number.
+/// Greatest number of layers that are named; longer lists give the number of layers instead.
 const NAMED: usize = 3;
 
 impl CoverageRecord {
-    /// `87.31 % of 1,234,567 (9 of 11 MAC layers)`.
+    /// Returns a summary, e.g. `87.31 % of 1,234,567 (9 of 11 MAC layers)`.
     pub fn summary(&self) -> String {
         let share = self.share.map_or("none".into(), percentage);
         format!("{share} of {} ({})", grouped(self.macs), self.layers_text())
     }
 
-    /// `9 of 11 MAC layers`.
+    /// Returns the number of layers on the accelerator, e.g. `9 of 11 MAC layers`.
     pub fn layers_text(&self) -> String {
         format!(
             "{} of {}",
@@ -22,7 +22,7 @@ impl CoverageRecord {
         )
     }
 
-    /// What one design is for: `all layers`, or a part of them.
+    /// Returns the part of the network that a single design covers: `all layers`, or a share of them.
     pub fn sized(&self) -> String {
         let share = self.share.map_or("none".into(), percentage);
         match self.is_whole() {
@@ -31,7 +31,8 @@ impl CoverageRecord {
         }
     }
 
-    /// What the accelerator runs, as a sentence, and what the host runs by reason, as sentences.
+    /// Returns sentences on what the accelerator runs and, per reason, on what the host runs. Empty for a
+    /// network without MAC layers.
     pub fn sentences(&self) -> Vec<String> {
         if self.layers == 0 {
             return Vec::new();
@@ -45,7 +46,8 @@ impl CoverageRecord {
         std::iter::once(first).chain(self.host_sentences()).collect()
     }
 
-    /// What the host runs by reason, as sentences without a full stop, in the order of the layers.
+    /// Returns one phrase per reason for which the host runs layers, without a full stop, in the order of the
+    /// layers.
     pub fn host_sentences(&self) -> Vec<String> {
         let mut reasons: Vec<&str> = Vec::new();
         for layer in &self.host {
@@ -67,7 +69,8 @@ impl CoverageRecord {
     }
 }
 
-/// What accelerators run of the networks of a sweep: sentences, each once, with what they are of where points differ.
+/// Returns sentences on what the accelerators of a sweep run. Each sentence occurs once; where points differ,
+/// it names the model and accelerator it applies to.
 pub fn coverage_text(points: &[PointRecord]) -> Vec<String> {
     let mut told: Vec<(&str, &str, &CoverageRecord)> = Vec::new();
     for point in points.iter().filter(|point| point.coverage.layers > 0) {

@@ -1,25 +1,25 @@
-//! What can go wrong while results are made.
+//! Errors that occur while results are written.
 
 use guardbit_graph::DType;
 
-/// Why a result could not be written.
+/// Reason why a result could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A table could not be made.
+    /// A table could not be written.
     #[error("cannot make {table}: {source}")]
     Table {
         /// Name of the table.
         table: &'static str,
-        /// Why.
+        /// Underlying error.
         source: csv::Error,
     },
-    /// A value that its column of a Parquet file cannot hold.
+    /// A Parquet column cannot hold a value.
     #[error("cannot make {table} as Parquet: {source}")]
     Parquet {
         /// Name of the table.
         table: &'static str,
-        /// Why.
+        /// Underlying error.
         source: parquet::errors::ParquetError,
     },
     /// A plot could not be drawn.
@@ -27,30 +27,30 @@ pub enum ReportError {
     Plot {
         /// Name of the plot.
         plot: &'static str,
-        /// Why.
+        /// Description of the problem.
         problem: String,
     },
-    /// An array could not be put into an archive.
+    /// An array could not be added to an archive.
     #[error("cannot store array `{array}`: {source}")]
     Npz {
         /// Name of the array.
         array: String,
-        /// Why.
+        /// Underlying error.
         source: NpzError,
     },
 }
 
-/// Why an array could not be put into an archive.
+/// Reason why an array could not be added to an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpzError {
-    /// The archive.
+    /// The archive could not be written.
     #[error(transparent)]
     Zip(#[from] zip::result::ZipError),
-    /// What the system says.
+    /// An input or output operation failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A code that its dtype cannot hold.
+    /// A code lies outside the range of its dtype.
     #[error("code {code} at index {index} is outside {dtype}")]
     Code {
         /// The code.
@@ -60,7 +60,7 @@ pub enum NpzError {
         /// The dtype.
         dtype: DType,
     },
-    /// A number of codes that is not that of the shape.
+    /// The number of codes does not match the shape.
     #[error("shape {shape:?} needs {expected} codes, found {found}")]
     Count {
         /// The shape.
@@ -73,7 +73,7 @@ pub enum NpzError {
 }
 
 impl ReportError {
-    /// A stable code for this kind of error.
+    /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Table { .. } => "guardbit::reports::table",

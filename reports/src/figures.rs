@@ -1,32 +1,34 @@
-//! Numbers as files hold them: rounded once, so that a table, its JSON and a resumed run agree to the byte.
+//! Numbers rounded once, as files store them, so that a table, its JSON and a resumed run agree to the byte.
 
 use std::fmt;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A share of a whole, 0 to 1, to six decimals.
+/// Share of a whole, 0 to 1, rounded to six decimals.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fraction(f64);
 
-/// A ratio in dB to six digits, six decimals at most: `inf` where there is no noise, `-inf` where there is noise but no
-/// signal. Tables hold these words; JSON, which has no such numbers, holds `null`.
+/// Ratio in dB, rounded to six significant digits and at most six decimals. It is `inf` without noise and
+/// `-inf` with noise but without signal. Tables hold these words; JSON, which has no infinite numbers, holds
+/// `null`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Decibel(f64);
 
-/// The width of a register.
+/// Width of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Width {
-    /// That many bits.
+    /// Fixed number of bits.
     Bits(u32),
-    /// Wide enough for everything.
+    /// Wide enough for every sum.
     #[default]
     Auto,
 }
 
 impl Fraction {
-    /// `part` of `whole`; `None` if there is no whole. Only nothing is 0, and only all is 1.
+    /// Returns `part / whole`, or `None` if `whole` is 0. The result is 0 only if `part` is 0, and 1 only if
+    /// `part` equals `whole`.
     pub fn of(part: u64, whole: u64) -> Option<Self> {
         let share = || match Self::new(part as f64 / whole as f64) {
             Self(0.0) if part > 0 => Self(0.000_001),
@@ -36,19 +38,19 @@ impl Fraction {
         (whole > 0).then(share)
     }
 
-    /// `value`, rounded.
+    /// Returns `value` rounded to six decimals.
     pub fn new(value: f64) -> Self {
         Self((value * 1e6).round() / 1e6)
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(self) -> f64 {
         self.0
     }
 }
 
 impl Decibel {
-    /// `value`, rounded.
+    /// Returns `value` rounded.
     pub fn new(value: f64) -> Self {
         if value.is_finite() {
             let digits: f64 = format!("{value:.5e}").parse().expect("a formatted number is one");
@@ -60,19 +62,20 @@ impl Decibel {
         }
     }
 
-    /// What a ratio is where JSON holds `null` for it, although it is defined: no code differs, or there is no signal.
+    /// Returns the infinite ratio that JSON stores as `null`: `inf` if no code differs (`mismatch` is 0),
+    /// `-inf` otherwise.
     pub(crate) fn infinite(mismatch: u64) -> Self {
         Self(if mismatch == 0 { f64::INFINITY } else { f64::NEG_INFINITY })
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(self) -> f64 {
         self.0
     }
 }
 
 impl Width {
-    /// The number of bits, unless [`Auto`](Self::Auto).
+    /// Returns the number of bits, or `None` for [`Auto`](Self::Auto).
     pub fn bits(self) -> Option<u32> {
         match self {
             Self::Bits(bits) => Some(bits),
@@ -104,7 +107,7 @@ impl fmt::Display for Width {
 
 impl Serialize for Decibel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // As `null` in JSON.
+        // JSON writes an infinite value as `null`.
         serializer.serialize_f64(self.0)
     }
 }
@@ -135,7 +138,7 @@ impl<'de> Deserialize<'de> for Decibel {
     }
 }
 
-/// A number, or the string `auto`.
+/// Serialized as a number, or as the string `auto`.
 impl Serialize for Width {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -1,6 +1,6 @@
-//! Names that fit on an axis.
+//! Names short enough for an axis.
 
-/// `#3 conv2d_1`: index and short name of a layer.
+/// Returns index and short name of a layer, e.g. `#3 conv2d_1`.
 pub fn layer_label(index: usize, name: &str) -> String {
     format!("#{index} {name}")
 }

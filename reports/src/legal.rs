@@ -1,9 +1,10 @@
-//! Names of files and layers in documents: the one place where SVG, HTML and CSV lose what may not stand in them. Markup is
-//! escaped where it is made.
+//! Removes characters that SVG, HTML and CSV may not contain from names of files and layers. This is the only
+//! place that does so; markup is escaped where it is written.
 
 use std::borrow::Cow;
 
-/// `document` with U+FFFD for what XML 1.0 does not allow and for what changes the direction of text.
+/// Returns `document` with U+FFFD instead of every character that XML 1.0 does not allow or that changes the
+/// direction of text.
 ///
 /// Source: <https://www.w3.org/TR/xml/#charsets>
 pub fn legal(document: String) -> String {
@@ -13,7 +14,8 @@ pub fn legal(document: String) -> String {
     document.chars().map(|c| if is_legal(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// A cell of a table as [`legal`] has it: a terminal obeys nothing in it.
+/// Returns a table cell cleaned by [`legal`], so that a terminal does not execute any control character in
+/// it.
 pub fn legal_cell(cell: &str) -> Cow<'_, str> {
     if cell.chars().all(is_legal) { Cow::Borrowed(cell) } else { Cow::Owned(legal(cell.to_owned())) }
 }

@@ -1,8 +1,8 @@
 //! Tables, plots and the HTML report.
 //!
-//! A simulation's statistics become plain records ([`RunRecord`], [`PointRecord`]); tables, plots and reports
-//! are made of records alone, so that what was saved can be drawn again. Everything is a function of the
-//! records: no time stamps, no randomness, equal bytes for equal records.
+//! Statistics of a simulation become plain records ([`RunRecord`], [`PointRecord`]). Tables, plots and
+//! reports are drawn from records alone, so that saved results can be drawn again. Equal records produce
+//! equal bytes: documents contain no time stamps and no randomness.
 
 mod coverage;
 mod error;

@@ -1,4 +1,4 @@
-//! Arrays of codes in `.npz` archives that numpy reads.
+//! Writes arrays of codes to `.npz` archives that numpy reads.
 
 use std::io::{Seek, Write};
 
@@ -9,25 +9,25 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::{NpzError, ReportError};
 
-/// Writes an `.npz` archive: little endian, C order, compressed. Equal arrays make equal bytes.
+/// Writer of an `.npz` archive: little endian, C order, compressed. Equal arrays produce equal bytes.
 #[derive(Debug)]
 pub struct NpzWriter<W: Write + Seek> {
     zip: ZipWriter<W>,
 }
 
-/// The shape of `samples` tensors of `shape` in one array: a leading 1 becomes the samples, other shapes get
-/// a leading axis.
+/// Returns the shape of one array that holds `samples` tensors of `shape`: a leading 1 is replaced with the
+/// number of samples, other shapes get a leading axis.
 pub fn batch_shape(shape: &[usize], samples: usize) -> Vec<usize> {
     let rest = if shape.first() == Some(&1) { &shape[1..] } else { shape };
     [&[samples], rest].concat()
 }
 
-/// The member of an archive, without its `.npy`, that holds the array `name`: a name as a file may have it anywhere, the
-/// same for no two arrays.
+/// Returns the name of the archive member that holds the array `name`, without its `.npy` extension. The
+/// result is a valid file name on every system, and distinct names have distinct members.
 ///
-/// Most names stay as they are. `%`, `\\` and control characters become `%` and two hexadecimal digits of each byte, and
-/// so does the first character of what an unpacker takes otherwise: a path from the root or from a drive, the steps `.`
-/// and `..`, and a second `.npy` at the end.
+/// Most names are kept. `%`, `\\` and control characters become `%` and two hexadecimal digits per byte. The
+/// first character is escaped likewise where an unpacker would misread the name: a path from the root or from
+/// a drive, the steps `.` and `..`, and a second `.npy` at the end.
 pub fn member_name(name: &str) -> String {
     let mut member = String::with_capacity(name.len());
     let escape =
@@ -49,7 +49,7 @@ pub fn member_name(name: &str) -> String {
 }
 
 impl<W: Write + Seek> NpzWriter<W> {
-    /// An archive with nothing in it.
+    /// Creates an empty archive.
     pub fn new(writer: W) -> Self {
         Self { zip: ZipWriter::new(writer) }
     }
@@ -77,7 +77,8 @@ impl<W: Write + Seek> NpzWriter<W> {
         }
     }
 
-    /// Begins the array `name`, in the member [`member_name`], whose codes follow piece by piece, in C order. Nothing of it is held in memory.
+    /// Begins the array `name` in the member [`member_name`]. Its codes follow in pieces, in C order; the
+    /// array is never held in memory as a whole.
     ///
     /// # Errors
     /// [`ReportError::Npz`] if the name is taken or the archive cannot be written.
@@ -102,17 +103,17 @@ impl<W: Write + Seek> NpzWriter<W> {
         Ok(ArrayWriter { name, dtype, shape, encode, expected, found: 0, pending, zip: &mut self.zip })
     }
 
-    /// Adds the array `name` of int64.
+    /// Adds the int64 array `name`.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// [`ReportError::Npz`] under the conditions of [`add`](Self::add).
     pub fn add_wide(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Result<(), ReportError> {
         let mut array = self.begin(name, DType::Int64, shape)?;
         array.write_wide(values)?;
         array.end()
     }
 
-    /// Ends the archive and hands the writer back.
+    /// Ends the archive and returns the writer.
     ///
     /// # Errors
     /// [`ReportError::Npz`] if the archive's directory cannot be written.
@@ -125,12 +126,12 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 }
 
-/// Codes that are encoded at once.
+/// Number of codes that are encoded at a time.
 const CHUNK: usize = 1 << 14;
-/// Bytes that are compressed at once: always as many, since what comes out depends on it.
+/// Number of bytes that are compressed at a time. It is constant because the compressed bytes depend on it.
 const BLOCK: usize = 1 << 16;
 
-/// An array on its way into an archive.
+/// Array that is being written to an archive.
 pub struct ArrayWriter<'a, W: Write + Seek> {
     name: String,
     dtype: DType,
@@ -138,7 +139,7 @@ pub struct ArrayWriter<'a, W: Write + Seek> {
     encode: Encode,
     expected: usize,
     found: usize,
-    /// Less than a block between calls.
+    /// Encoded bytes that were not written yet; less than a block between calls.
     pending: Vec<u8>,
     zip: &'a mut ZipWriter<W>,
 }
@@ -162,7 +163,7 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
         Ok(())
     }
 
-    /// Writes whole blocks of what was encoded.
+    /// Writes the complete blocks of the pending bytes.
     fn flush(&mut self) -> Result<(), ReportError> {
         let blocks = self.pending.len() / BLOCK * BLOCK;
         let written = self.pending[..blocks].chunks(BLOCK).try_for_each(|block| self.zip.write_all(block));
@@ -171,7 +172,7 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
         Ok(())
     }
 
-    /// Adds the next elements of an array of int64.
+    /// Adds the next elements of an int64 array.
     ///
     /// # Errors
     /// [`ReportError::Npz`] if the array has another dtype, or the archive cannot be written.
@@ -191,7 +192,8 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
     /// Ends the array.
     ///
     /// # Errors
-    /// [`ReportError::Npz`] if there were fewer or more codes than the shape has, or the archive cannot be written.
+    /// [`ReportError::Npz`] if the number of codes differs from that of the shape, or the archive cannot be
+    /// written.
     pub fn end(self) -> Result<(), ReportError> {
         let (expected, found) = (self.expected, self.found);
         if found != expected {
@@ -206,12 +208,12 @@ impl<W: Write + Seek> ArrayWriter<'_, W> {
     }
 }
 
-/// How codes of a dtype become bytes.
+/// Encoding of the codes of a dtype as bytes.
 #[derive(Clone, Copy)]
 struct Encode {
     /// Numpy's name of the element type.
     descr: &'static str,
-    /// Of codes that the dtype holds.
+    /// Appends codes, which are within the range of the dtype, as bytes.
     write: fn(&[i32], &mut Vec<u8>),
 }
 

@@ -1,13 +1,13 @@
-//! Numbers as people read them.
+//! Numbers formatted for people.
 
 use crate::Fraction;
 
-/// A probability, to two significant digits where it is very small.
+/// Returns a probability as text, with two significant digits if it is below 1e-4.
 pub fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { p.to_string() }
 }
 
-/// A figure with four significant digits at most, those before the point in groups of three.
+/// Returns a figure with at most four significant digits, its integer part in groups of three digits.
 pub fn figure(value: f64) -> String {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     if !(1e-4..1e15).contains(&rounded.abs()) {
@@ -25,7 +25,7 @@ pub fn figure(value: f64) -> String {
     format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
 }
 
-/// Digits in groups of three.
+/// Returns the digits of `value` in groups of three.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -38,7 +38,7 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
-/// `1 sample`, `540 samples`, `2 classes`, `3 design points`.
+/// Returns a count with its noun: `1 sample`, `540 samples`, `2 classes`, `3 design points`.
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if what.ends_with(['s', 'x', 'z']) || what.ends_with("ch") || what.ends_with("sh") {
         "es"
@@ -48,18 +48,19 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), number(count, "", plural))
 }
 
-/// The one word for 1, the other for any other count.
+/// Returns `one` if `count` is 1, and `others` otherwise.
 pub fn number<'a>(count: u64, one: &'a str, others: &'a str) -> &'a str {
     if count == 1 { one } else { others }
 }
 
-/// A figure with at most so many decimals.
+/// Returns `value` rounded to `decimals` decimals.
 pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10f64.powi(decimals);
     (value * unit).round() / unit
 }
 
-/// A share as a percentage of two decimals at most; only nothing is 0 %, and only all is 100 %.
+/// Returns a share as a percentage with at most two decimals. Only a share of 0 is `0 %`, and only a share of
+/// 1 is `100 %`.
 pub(crate) fn percentage(share: Fraction) -> String {
     match (share.value(), (share.value() * 1e4).round()) {
         (value, 0.0) if value > 0.0 => "less than 0.01 %".into(),

@@ -1,4 +1,4 @@
-//! The files of a run, of a sweep and of a sizing.
+//! Collects the files of a run, a sweep, a sizing, an exploration and a quantization.
 
 use std::borrow::Cow;
 
@@ -21,30 +21,30 @@ use crate::{
 };
 
 const REPORT: &str = "report.html";
-/// Every table that a sweep may have.
+/// Names of all tables that a sweep may have.
 const SWEEP_TABLES: [&str; 5] =
     [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, SweepRequiredBitsRow::FILE];
 
-/// What a report says about how its results were made.
+/// Information in a report on how its results were produced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct About {
     /// Version of guardbit.
     pub version: String,
-    /// Names and values of what was set and used, in the order in which they are listed.
+    /// Names and values of the settings, in the order in which they are listed.
     pub settings: Vec<(String, String)>,
-    /// The accelerators, complete: name and YAML.
+    /// Name and complete YAML of every accelerator.
     pub accelerators: Vec<(String, String)>,
-    /// What is made in addition to tables.
+    /// Documents to write in addition to tables.
     #[serde(skip)]
     pub pages: Pages,
 }
 
-/// What is made in addition to tables, which take the least time.
+/// Documents to write in addition to tables. Tables take the least time and are always written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pages {
-    /// Whether plots are files of their own, as SVG and PNG.
+    /// Whether to write plots as SVG and PNG files.
     pub plots: bool,
-    /// Whether there is a report, which has the plots too.
+    /// Whether to write the report, which contains the plots too.
     pub report: bool,
 }
 
@@ -54,17 +54,17 @@ impl Default for Pages {
     }
 }
 
-/// A plot with its drawing and the SVG document that shows it.
+/// Plot with its drawing and the SVG document that shows it.
 pub(crate) struct Drawn<S: ?Sized + 'static> {
     pub plot: &'static Plot<S>,
     pub drawing: Drawing,
     pub svg: String,
 }
 
-/// The tables, plots and report of a run.
+/// Returns the tables, plots and report of a run.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
     let mut drawn = draw(about, RUN_PLOTS, run)?;
     if !run.sums.is_empty() {
@@ -103,10 +103,10 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
     Ok(tables)
 }
 
-/// The tables, plots and report of a sweep.
+/// Returns the tables, plots and report of a sweep.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     let whole = match points.iter().all(PointRecord::is_whole) {
         true => Cow::Borrowed(points),
@@ -132,7 +132,7 @@ fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, Re
     Ok(tables)
 }
 
-/// A column for every axis: its key, then as many cells per point as `cells` gives.
+/// Returns a list per axis: its key, then the cells that `cells` returns for every point.
 fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<String>) -> Vec<Vec<String>> {
     let column = |(index, name): (usize, String)| {
         let values = points.iter().flat_map(|point| cells(&point.parameters[index].value, point));
@@ -141,41 +141,41 @@ fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<
     parameter_columns(points).into_iter().enumerate().map(column).collect()
 }
 
-/// The keys of the axes, in order.
+/// Returns the keys of the axes, in order.
 pub(crate) fn parameter_keys(points: &[PointRecord]) -> Vec<&str> {
     points.first().map_or(Vec::new(), |point| point.parameters.iter().map(|one| one.key.as_str()).collect())
 }
 
-/// The names of their columns.
+/// Returns the column names of the axes, in order.
 pub(crate) fn parameter_columns(points: &[PointRecord]) -> Vec<String> {
     points.first().map_or(Vec::new(), |point| point.parameters.iter().map(Parameter::column).collect())
 }
 
-/// The tables of a run as Parquet files.
+/// Returns the tables of a run as Parquet files.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn run_parquet(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
     run_tables::<Parquet>(run)
 }
 
-/// The tables of a sweep as Parquet files.
+/// Returns the tables of a sweep as Parquet files.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn sweep_parquet(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
     sweep_tables::<Parquet>(points)
 }
 
-/// The paths of [`sweep_parquet`].
+/// Returns the paths of the documents of [`sweep_parquet`].
 pub fn sweep_parquet_paths() -> Vec<String> {
     SWEEP_TABLES.map(parquet_name).into()
 }
 
-/// The tables of a sizing as Parquet files.
+/// Returns the tables of a sizing as Parquet files.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn size_parquet(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
     size_tables::<Parquet>(size)
 }
@@ -190,25 +190,25 @@ fn size_tables<E: Encoding>(size: &SizeRecord) -> Result<Vec<Document>, ReportEr
     ])
 }
 
-/// The paths of [`sweep_documents`].
+/// Returns the paths of all documents that [`sweep_documents`] may return.
 pub fn sweep_paths() -> Vec<String> {
     let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
     SWEEP_TABLES.map(String::from).into_iter().chain([REPORT.to_owned()]).chain(plots).collect()
 }
 
-/// The tables, plots and report of a sizing.
+/// Returns the tables, plots and report of a sizing.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
     let drawn = draw(about, SIZE_PLOTS, size)?;
     all(about, size_tables::<Csv>(size)?, &drawn, || html::size(about, size, &drawn))
 }
 
-/// The tables, plots and report of an exploration.
+/// Returns the tables, plots and report of an exploration.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Document>, ReportError> {
     let rows = |indices: &[usize]| -> Result<Vec<u8>, ReportError> {
         let chosen: Vec<PointRow> = indices.iter().map(|&index| record.rows[index].clone()).collect();
@@ -230,17 +230,17 @@ pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Do
     all(about, tables, &drawn, || html::explore(about, record, &drawn))
 }
 
-/// The paths of [`explore_documents`].
+/// Returns the paths of all documents that [`explore_documents`] may return.
 pub fn explore_paths() -> Vec<String> {
     let tables = [PARETO, PointRow::FILE, SensitivityRow::FILE, REPORT].map(String::from);
     let plots = EXPLORE_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
     tables.into_iter().chain(plots).collect()
 }
 
-/// The tables, plots and report of a quantization.
+/// Returns the tables, plots and report of a quantization.
 ///
 /// # Errors
-/// [`ReportError`] if a file cannot be made.
+/// [`ReportError`] if a document cannot be produced.
 pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<Document>, ReportError> {
     let tables = [
         Csv::table(&record.parts)?,
@@ -269,7 +269,8 @@ fn all<S: ?Sized + Sync>(
     Ok(all)
 }
 
-/// Which of its pages the folder of a sweep or an exploration with these files has.
+/// Returns the kinds of documents, in addition to tables, in a folder of a sweep or an exploration. `has`
+/// returns whether the folder contains a path.
 pub fn pages_of(has: impl Fn(&str) -> bool) -> Pages {
     let mut plots = SWEEP_PLOTS.iter().map(svg_name).chain(EXPLORE_PLOTS.iter().map(svg_name));
     Pages { plots: plots.any(|path| has(&path)), report: has(REPORT) }
@@ -283,9 +284,10 @@ fn png_name<S: ?Sized>(plot: &Plot<S>) -> String {
     format!("plots/{}.png", plot.name)
 }
 
-/// How tables are written: every list of tables is made for each.
+/// File format of tables. Every list of tables can be written in each format.
 trait Encoding {
-    /// A table with more columns than those of its rows: each its head, then its cells.
+    /// Returns a table with further columns after those of its rows. Each further column holds its heading,
+    /// then its cells.
     fn table_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Document, ReportError>;
 
     fn table<R: Row>(rows: &[R]) -> Result<Document, ReportError> {
@@ -309,7 +311,7 @@ impl Encoding for Parquet {
     }
 }
 
-/// The plots, if anything shows them.
+/// Draws the plots, unless neither files nor the report show them.
 fn draw<S: ?Sized>(
     about: &About,
     plots: &'static [Plot<S>],
@@ -326,7 +328,8 @@ fn draw<S: ?Sized>(
     plots.iter().map(draw).collect()
 }
 
-/// PNG files are made side by side, since each takes its time.
+/// Returns the SVG and PNG files of plots. PNG files are rendered in parallel because each takes a noticeable
+/// time.
 fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Result<Vec<Document>, ReportError> {
     let files = |drawn: &Drawn<S>| -> Result<[Document; 2], ReportError> {
         let png = drawn.plot.png(&drawn.svg)?;

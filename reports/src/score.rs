@@ -1,4 +1,4 @@
-//! What a network as a whole did.
+//! Results of a network as a whole.
 
 use guardbit_sim::{Accumulate, SquaredError};
 use serde::{Deserialize, Serialize};
@@ -6,66 +6,71 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::six_digits;
 use crate::{Decibel, Discordant, Fraction, Interval, McNemar, McNemarTest};
 
-/// What an output is judged by.
+/// Interpretation of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Its greatest element is the class.
+    /// Classification: the index of the greatest element is the class.
     Classify,
-    /// Its elements are the values.
+    /// Regression: the elements are the values.
     Regress,
-    /// It tells anomalies: by how far it is from the network's input, or by its only element.
+    /// Anomaly detection: the score is the distance from the network's input, or the only element of the
+    /// output.
     Detect,
 }
 
-/// What a network did over some samples, as the narrow hardware ran it: counts. `None` stands for what is undefined.
+/// Counts of a network's results over some samples, as run by the narrow hardware. `None` stands for an
+/// undefined result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Score {
-    /// Samples run.
+    /// Number of samples run.
     pub samples: u64,
-    /// What the output is judged by; `None` if it is only compared with the exact one.
+    /// Interpretation of the output; `None` if it is only compared with the exact output.
     pub task: Option<Task>,
-    /// Samples whose top-1 class is that of the exact network. Undefined in isolated mode, and where no output holds one
-    /// score per class.
+    /// Number of samples whose top-1 class is that of the exact network. Undefined in isolated mode, and if
+    /// no output holds one score per class.
     pub agreeing: Option<u64>,
-    /// Samples that the exact network classifies as labelled. Undefined without labels.
+    /// Number of samples that the exact network classifies as labelled. Undefined without labels.
     pub right_exact: Option<u64>,
-    /// Samples that the narrow hardware classifies as labelled. Undefined without labels and in isolated mode.
+    /// Number of samples that the narrow hardware classifies as labelled. Undefined without labels and in
+    /// isolated mode.
     pub right: Option<u64>,
-    /// Samples that only the exact network classifies as labelled, and those that only the narrow hardware does. Undefined
-    /// as [`right`](Self::right) is.
+    /// Number of samples that only the exact network, or only the narrow hardware, classifies as labelled.
+    /// Undefined under the conditions of [`right`](Self::right).
     pub discordant: Option<Discordant>,
-    /// Output codes that differ from the exact network; in isolated mode summed over the layers.
+    /// Number of output codes that differ from the exact network; in isolated mode summed over the layers.
     pub output_mismatch: u64,
-    /// Per output that is compared. Undefined in isolated mode.
+    /// Error of every compared output. Undefined in isolated mode.
     pub output_errors: Option<Vec<OutputError>>,
-    /// How far regressed values are from their labels. Undefined without such labels.
+    /// Difference of regressed values from their labels. Undefined without such labels.
     pub label_error: Option<LabelError>,
-    /// How well the exact network's scores tell anomalies. Undefined without labels of both kinds.
+    /// Area under the ROC curve of the exact network's anomaly scores. Undefined unless labels of both kinds
+    /// occur.
     pub auc_exact: Option<f64>,
-    /// How well those of the narrow hardware do. Undefined in isolated mode too.
+    /// Area under the ROC curve of the narrow hardware's anomaly scores. Undefined under the same conditions,
+    /// and in isolated mode.
     pub auc: Option<f64>,
 }
 
-/// How one output differs from that of the exact network.
+/// Difference of one output from that of the exact network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutputError {
-    /// The output's scale.
+    /// Scale of the output.
     pub scale: f32,
-    /// In steps of it.
+    /// Squared error in steps of the scale.
     pub error: SquaredError,
-    /// Values compared.
+    /// Number of values compared.
     pub values: u64,
 }
 
-/// How far values are from their labels, in real units.
+/// Difference of values from their labels, in real units.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LabelError {
-    /// Values with a label.
+    /// Number of values with a label.
     pub values: u64,
-    /// Sum of squares of the exact network's errors.
+    /// Sum of squared errors of the exact network.
     pub exact: f64,
-    /// The same of the narrow hardware. Undefined in isolated mode.
+    /// Sum of squared errors of the narrow hardware. Undefined in isolated mode.
     pub simulated: Option<f64>,
 }
 
@@ -80,10 +85,10 @@ impl Accumulate for OutputError {
     }
 }
 
-/// A score as files and pages show it. Intervals are Wilson's, of 95 %.
+/// Score as files and pages show it. Intervals are 95 % Wilson intervals.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreFigures {
-    /// Samples run.
+    /// Number of samples run.
     pub samples: u64,
     /// Share of the samples whose top-1 class is that of the exact network.
     pub top1_agreement: Option<Fraction>,
@@ -91,26 +96,27 @@ pub struct ScoreFigures {
     pub accuracy_exact: Option<Fraction>,
     /// Accuracy on the narrow hardware.
     pub accuracy: Option<Fraction>,
-    /// Output codes that differ from the exact network; in isolated mode summed over the layers.
+    /// Number of output codes that differ from the exact network; in isolated mode summed over the layers.
     pub output_mismatch: u64,
-    /// Of the network's output against the exact one. In JSON, where no number is infinite, also `null` without noise:
-    /// then `output_mismatch` is 0.
+    /// SQNR of the network's output against the exact one. JSON cannot represent infinity and also uses
+    /// `null` without noise, in which case `output_mismatch` is 0.
     pub output_sqnr_db: Option<Decibel>,
-    /// Of [`top1_agreement`](Self::top1_agreement).
+    /// Interval of [`top1_agreement`](Self::top1_agreement).
     pub agreement_interval: Option<Interval>,
-    /// Of [`accuracy_exact`](Self::accuracy_exact).
+    /// Interval of [`accuracy_exact`](Self::accuracy_exact).
     pub accuracy_exact_interval: Option<Interval>,
-    /// Of [`accuracy`](Self::accuracy).
+    /// Interval of [`accuracy`](Self::accuracy).
     pub accuracy_interval: Option<Interval>,
-    /// Samples that only the exact network classifies as labelled.
+    /// Number of samples that only the exact network classifies as labelled.
     pub lost: Option<u64>,
-    /// Samples that only the narrow hardware classifies as labelled.
+    /// Number of samples that only the narrow hardware classifies as labelled.
     pub gained: Option<u64>,
-    /// McNemar's test of the two: the probability of such numbers if both were equally good.
+    /// P value of McNemar's test on `lost` and `gained`: the probability of numbers that differ at least as
+    /// much if both networks were equally good.
     pub mcnemar_p: Option<f64>,
-    /// How that was found.
+    /// Variant of McNemar's test that gave `mcnemar_p`.
     pub mcnemar_test: Option<McNemarTest>,
-    /// What the output is judged by.
+    /// Interpretation of the output.
     pub task: Option<Task>,
     /// Mean squared error of the output's real values against the exact network's.
     pub output_mse: Option<f64>,
@@ -122,11 +128,11 @@ pub struct ScoreFigures {
     pub auc_exact: Option<Fraction>,
     /// Area under the ROC curve of the narrow hardware's scores.
     pub auc: Option<Fraction>,
-    /// Samples whose top-1 class is that of the exact network: `top1_agreement` as a count.
+    /// Number of samples whose top-1 class is that of the exact network: `top1_agreement` as a count.
     pub agreeing: Option<u64>,
-    /// Samples that the exact network classifies as labelled: `accuracy_exact` as a count.
+    /// Number of samples that the exact network classifies as labelled: `accuracy_exact` as a count.
     pub right_exact: Option<u64>,
-    /// Samples that the narrow hardware classifies as labelled: `accuracy` as a count.
+    /// Number of samples that the narrow hardware classifies as labelled: `accuracy` as a count.
     pub right: Option<u64>,
 }
 
@@ -164,12 +170,12 @@ impl From<&Score> for ScoreFigures {
     }
 }
 
-/// Six digits of a number; JSON has no other.
+/// Returns six digits of a finite value, and `None` otherwise, since JSON has no infinite numbers.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then(|| six_digits(value))
 }
 
-/// Sums of squares over all outputs, in real units: of the exact values, and of the errors.
+/// Returns sums of squares over all outputs, in real units: of the exact values, and of the errors.
 fn squares(errors: &[OutputError]) -> [f64; 2] {
     let (mut signal, mut noise) = (0.0, 0.0);
     for &OutputError { scale, error, .. } in errors {
@@ -180,7 +186,7 @@ fn squares(errors: &[OutputError]) -> [f64; 2] {
     [signal, noise]
 }
 
-/// Over all outputs, in real units.
+/// Returns the SQNR over all outputs, in real units.
 fn sqnr_db(errors: &[OutputError]) -> f64 {
     if let [only] = errors {
         return only.error.sqnr_db();
@@ -189,7 +195,7 @@ fn sqnr_db(errors: &[OutputError]) -> f64 {
     guardbit_sim::sqnr_db(signal, noise)
 }
 
-/// Mean squared error over the values of all outputs.
+/// Returns the mean squared error over the values of all outputs.
 fn mse(errors: &[OutputError]) -> Option<f64> {
     let values: u64 = errors.iter().map(|error| error.values).sum();
     let [_, noise] = squares(errors);
@@ -197,10 +203,10 @@ fn mse(errors: &[OutputError]) -> Option<f64> {
 }
 
 impl Task {
-    /// All of them.
+    /// All tasks.
     pub const ALL: [Self; 3] = [Self::Classify, Self::Regress, Self::Detect];
 
-    /// Its name on the command line and in files.
+    /// Returns the name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Classify => "classify",

@@ -7,9 +7,9 @@ use crate::tables::{
 };
 use crate::{ExploreRecord, Fraction, PointRecord, ReportError, TileRecord};
 
-/// `rows` under `columns`, aligned: columns of numbers to the right, others to the left.
+/// Returns `rows` under `columns` as aligned text: columns of numbers to the right, others to the left.
 ///
-/// Every line ends with a newline and none with blanks.
+/// Every line ends with a newline, and no line ends with blanks.
 pub fn text_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>]) -> String {
     let width = |text: &str| text.chars().count();
     let mut out = String::new();
@@ -34,7 +34,7 @@ pub fn text_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>]) -> String 
     out
 }
 
-/// The columns of [`layers_text`].
+/// Columns of [`layers_text`].
 const LAYER_COLUMNS: [&str; 15] = [
     "index",
     "layer",
@@ -53,7 +53,7 @@ const LAYER_COLUMNS: [&str; 15] = [
     "exact_required_prefix",
 ];
 
-/// The most telling columns of `layers.csv`, layers by their short names.
+/// Returns the most informative columns of `layers.csv` as text, with layers by their short names.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -65,7 +65,7 @@ pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
     Ok(text_table(&LAYER_COLUMNS, &cells))
 }
 
-/// The most telling columns of `parts.csv`.
+/// Returns the most informative columns of `parts.csv` as text.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -74,7 +74,8 @@ pub fn parts_text(rows: &[PartRow]) -> Result<String, ReportError> {
     Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
 }
 
-/// The proved width of every level beside that of its register: columns of `proofs.csv`, layers by their short names.
+/// Returns the proved width of every level next to that of its register as text: columns of `proofs.csv`,
+/// with layers by their short names.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -83,7 +84,7 @@ pub fn proofs_text(rows: &[ProofRow]) -> Result<String, ReportError> {
     Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
 }
 
-/// What the SRAMs hold at a time, layer after layer, layers by their short names.
+/// Returns the tile of every layer as text, with layers by their short names.
 pub fn tiles_text(tiles: &[TileRecord]) -> String {
     let columns = [
         "index",
@@ -116,7 +117,7 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
 }
 
-/// What a level needs, by every way of knowing: columns of `size_levels.csv`.
+/// Columns of `size_levels.csv` with the widths that a level needs, by every method.
 const LEVEL_WIDTHS: [&str; 7] = [
     "bits_type",
     "bits_weights",
@@ -126,11 +127,12 @@ const LEVEL_WIDTHS: [&str; 7] = [
     "bits_budget",
     "bits_recommended",
 ];
-/// Of the layer as a whole, in its last level's row: columns of `size.csv`.
+/// Columns of `size.csv` for the layer as a whole, which are shown in the row of its last level.
 const LAYER_SIZES: [&str; 8] =
     ["bits_a2q_type", "bits_a2q", "bits_a2q_plus", "adder_bits", "register_bits", "psum_bytes", "lut", "ff"];
 
-/// Every level of every layer with the widths that it needs, less empty columns, names of layers shortened.
+/// Returns every level of every layer with the widths that it needs as text. Empty columns are left out, and
+/// names of layers are shortened.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -138,7 +140,7 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
     let (of_layers, of_levels) = (Cells::new(layers)?, Cells::new(levels)?);
     let mut columns: Vec<String> =
         ["index", "layer", "op", "terms", "channels", "level"].map(String::from).into();
-    // The columns of widths are many: their common beginning says nothing here.
+    // Drop the common prefix of the many width columns, to keep the table narrow.
     let short = |name: &&str| name.strip_prefix("bits_").unwrap_or(name).to_owned();
     columns.extend(LEVEL_WIDTHS.iter().chain(&LAYER_SIZES).map(short));
     let row = |(at, level): (usize, &SizeLevelRow)| {
@@ -163,7 +165,7 @@ pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, 
     Ok(text_table(&columns, &rows))
 }
 
-/// The front of an exploration, less the columns that are empty; the axes come first.
+/// Returns the Pareto front of an exploration as text, the axes first. Empty columns are left out.
 pub fn explore_text(record: &ExploreRecord) -> String {
     let front = record.front();
     let columns = front_columns(record);
@@ -179,10 +181,11 @@ pub fn explore_text(record: &ExploreRecord) -> String {
     text_table(&heads, &front.iter().map(row).collect::<Vec<_>>())
 }
 
-/// A column of the tables of designs for people: its name, and a cell.
+/// Column of the tables of designs for people: its name, and the function that returns a cell.
 pub(crate) type FrontColumn = (&'static str, fn(&PointRow) -> String);
 
-/// What designs are compared by, the objectives first, then the quality; columns without a figure are left out.
+/// Returns the columns by which designs are compared: the objectives, then the quality. Columns without a
+/// figure are left out.
 pub(crate) fn front_columns(record: &ExploreRecord) -> Vec<FrontColumn> {
     let objectives: [(&str, FrontColumn); 4] = [
         ("cycles", ("cycles", |row| grouped(row.cycles))),
@@ -234,7 +237,8 @@ fn shown(share: Option<Fraction>) -> String {
     share.map_or(String::new(), percentage)
 }
 
-/// What doubling one thing of the chosen design changes, as a table for terminals; empty without a design.
+/// Returns, as text, how doubling one resource of the chosen design changes the figures; empty without a
+/// design.
 pub fn sensitivity_text(record: &ExploreRecord) -> String {
     let (heads, rows) = sensitivity_cells(record);
     let Some(point) = record.sensitivity.first().map(|row| row.point) else { return String::new() };
@@ -242,7 +246,7 @@ pub fn sensitivity_text(record: &ExploreRecord) -> String {
     format!("design {point} with twice as much of one thing:\n{}", text_table(&heads, &rows))
 }
 
-/// Heads and cells of the table of sensitivities: figures, each with its change.
+/// Returns headings and cells of the table of sensitivities: figures, each with its change.
 pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec<String>>) {
     let change = |ratio: Option<f64>| match ratio {
         Some(1.0) => "=".to_owned(),
@@ -280,7 +284,7 @@ pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec
 
 /// Columns of `summary.csv` that tables for terminals leave out.
 const IN_FILES_ALONE: [&str; 15] = [
-    // A sentence.
+    // Long text.
     "trapped",
     "accuracy_exact_low",
     "accuracy_exact_high",
@@ -291,16 +295,17 @@ const IN_FILES_ALONE: [&str; 15] = [
     "mcnemar_test",
     "task",
     "output_mse",
-    // Of the host, which widths do not change.
+    // Figures of the host, which do not depend on widths.
     "host_cycles",
     "overlapped_cycles",
-    // As shares.
+    // Counts, which are shown as shares.
     "agreeing",
     "right_exact",
     "right",
 ];
 
-/// `summary.csv`, less the columns that are the same, or empty, in every row of several; the axes come first.
+/// Returns `summary.csv` as text, the axes first. Of several rows, columns that are equal or empty in all
+/// rows are left out.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -324,7 +329,7 @@ pub fn summary_text(points: &[PointRecord]) -> Result<String, ReportError> {
     Ok(text_table(&[axes, columns].concat(), &rows.collect::<Vec<_>>()))
 }
 
-/// Whether an axis may have the same values as a column, which then says nothing.
+/// Returns whether the column may repeat an axis, in which case it is left out.
 fn describes_axis(column: &str) -> bool {
     ["bits", "overflow", "mode", "samples", "model", "hw"].contains(&column)
 }

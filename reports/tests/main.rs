@@ -1,4 +1,4 @@
-//! Tests of reports: one program, a module per file.
+//! Tests of reports: one program, with a module per file.
 
 mod common;
 mod npz;

@@ -65,7 +65,7 @@ fn equal_arrays_make_equal_bytes() {
     assert!(bytes.len() < 1000, "compressed");
 }
 
-/// However the codes of an array are cut into pieces.
+/// The way in which the codes of an array are divided into pieces does not affect the bytes.
 #[test]
 fn pieces_make_the_bytes_of_the_whole() {
     let codes: Vec<i32> = (0..300_000).map(|i| i % 1009 * i % 251).collect();
@@ -98,8 +98,8 @@ fn codes_that_do_not_fit_are_errors() {
     assert!(matches!(twice, Err(ReportError::Npz { source: NpzError::Zip(_), .. })));
 }
 
-/// The name that a member of an archive stands for: percent signs and digits lead back to it, so that no two names share
-/// a member.
+/// Returns the array name that an archive member stands for. Decoding the escapes shows that distinct names
+/// have distinct members.
 fn name_of(member: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = member.as_bytes();
@@ -138,7 +138,7 @@ fn members_have_plain_names() {
     }
 }
 
-/// Every name of up to five of the characters that matter.
+/// Tests every name of up to five of the characters that are escaped.
 #[test]
 fn members_tell_names_apart() {
     let parts = ["", "a", "/", ".", "..", ":", "%", "\\", "\u{1}", ".npy", "é"];

@@ -1,4 +1,5 @@
-//! Every plot: the same bytes each time, nothing outside the sheet, a reason where there is nothing to see.
+//! Tests of every plot: equal bytes each time, nothing outside the sheet, and a reason if there is nothing to
+//! show.
 
 use crate::common;
 use guardbit_reports::plots::{
@@ -38,7 +39,7 @@ fn check<S: ?Sized>(plot: &Plot<S>, record: &S) {
     }
 }
 
-/// Whole-number attributes of every tag of that kind.
+/// Returns the integer attributes of every tag of the given kind.
 fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
     let value = |tag: &str, name: &str| {
         let from = tag.find(&format!(" {name}")).unwrap() + name.len() + 1;
@@ -49,7 +50,7 @@ fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
     tags.map(|tag| names.iter().map(|name| value(tag, name)).collect()).collect()
 }
 
-/// The points of a sweep, with what they have of axes over width and overflow mode.
+/// Returns the points of a sweep with axes over width and overflow mode.
 fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
     let mut points = common::sweep(stats);
     for point in &mut points {
@@ -77,7 +78,7 @@ fn plots_of_a_sizing() {
 fn plots_of_a_sweep() {
     let points = sweep(StatsLevel::Full);
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
-    // A curve over an axis needs two points.
+    // `overlay` needs two points for a curve.
     let of_one = SWEEP_PLOTS.iter().filter(|plot| plot.name != "overlay");
     of_one.for_each(|plot| check(plot, &points[..1]));
 }
@@ -101,7 +102,8 @@ fn plots_of_quantizers() {
     assert!(matches!(QUANTIZER_PLOTS[0].draw(&record), Ok(Drawing::Nothing(_))));
 }
 
-/// Axes that go together are rows: as columns they would leave most cells blank. Keys of layers are told apart.
+/// Axes that vary together become rows: as columns they would leave most cells blank. Keys of layers stay
+/// distinct.
 #[test]
 fn axes_that_go_together_share_the_rows_of_the_heat_map() {
     let mut points = sweep(StatsLevel::Full);
@@ -128,7 +130,7 @@ fn plots_of_several_models_and_accelerators() {
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
 }
 
-/// As many layers as a real network has: tables take the place of panels.
+/// A network with as many layers as a real one has tables instead of panels.
 #[test]
 fn plots_of_many_layers() {
     let mut run = common::run_record(StatsLevel::Full);
@@ -145,12 +147,12 @@ fn plots_of_many_layers() {
     SWEEP_PLOTS.iter().for_each(|plot| check(plot, &points[..]));
 }
 
-/// Most pixels of a plot from top to bottom, and of its PNG file, and most bytes of its SVG document.
+/// Limits of a plot: height in pixels, pixels of its PNG file, and bytes of its SVG document.
 const MOST: (i64, i64, usize) = (4000, 8_000_000, 1_200_000);
-/// Pixels that come on top where a picture is rounded up to whole ones.
+/// Pixels by which rounding to whole pixels may exceed the limit.
 const ROUNDED: i64 = 10_000;
 
-/// A plot is no larger than that, whatever the record holds, and says so if it leaves something out.
+/// Checks that a plot stays within the limits for any record, and states what it leaves out.
 fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
     let svg = figure(plot, record);
     let size = attributes(&svg, "<svg ", &["width=\"", "height=\""])[0].clone();
@@ -164,7 +166,7 @@ fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
     assert!(says_so || WHOLE.contains(&plot.name), "{}: nothing is said to be left out", plot.name);
 }
 
-/// Plots that show all of any record.
+/// Plots that never leave anything out.
 const WHOLE: [&str; 3] = ["out_of_range", "accuracy", "output_mismatch"];
 
 #[test]
@@ -191,7 +193,7 @@ fn pictures_are_bounded() {
         |plot: &&Plot<[PointRecord]>| ["overflow_rate", "sqnr", "required_bits"].contains(&plot.name);
     SWEEP_PLOTS.iter().filter(of_layers).for_each(|plot| check_bounded(plot, &points[..]));
 
-    // Many points: 120 seeds at every one of ten.
+    // Many points: 120 seeds at every one of ten points.
     let mut points = sweep(StatsLevel::Full);
     for point in &mut points {
         point.parameters = vec![Parameter { key: "seed".into(), value: "0".into() }];

@@ -1,4 +1,4 @@
-//! Reports: which files there are, what they say, and that they stand alone.
+//! Tests of reports: their files and content, and that HTML pages are self-contained.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn about() -> About {
     About { version: "0.1.0".into(), settings, accelerators, ..About::default() }
 }
 
-/// The documents of two calls: they are the same. The report among them stands alone.
+/// Checks that two calls return equal documents, and that the report among them is self-contained.
 fn check(make: impl Fn() -> Vec<Document>, number: usize) {
     let documents = make();
     assert_eq!(documents, make());
@@ -43,7 +43,7 @@ fn what_a_run_writes() {
     }
 }
 
-/// What is left out changes nothing else.
+/// Leaving out pages does not change any other document.
 #[test]
 fn pages_are_left_out() {
     let run = common::run_record(StatsLevel::Full);
@@ -116,7 +116,7 @@ fn a_run_in_words() {
     ");
 }
 
-/// What the network takes is the sum of its layers; a folded array runs them all at once.
+/// The time of the network is the sum over its layers; a folded array runs all layers at once.
 #[test]
 fn time_of_a_network() {
     let run = common::run_record(StatsLevel::Events);
@@ -144,7 +144,7 @@ fn time_of_a_network() {
 #[test]
 fn a_sweep_in_words() {
     let mut points = common::sweep(StatsLevel::Full);
-    // Wrapping at 11 bits is wrong; let 12 be wrong too, and 11 right by chance.
+    // Wrapping at 11 bits is wrong. Make 12 bits wrong too, and 11 bits right by chance.
     points[0].summary.wrong = Some(0);
     points[1].summary.wrong = Some(1);
     let findings = sweep_findings(&points);
@@ -184,7 +184,8 @@ fn widths_are_ordered() {
     assert_eq!(Width::Bits(14).to_string(), "14");
 }
 
-/// What an overflowed run met is said apart from what is enough, and is called no width to build.
+/// The widths that an overflowing run observed are reported separately from the sufficient widths, and are
+/// not recommended for building.
 #[test]
 fn widths_to_build_are_not_those_that_were_met() {
     let mut run = common::run_record(StatsLevel::Full);

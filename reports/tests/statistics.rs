@@ -1,4 +1,4 @@
-//! Intervals, tests and areas against SciPy, statsmodels and scikit-learn.
+//! Compares intervals, tests and areas with SciPy, statsmodels and scikit-learn.
 
 use std::process::Command;
 
@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 const GOLDEN: &str = include_str!("data/statistics.json");
 
-/// What `scripts/make_statistics_goldens.py` prints.
+/// Output of `scripts/make_statistics_goldens.py`.
 #[derive(Deserialize)]
 struct Golden {
-    /// Part, whole, low, high.
+    /// Part, whole, lower end, upper end.
     wilson: Vec<(u64, u64, f64, f64)>,
-    /// Only the first, only the second, how, p.
+    /// Samples that only the first is right on, samples that only the second is right on, test, p value.
     mcnemar: Vec<(u64, u64, String, f64)>,
     /// Scores as IEEE-754 words, labels, area.
     auc: Vec<(Vec<u32>, Vec<u8>, f64)>,
@@ -37,7 +37,8 @@ fn check_tests(cases: Vec<(u64, u64, String, f64)>) {
     for (first, second, how, p) in cases {
         let found = Discordant { first, second }.mcnemar();
         assert_eq!(found.test.name(), how, "{first}, {second}");
-        // Tables have six digits; a 5 behind them is rounded either way, and SciPy has 0 for the smallest.
+        // Tables have six digits, and a trailing 5 may be rounded either way. SciPy returns 0 for the
+        // smallest values.
         assert!(
             (found.p - p).abs() <= 5.000_001e-6 * p + 1e-300,
             "{first}, {second}: {} is not {p}",
@@ -74,7 +75,7 @@ fn areas_are_those_under_the_curve() {
     assert_eq!(auc(&[0.0, -0.0], &[true, false]), Some(0.5), "there is but one zero");
 }
 
-/// What the packages say.
+/// Returns the output of the Python packages.
 fn packages(args: &[&str]) -> Vec<u8> {
     let python = std::env::var("GUARDBIT_STATISTICS_PYTHON").expect("GUARDBIT_STATISTICS_PYTHON");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/make_statistics_goldens.py");
@@ -83,7 +84,7 @@ fn packages(args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// The committed figures are those of the packages.
+/// The committed figures equal those of the packages.
 #[test]
 #[ignore = "needs GUARDBIT_STATISTICS_PYTHON"]
 fn goldens_are_the_packages() {

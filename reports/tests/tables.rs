@@ -1,4 +1,4 @@
-//! The tables: columns, blanks, figures.
+//! Tests of tables: columns, blank cells and figures.
 
 use crate::common;
 use crate::common::{CONV, DENSE};
@@ -20,7 +20,7 @@ fn csv<R: Row>(rows: &[R]) -> String {
     String::from_utf8(write_csv(rows).unwrap()).unwrap()
 }
 
-/// Names of converters, shortened: lines stay readable.
+/// Shortens the names of converters, so that lines stay readable.
 fn short(table: &str) -> String {
     table.replace(CONV, "CONV").replace(DENSE, "DENSE")
 }
@@ -48,7 +48,7 @@ fn columns_are_those_of_the_format() {
     assert!(csv::<SizeChannelRow>(&[]).starts_with(&size.replace("channels", "channel")));
 }
 
-/// What a spreadsheet would compute is text; numbers stay numbers.
+/// Cells that a spreadsheet would evaluate are escaped; numbers are kept.
 #[test]
 fn texts_are_no_formulas() {
     let mut rows = common::run_record(StatsLevel::Full).layers;
@@ -71,8 +71,9 @@ fn texts_are_no_formulas() {
     }
 }
 
-/// What plots show, counted again: every dot product needs some number of bits, those that need more than the width are
-/// persistent and transient, and every event has its part of the cycles and its processing element.
+/// The tables of plots agree with `layers.csv`: every dot product is counted by its bits, those that need
+/// more than the width are persistent or transient, and every event is counted in its interval of cycles and
+/// at its processing element.
 #[test]
 fn tables_of_plots_add_up_to_layers() {
     let run = common::run_record(StatsLevel::Full);
@@ -94,7 +95,7 @@ fn tables_of_plots_add_up_to_layers() {
         assert_eq!(activity.timeline_rows().map(|row| row.events).sum::<u64>(), events);
         assert_eq!(activity.heat_map_rows().map(|row| row.events).sum::<u64>(), events);
     }
-    // The parts and places are those of the events.
+    // Intervals and places are those of the events.
     for event in &run.events {
         let activity = run.activity.iter().find(|activity| activity.index == event.index).unwrap();
         let part = activity.timeline_rows().filter(|row| row.first_cycle <= event.cycle).last().unwrap();
@@ -103,7 +104,7 @@ fn tables_of_plots_add_up_to_layers() {
     }
 }
 
-/// Fields of the rows are named as their columns, and stand in that order.
+/// Fields of the rows have the names of their columns, in order.
 #[test]
 fn columns_are_the_fields() {
     fn names<R: Row>(row: &R, prefix: &str) {
@@ -268,7 +269,7 @@ fn records_survive_json() {
         let last = point.layers.last_mut().unwrap();
         (last.min_prefix, last.max_prefix) = (Some(i128::MIN), Some(i128::MAX));
         last.sum_abs_err = Some(u128::MAX);
-        // JSON has no infinite ratio; whether a code differs tells which one it was.
+        // JSON has no infinite ratio; whether a code differs determines which one it was.
         for (mismatch, sqnr) in [(0, f64::INFINITY), (3, f64::NEG_INFINITY)] {
             point.summary.output_mismatch = Some(mismatch);
             point.summary.output_sqnr_db = Some(Decibel::new(sqnr));
@@ -278,7 +279,7 @@ fn records_survive_json() {
             assert!(json.contains("\"output_sqnr_db\":null") && !json.contains("inf"));
             assert_eq!(serde_json::from_str::<PointRecord>(&json).unwrap(), point);
         }
-        // Undefined it stays undefined.
+        // An undefined ratio stays undefined.
         point.summary.mode = "isolated".into();
         point.summary.output_sqnr_db = None;
         let json = serde_json::to_string(&point).unwrap();
@@ -311,7 +312,7 @@ fn tables_for_terminals() {
     ");
 }
 
-/// `GUARDBIT_BLESS=1` renews the page.
+/// Set `GUARDBIT_BLESS=1` to renew the page.
 #[test]
 fn the_dictionary_is_current() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
@@ -323,7 +324,7 @@ fn the_dictionary_is_current() {
     assert!(committed == text, "docs/columns.md is stale: run this test with GUARDBIT_BLESS=1");
 }
 
-/// Every column says what it means; every name of a column that a terminal's table picks is one of its table.
+/// Every column has a meaning, and every column that a terminal's table selects exists.
 #[test]
 fn columns_have_meanings() {
     fn check<R: Row>() {
@@ -339,7 +340,7 @@ fn columns_have_meanings() {
     check::<SizeRow>();
 }
 
-/// What a share is computed from stands beside it, as counts.
+/// The numerator and denominator of a share are columns of the same table.
 #[test]
 fn shares_have_their_counts() {
     let mut shares = 0;

@@ -1,7 +1,9 @@
-//! How long it takes to export accumulator words: `cargo run --release -p guardbit-rtl-vectors --example export_speed`.
+//! Measures how long the export of accumulator words takes:
+//! `cargo run --release -p guardbit-rtl-vectors --example export_speed`.
 //!
-//! The layer is a 3x3 convolution of 64 channels with full-range random codes, on the presets of the three kinds of
-//! accelerator; the bundle stays in memory. Prints words of `exp_acc_*` and seconds, the best of three.
+//! The layer is a 3x3 convolution of 64 channels with full-range random codes, on presets of the three kinds
+//! of accelerators; the bundle stays in memory. Prints the number of words of `exp_acc_*` and the time in
+//! seconds, the best of three runs.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! The arithmetic of a layer as a manifest says it, from the lowered layer and back.
+//! Arithmetic of a layer as a manifest describes it, computed from the lowered layer and converted back to a
+//! layer.
 
 mod layers;
 
@@ -17,13 +18,13 @@ use crate::describe::formula;
 use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 use crate::sizes::{MAX_LEVELS, MAX_WORD};
 
-/// Schemes that `gb_requant.sv` has.
+/// Requantization schemes that `gb_requant.sv` implements.
 pub(crate) const RTL_SCHEMES: [Scheme; 4] =
     [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
-/// Least exponent of a float64 multiplier: with a smaller one every sum of [`MAX_WORD`] bits gives 0.
+/// Least exponent of a float64 multiplier. With any smaller exponent, every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
 
-/// Width in two's complement of a port for every value of `range`.
+/// Returns the width in two's complement of a port that holds every value of `range`.
 fn port_bits(range: Range) -> u32 {
     range.bits(true).max(2)
 }
@@ -31,17 +32,17 @@ fn port_bits(range: Range) -> u32 {
 /// Codes of a layer and their zero points.
 pub(crate) struct Codes<'a> {
     pub activation: CodeRange,
-    /// What is taken off every activation code that is read, and what padding shows.
+    /// Offset that is subtracted from every activation code, and the value of padding.
     pub offset: ActivationOffset,
     pub weight: CodeRange,
-    /// One, or one per output channel.
+    /// One zero point, or one per output channel.
     pub weight_zero_points: &'a [i32],
-    /// Whether a window reaches beyond the input: operands there are what padding stands for.
+    /// Whether a window extends beyond the input; the operands there have the value of padding.
     pub is_padded: bool,
 }
 
 impl Codes<'_> {
-    /// Activations and weights as the multiplier sees them.
+    /// Returns the ranges of activations and weights at the multiplier.
     pub fn operands(&self, zero_point: ZeroPoint) -> [Range; 2] {
         let less = |codes: CodeRange, zero_point: i32| {
             Range::of_codes(codes).plus(Range::point(-i128::from(zero_point)))
@@ -56,7 +57,7 @@ impl Codes<'_> {
         [activation, weight]
     }
 
-    /// Distances between neighbouring activations, and between neighbouring weights, as the multiplier sees them.
+    /// Returns the distances between adjacent activations and between adjacent weights at the multiplier.
     pub fn steps(&self, zero_point: ZeroPoint) -> [u32; 2] {
         let activation =
             Range::of_codes(self.activation).plus(Range::point(-i128::from(self.offset.subtract)));
@@ -68,32 +69,33 @@ impl Codes<'_> {
     }
 }
 
-/// All that the arithmetic of a MAC unit follows from.
+/// Data that determines the arithmetic of a MAC unit.
 pub(crate) struct Unit<'a> {
     /// Name of the layer.
     pub name: &'a str,
-    /// The datapath, with the layer's own overrides.
+    /// Datapath with the layer's own overrides.
     pub datapath: &'a Datapath,
-    /// Lanes that share one adder.
+    /// Packing of lanes that share one adder.
     pub packing: Packing,
     /// Products per dot product.
     pub terms: usize,
-    /// Activations and weights as the multiplier sees them.
+    /// Ranges of activations and weights at the multiplier.
     pub operands: [Range; 2],
-    /// Distances between neighbouring ones.
+    /// Distances between adjacent activations and between adjacent weights.
     pub steps: [u32; 2],
     /// Whether there is a bias.
     pub has_bias: bool,
-    /// Whether a sum of activations joins it.
+    /// Whether a multiple of the sum of activations is added with the bias.
     pub has_side: bool,
-    /// What can join the sums there, 0 included, in the unit of that place.
+    /// Range of the values that are added as bias, including 0, in the unit of the place where they are
+    /// added.
     pub words: Range,
     pub scheme: Scheme,
     pub zero_point: i32,
     pub clamp: (i32, i32),
 }
 
-/// The arithmetic of `layer`.
+/// Returns the arithmetic of `layer`.
 pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, VectorError> {
     let (Finish::Requantize(output), Some(weights)) = (&layer.dots.finish, &layer.dots.weights) else {
         let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
@@ -133,18 +135,18 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
     .arithmetic()
 }
 
-/// What one stage of a datapath hands to the next.
+/// Output of one stage of a datapath.
 struct Flow {
-    /// Values of a dot product.
+    /// Number of values of a dot product.
     values: usize,
-    /// What one of them can be.
+    /// Range of one value.
     port: Range,
-    /// The same without widths.
+    /// Range of one value with unlimited widths.
     unbounded: Range,
 }
 
 impl Unit<'_> {
-    /// The arithmetic.
+    /// Returns the arithmetic.
     pub(crate) fn arithmetic(&self) -> Result<Arithmetic, VectorError> {
         self.check_supported()?;
         let datapath = self.datapath;
@@ -183,7 +185,7 @@ impl Unit<'_> {
         })
     }
 
-    /// Fails for what no bundle has.
+    /// Returns an error for a datapath that bundles do not support.
     fn check_supported(&self) -> Result<(), VectorError> {
         let datapath = self.datapath;
         if datapath.levels.len() > MAX_LEVELS {
@@ -211,7 +213,8 @@ impl Unit<'_> {
         VectorError::Unsupported { layer: self.name.into(), what: what.into() }
     }
 
-    /// A level whose runs begin with `start` and take what `flow` brings; then `flow` is what the level hands on.
+    /// Returns the description of a level whose runs begin with `start` and add the values of `flow`.
+    /// Afterwards `flow` is the level's output.
     fn level_info(&self, level: &Level, start: Range, flow: &mut Flow) -> Result<LevelInfo, VectorError> {
         let length = level.terms.run_length(flow.values);
         let run = length.min(flow.values.max(1));
@@ -221,7 +224,7 @@ impl Unit<'_> {
             max: start.max + r.max.max(0) * run as i128,
         };
         let unbounded = sum(flow.unbounded).hull(Range::ZERO);
-        // Inside a run; where a lone value is no addition, it keeps the width that it came with.
+        // Width within a run. Where a single value needs no addition, it keeps its width.
         let at_once = level.reduce.takes_run_at_once();
         let sums = sum(flow.port);
         let inside = match (level.check, at_once) {
@@ -260,7 +263,7 @@ impl Unit<'_> {
         })
     }
 
-    /// What the last level starts from.
+    /// Returns the range of the last level's initial values.
     fn preload(&self) -> Range {
         match self.datapath.bias.at {
             BiasPlace::Preload if self.has_bias => self.words,
@@ -274,7 +277,7 @@ impl Unit<'_> {
             (false, false) => BiasAt::None,
             _ => BiasAt::Some(datapath.bias.at),
         };
-        // Beside sums of activations the port has 33 bits at least.
+        // With sums of activations the port has at least 33 bits.
         let side: i128 = if self.has_side { 1 << 31 } else { 0 };
         let input = self.words.hull(Range { min: -side, max: side });
         let with = sum.plus(input);
@@ -289,7 +292,7 @@ impl Unit<'_> {
         let last = &datapath.levels[datapath.levels.len() - 1];
         let register = match (datapath.bias.at, last.check) {
             (BiasPlace::Preload, Check::EachAdd) => last.register,
-            // The register is exact inside.
+            // The register is exact within the run.
             (BiasPlace::Preload, Check::HandOver) => Register::Auto,
             _ => datapath.bias.register,
         };
@@ -345,9 +348,9 @@ fn acc_bits(level: &Level, acc: Range, unsigned: bool) -> u32 {
     }
 }
 
-/// What leaves a register.
+/// Returns the range of the values that leave a register.
 fn fitted(range: Range, register: Register) -> Range {
-    // Rounded up to the register: its port has its width, whatever the operands reach.
+    // Extended to the register's range: its port has its width, even if the operands reach less.
     let limits = register.limits().filter(|_| !register.overflow().is_some_and(Overflow::keeps_exact));
     limits.unwrap_or(range)
 }
@@ -363,7 +366,7 @@ fn register_info(register: Register, shift: u32, round: Rounding, port: Range) -
     }
 }
 
-/// The level at whose unit the bias joins; behind the last one where it does so there.
+/// Returns the level in whose unit the bias is added; the number of levels if it is added after the last one.
 fn bias_level(datapath: &Datapath) -> usize {
     match datapath.bias.at {
         BiasPlace::Preload => datapath.levels.len() - 1,
@@ -371,13 +374,14 @@ fn bias_level(datapath: &Datapath) -> usize {
     }
 }
 
-/// A value at unit 1 in the unit of the place where the bias joins.
+/// Returns a value at unit 1 in the unit of the place where the bias is added.
 pub(crate) fn in_bias_unit(datapath: &Datapath, value: i128) -> i128 {
     let at = bias_level(datapath);
     datapath.unit_rounding(at).shift_right(value, datapath.unit_shift(at))
 }
 
-/// What is added in the unit of its place, 0 included: a channel's bias, and its factors times sums of operands.
+/// Returns the range of the values that are added as bias, including 0, in the unit of their place: a
+/// channel's bias, plus its factors times sums of operands.
 fn bias_words(layer: &MacLayer, operands: [Range; 2]) -> Range {
     let terms = layer.order.len();
     let side =
@@ -397,7 +401,7 @@ fn is_float64(scheme: Scheme) -> bool {
     scheme == Scheme::Float64Away
 }
 
-/// What the multiplier ports show: significand and exponent.
+/// Returns the values of the multiplier ports: significand and exponent.
 pub(crate) fn multiplier_words(requantizer: Requantizer) -> [i64; 2] {
     let multiplier = requantizer.multiplier();
     if !is_float64(requantizer.scheme()) {

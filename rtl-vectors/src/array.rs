@@ -1,6 +1,7 @@
-//! Tiles of a layer on the whole array: what streams into it cycle by cycle, and the sums that leave it.
+//! Tiles of a layer on the whole array: the inputs in every cycle, and the sums that leave it.
 //!
-//! First a part of the layer with real activations and weights, then corner tiles, solved for the array's rails.
+//! The first tiles are a part of the layer with real activations and weights. Corner tiles, solved for the
+//! array's rails, follow.
 
 mod corner;
 mod slice;
@@ -18,7 +19,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use crate::manifest::{Arithmetic, ArrayInfo, TileInfo};
 use slice::Slice;
 
-/// Most processing elements: what a slow simulator runs in seconds.
+/// Greatest number of processing elements, which a slow simulator runs in seconds.
 pub(crate) const MAX_ELEMENTS: usize = 256;
 
 /// Control bits of a beat.
@@ -30,31 +31,31 @@ const LOAD: i64 = 1 << 3;
 const START: i64 = 1 << 4;
 const DONE: i64 = 1 << 5;
 
-/// The array part of a bundle.
+/// Array part of a bundle.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPart {
     pub info: ArrayInfo,
-    /// Per beat and row.
+    /// Activations per beat and row.
     pub activations: Vec<i64>,
-    /// Per beat and column.
+    /// Weights per beat and column.
     pub weights: Vec<i64>,
-    /// Per beat.
+    /// Control bits per beat.
     pub ctrl: Vec<i64>,
-    /// Per word and column: the n-th word holds the n-th sum that leaves every column.
+    /// Sums per word and column: the n-th word holds the n-th sum that leaves every column.
     pub sums: Vec<i64>,
-    /// Per word and column: 1 where the sum is that of an output.
+    /// Per word and column: 1 if the sum belongs to an output.
     pub mask: Vec<i64>,
 }
 
-/// A reason why there is no array part that the operands alone tell.
+/// Reason for a missing array part that depends on the operands alone: there are no activations.
 pub(crate) const NO_ACTIVATIONS: &str = "there are no activations";
-/// Another one.
+/// Reason for a missing array part that depends on the operands alone: operands are not shared.
 pub(crate) const NOT_SHARED: &str = "the layer's outputs share no operands along rows and columns";
 
-/// Tiles of `layer` for the array that it runs on.
+/// Returns tiles of `layer` for its array.
 ///
 /// # Errors
-/// Why there is no design of this array, or none that a bundle can hold.
+/// The reason why no design of this array exists, or why a bundle cannot hold it.
 pub(crate) fn array(
     program: &Program,
     node: NodeId,
@@ -75,16 +76,18 @@ pub(crate) fn array(
     Ok(part(accelerator, &slice, columns, layer, arithmetic, seed))
 }
 
-/// The part of a window whose outputs share weights: the first image where every image has its own.
+/// Returns the part of a window whose outputs share weights: the first image if every image has its own
+/// weights.
 pub(crate) fn shared(window: &Window, two_activations: bool) -> Window {
     Window { batch: if two_activations { window.batch.min(1) } else { window.batch }, ..*window }
 }
 
-/// The part of a bundle again, from where its real tiles begin and the operands in their beats: `activation(beat, row)`
-/// and `weight(beat, column)`. Of `layer` nothing but the datapath and the number of products is used.
+/// Returns the array part of a bundle again, from the start of its real tiles and the operands in their
+/// beats: `activation(beat, row)` and `weight(beat, column)`. Only the datapath and the number of products of
+/// `layer` are used.
 ///
 /// # Errors
-/// As [`array()`].
+/// Under the conditions of [`array()`].
 pub(crate) fn again(
     accelerator: &Accelerator,
     window: &Window,
@@ -124,7 +127,7 @@ fn part(
     part
 }
 
-/// Whether the reference RTL has this array.
+/// Returns an error unless the reference RTL supports this array.
 fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> Result<(), String> {
     let array = accelerator.array;
     let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
@@ -162,11 +165,11 @@ fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> R
     }
 }
 
-/// The operands of a slice, by row and column of the matrix products.
+/// Operands of a slice, by row and column of the matrix products.
 struct Columns {
-    /// `[group][pixel][k]`
+    /// Indexed `[group][pixel][k]`.
     activations: Vec<Vec<Vec<i64>>>,
-    /// `[group][channel][k]`
+    /// Indexed `[group][channel][k]`.
     weights: Vec<Vec<Vec<i64>>>,
 }
 
@@ -200,7 +203,7 @@ impl Columns {
         Ok(Self { activations, weights })
     }
 
-    /// The operands of the real tiles, back from their beats.
+    /// Returns the operands of the real tiles, reconstructed from their beats.
     fn from_beats(
         slice: &Slice,
         info: &ArrayInfo,
@@ -230,7 +233,7 @@ impl Columns {
 }
 
 impl ArrayPart {
-    /// Nothing but noise, which must not matter.
+    /// Returns beats filled with random values, which must not affect any sum.
     fn empty(info: ArrayInfo, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut noise = |count: usize| (0..count).map(|_| i64::from(random.next_u64() as i8 >> 5)).collect();
@@ -264,7 +267,7 @@ impl ArrayPart {
     fn weight_stationary(&mut self, tile: &TileInfo, columns: &Columns) {
         let (rows, cols) = (self.info.rows, self.info.cols);
         for row in 0..rows {
-            // The bottom row's weights come first.
+            // The weights of the bottom row come first.
             let beat = tile.first_beat - 1 - row;
             self.ctrl[beat] |= LOAD;
             for col in 0..cols {
@@ -288,14 +291,14 @@ impl ArrayPart {
         }
     }
 
-    /// The sums that leave, by the reference engine.
+    /// Computes the sums that leave the array with the reference engine.
     fn expect(&mut self, layer: &MacLayer, columns: &Columns) {
         for word in 0..self.info.words {
             for col in 0..self.info.cols {
                 let Some(output) = self.info.output(word, col) else { continue };
                 let operands = columns.dot(output.group, output.pixel, output.channel);
                 let at = word * self.info.cols + col;
-                // Nothing of a channel but its weights reaches the array.
+                // Only the weights of a channel reach the array, so any channel will do.
                 self.sums[at] = trace(layer, 0, &operands).delivered as i64;
                 self.mask[at] = 1;
             }
@@ -303,18 +306,19 @@ impl ArrayPart {
     }
 }
 
-/// An output of the slice: positions within it.
+/// Output of a slice, as positions within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Output {
     pub group: usize,
     pub pixel: usize,
     pub channel: usize,
-    /// The last tile that adds to it.
+    /// Last tile that adds to the output.
     pub tile: usize,
 }
 
 impl ArrayInfo {
-    /// The output whose sum is word `word` of column `col`, if it is one.
+    /// Returns the output whose sum is word `word` of column `col`, or `None` if that word belongs to no
+    /// output.
     pub(crate) fn output(&self, word: usize, col: usize) -> Option<Output> {
         let (index, tile) = self
             .tiles
@@ -322,7 +326,7 @@ impl ArrayInfo {
             .enumerate()
             .find(|(_, tile)| tile.first_word.is_some_and(|w| (w..w + tile.words).contains(&word)))?;
         let line = word - tile.first_word?;
-        // A column of sums that stay leaves from the bottom row on.
+        // Stationary sums leave a column from the bottom row on.
         let row = if self.dataflow == Dataflow::OutputStationary { self.rows - 1 - line } else { line };
         (row < tile.pixels && col < tile.channels).then_some(Output {
             group: tile.group,
@@ -332,7 +336,7 @@ impl ArrayInfo {
         })
     }
 
-    /// The operands of `output`, back from the beats: `word(beat, row or column)`.
+    /// Returns the operands of `output`, reconstructed from the beats: `word(beat, row or column)`.
     pub(crate) fn operands(
         &self,
         output: Output,
@@ -361,22 +365,23 @@ impl ArrayInfo {
     }
 }
 
-/// Beats between the last one of the real tiles and the first corner tile's: every sum has left the array by then.
+/// Returns the number of beats between the last real tile and the first corner tile, after which every sum
+/// has left the array.
 pub(crate) fn corner_gap(info: &ArrayInfo) -> usize {
     2 * info.rows + info.cols + 8
 }
 
-/// Fields of a control word.
+/// Returns the number of fields of a control word.
 pub(crate) fn ctrl_bits() -> u32 {
     CTRL.len() as u32
 }
 
-/// What the array computes with: parameters of its modules.
+/// Returns whether the array is output-stationary.
 pub(crate) fn is_output_stationary(info: &ArrayInfo) -> bool {
     info.dataflow == Dataflow::OutputStationary
 }
 
-/// Width of a sum that leaves.
+/// Returns the width of a sum that leaves the array.
 pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
     arithmetic.levels.last().map_or(32, |l| l.register.port_bits)
 }

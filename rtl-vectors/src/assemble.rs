@@ -19,21 +19,21 @@ use crate::manifest::{
 use crate::waves::{WaveFormat, waves};
 use crate::{VectorError, hdl};
 
-/// What a bundle follows from.
+/// Data from which a bundle is assembled.
 pub(crate) struct Parts<'a> {
     pub source: Source,
     pub packing: Packing,
-    /// Formats beside `.mem`.
+    /// Formats in addition to `.mem`.
     pub formats: &'a [Format],
     pub waves: &'a [WaveFormat],
     pub layer: LayerInfo,
-    /// The accelerator, with the layer's own overrides.
+    /// Accelerator with the layer's own overrides.
     pub accelerator: &'a Accelerator,
     pub timing: &'a LayerTiming,
     pub arithmetic: Arithmetic,
     pub lanes: usize,
     pub dots: &'a [Dot],
-    /// Fills what must not matter.
+    /// Random values for unused inputs, which must not affect results.
     pub noise: Pcg64Mcg,
     pub array: Result<ArrayPart, String>,
 }
@@ -52,7 +52,7 @@ impl Beats {
     }
 }
 
-/// The bundle.
+/// Returns the bundle.
 pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     let Parts { arithmetic, lanes, mut noise, .. } = parts;
     let mut beats = Beats::new(lanes, arithmetic.levels.len());
@@ -108,7 +108,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
     let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let mut manifest = Manifest { files: infos, ..manifest };
-    // Nothing in a manifest is a map with keys that are no strings.
+    // All keys of maps in a manifest are strings, so serialization cannot fail.
     let json = seal_text(&(serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n"));
     manifest.sha256 = seal_of(&json).map(|seal| seal.to_string()).unwrap_or_default();
     let mut all: Vec<(String, Vec<u8>)> = files.into_iter().map(|f| (f.info.path, f.bytes)).collect();

@@ -1,7 +1,8 @@
-//! Data files as AXI4-Stream transfers: one a line, `{TUSER, TLAST, TKEEP, TDATA}` in the digits of `.mem`.
+//! Data files as AXI4-Stream transfers, one per line: `{TUSER, TLAST, TKEEP, TDATA}` in hexadecimal digits as
+//! in `.mem`.
 //!
-//! Every lane takes whole bytes, sign-extended (or zero-extended, if unsigned), lane 0 in the lowest ones; TKEEP has one
-//! bit per byte and marks the lanes in use. Cycles without a beat are no transfers.
+//! Every lane occupies whole bytes, sign-extended (or zero-extended, if unsigned), with lane 0 in the lowest
+//! bytes. TKEEP has one bit per byte and marks the lanes in use. Cycles without a beat have no transfer.
 
 use bitvec::prelude::*;
 
@@ -9,22 +10,22 @@ use crate::beats::{Beats, CLEAR, FLAG_BITS, RUN_LAST, VALID};
 use crate::manifest::{Arithmetic, Field, Packing};
 use crate::words::{digits, push_hex, slot};
 
-/// A stream.
+/// AXI4-Stream file.
 pub(crate) struct Stream {
-    /// The data file that it is made of.
+    /// Name of the data file from which it is derived.
     pub name: String,
-    /// What a transfer holds.
+    /// Content of a transfer.
     pub role: &'static str,
     /// Bits of TDATA, TKEEP, TLAST and TUSER, the least significant first.
     pub fields: Vec<Field>,
-    /// Transfers.
+    /// Number of transfers.
     pub words: usize,
-    /// The text.
+    /// Text of the file.
     pub text: Vec<u8>,
 }
 
 impl Stream {
-    /// A stream of `lanes` values of `bits` bits per transfer, with `user_bits` bits of TUSER.
+    /// Creates a stream of `lanes` values of `bits` bits per transfer, with `user_bits` bits of TUSER.
     fn new(name: &str, role: &'static str, lanes: usize, bits: u32, user_bits: u32) -> Self {
         let bytes = lanes as u32 * slot(bits, Packing::ByteSlot) / 8;
         let mut fields = Vec::new();
@@ -38,12 +39,12 @@ impl Stream {
         Self { name: name.into(), role, fields, words: 0, text: Vec::new() }
     }
 
-    /// Bits of a transfer.
+    /// Returns the number of bits of a transfer.
     pub fn bits(&self) -> u32 {
         self.fields.iter().map(|f| f.bits).sum()
     }
 
-    /// One transfer: the first `keep` of `lanes` are in use.
+    /// Appends one transfer in which the first `keep` of `lanes` are in use.
     fn push(&mut self, lanes: &[i64], keep: usize, last: bool, user: u64) {
         let mut word = bitvec![u64, Lsb0; 0; self.bits() as usize];
         let (data, rest) = word.split_at_mut(self.fields[0].bits as usize);
@@ -67,7 +68,7 @@ fn data_slot(fields: &[Field], lanes: usize) -> usize {
     fields[0].bits as usize / lanes
 }
 
-/// Every stream of a bundle.
+/// Returns every stream of a bundle.
 pub(crate) fn streams(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Stream> {
     let levels = beats.levels as u32;
     let keep_at = RUN_LAST + levels;

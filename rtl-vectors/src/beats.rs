@@ -1,4 +1,4 @@
-//! From dot products to beats: what goes in per cycle, and what every register holds afterwards.
+//! Converts dot products to beats: the inputs of every cycle, and the value of every register after it.
 
 use guardbit_hwmodels::{BiasPlace, Datapath, MacLayer};
 use guardbit_num::Direction;
@@ -9,58 +9,58 @@ use rand_pcg::rand_core::Rng;
 use crate::arithmetic::multiplier_words;
 use crate::manifest::{Arithmetic, CaseGroup, Expected};
 
-/// A dot product to be sent.
+/// Dot product to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Dot {
     /// Identifier, unique in the bundle.
     pub id: String,
-    /// Where its operands are from.
+    /// Origin of its operands.
     pub group: CaseGroup,
     /// Corner class.
     pub class: String,
-    /// Sample and output element of a real one.
+    /// Sample and output element of a real dot product.
     pub place: Option<[usize; 5]>,
-    /// Cut down to one output channel.
+    /// Layer reduced to one output channel.
     pub layer: MacLayer,
-    /// In the order of addition.
+    /// Operands in the order of addition.
     pub operands: Vec<TraceOperand>,
-    /// A bubble before every so many beats.
+    /// Distance of bubbles in beats: a bubble is inserted before every n-th beat. `None` for no bubbles.
     pub bubble_every: Option<usize>,
-    /// Beats that are sent before the next dot product clears it; all, if none is given.
+    /// Number of beats that are sent before the next dot product clears this one; `None` to send all.
     pub cut_after: Option<usize>,
 }
 
-/// What a level shows after a beat.
+/// Outputs of a level after a beat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LevelState {
-    /// The register; of a tree, what it hands over.
+    /// Value of the register; of a tree, the value it hands over.
     pub acc: i64,
-    /// What that would be with unlimited widths, from the run's start on.
+    /// Value with unlimited widths, from the run's start on.
     pub exact: i64,
-    /// The level added in this beat.
+    /// Whether the level added in this beat.
     pub updated: bool,
-    /// An exact result lay above.
+    /// Whether an exact result was above the range.
     pub high: bool,
-    /// An exact result lay below.
+    /// Whether an exact result was below the range.
     pub low: bool,
-    /// Either happened in this run.
+    /// Whether either happened in this run.
     pub sticky: bool,
 }
 
 impl LevelState {
-    /// Overflow, above, below, sticky: from the least significant bit on.
+    /// Returns the flags from the least significant bit on: overflow, above, below, sticky.
     pub fn flags(&self) -> u64 {
         let bits = [self.high || self.low, self.high, self.low, self.sticky];
         bits.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit))
     }
 }
 
-/// Turns steps into what the levels show.
+/// Converts steps to the outputs of the levels.
 #[derive(Debug, Clone)]
 pub(crate) struct Display {
-    /// Whether the innermost level takes its run at once.
+    /// Whether the innermost level adds its run at once.
     at_once: bool,
-    /// Per level: the run, and whether it has overflowed.
+    /// Per level, the current run and whether it has overflowed.
     runs: Vec<(usize, bool)>,
 }
 
@@ -70,7 +70,7 @@ impl Display {
         Self { at_once, runs: vec![(usize::MAX, false); datapath.levels.len()] }
     }
 
-    /// Adds `step` to the states of its beat.
+    /// Applies `step` to the states of its beat.
     pub fn show(&mut self, step: &LevelStep, states: &mut [LevelState]) {
         let (run, sticky) = &mut self.runs[step.level];
         if *run != step.run {
@@ -81,7 +81,7 @@ impl Display {
         state.high |= step.overflow == Some(Direction::High);
         state.low |= step.overflow == Some(Direction::Low);
         state.sticky = *sticky;
-        // A level without a register within its run shows what it hands over.
+        // A level without a register within its run shows the value it hands over.
         let shown = if step.level == 0 && self.at_once { StepKind::HandOver } else { StepKind::Add };
         if step.kind == shown {
             (state.acc, state.exact, state.updated) = (step.value as i64, step.unbounded as i64, true);
@@ -89,36 +89,36 @@ impl Display {
     }
 }
 
-/// Everything per beat and per dot product, column by column.
+/// Data per beat and per dot product, column by column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Beats {
     pub lanes: usize,
     pub levels: usize,
-    /// Per beat and lane.
+    /// Activations per beat and lane.
     pub activations: Vec<i64>,
-    /// Per beat and lane.
+    /// Weights per beat and lane.
     pub weights: Vec<i64>,
-    /// Per beat.
+    /// Control bits per beat.
     pub ctrl: Vec<i64>,
-    /// Per level and beat.
+    /// States per level and beat.
     pub states: Vec<Vec<LevelState>>,
-    /// Per beat: exact sum so far.
+    /// Exact sum so far, per beat.
     pub wide: Vec<i64>,
-    /// Per dot product started.
+    /// Bias per dot product started.
     pub bias: Vec<i64>,
     pub multiplier: Vec<i64>,
     pub exponent: Vec<i64>,
-    /// Per dot product finished.
+    /// Sum per dot product finished.
     pub sums: Vec<i64>,
     pub codes: Vec<i64>,
 }
 
-/// What was added for one dot product.
+/// Data appended for one dot product.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub first_beat: usize,
     pub beats: usize,
-    /// Products that were sent.
+    /// Number of products that were sent.
     pub products: usize,
     pub out_word: Option<usize>,
     pub expected: Expected,
@@ -126,19 +126,20 @@ pub(crate) struct Sent {
     pub trace: DotTrace,
 }
 
-/// Products per beat: more than one where the innermost level takes its run at once.
+/// Returns the number of products per beat, which is greater than one if the innermost level adds its run at
+/// once.
 pub(crate) fn lanes(datapath: &Datapath, terms: usize) -> usize {
     let level = &datapath.levels[0];
     if level.reduce.takes_run_at_once() { level.terms.run_length(terms) } else { 1 }
 }
 
-/// Control bits, from the least significant one on.
+/// Control bit that marks a beat. Control bits are counted from the least significant one on.
 pub(crate) const VALID: u32 = 0;
-/// The beat starts a dot product.
+/// Control bit of a beat that starts a dot product.
 pub(crate) const CLEAR: u32 = 1;
-/// First of the bits that end a run, one per level.
+/// First of the control bits that end a run, one per level.
 pub(crate) const RUN_LAST: u32 = 2;
-/// Bits of a flags word per level: overflow, above, below, sticky.
+/// Number of bits of a flags word per level: overflow, above, below, sticky.
 pub(crate) const FLAG_BITS: u32 = 4;
 
 impl Beats {
@@ -209,7 +210,7 @@ impl Beats {
         let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
         self.multiplier.push(significand);
         self.exponent.push(exponent);
-        // What is cut off counts nowhere.
+        // Products that are cut off do not contribute.
         let products = (sent * self.lanes).min(dot.operands.len());
         self.bias.push(bias_word(&dot.layer, &dot.operands[..products]) as i64);
         let out_word = (sent == all).then(|| {
@@ -220,10 +221,10 @@ impl Beats {
         Sent { first_beat, beats: self.len() - first_beat, products, out_word, expected, trace }
     }
 
-    /// A cycle without a beat: nothing changes, whatever the inputs show.
+    /// Appends a cycle without a beat: no state changes, whatever the inputs are.
     pub fn bubble(&mut self, arithmetic: &Arithmetic, wide: i128, noise: &mut Pcg64Mcg) {
         self.operands(&[], arithmetic, noise);
-        // All control bits but `valid` are set: they must not matter.
+        // All control bits except `valid` are set; they must not have an effect.
         let bits = RUN_LAST + self.levels as u32 + self.lanes as u32;
         self.ctrl.push(((1i64 << bits) - 1) & !(1 << VALID));
         self.wide.push(wide as i64);
@@ -271,17 +272,19 @@ pub(crate) fn run_ends(datapath: &Datapath, terms: usize, lanes: usize) -> Vec<V
     ends
 }
 
-/// What the bias port shows: in the unit of the place where it is added, the sum of the activations included.
+/// Returns the value of the bias port in the unit of the place where it is added, including the sum of the
+/// activations.
 pub(crate) fn bias_input(dot: &Dot) -> i64 {
     bias_word(&dot.layer, &dot.operands) as i64
 }
 
-/// `-zx * sum(w)` of `operands` where the weights are activations and zero points are folded, else 0.
+/// Returns `-zx * sum(w)` of `operands` if the weights are activations and zero points are folded, otherwise
+/// 0.
 pub(crate) fn weight_side(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
     i128::from(layer.weight_sum_factor) * operands.iter().map(|o| o.weight).sum::<i128>()
 }
 
-/// The word of the bias port for `operands`, of the one channel of `layer`.
+/// Returns the word of the bias port for `operands` and the single channel of `layer`.
 pub(crate) fn bias_word(layer: &MacLayer, operands: &[TraceOperand]) -> i128 {
     let datapath = &layer.datapath;
     let bias = layer.bias.as_ref().map_or(0, |b| b[0]);

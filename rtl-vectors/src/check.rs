@@ -1,4 +1,4 @@
-//! Checking a bundle: its files, its numbers, and its replay in real simulators.
+//! Checks a bundle: its files, its numbers, and its replay in real simulators.
 
 mod again;
 mod array;
@@ -24,17 +24,17 @@ use crate::read::validated_manifest;
 use again::Refused;
 use simulators::Bench;
 
-/// How long a simulator may build a bench, and how long it may run it.
+/// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// What to check a bundle with.
+/// Settings of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckRequest<'a> {
-    /// What replays it.
+    /// Simulators that replay the bundle.
     pub simulators: &'a [Simulator],
-    /// Where what was built and run stays; a temporary folder, if none is given.
+    /// Folder that keeps the built and run files; a temporary folder if `None`.
     pub work: Option<&'a Path>,
-    /// How long a simulator may build a bench, and how long it may run it.
+    /// Limit of the time in which a simulator may build a bench, and of the time in which it may run it.
     pub time_limit: Duration,
 }
 
@@ -44,61 +44,63 @@ impl Default for CheckRequest<'_> {
     }
 }
 
-/// Where a replay first differs.
+/// First difference of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Divergence {
-    /// What differs: `acc`, `flags`, `hold`, `sum`, `out`, `latency`, `file`, ...
+    /// Kind of value that differs: `acc`, `flags`, `hold`, `sum`, `out`, `latency`, `file`, ...
     pub kind: String,
-    /// The case.
+    /// Identifier of the case.
     pub case: String,
-    /// The level.
+    /// Name of the level.
     pub level: String,
-    /// Everything that is known, in words: cycle, beat, lane, expected and got in hexadecimal and decimal, exact sum.
+    /// All known details in words: cycle, beat, lane, expected and actual value in hexadecimal and decimal,
+    /// exact sum.
     pub details: String,
 }
 
-/// How one check ended.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything agrees.
+    /// All compared values agree.
     Pass {
-        /// Values compared.
+        /// Number of values compared.
         checked: u64,
-        /// What is worth knowing: measured latencies, cycles, what was not compared.
+        /// Further information: measured latencies, cycles, values that were not compared.
         notes: Vec<String>,
     },
-    /// Something differs.
+    /// Some value differs.
     Fail {
-        /// Differences.
+        /// Number of differences.
         mismatches: u64,
-        /// The first one.
+        /// First difference.
         first: Divergence,
     },
-    /// The simulator is not there, or cannot replay this bundle: not a pass.
+    /// The simulator is missing, or cannot replay this bundle. This does not count as a pass.
     Absent {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// The checks of a bundle, by name, in order.
+/// Checks of a bundle by name, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckReport {
-    /// Name and outcome.
+    /// Name and outcome of every check.
     pub checks: Vec<(String, Outcome)>,
 }
 
 impl CheckReport {
-    /// Whether every check was done and found nothing.
+    /// Returns whether every check was carried out and passed.
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Pass { .. }))
     }
 }
 
-/// Checks the bundle in `dir`: the manifest against its schema, and the SHA-256 of every file. Then the bundle is made
-/// once more, by the code that exports one, from what it alone can know (the accelerator, the geometry and types of the
-/// layer, the operands in the stimuli), and every field, every file and every word is compared. Only then it is replayed in
-/// the simulators, and that from the files that were made here. Writes nothing under `dir`.
+/// Checks the bundle in `dir`. First the manifest is checked against its schema, and every file against its
+/// SHA-256. Then the bundle is generated again by the exporter's code from what it alone defines: the
+/// accelerator, the geometry and types of the layer, and the operands in the stimuli. Every field, file and
+/// word is compared. Only then the generated files are replayed in the simulators. Writes nothing under
+/// `dir`.
 ///
 /// # Errors
 /// [`VectorError`] if there is no usable bundle or no folder to work in.
@@ -137,7 +139,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     for &simulator in request.simulators {
         let outcome = replay(&made, simulator, Bench::Unit, request)?;
         report.checks.push((simulator.name().into(), outcome));
-        // There is no array in VHDL.
+        // VHDL has no design of the array.
         if made.manifest.array.is_some() && simulator != Simulator::Ghdl {
             let outcome = replay(&made, simulator, Bench::Array, request)?;
             report.checks.push((format!("{}, array", simulator.name()), outcome));
@@ -146,7 +148,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     Ok(report)
 }
 
-/// A manifest that breaks its schema.
+/// Returns the outcome for a manifest that violates its schema.
 fn broken(violations: &[Violation]) -> Outcome {
     let details = violations.first().map_or(String::new(), |v| format!("at {}: {}", v.at, v.problem));
     let first = Divergence { kind: "schema".into(), details, ..Divergence::default() };

@@ -1,4 +1,4 @@
-//! The data files of a bundle, in every format.
+//! Data files of a bundle, in every format.
 
 use guardbit_files::npy_header;
 use sha2::{Digest, Sha256};
@@ -10,17 +10,17 @@ use crate::export::Format;
 use crate::manifest::{Arithmetic, FileInfo, Packing};
 use crate::words::{Words, digits, slot};
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A file, and what the manifest says about it.
+/// File with its description for the manifest.
 pub(crate) struct DataFile {
     pub info: FileInfo,
     pub bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct DataFile {
 /// Takes a column of words: its name, what it is, and its words.
 type Show<'s> = dyn FnMut(&str, &'static str, Words) + 's;
 
-/// Those of the unit.
+/// Returns the data files of the unit.
 pub(crate) fn data_files(
     beats: &Beats,
     arithmetic: &Arithmetic,
@@ -105,7 +105,7 @@ fn expected(beats: &Beats, arithmetic: &Arithmetic, show: &mut Show<'_>) {
     }
 }
 
-/// `.mem` and the other formats of one column.
+/// Returns one column as `.mem` and in the other formats.
 fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
     let others = formats.iter().filter_map(|&format| {
         let bytes = match format {
@@ -114,7 +114,7 @@ fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<D
             Format::Bin => words.bin(),
             Format::Mif => words.mif(),
             Format::Coe => words.coe(),
-            // Streams are made of several columns.
+            // Streams combine several columns.
             Format::Axis => return None,
         };
         Some(data_file(name, format.name(), role, words, bytes))
@@ -133,7 +133,7 @@ fn stream_file(stream: Stream) -> DataFile {
     DataFile { info, bytes: stream.text }
 }
 
-/// The files of `array/`.
+/// Returns the files of `array/`.
 pub(crate) fn array_files(part: &ArrayPart, arithmetic: &Arithmetic, formats: &[Format]) -> Vec<DataFile> {
     let info = &part.info;
     let lanes =
@@ -177,7 +177,7 @@ fn data_file(name: &str, extension: &str, role: &str, words: &Words, bytes: Vec<
     DataFile { info, bytes }
 }
 
-/// A file that holds no words.
+/// Returns the description of a file without words.
 pub(crate) fn plain_info(path: &str, role: &str, bytes: &[u8]) -> FileInfo {
     FileInfo {
         path: path.into(),

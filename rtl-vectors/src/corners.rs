@@ -1,8 +1,9 @@
-//! Corner cases: sums at and around every rail, on every path, and what flow control, bias adders and requantizers get
-//! wrong.
+//! Corner cases: sums at and around every rail on every path, and situations in which flow control, bias
+//! adders and requantizers often fail.
 //!
-//! A path that the layer's terms and operand ranges cannot take is left out; the coverage table shows what is missing.
-//! Biases and multipliers are chosen case by case, so that the output code tells one unit of the sum.
+//! A path that the layer's terms and operand ranges cannot take is left out; the coverage table lists such
+//! paths. Biases and multipliers are chosen case by case, so that a change of the sum by one unit changes the
+//! output code.
 
 mod output;
 mod paths;
@@ -18,10 +19,11 @@ use crate::beats::{self, Dot};
 use crate::manifest::{Arithmetic, CaseGroup};
 use crate::solve::Ranges;
 
-/// Products of a generated dot product, at most: enough for any path, and short enough for a slow simulator.
+/// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
+/// simulator.
 const MAX_TERMS: usize = 1024;
 
-/// The corner cases of `layer`.
+/// Returns the corner cases of `layer`.
 pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     let mut maker = Maker::new(layer, arithmetic);
     for (level, info) in arithmetic.levels.iter().enumerate() {
@@ -40,8 +42,8 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.dots
 }
 
-/// Operands that take `level` of `layer` through `steps`, in the level's unit, each step as few products; `None` if no
-/// operands of the layer do.
+/// Returns operands that take `level` of `layer` through `steps`, in the level's unit, with as few products
+/// per step as possible. Returns `None` if no operands of the layer do.
 pub(crate) fn walk(
     layer: &MacLayer,
     arithmetic: &Arithmetic,
@@ -60,16 +62,16 @@ struct Maker<'a> {
     dots: Vec<Dot>,
 }
 
-/// What follows a delivered sum.
+/// Bias and multiplier that follow a delivered sum.
 #[derive(Debug, Clone, Copy)]
 enum Output {
-    /// A bias of the layer and a multiplier, chosen so that the code tells one unit of the sum.
+    /// Bias of the layer, and a multiplier for which a change of the sum by one unit changes the code.
     Visible,
-    /// That multiplier, and a bias of 0.
+    /// Given multiplier, and a bias of 0.
     Scaled(Multiplier),
-    /// That bias at unit 1.
+    /// Given bias at unit 1.
     Biased(i128),
-    /// Those of a channel.
+    /// Bias and multiplier of a channel.
     Channel(usize),
 }
 
@@ -94,7 +96,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Adds a case unless it needs values that no operand has: bipolar codes have no 0 to fill a run with.
+    /// Adds a case, unless it needs values that no operand has: bipolar codes have no 0 to fill a run with.
     fn push(&mut self, id: String, class: &str, operands: Vec<TraceOperand>, output: Output) {
         if !operands.iter().all(|&operand| self.ranges.allows(operand)) {
             return;

@@ -1,4 +1,4 @@
-//! What the cases reach, register by register, and what no operands of the layer could reach.
+//! Counts what the cases cover, register by register, and finds what no operands of the layer could cover.
 
 mod proofs;
 
@@ -11,7 +11,7 @@ use crate::beats::{Dot, bias_input};
 use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage, LevelInfo};
 use crate::reach::{Reach, rails};
 
-/// A register that has bins: the multiplier's, a level's, the bias adder's.
+/// Register that has bins: the multiplier's, a level's, or the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Coverpoint {
     Product,
@@ -21,13 +21,13 @@ enum Coverpoint {
     Unit,
 }
 
-/// Counts the cases that hit each bin.
+/// Number of cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     hits: BTreeMap<(Coverpoint, String), usize>,
 }
 
-/// Where a value lies.
+/// Position of a value relative to the rails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     In,
@@ -104,7 +104,7 @@ impl Seen {
         self.bins.insert((place, name.into()));
     }
 
-    /// An exact result beside the rails that it is compared with.
+    /// Records an exact result relative to the rails with which it is compared.
     fn value(&mut self, place: Coverpoint, value: i128, rails: Range) {
         for (label, rail) in [("max", rails.max), ("min", rails.min)] {
             let distance = value - rail;
@@ -145,11 +145,11 @@ impl Seen {
     }
 }
 
-/// How a level looks for overflow.
+/// Overflow check of a level.
 struct Check {
     rails: Range,
     at_hand_over: bool,
-    /// Lanes of a tree, 1 of a serial level.
+    /// Number of lanes of a tree; 1 for a serial level.
     lanes: usize,
     /// The run so far.
     run: RunSides,
@@ -190,7 +190,7 @@ impl Counter {
         }
     }
 
-    /// The table: every bin that there could be, for dot products of up to `terms` products.
+    /// Returns the table of all possible bins, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a manifest says in words and numbers about the layer, beside the arithmetic: types, geometry, formulas.
+//! Describes the layer in the manifest, apart from its arithmetic: types, geometry and formulas.
 
 use guardbit_graph::{Graph, TensorId, Window};
 use guardbit_hwmodels::MacLayer;
@@ -6,7 +6,7 @@ use guardbit_num::Scheme;
 
 use crate::manifest::{TensorInfo, WindowInfo};
 
-/// The activations, the weights and the output of `layer`.
+/// Returns the activations, the weights and the output of `layer`.
 pub(crate) fn tensors(graph: &Graph, layer: &MacLayer) -> [TensorInfo; 3] {
     let node = graph.node(layer.node);
     let input = |index: usize| node.inputs.get(index).copied().flatten();
@@ -33,13 +33,13 @@ fn tensor(graph: &Graph, id: Option<TensorId>, zero_points: Vec<i64>) -> TensorI
     }
 }
 
-/// One value where all are equal.
+/// Returns one value if all values are equal, otherwise all of them.
 fn shared(values: &[i32]) -> Vec<i64> {
     let all = values.iter().map(|&v| v.into());
     if values.windows(2).all(|pair| pair[0] == pair[1]) { all.take(1).collect() } else { all.collect() }
 }
 
-/// Which activations an output element reads.
+/// Describes which activations an output element reads.
 pub(crate) fn window(window: &Window) -> WindowInfo {
     WindowInfo {
         batch: window.batch,
@@ -53,8 +53,8 @@ pub(crate) fn window(window: &Window) -> WindowInfo {
     }
 }
 
-/// From a sum `x` to a number that is clamped to a code: `z` is the zero point, `m` and `e` what the multiplier ports
-/// show, `M` the real multiplier.
+/// Returns the formula from a sum `x` to the number that is clamped to a code. `z` is the zero point, `m` and
+/// `e` are the values of the multiplier ports, `M` is the real multiplier.
 pub(crate) fn formula(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Double => {

@@ -1,4 +1,4 @@
-//! What can go wrong with a bundle.
+//! Errors of bundles.
 
 use std::path::PathBuf;
 
@@ -6,29 +6,29 @@ use guardbit_num::{MultiplierError, WidthError};
 
 use crate::sizes::{MAX_PRODUCTS, MAX_TERMS, MAX_WORD};
 
-/// Why a bundle cannot be made or checked.
+/// Reason why a bundle cannot be generated or checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// A datapath that the bundle format or the reference RTL does not cover.
+    /// The bundle format or the reference RTL does not support a datapath.
     #[error("layer `{layer}`: {what} cannot be exported as RTL vectors")]
     Unsupported {
         /// Name of the layer.
         layer: String,
-        /// What is not covered.
+        /// Part that is not supported.
         what: String,
     },
-    /// A value too wide for the files.
+    /// A value is too wide for the files.
     #[error("layer `{layer}`: {port} needs {bits} bits; bundles hold up to {MAX_WORD}")]
     TooWide {
         /// Name of the layer.
         layer: String,
-        /// The register or port.
+        /// Name of the register or port.
         port: String,
-        /// Bits that it needs.
+        /// Required width in bits.
         bits: u32,
     },
-    /// More products than a bundle holds.
+    /// A layer has more products than a bundle can hold.
     #[error(
         "layer `{layer}`: {products} products; a bundle holds up to 2^{all}, and 2^{one} of one dot product",
         all = MAX_PRODUCTS.ilog2(),
@@ -37,67 +37,67 @@ pub enum VectorError {
     TooLong {
         /// Name of the layer.
         layer: String,
-        /// Products of the real cases.
+        /// Number of products of the real cases.
         products: usize,
     },
-    /// Nothing to export.
+    /// There is nothing to export.
     #[error("layer `{layer}`: there are no activations and no corner cases to export")]
     Empty {
         /// Name of the layer.
         layer: String,
     },
-    /// A file or folder that cannot be read.
+    /// A file or folder cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying error.
         source: std::io::Error,
     },
-    /// A file or folder that cannot be written.
+    /// A file or folder cannot be written.
     #[error("{}: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Underlying error.
         source: std::io::Error,
     },
-    /// A manifest that cannot be used.
+    /// A manifest cannot be used.
     #[error("{}: {problem}", path.display())]
     Manifest {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A data file that does not hold what the manifest says.
+    /// The content of a data file contradicts the manifest.
     #[error("{file}: {problem}")]
     Data {
         /// Path within the bundle.
         file: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A width in a manifest.
+    /// A width in a manifest is invalid.
     #[error(transparent)]
     Width(#[from] WidthError),
-    /// A multiplier in a manifest.
+    /// A multiplier in a manifest is invalid.
     #[error(transparent)]
     Multiplier(#[from] MultiplierError),
-    /// A built-in mutant that no longer fits the reference RTL.
+    /// A built-in mutant no longer matches the reference RTL.
     #[error("mutant `{mutant}` does not fit {file}: its text occurs {found} times")]
     Mutant {
         /// Name of the mutant.
         mutant: String,
-        /// RTL file.
+        /// Name of the RTL file.
         file: String,
-        /// How often the text was found.
+        /// Number of occurrences of the text to replace.
         found: usize,
     },
 }
 
 impl VectorError {
-    /// A name for this kind of error that does not change.
+    /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unsupported { .. } => "guardbit::vectors::unsupported",
@@ -112,7 +112,7 @@ impl VectorError {
         }
     }
 
-    /// What may help.
+    /// Returns a hint on how to resolve the error, if there is one.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Unsupported { .. } => Some(

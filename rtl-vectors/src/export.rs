@@ -1,4 +1,4 @@
-//! A layer as a bundle: files by name, in memory.
+//! Exports a layer as a bundle: files by name, in memory.
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
@@ -13,41 +13,41 @@ use crate::sizes::{MAX_LANES, MAX_PRODUCTS, MAX_TERMS};
 use crate::waves::WaveFormat;
 use crate::{VectorError, arithmetic, array, beats, corners, describe, real};
 
-/// What to export.
+/// Settings of an export.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// From what: written to the manifest as it is, with the name that the accelerator has.
+    /// Source of the bundle, written to the manifest unchanged except for the accelerator's name.
     pub source: Source,
-    /// How lanes lie in a word.
+    /// Position of lanes in a word.
     pub packing: Packing,
-    /// Formats beside `.mem`.
+    /// Formats in addition to `.mem`.
     pub formats: Vec<Format>,
     /// Formats of waveforms.
     pub waves: Vec<WaveFormat>,
 }
 
-/// A format that data files are written in, beside `.mem`.
+/// Format of data files in addition to `.mem`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Signed decimal, a word a line.
+    /// Signed decimal numbers, one word per line.
     Dec,
-    /// NumPy arrays of int64, `[words]` or `[words, lanes]`.
+    /// NumPy arrays of int64 with shape `[words]` or `[words, lanes]`.
     Npy,
     /// Binary: whole bytes per value, least significant byte first, sign-extended.
     Bin,
-    /// Intel (Quartus) memory initialization.
+    /// Intel (Quartus) memory initialization file.
     Mif,
-    /// AMD (Vivado) coefficients.
+    /// AMD (Vivado) coefficient file.
     Coe,
     /// AXI4-Stream transfers.
     Axis,
 }
 
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Self; 6] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe, Self::Axis];
 
-    /// The file extension and name.
+    /// Returns the name, which is the file extension too.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dec => "dec",
@@ -69,18 +69,18 @@ impl std::str::FromStr for Format {
     }
 }
 
-/// A bundle in memory.
+/// Bundle in memory.
 #[derive(Debug, Clone)]
 pub struct Bundle {
     /// The manifest.
     pub manifest: Manifest,
-    /// Every file by path, the manifest too.
+    /// All files by path, including the manifest.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
 /// Exports the layer of `node`. `inputs` holds the codes that it reads, sample by sample.
 ///
-/// The same arguments give the same bytes.
+/// Equal arguments give equal bytes.
 ///
 /// # Errors
 /// [`VectorError`] if the layer's datapath cannot be exported.
@@ -117,10 +117,10 @@ pub fn export(
     }
 
     let [input, weight, output] = describe::tensors(&program.graph, layer);
-    // Of permutations that were given, the layer's own alone.
+    // Of several given permutations, only the layer's own is exported.
     let mut accelerator = program.accelerator_of(node).clone();
     accelerator.datapath.order = layer.datapath.order.clone();
-    // A bundle is of the layer alone, whose activations come from outside.
+    // A bundle contains the layer alone, whose activations come from outside.
     let timing = match layer.timing.outside {
         Outside::ALL => layer.timing.clone(),
         _ => {

@@ -1,7 +1,8 @@
-//! The golden model: a MAC unit beat by beat, for lockstep with RTL.
+//! Golden model: a MAC unit that runs beat by beat, in lockstep with RTL.
 //!
-//! It shows what the ports of `gb_dut` show, without latency: after a beat every level, and after the last beat of a dot
-//! product the sum and the code. The additions are the reference engine's own ([`LiveDot`]).
+//! The model shows the values of `gb_dut`'s ports without latency: every level after each beat, and the sum
+//! and the code after the last beat of a dot product. The additions are those of the reference engine
+//! ([`LiveDot`]).
 
 use std::path::Path;
 
@@ -20,34 +21,34 @@ use crate::sizes::{self, MAX_LANES};
 use crate::synthetic::LayerParameters;
 use crate::words::{field, sign_extend};
 
-/// Why a golden model cannot be had, or cannot do what it is asked for.
+/// Reason why a golden model cannot be created, or cannot carry out a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoldenError {
-    /// A bundle that cannot be read, or a datapath that bundles do not cover.
+    /// A bundle cannot be read, or bundles do not support its datapath.
     #[error(transparent)]
     Vectors(#[from] VectorError),
-    /// An accelerator that cannot be loaded.
+    /// An accelerator cannot be loaded.
     #[error(transparent)]
     Accelerator(#[from] Box<HwError>),
-    /// A layer that the accelerator cannot run.
+    /// The accelerator cannot run the layer.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// Parameters that make no layer.
+    /// The parameters do not describe a valid layer.
     #[error("{0}")]
     Parameters(String),
-    /// A beat that the interface does not allow.
+    /// The interface does not allow the beat.
     #[error("{0}")]
     Beat(String),
-    /// A multiplier that no requantizer can use.
+    /// No requantizer can use the multiplier.
     #[error(transparent)]
     Multiplier(#[from] MultiplierError),
-    /// A code was asked for, but there is no multiplier.
+    /// A code was requested, but no multiplier is set.
     #[error("there is no output code without a multiplier: set one before the dot product ends")]
     NoMultiplier,
 }
 
-/// A MAC unit beat by beat.
+/// MAC unit that runs beat by beat.
 #[derive(Debug, Clone)]
 pub struct GoldenModel {
     arithmetic: Arithmetic,
@@ -59,7 +60,7 @@ pub struct GoldenModel {
     display: Display,
     /// Per level and beat of a whole dot product, whether a run ends.
     ends: Vec<Vec<bool>>,
-    /// Beats since the dot product began.
+    /// Number of beats since the dot product began.
     beat: usize,
     states: Vec<LevelState>,
     exact: i128,
@@ -67,7 +68,7 @@ pub struct GoldenModel {
 }
 
 impl GoldenModel {
-    /// The unit of the bundle in `dir`.
+    /// Opens the unit of the bundle in `dir`.
     ///
     /// # Errors
     /// [`GoldenError`] if there is no usable manifest.
@@ -78,11 +79,12 @@ impl GoldenModel {
         Self::new(manifest.arithmetic, manifest.interface, manifest.layer.terms)
     }
 
-    /// The unit that runs a layer of these `parameters` on an accelerator: a preset's name, a file's path, or the text
-    /// of a file.
+    /// Opens the unit that runs a layer with these `parameters` on an accelerator. `hw` is the name of a
+    /// preset, the path of a file, or the text of a file.
     ///
     /// # Errors
-    /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer, or bundles do not cover it.
+    /// [`GoldenError`] if there is no such accelerator, if it cannot run the layer, or if bundles do not
+    /// support it.
     pub fn from_accelerator(hw: &str, parameters: &LayerParameters) -> Result<Self, GoldenError> {
         let program = parameters.program(hw)?;
         let Some(layer) = program.mac_layers().next() else {
@@ -125,28 +127,28 @@ impl GoldenModel {
         })
     }
 
-    /// The arithmetic.
+    /// Returns the arithmetic.
     pub fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }
 
-    /// The ports.
+    /// Returns the ports.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Products per dot product.
+    /// Returns the number of products per dot product.
     pub fn terms(&self) -> usize {
         self.terms
     }
 
-    /// As after reset. Bias, multiplier and output stay.
+    /// Resets the registers and ends the dot product. Bias, multiplier and output stage are kept.
     pub fn reset(&mut self) {
         self.restart();
         self.states.fill(LevelState::default());
     }
 
-    /// The next beat begins a dot product, whatever has become of the one before.
+    /// Makes the next beat begin a dot product, even if the current one is incomplete.
     pub fn restart(&mut self) {
         if let Some(live) = LiveDot::new(&self.layer) {
             self.live = live;
@@ -157,8 +159,8 @@ impl GoldenModel {
         self.end = None;
     }
 
-    /// What the bias port shows from now on, in the unit of the place where it is added (as `stim_bias`). A preloaded
-    /// one counts when its level starts a run, any other when the dot product ends.
+    /// Sets the bias port (`stim_bias`), in the unit of the place where the bias is added. A preloaded bias
+    /// is read when its level starts a run, any other bias when the dot product ends.
     ///
     /// # Errors
     /// [`GoldenError::Parameters`] if there is no bias adder and `bias` is not 0.
@@ -170,12 +172,12 @@ impl GoldenModel {
         let datapath = &self.layer.datapath;
         let end = datapath.levels.len();
         let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };
-        // Shifted up here, shifted down where it is added: nothing is lost.
+        // The value is shifted up here and down where it is added, so no bits are lost.
         value[0] = i128::from(bias) << datapath.unit_shift(at);
         Ok(())
     }
 
-    /// The real multiplier of the requantization, for sums at unit 1.
+    /// Sets the real multiplier of the requantization, for sums at unit 1.
     ///
     /// # Errors
     /// [`GoldenError::Multiplier`] if no requantizer can use it.
@@ -188,10 +190,10 @@ impl GoldenModel {
         Ok(())
     }
 
-    /// What the multiplier ports show from now on (as `stim_mult` and `stim_exp`).
+    /// Sets the multiplier ports (`stim_mult` and `stim_exp`).
     ///
     /// # Errors
-    /// [`GoldenError`] if no layer's ports show that.
+    /// [`GoldenError`] if no layer's ports have these values.
     pub fn set_multiplier_ports(&mut self, mult: i64, exponent: i32) -> Result<(), GoldenError> {
         let point = self.arithmetic.requantize.mult_point as i32;
         let normalized = mult == 0 || mult >> (point - 1) == 1;
@@ -206,7 +208,7 @@ impl GoldenModel {
         Ok(())
     }
 
-    /// The output's zero point and clamp.
+    /// Sets the output's zero point and clamp.
     ///
     /// # Errors
     /// [`GoldenError::Parameters`] if `min` lies above `max`.
@@ -220,12 +222,12 @@ impl GoldenModel {
         Ok(())
     }
 
-    /// The number of products that the next [`step`](Self::step) takes, if that is `count`.
+    /// Checks that the next [`step`](Self::step) accepts `count` products, and returns the count.
     ///
-    /// For callers that have a count and no slice yet.
+    /// It serves callers that know a count before they have a slice.
     ///
     /// # Errors
-    /// [`GoldenError::Beat`] if it is not.
+    /// [`GoldenError::Beat`] if the next step accepts another number of products.
     pub fn check_count(&self, count: i64) -> Result<usize, GoldenError> {
         let lanes = self.interface.lanes;
         let sent = self.beat.saturating_mul(lanes);
@@ -243,11 +245,11 @@ impl GoldenModel {
         }
     }
 
-    /// The limbs of 32 bits that [`step_words`](Self::step_words) reads of `ctrl`, `stim_a` and `stim_w`, if there are
-    /// at least as many.
+    /// Checks that `ctrl`, `stim_a` and `stim_w` have enough 32-bit limbs for
+    /// [`step_words`](Self::step_words), and returns the numbers of limbs that it reads.
     ///
     /// # Errors
-    /// [`GoldenError::Beat`] if there are not.
+    /// [`GoldenError::Beat`] if one of the words has too few limbs.
     pub fn check_limbs(&self, counts: [i64; 3]) -> Result<[usize; 3], GoldenError> {
         let mut limbs = [0; 3];
         for (index, (name, bits)) in self.words().into_iter().enumerate() {
@@ -260,7 +262,7 @@ impl GoldenModel {
         Ok(limbs)
     }
 
-    /// The words of a beat, and their bits.
+    /// Returns name and width in bits of the words of a beat.
     fn words(&self) -> [(&'static str, u32); 3] {
         let (lanes, levels) = (self.interface.lanes as u32, self.states.len() as u32);
         [
@@ -270,11 +272,11 @@ impl GoldenModel {
         ]
     }
 
-    /// One beat of a whole dot product: runs end where the contract says.
+    /// Runs one beat of a whole dot product. Runs end where the interface contract requires.
     ///
     /// # Errors
-    /// [`GoldenError::Beat`] if there are not as many operands as lanes (in the last beat: as are left), or one is wider
-    /// than its port; nothing has happened then.
+    /// [`GoldenError::Beat`] if the number of operands differs from that of the lanes (in the last beat, from
+    /// that of the remaining products), or if an operand is wider than its port. The state is unchanged then.
     pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
         for operands in [activations, weights] {
             self.check_count(i64::try_from(operands.len()).unwrap_or(i64::MAX))?;
@@ -295,12 +297,12 @@ impl GoldenModel {
         Ok(())
     }
 
-    /// One clock cycle as the ports show it: words as in `ctrl`, `stim_a` and `stim_w`, 32 bits a limb, the least
-    /// significant first. Without `valid` nothing happens.
+    /// Runs one clock cycle with the values of the ports `ctrl`, `stim_a` and `stim_w`: 32 bits per limb, the
+    /// least significant limb first. Without `valid` the state does not change.
     ///
     /// # Errors
-    /// [`GoldenError::Beat`] if a word is too short, or `keep` is not a row of lanes from lane 0 on, or a tree's run does
-    /// not end; nothing has happened then.
+    /// [`GoldenError::Beat`] if a word is too short, if `keep` does not select consecutive lanes from lane 0
+    /// on, or if a tree's run does not end. The state is unchanged then.
     pub fn step_words(
         &mut self,
         ctrl: &[u32],
@@ -341,30 +343,30 @@ impl GoldenModel {
         Ok(())
     }
 
-    /// What level `index` shows after the last beat.
+    /// Returns the outputs of level `index` after the last beat; `None` if there is no such level.
     pub fn level(&self, index: usize) -> Option<LevelState> {
         self.states.get(index).copied()
     }
 
-    /// The exact sum of the dot product so far, at unit 1, a preloaded bias included.
+    /// Returns the exact sum of the dot product so far, at unit 1, including a preloaded bias.
     pub fn exact(&self) -> i128 {
         self.exact
     }
 
-    /// What the last level delivered, if the last beat ended a dot product.
+    /// Returns the sum that the last level delivered, if the last beat ended a dot product.
     pub fn sum(&self) -> Option<i64> {
         self.end.map(|end| end.delivered as i64)
     }
 
-    /// The output code, if the last beat ended a dot product.
+    /// Returns the output code, if the last beat ended a dot product.
     ///
     /// # Errors
-    /// [`GoldenError::NoMultiplier`] if none was set.
+    /// [`GoldenError::NoMultiplier`] if no multiplier was set.
     pub fn code(&self) -> Result<Option<i32>, GoldenError> {
         if self.has_multiplier { Ok(self.end.map(|end| end.code)) } else { Err(GoldenError::NoMultiplier) }
     }
 
-    /// A cycle without a beat.
+    /// Runs a cycle without a beat.
     fn hold(&mut self) {
         self.states.iter_mut().for_each(|state| state.updated = false);
         self.end = None;
@@ -398,7 +400,7 @@ impl GoldenModel {
     }
 }
 
-/// Limbs of 64 bits from limbs of 32.
+/// Returns 64-bit limbs from 32-bit limbs.
 fn wide_limbs(limbs: &[u32]) -> Vec<u64> {
     limbs
         .chunks(2)

@@ -1,15 +1,15 @@
-//! The ports of a unit.
+//! Ports of a unit.
 
 use crate::beats::{self, FLAG_BITS, RUN_LAST};
 use crate::manifest::{Arithmetic, Field, Interface, Packing};
 use crate::words::slot;
 
-/// Clock cycles from a beat to the accumulators: one register behind the multipliers, then the accumulators.
+/// Clock cycles from a beat to the accumulators: one register after the multipliers, then the accumulators.
 pub(crate) const ACC_LATENCY: u32 = 2;
-/// One more for the output register.
+/// Clock cycles from a beat to the output: one more for the output register.
 pub(crate) const OUT_LATENCY: u32 = 3;
 
-/// The ports of a unit of `lanes` lanes.
+/// Returns the ports of a unit of `lanes` lanes.
 pub(crate) fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing) -> Interface {
     let field = |name: &str, lsb: u32, bits: u32| Field { name: name.into(), lsb, bits };
     let levels = arithmetic.levels.len() as u32;

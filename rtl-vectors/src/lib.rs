@@ -1,10 +1,10 @@
-//! Test vectors for RTL: bundles of stimuli and expected accumulators, and replay in real simulators.
+//! Test vectors for RTL: bundles of stimuli and expected accumulators, and their replay in real simulators.
 //!
-//! [`export`](export()) makes a bundle from a layer: real and generated dot products, cycle by cycle, with what every
-//! accumulator, flag and output must be. [`check`](check()) replays a bundle against the reference RTL (or re-checks it
-//! without a simulator), and [`mutate`] proves that the bundle finds faults. Expected values are those of the
-//! simulator's reference engine, step by step ([`guardbit_sim::trace`]). [`GoldenModel`] is the same unit alive, for
-//! lockstep with RTL.
+//! [`export`](export()) creates a bundle from a layer. It contains real and generated dot products, cycle by
+//! cycle, with the expected value of every accumulator, flag and output. [`check`](check()) replays a bundle
+//! against the reference RTL (or checks it again without a simulator), and [`mutate`] proves that the bundle
+//! detects faults. Expected values are those of the simulator's reference engine, step by step
+//! ([`guardbit_sim::trace`]). [`GoldenModel`] is a live model of the unit, for lockstep with RTL.
 
 mod arithmetic;
 mod array;
@@ -44,7 +44,7 @@ pub use synthetic::LayerParameters;
 pub use waves::WaveFormat;
 pub use words::Words;
 
-/// The reference RTL in SystemVerilog, name and text of every file: for those who synthesize it.
+/// Returns name and text of the files of the reference RTL in SystemVerilog, e.g. for synthesis.
 pub fn reference_rtl() -> &'static [(&'static str, &'static str)] {
     &hdl::UNIT_RTL
 }

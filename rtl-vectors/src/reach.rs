@@ -1,7 +1,8 @@
-//! Which values can reach a register, whatever the operands: bounds over all stimuli of a layer.
+//! Computes which values can reach a register: bounds over all stimuli of a layer.
 //!
-//! Intervals, from the operands' ranges outwards. They hold for every dot product of up to the layer's number of
-//! terms; whatever lies outside them is proved unreachable. What lies inside may or may not be reachable.
+//! The bounds are intervals, computed from the operands' ranges outwards. They hold for every dot product of
+//! up to the layer's number of terms. A value outside them is proved unreachable; a value inside them may or
+//! may not be reachable.
 
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
@@ -11,44 +12,44 @@ use guardbit_num::{Format, Overflow};
 use crate::arithmetic::register;
 use crate::manifest::{Arithmetic, BiasAt, LevelInfo, Operand, RegisterInfo};
 
-/// What can be seen at every register of a datapath.
+/// Ranges of the values at every register of a datapath.
 #[derive(Debug, Clone)]
 pub(crate) struct Reach {
-    /// Exact products.
+    /// Range of exact products.
     pub product: Range,
-    /// What leaves the multipliers: fitted and shifted.
+    /// Range of the values that leave the multipliers, after the register and the shift.
     pub product_out: Range,
-    /// Levels, innermost first.
+    /// Ranges per level, innermost first.
     pub levels: Vec<LevelReach>,
-    /// Exact results of the bias adder, where there is one.
+    /// Range of exact results of the bias adder, if there is one.
     pub bias: Option<Range>,
 }
 
-/// What can be seen at a level.
+/// Ranges of the values at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LevelReach {
-    /// What arrives.
+    /// Range of the values that arrive.
     pub input: Range,
-    /// Exact results where the level compares them with its rails.
+    /// Range of exact results where the level compares them with its rails.
     pub result: Range,
-    /// Unbounded prefix sums.
+    /// Range of unbounded prefix sums.
     pub prefix: Range,
-    /// What the level starts a run from.
+    /// Range of a run's initial values.
     pub start: Range,
-    /// Unbounded values that arrive.
+    /// Range of the values that arrive with unlimited widths.
     pub step: Range,
-    /// Most values in a run.
+    /// Greatest number of values in a run.
     pub values: usize,
-    /// What is handed over.
+    /// Range of the values that are handed over.
     pub out: Range,
-    /// Most runs of a dot product.
+    /// Greatest number of runs of a dot product.
     pub runs: usize,
-    /// Whether a value can be added in the run after an addition that can overflow.
+    /// Whether the run can continue after an addition that can overflow.
     pub goes_on: bool,
 }
 
 impl Reach {
-    /// The reach of a layer whose dot products have up to `terms` products.
+    /// Returns the reach of a layer whose dot products have up to `terms` products.
     pub fn new(arithmetic: &Arithmetic, terms: usize) -> Self {
         let terms = terms.max(1);
         let operand = |operand: &Operand| Range::new(operand.min, operand.max);
@@ -95,22 +96,23 @@ impl Reach {
     }
 }
 
-/// What the bias port can show.
+/// Returns the range of the bias port.
 fn word(arithmetic: &Arithmetic) -> Range {
     Range { min: arithmetic.bias.word_min.into(), max: arithmetic.bias.word_max.into() }
 }
 
-/// The values that a level gets: full runs of the level below, and a shorter last one.
+/// Values that a level receives: full runs of the level below, and a shorter last one.
 struct Below {
     full: Range,
-    /// Those with all products, behind which more may follow; the last of a shorter dot product may have fewer.
+    /// Range of full runs with all products, after which more may follow. The last run of a shorter dot
+    /// product may have fewer products.
     whole: Range,
     rest: Option<Range>,
-    /// Products of a full one.
+    /// Number of products of a full run.
     products: usize,
 }
 
-/// One run of a level of up to `products` products.
+/// Computes one run of a level of up to `products` products.
 fn run(level: &LevelInfo, below: &Below, products: usize, start: Range) -> RunReach {
     let full = products / below.products;
     let mut values = vec![below.full; full];
@@ -144,17 +146,17 @@ impl Limits for RegisterInfo {
     }
 }
 
-/// What a register compares values with; none if it is as wide as it takes.
+/// Returns the range with which a register compares values; `None` if it is wide enough for all.
 pub(crate) fn rails(info: &RegisterInfo) -> Option<Range> {
     register(info).ok()?.limits()
 }
 
-/// The format and mode of a register of a width.
+/// Returns format and overflow mode of a register with a width.
 pub(crate) fn format(info: &RegisterInfo) -> Option<(Format, Overflow)> {
     register(info).ok()?.fixed()
 }
 
-/// The bits dropped behind a register.
+/// Returns the range after the bits below a register's output are dropped.
 fn leave(range: Range, register: &RegisterInfo) -> Range {
     range.shift_right(register.shift, register.round)
 }

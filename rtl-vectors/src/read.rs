@@ -1,4 +1,4 @@
-//! Reading a bundle: files that lie in its folder, and its manifest strictly by its schema.
+//! Reads a bundle: files within its folder, and its manifest strictly by its schema.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::VectorError;
 use crate::manifest::{MANIFEST, Manifest, SCHEMA, manifest_schema};
 
-/// Largest manifest in bytes.
+/// Greatest size of a manifest in bytes.
 const MAX_MANIFEST: u64 = 1 << 26;
-/// Longest description of one.
+/// Greatest length of a description of a violation.
 const MAX_PROBLEM: usize = 200;
 
-/// Opens a regular file of the bundle in `dir`. Links are not followed: they may lead out of the folder.
+/// Opens a regular file of the bundle in `dir`. Links are refused because they may lead out of the folder.
 pub(crate) fn open(dir: &Path, path: &str) -> io::Result<File> {
     let mut place = dir.to_owned();
     for component in Path::new(path).components() {
@@ -33,7 +33,7 @@ pub(crate) fn open(dir: &Path, path: &str) -> io::Result<File> {
     guardbit_files::open(&place)
 }
 
-/// The bytes of a regular file of the bundle in `dir`, at most `limit` of them.
+/// Returns the bytes of a regular file of the bundle in `dir`, at most `limit` of them.
 pub(crate) fn bytes(dir: &Path, path: &str, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(dir, path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -43,10 +43,10 @@ pub(crate) fn bytes(dir: &Path, path: &str, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The manifest of the bundle in `dir`.
+/// Returns the manifest of the bundle in `dir`.
 ///
 /// # Errors
-/// [`VectorError`] if it cannot be read, or breaks its schema.
+/// [`VectorError`] if it cannot be read, or violates its schema.
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
     validated_manifest(dir)?.map_err(|violations| {
         let all: Vec<String> =
@@ -55,10 +55,10 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
     })
 }
 
-/// The manifest of the bundle in `dir`, or where it breaks its schema.
+/// Returns the manifest of the bundle in `dir`, or its violations of the schema.
 ///
 /// # Errors
-/// [`VectorError`] if it is not there, no JSON, or of another version.
+/// [`VectorError`] if it is missing, not JSON, or of another version.
 pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Violation>>, VectorError> {
     let text = bytes(dir, MANIFEST, MAX_MANIFEST);
     let text = text.map_err(|source| VectorError::Read { path: dir.join(MANIFEST), source })?;
@@ -93,14 +93,14 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
     Ok(if outside.is_empty() { Ok(manifest) } else { Err(outside) })
 }
 
-/// Where `json` breaks the schema, in the order of the pointers.
+/// Returns the violations of the schema in `json`, in the order of the pointers.
 fn violations(json: &Value) -> Result<Vec<Violation>, String> {
     let schema: Value = serde_json::from_str(&manifest_schema()).map_err(|e| e.to_string())?;
     let bounded = |v: Violation| Violation { at: bounded(v.at), problem: bounded(v.problem) };
     Ok(schema_violations(&schema, json).into_iter().map(bounded).collect())
 }
 
-/// A text without its middle where it is long, and without what is not printed.
+/// Truncates a long text, and replaces control characters with `?`.
 fn bounded(text: String) -> String {
     text.chars().take(MAX_PROBLEM).map(|c| if c.is_control() { '?' } else { c }).collect()
 }

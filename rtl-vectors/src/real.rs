@@ -1,4 +1,5 @@
-//! Cases from the layer's real activations: the first outputs, those with the largest sums on the way, random ones.
+//! Cases from the layer's real activations: the first outputs, those with the largest intermediate sums, and
+//! random ones.
 
 use std::collections::HashSet;
 
@@ -12,20 +13,20 @@ use crate::arithmetic::one_channel;
 use crate::beats::Dot;
 use crate::manifest::CaseGroup;
 
-/// The class of the first ones.
+/// Class of the first cases.
 pub(crate) const FIRST: &str = "first";
-/// The class of those with the largest sums on the way.
+/// Class of the cases with the largest intermediate sums.
 pub(crate) const WORST: &str = "worst";
-/// The class of those that a random number chose, one each.
+/// Class of the cases chosen by one random number each.
 pub(crate) const RANDOM: &str = "random";
-/// Every class.
+/// All classes.
 pub(crate) const CLASSES: [&str; 3] = [FIRST, WORST, RANDOM];
 
-/// Dot products that are looked at for the worst ones.
+/// Number of dot products that are searched for the worst ones.
 const SEARCHED: usize = 8192;
 
-/// At most `count` dot products of `layer` over `inputs`, the codes that it reads, sample by sample: no output
-/// twice, and all of them if there are no more than `count`.
+/// Returns at most `count` dot products of `layer` over `inputs`, which holds the codes that it reads, sample
+/// by sample. No output occurs twice; if there are at most `count` outputs, all of them are returned.
 pub(crate) fn real(
     layer: &MacLayer,
     inputs: &[Reads<'_, [i32]>],
@@ -47,7 +48,7 @@ pub(crate) fn real(
     }
     while chosen.order.len() < count {
         let from = ((u128::from(random.next_u64()) * all as u128) >> 64) as usize;
-        // The next one that is not chosen yet.
+        // Take the next output that is not chosen yet.
         let index = (from..all).chain(0..from).find(|index| !chosen.known.contains(index));
         chosen.add(index.unwrap_or(from), RANDOM);
     }
@@ -70,7 +71,7 @@ impl Chosen {
     }
 }
 
-/// The identifier of a case, the number counted from the first one.
+/// Returns the identifier of a case; `number` counts the cases of its class.
 pub(crate) fn id(class: &str, number: usize) -> String {
     format!("{class}_{number}")
 }
@@ -90,10 +91,10 @@ fn dot(layer: &MacLayer, inputs: &[Reads<'_, [i32]>], number: usize, index: usiz
     }
 }
 
-/// Evenly spread ones by their largest prefix of exact products, the largest first.
+/// Returns evenly spaced outputs sorted by their largest prefix of exact products, the largest first.
 fn worst(layer: &MacLayer, inputs: &[Reads<'_, [i32]>]) -> Vec<usize> {
     let all = layer.dots.window.dots() * inputs.len();
-    // An odd step walks all channels.
+    // An odd step visits all channels.
     let step = all.div_ceil(SEARCHED).max(1) | 1;
     let window = &layer.dots.window;
     let peak = |index: usize| {

@@ -1,4 +1,4 @@
-//! What a manifest may ask for: looked at before anything is allocated or shifted by it.
+//! Limits on the sizes in a manifest, which are checked before anything is allocated or shifted by them.
 
 use guardbit_hwmodels::{MAX_TOTAL_SHIFT, Terms};
 use guardbit_num::MAX_BITS;
@@ -6,23 +6,24 @@ use guardbit_num::MAX_BITS;
 use crate::manifest::{Arithmetic, Interface};
 use crate::words::slot;
 
-/// Most products of a dot product of a live unit.
+/// Greatest number of products of a dot product of a live unit.
 pub(crate) const MAX_TERMS: usize = 1 << 20;
-/// Most lanes: the control word names each.
+/// Greatest number of lanes: the control word has a bit for each.
 pub(crate) const MAX_LANES: usize = 48;
-/// Most accumulation levels: a control word of 64 bits has one for each.
+/// Greatest number of accumulation levels: a control word of 64 bits has a bit for each.
 pub(crate) const MAX_LEVELS: usize = 12;
-/// Widest word of one value that a bundle is made with.
+/// Greatest width in bits of a word of one value in a generated bundle.
 pub(crate) const MAX_WORD: u32 = 62;
-/// Most products that are sent in a bundle.
+/// Greatest number of products that are sent in a bundle.
 pub(crate) const MAX_PRODUCTS: usize = 1 << 21;
-/// Widest operand: a code of 32 bits less a zero point. Sums of products stay far below 127 bits.
+/// Greatest width of an operand in bits: a code of 32 bits minus a zero point. Sums of products stay far
+/// below 127 bits.
 const MAX_OPERAND: u32 = 34;
 
 /// Checks the sizes of a unit.
 ///
 /// # Errors
-/// What is too large or does not belong together.
+/// A description of the size that is too large or inconsistent.
 pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize) -> Result<(), String> {
     let within = |what: &str, value: usize, max: usize| match (1..=max).contains(&value) {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Operands with a given sum: solved for, not hoped for.
+//! Solves for operands with a given sum.
 
 use guardbit_hwmodels::Product;
 use guardbit_hwmodels::bounds::Range;
@@ -6,10 +6,10 @@ use guardbit_sim::trace::TraceOperand;
 
 use crate::manifest::Operand;
 
-/// Largest weight that a given product is divided by.
+/// Greatest weight that is tried as a divisor of a given product.
 const MOST_TRIED: i128 = 1 << 16;
 
-/// An activation and a weight whose product is `value`.
+/// Returns an activation and a weight whose product is `value`.
 pub(crate) fn factors(activation: &Operand, weight: &Operand, value: i128) -> Option<TraceOperand> {
     let weights = (1..=greatest(weight).min(MOST_TRIED)).flat_map(|w| [w, -w]);
     weights
@@ -18,7 +18,7 @@ pub(crate) fn factors(activation: &Operand, weight: &Operand, value: i128) -> Op
         .find(|o| activation.holds(o.activation) && weight.holds(o.weight))
 }
 
-/// Whether [`factors`] tries every weight.
+/// Returns whether [`factors`] tries every weight.
 pub(crate) fn tries_all(weight: &Operand) -> bool {
     greatest(weight) <= MOST_TRIED
 }
@@ -27,20 +27,21 @@ fn greatest(weight: &Operand) -> i128 {
     i128::from(weight.max).max(-i128::from(weight.min))
 }
 
-/// What a value source may use.
+/// Ranges of the operands that a solution may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranges {
     pub activation: Operand,
     pub weight: Operand,
-    /// What the multiplier makes of a product.
+    /// Register and shift of the multiplier.
     pub product: Product,
 }
 
 impl Ranges {
-    /// At most `terms` products that sum to `target`, all of its sign and all multiples of `grain`, in the unit behind
-    /// the multiplier. The last one is the smallest.
+    /// Returns at most `terms` products that sum to `target`, in the unit after the multiplier. All have the
+    /// sign of `target` and are multiples of `grain`. The last one is the smallest.
     ///
-    /// Greedy: the largest product that does not overshoot, then one that ends it. `None` if that needs more products.
+    /// The search is greedy: it takes the largest product that does not overshoot, then one that completes
+    /// the sum. Returns `None` if that needs more products.
     pub fn solve(&self, target: i128, terms: usize, grain: i128) -> Option<Vec<TraceOperand>> {
         let mut rest = target;
         let mut operands = Vec::new();
@@ -55,12 +56,12 @@ impl Ranges {
         Some(operands)
     }
 
-    /// A pair whose exact product is `value`.
+    /// Returns a pair whose exact product is `value`.
     pub fn product(&self, value: i128) -> Option<TraceOperand> {
         factors(&self.activation, &self.weight, value)
     }
 
-    /// Least and greatest value behind the multiplier.
+    /// Returns the range of values after the multiplier.
     pub fn reach(&self) -> Range {
         let Product { register, shift, round } = self.product;
         let products = self.extremes().into_iter().map(|o| o.activation * o.weight);
@@ -70,14 +71,14 @@ impl Ranges {
         held.shift_right(shift, round)
     }
 
-    /// What the multiplier hands over; `None` if its register does not hold the product.
+    /// Returns the value that the multiplier hands over; `None` if its register cannot hold the product.
     fn value(&self, o: TraceOperand) -> Option<i128> {
         let Product { register, shift, round } = self.product;
         let product = o.activation * o.weight;
         register.keeps(Range::point(product)).then(|| round.shift_right(product, shift, |_| 0))
     }
 
-    /// A product of exactly `value`.
+    /// Returns a product of exactly `value`.
     fn last(&self, value: i128) -> Option<TraceOperand> {
         let product = value << self.product.shift;
         let weights = (0..62).flat_map(|bit| [1i128 << bit, -(1i128 << bit)]);
@@ -88,14 +89,14 @@ impl Ranges {
             .find(|o| self.allows(*o) && self.value(*o) == Some(value))
     }
 
-    /// The product nearest to `target` between 0 and it, a multiple of `grain`.
+    /// Returns the product nearest to `target` between 0 and `target` that is a multiple of `grain`.
     fn largest(&self, target: i128, grain: i128) -> Option<TraceOperand> {
         let (low, high) = (i128::from(self.weight.min), i128::from(self.weight.max));
         let step = grain << self.product.shift;
         let reach = self.reach();
         let aim = target.clamp(reach.min, reach.max) << self.product.shift;
         let ends = [self.activation.min, self.activation.max].map(i128::from);
-        // Multiples of the step: their products are, too.
+        // Multiples of the step have products that are multiples of it too.
         let activations = ends.into_iter().chain(ends.map(|a| a / step * step)).filter(|&a| a != 0);
         let by = i128::from(self.weight.step);
         let candidates = activations.flat_map(|activation| {
@@ -113,32 +114,32 @@ impl Ranges {
         candidates.filter(useful).max_by_key(|o| self.value(*o).map(i128::abs))
     }
 
-    /// A pair whose product is 0: it takes a place and adds nothing.
+    /// Returns a pair whose product is 0: it occupies a term and adds nothing.
     pub fn zero(&self) -> TraceOperand {
         let weight = i128::from(self.weight.max.clamp(self.weight.min, 1));
         TraceOperand { activation: 0, weight }
     }
 
-    /// The four corners.
+    /// Returns the four combinations of extreme operands.
     pub fn extremes(&self) -> Vec<TraceOperand> {
         let weights = [self.weight.min, self.weight.max];
         let pair = |a: i64| weights.map(|w| TraceOperand { activation: a.into(), weight: w.into() });
         [self.activation.min, self.activation.max].into_iter().flat_map(pair).collect()
     }
 
-    /// The pairs with the least and the greatest product.
+    /// Returns the pairs with the least and the greatest product.
     pub fn ends(&self) -> [TraceOperand; 2] {
         let mut all = self.extremes();
         all.sort_by_key(|o| o.activation * o.weight);
         [all[0], all[3]]
     }
 
-    /// Whether stimuli may hold both operands.
+    /// Returns whether stimuli may contain both operands.
     pub fn allows(&self, o: TraceOperand) -> bool {
         self.activation.holds(o.activation) && self.weight.holds(o.weight)
     }
 
-    /// The pair of stimuli nearest to two values within the ranges.
+    /// Returns the pair of stimuli nearest to two values within the ranges.
     pub fn nearest(&self, o: TraceOperand) -> TraceOperand {
         TraceOperand {
             activation: self.activation.nearest(o.activation),
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What comes back sums to the target, within the ranges, without ever passing it.
+        /// The result sums to the target, within the ranges, without ever passing it.
         #[test]
         fn solutions_are_exact(
             target in -30_000i128..30_000,
@@ -182,7 +183,7 @@ mod tests {
             let grain = 1 << dropped;
             let target = target * grain;
             let solved = ranges.solve(target, 1 << 16, grain);
-            // A signed weight reaches every sum, where products are not cut.
+            // With a signed weight every sum is reachable, unless products are truncated.
             prop_assert!(solved.is_some() || shift > 0 || dropped > 0);
             let mut sum = 0;
             for o in solved.iter().flatten() {

@@ -1,4 +1,4 @@
-//! A layer from its parameters alone, without a network.
+//! Builds a layer from its parameters alone, without a network.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -9,23 +9,24 @@ use guardbit_hwmodels::{Program, from_yaml, load, lower};
 use crate::golden::GoldenError;
 use crate::sizes::MAX_TERMS;
 
-/// What a MAC unit has to know of a layer.
+/// Parameters of a layer that a MAC unit depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerParameters {
     /// Products per dot product.
     pub terms: usize,
     /// Type of the activations' codes.
     pub activation: DType,
-    /// Their zero point.
+    /// Zero point of the activations.
     pub activation_zero_point: i32,
     /// Type of the weights' codes.
     pub weight: DType,
-    /// Their zero point.
+    /// Zero point of the weights.
     pub weight_zero_point: i32,
 }
 
 impl LayerParameters {
-    /// A layer like this, lowered onto an accelerator: a preset's name, a file's path, or the text of a file.
+    /// Returns a program with a layer of these parameters, lowered onto an accelerator. `hw` is the name of a
+    /// preset, the path of a file, or the text of a file.
     ///
     /// # Errors
     /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer.
@@ -42,7 +43,8 @@ impl LayerParameters {
         Ok(lower(Arc::new(self.graph()?), &accelerator)?)
     }
 
-    /// A convolution of one output element over `terms` channels. It has a bias, so that the bias adder is there.
+    /// Returns a convolution of one output element over `terms` channels. It has a bias, so that the bias
+    /// adder is present.
     fn graph(&self) -> Result<Graph, GoldenError> {
         let tensor = |shape: &[usize], dtype, zero_point| {
             TensorType::quantized(shape, dtype, 1.0, zero_point).map_err(problem)

@@ -1,16 +1,17 @@
-//! Text from outside in generated SystemVerilog and VHDL: the one place that it passes. Makefiles, Python and C of a bundle
-//! hold none.
+//! Sanitizes external text for generated SystemVerilog and VHDL. All such text passes through this module.
+//! Makefiles, Python and C files of a bundle contain none.
 
-/// Longest text in a comment, in characters.
+/// Greatest length of a text in characters.
 const LONGEST: usize = 120;
 
-/// A text within a comment that ends with its line: ASCII that neither ends a comment nor means anything in one.
+/// Returns a text for a line comment: ASCII characters that neither end the comment nor have a meaning in
+/// one.
 pub(crate) fn comment(text: &str) -> String {
     let legal = |c: char| c.is_ascii_alphanumeric() || " -_.+,()/:#".contains(c);
     text.chars().take(LONGEST).map(|c| if legal(c) { c } else { '_' }).collect()
 }
 
-/// A text within a string, as a part of the name of a file.
+/// Returns a text for a string, as part of a file name.
 pub(crate) fn file_part(text: &str) -> String {
     let legal = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     text.chars().take(LONGEST).map(|c| if legal(c) { c } else { '_' }).collect()

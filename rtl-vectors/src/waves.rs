@@ -1,6 +1,7 @@
-//! Waveforms of the expected accumulators beside the exact sums: VCD and FST, for GTKWave and Surfer.
+//! Waveforms of the expected accumulators together with the exact sums, as VCD and FST for GTKWave and
+//! Surfer.
 //!
-//! Beat `n` lies at `10 n` ns. Registers are shown as they are after their beat, without latency.
+//! Beat `n` is at `10 n` ns. Registers have their values after the beat, without latency.
 
 use std::io;
 
@@ -14,25 +15,25 @@ use crate::VectorError;
 use crate::beats::{Beats, CLEAR, LevelState, RUN_LAST, VALID};
 use crate::manifest::{Arithmetic, Case};
 
-/// Time from one beat to the next: the clock period of the bundle's bench.
+/// Time from one beat to the next in nanoseconds: the clock period of the bundle's bench.
 const NS_PER_BEAT: u64 = 10;
-/// The outermost scope.
+/// Name of the outermost scope.
 const TOP: &str = "guardbit";
 
-/// A format of waveforms.
+/// Waveform format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaveFormat {
-    /// Value change dump: text.
+    /// Value change dump, a text format.
     Vcd,
-    /// Fast signal trace: binary, about a tenth of the size.
+    /// Fast signal trace, a binary format of about a tenth of the size.
     Fst,
 }
 
 impl WaveFormat {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Self; 2] = [Self::Vcd, Self::Fst];
 
-    /// The file extension and name.
+    /// Returns the name, which is the file extension too.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vcd => "vcd",
@@ -50,7 +51,7 @@ impl std::str::FromStr for WaveFormat {
     }
 }
 
-/// A signal: its value after every beat.
+/// Signal with its value after every beat.
 struct Signal {
     name: &'static str,
     bits: u32,
@@ -63,7 +64,7 @@ struct Scope {
     signals: Vec<Signal>,
 }
 
-/// The waveforms of a bundle in `format`.
+/// Returns the waveforms of a bundle in `format`.
 pub(crate) fn waves(
     beats: &Beats,
     arithmetic: &Arithmetic,
@@ -79,7 +80,7 @@ pub(crate) fn waves(
     written.map_err(|problem| VectorError::Data { file: format!("waves.{}", format.name()), problem })
 }
 
-/// What concerns the whole unit.
+/// Returns the signals of the whole unit.
 fn unit(beats: &Beats, cases: &[Case]) -> Vec<Signal> {
     let ctrl = |bit: u32| beats.ctrl.iter().map(|c| c >> bit & 1).collect();
     let of_case = |(index, case): (usize, &Case)| std::iter::repeat_n(index as i64, case.beats);
@@ -117,12 +118,12 @@ fn levels(beats: &Beats, arithmetic: &Arithmetic) -> Vec<Scope> {
     (0..).zip(&arithmetic.levels).map(one).collect()
 }
 
-/// `name` without what ends a name in a VCD.
+/// Returns `name` without characters that end a name in a VCD.
 fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// The bits of `value`, the most significant first.
+/// Returns the bits of `value`, the most significant first.
 fn bits(value: i64, bits: u32) -> impl Iterator<Item = bool> {
     (0..bits).rev().map(move |bit| value >> bit & 1 == 1)
 }
@@ -172,7 +173,7 @@ fn fst(unit: &[Signal], levels: &[Scope], beats: usize) -> Result<Vec<u8>, FstWr
         start_time: 0,
         timescale_exponent: -9,
         version: version(),
-        // A bundle bears no time stamps.
+        // A bundle contains no time stamps.
         date: String::new(),
         file_type: FstFileType::Verilog,
     };

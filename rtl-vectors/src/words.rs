@@ -1,4 +1,4 @@
-//! Words of data files: lanes packed into words, words as text and bytes.
+//! Words of data files: lanes packed into words, and words as text and bytes.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use bitvec::prelude::*;
 
 use crate::manifest::Packing;
 
-/// Columns of words of one width: what one data file holds.
+/// Columns of words of one width, which form one data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// Bits of a word.
+    /// Width of a word in bits.
     pub bits: u32,
     /// Whether a word (of one lane) is two's complement.
     pub signed: bool,
@@ -20,11 +20,11 @@ pub struct Words {
 enum Data {
     /// One value per word, up to 64 bits.
     Values(Vec<i64>),
-    /// Lanes per word, lane 0 in the least significant bits.
+    /// Several lanes per word, lane 0 in the least significant bits.
     Lanes { lanes: usize, lane_bits: u32, slot: u32, values: Vec<i64> },
 }
 
-/// Bits from one lane of `bits` to the next.
+/// Returns the number of bits from one lane of `bits` bits to the next.
 pub fn slot(bits: u32, packing: Packing) -> u32 {
     match packing {
         Packing::Dense => bits,
@@ -32,29 +32,29 @@ pub fn slot(bits: u32, packing: Packing) -> u32 {
     }
 }
 
-/// Hexadecimal digits of a word.
+/// Returns the number of hexadecimal digits of a word.
 pub fn digits(bits: u32) -> usize {
     bits.div_ceil(4) as usize
 }
 
 impl Words {
-    /// One value per word.
+    /// Creates words of one value each.
     pub fn values(bits: u32, signed: bool, values: Vec<i64>) -> Self {
         Self { bits, signed, data: Data::Values(values) }
     }
 
-    /// `lanes` values per word.
+    /// Creates words of `lanes` values each.
     pub fn lanes(lanes: usize, lane_bits: u32, packing: Packing, values: Vec<i64>) -> Self {
         let slot = slot(lane_bits, packing);
         Self { bits: slot * lanes as u32, signed: true, data: Data::Lanes { lanes, lane_bits, slot, values } }
     }
 
-    /// The same words, their values plain binary.
+    /// Returns the words with their values as unsigned binary numbers.
     pub fn unsigned(self) -> Self {
         Self { signed: false, ..self }
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         match &self.data {
             Data::Values(values) => values.len(),
@@ -62,12 +62,13 @@ impl Words {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// `$readmemh` text by the portable rule: exactly `ceil(bits / 4)` lower-case digits a line, unused top bits 0.
+    /// Returns `$readmemh` text in its portable form: exactly `ceil(bits / 4)` lower-case digits per line,
+    /// unused top bits 0.
     pub fn mem(&self) -> Vec<u8> {
         let digits = digits(self.bits);
         let mut text = Vec::with_capacity(self.len() * (digits + 1));
@@ -75,7 +76,7 @@ impl Words {
         text
     }
 
-    /// Decimal text, a word a line, lanes apart by spaces, lane 0 first.
+    /// Returns decimal text: one word per line, lanes separated by spaces, lane 0 first.
     pub fn dec(&self) -> Vec<u8> {
         use std::io::Write;
         let mut text = Vec::new();
@@ -88,7 +89,7 @@ impl Words {
                 if lane > 0 {
                     text.push(b' ');
                 }
-                // Writing to memory does not fail.
+                // Writing to memory cannot fail.
                 let _ = write!(text, "{value}");
             }
             text.push(b'\n');
@@ -96,8 +97,8 @@ impl Words {
         text
     }
 
-    /// Binary: value after value, lane 0 first, each in whole bytes, least significant byte first, sign-extended to
-    /// them (zero-extended, if unsigned).
+    /// Returns the values in binary, lane 0 first, each in whole bytes, least significant byte first,
+    /// sign-extended (or zero-extended, if unsigned).
     pub fn bin(&self) -> Vec<u8> {
         let bytes = (slot(self.lane_bits(), Packing::ByteSlot) / 8) as usize;
         let mask = if self.signed { u64::MAX } else { u64::MAX >> (64 - self.lane_bits().clamp(1, 64)) };
@@ -105,7 +106,7 @@ impl Words {
         self.all().iter().flat_map(value).collect()
     }
 
-    /// Bits of a value.
+    /// Returns the width of a value in bits.
     pub fn lane_bits(&self) -> u32 {
         match &self.data {
             Data::Values(_) => self.bits,
@@ -113,7 +114,7 @@ impl Words {
         }
     }
 
-    /// Bits from one value of a word to the next.
+    /// Returns the number of bits from one value of a word to the next.
     pub fn slot_bits(&self) -> u32 {
         match &self.data {
             Data::Values(_) => self.bits,
@@ -121,14 +122,14 @@ impl Words {
         }
     }
 
-    /// Every value, lane 0 first within a word.
+    /// Returns all values, lane 0 first within a word.
     pub fn all(&self) -> &[i64] {
         match &self.data {
             Data::Values(values) | Data::Lanes { values, .. } => values,
         }
     }
 
-    /// Values per word.
+    /// Returns the number of values per word.
     pub fn per_word(&self) -> usize {
         match &self.data {
             Data::Values(_) => 1,
@@ -136,7 +137,7 @@ impl Words {
         }
     }
 
-    /// Shows every word as 64-bit limbs, the least significant first.
+    /// Calls `show` with every word as 64-bit limbs, the least significant first.
     pub(crate) fn for_each_word(&self, mut show: impl FnMut(&[u64])) {
         match &self.data {
             Data::Values(values) => {
@@ -145,7 +146,7 @@ impl Words {
             }
             Data::Lanes { lanes, lane_bits, slot, values } => {
                 let mut word = bitvec![u64, Lsb0; 0; (self.bits as usize).max(1)];
-                // In a byte slot the sign goes up to the slot's end; dense lanes fill their slot.
+                // In a byte slot the sign extends to the slot's end; dense lanes fill their slot.
                 debug_assert!(lane_bits <= slot);
                 for lane_values in values.chunks_exact(*lanes) {
                     for (lane, &value) in lane_values.iter().enumerate() {
@@ -160,22 +161,22 @@ impl Words {
     }
 }
 
-/// A line of `digits` hexadecimal digits.
+/// Appends a line of `digits` hexadecimal digits.
 pub(crate) fn push_hex(text: &mut Vec<u8>, word: &[u64], digits: usize) {
     text.extend((0..digits).rev().map(|digit| HEX[nibble(word, digit)]));
     text.push(b'\n');
 }
 
-/// The words of a `$readmemh` text, as 64-bit limbs.
+/// Words of a `$readmemh` text, as 64-bit limbs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mem {
-    /// Limbs of a word.
+    /// Number of limbs per word.
     limbs: usize,
     all: Vec<u64>,
 }
 
 impl Mem {
-    /// Reads lines of exactly as many digits as a word of `bits` bits has.
+    /// Reads lines that have exactly the number of digits of a word of `bits` bits.
     pub fn parse(text: &[u8], bits: u32) -> Result<Self, String> {
         let digits = digits(bits);
         let (limbs, lines) = (digits.div_ceil(16).max(1), text.chunks_exact(digits + 1));
@@ -195,18 +196,18 @@ impl Mem {
         Ok(Self { limbs, all })
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.all.len() / self.limbs
     }
 
-    /// A word; nothing if there is none.
+    /// Returns a word; empty if there is no such word.
     pub fn word(&self, index: usize) -> &[u64] {
         self.all.chunks_exact(self.limbs).nth(index).unwrap_or_default()
     }
 }
 
-/// `bits` bits from `lsb` on.
+/// Returns `bits` bits from `lsb` on.
 pub(crate) fn field(word: &[u64], lsb: u32, bits: u32) -> u64 {
     (0..bits).fold(0, |value, i| {
         let at = (lsb + i) as usize;
@@ -214,7 +215,7 @@ pub(crate) fn field(word: &[u64], lsb: u32, bits: u32) -> u64 {
     })
 }
 
-/// `value` of `bits` bits as two's complement.
+/// Returns `value` of `bits` bits as two's complement.
 pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
     let up = 64 - bits.clamp(1, 64);
     ((value << up) as i64) >> up
@@ -227,7 +228,7 @@ fn nibble(word: &[u64], digit: usize) -> usize {
 }
 
 impl Words {
-    /// Intel (Quartus) memory initialization file, hexadecimal.
+    /// Returns an Intel (Quartus) memory initialization file in hexadecimal.
     pub fn mif(&self) -> Vec<u8> {
         let mut text = format!(
             "DEPTH = {};\nWIDTH = {};\nADDRESS_RADIX = HEX;\nDATA_RADIX = HEX;\nCONTENT BEGIN\n",
@@ -241,7 +242,7 @@ impl Words {
         (text + "END;\n").into_bytes()
     }
 
-    /// AMD (Vivado) coefficient file, hexadecimal two's complement.
+    /// Returns an AMD (Vivado) coefficient file in hexadecimal two's complement.
     pub fn coe(&self) -> Vec<u8> {
         let words = self.hex();
         let words = words.strip_suffix('\n').unwrap_or(&words).replace('\n', ",\n");

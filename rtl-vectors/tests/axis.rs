@@ -1,4 +1,4 @@
-//! AXI4-Stream files, read by the fields that the manifest names, hold what the plain files hold.
+//! AXI4-Stream files, read by the fields that the manifest names, contain the values of the plain files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ fn mem(dir: &Path, name: &str) -> Vec<Bits> {
     fs::read_to_string(dir.join(format!("{name}.mem"))).unwrap().lines().map(bits).collect()
 }
 
-/// The transfers of a stream, field by field.
+/// Returns the transfers of a stream, field by field.
 fn axis(dir: &Path, manifest: &Manifest, name: &str) -> Vec<BTreeMap<String, Bits>> {
     let path = format!("{name}.axis");
     let info = manifest.files.iter().find(|f| f.path == path).unwrap();

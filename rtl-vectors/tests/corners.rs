@@ -1,4 +1,4 @@
-//! What corner cases reach, and whether an output code tells one unit of the sum.
+//! Tests what corner cases cover, and whether a change of a sum by one unit changes its code.
 
 use crate::common::{UNITS, Unit, bundle};
 use guardbit_num::{Multiplier, Requantizer};
@@ -8,7 +8,7 @@ const fn unit(accelerator: &'static str, terms: usize) -> Unit {
     Unit { accelerator, terms, packing: guardbit_rtl_vectors::manifest::Packing::Dense }
 }
 
-/// Stages that stand between operands and rails.
+/// Datapaths with stages between operands and rails.
 const STAGES: &[Unit] = &[
     unit("schema: 1\nextends: fpga-int14-os\nbias: {at: preload}\n", 30),
     unit("schema: 1\nextends: fpga-int14-os\nbias: {at: post, bits: 14, overflow: saturate}\n", 30),
@@ -39,7 +39,7 @@ fn rails_are_met_or_out_of_reach() {
     }
 }
 
-/// The bias adder's rails are bins, and cases stand at them.
+/// The rails of the bias adder have bins, and cases hit them.
 #[test]
 fn the_bias_adder_has_bins() {
     let dir = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ fn the_bias_adder_has_bins() {
     assert!(bias("value:max+0").unwrap().cases > 0);
 }
 
-/// Corner cases whose multiplier is theirs to choose.
+/// Returns the corner cases whose multiplier was chosen for them.
 fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
     let own = |class: &str| class.starts_with("requantize") || class == "bound_attained";
     let scheme = manifest.arithmetic.requantize.scheme;
@@ -67,7 +67,7 @@ fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
         .collect()
 }
 
-/// One more or one less than the sum is another code.
+/// A sum that is greater or less by one has another code.
 #[test]
 fn codes_tell_one_unit_of_the_sum() {
     for unit in UNITS.iter().chain(STAGES) {

@@ -1,4 +1,5 @@
-//! Files of a bundle that are not what guardbit makes of it, with hashes that fit: each is found before any simulator starts.
+//! Files of a bundle that differ from those that guardbit generates, with matching hashes: each is detected
+//! before any simulator starts.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +10,7 @@ use guardbit_rtl_vectors::manifest::Manifest;
 use guardbit_rtl_vectors::{CheckRequest, Outcome, Simulator, check};
 use sha2::{Digest, Sha256};
 
-/// Writes the manifest with the hashes that its files have.
+/// Writes the manifest with the hashes of the present files.
 fn seal(dir: &Path, manifest: &Manifest) {
     let mut manifest = manifest.clone();
     for file in &mut manifest.files {
@@ -19,7 +20,7 @@ fn seal(dir: &Path, manifest: &Manifest) {
     fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
 }
 
-/// The check that fails, and what it says; nothing was run.
+/// Returns the check that fails, and its message. Asserts that nothing was run.
 fn failed(dir: &Path) -> Option<(String, String)> {
     let report =
         check(dir, &CheckRequest { simulators: &Simulator::ALL, ..CheckRequest::default() }).unwrap();
@@ -31,7 +32,7 @@ fn failed(dir: &Path) -> Option<(String, String)> {
     })
 }
 
-/// A bench that prints what a pass looks like, and runs a command.
+/// Bench that prints a passing result and runs a command.
 const BENCH: &str = "module tb; initial begin $system(\"touch PWNED\");\n\
     $display(\"RESULT checked=99999 mismatches=0 cycles=1 acc_latency=2 out_latency=3 outputs=1\"); $finish; end endmodule\n";
 
@@ -44,7 +45,7 @@ fn every_file_is_made_once_more() {
         let path = dir.join(&file.path);
         let intact = fs::read(&path).unwrap();
         let mut changed = intact.clone();
-        // The last digit or letter, where there is one.
+        // Change the last digit or letter, if there is one.
         match changed.iter().rposition(u8::is_ascii_alphanumeric) {
             Some(at) => changed[at] = if changed[at] == b'0' { b'1' } else { b'0' },
             None => changed.push(b'0'),
@@ -77,7 +78,7 @@ fn files_lie_in_the_bundle() {
     let dir = dir.path();
     let manifest = bundle(dir, UNITS[7]);
     seal(dir, &manifest);
-    // The right bytes, but elsewhere.
+    // The right bytes, but in another place.
     for name in ["ctrl.mem", "tb.sv", "accelerator.yaml", "rtl"] {
         let (here, there) = (dir.join(name), outside.path().join(name));
         fs::rename(&here, &there).unwrap();

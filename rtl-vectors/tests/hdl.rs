@@ -1,6 +1,7 @@
-//! The HDL of the project and of bundles as tools read it: Verilator's lint has no warning, GHDL analyses it.
+//! Tests the HDL of the project and of bundles with tools: Verilator's lint gives no warning, and GHDL
+//! analyses it.
 //!
-//! Runs where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
+//! The tests run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,14 +18,14 @@ fn simulators() -> bool {
     wanted
 }
 
-/// What a tool says, if it does not pass.
+/// Returns the output of a tool if it fails or warns.
 fn complaint(dir: &Path, command: &mut Command) -> Option<String> {
     let output = command.current_dir(dir).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (!output.status.success() || !said.is_empty()).then(|| String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Lints `files`, the last of which holds module `top`.
+/// Lints `files`, the last of which contains module `top`.
 fn lint(dir: &Path, top: &str, files: &[String]) -> Option<String> {
     let mut verilator = Command::new("verilator");
     verilator.args([
@@ -45,14 +46,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Names of the files with an extension in a folder of the crate.
+/// Returns the names of the files with an extension in a folder of the crate.
 fn named(folder: &str, extension: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let here = entries.filter(|path| path.extension().is_some_and(|e| e == extension));
     here.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
 }
 
-/// Every module of the reference RTL on its own, with its default parameters.
+/// Every module of the reference RTL passes the lint on its own, with its default parameters.
 #[test]
 fn every_module_lints() {
     if !simulators() {
@@ -65,7 +66,7 @@ fn every_module_lints() {
     }
 }
 
-/// No overflow mode and no kind of level silently stands for one that is not known.
+/// An unknown overflow mode or kind of level stops the simulation instead of acting like a known one.
 #[test]
 fn an_unknown_choice_stops_a_simulation() {
     if !simulators() {
@@ -110,7 +111,7 @@ fn an_unknown_choice_stops_a_simulation() {
     }
 }
 
-/// Designs and benches with the parameters of every kind of unit.
+/// Designs and benches with the parameters of every kind of unit pass.
 #[test]
 fn every_bundle_lints_and_is_analysed() {
     if !simulators() {
@@ -150,7 +151,7 @@ fn every_bundle_lints_and_is_analysed() {
         assert_eq!(said, None, "{}", unit.accelerator);
         linted.extend(vhdl.iter().map(|file| file.rsplit('/').next().unwrap().to_owned()));
     }
-    // Every file but those of a folder that the test above lints.
+    // Check that every file is linted, except those of a folder that the test above lints.
     let benches = ["bench", "capi/dpi"].iter().flat_map(|folder| [named(folder, "sv"), named(folder, "vhd")]);
     for name in benches.flatten().chain(named("rtl", "vhd")).filter(|name| name != "tb_array.sv") {
         assert!(linted.contains(&name), "{name} is linted nowhere");

@@ -1,4 +1,4 @@
-//! Tests of test vector bundles: one program, a module per file.
+//! Tests of test vector bundles: one program, with a module per file.
 
 mod axis;
 mod common;

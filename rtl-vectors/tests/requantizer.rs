@@ -1,6 +1,7 @@
-//! The requantizer of the reference RTL against `guardbit-num`, on random sums and multipliers of any size.
+//! Compares the requantizer of the reference RTL with `guardbit-num`, on random sums and multipliers of any
+//! size.
 //!
-//! Runs where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
+//! The tests run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the simulators and sets it).
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +13,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 const CASES: usize = 4000;
 
-/// A bench that shows every word to one requantizer and prints what comes out.
+/// Returns a bench that passes every word to one requantizer and prints the result.
 fn bench(in_w: u32) -> String {
     format!(
         "module tb;
@@ -46,7 +47,7 @@ endmodule
     )
 }
 
-/// Sums and multipliers: any, and products near a tie.
+/// Returns sums and multipliers: random ones, and some whose product is near a tie.
 fn cases(in_w: u32) -> Vec<(i64, Multiplier)> {
     let mut random = Pcg64Mcg::seed_from_u64(in_w.into());
     let mut case = |index: usize| {

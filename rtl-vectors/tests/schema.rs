@@ -1,4 +1,4 @@
-//! A manifest that breaks its schema is a failed check that names the place.
+//! A manifest that violates its schema fails the check, which names the place.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use guardbit_rtl_vectors::manifest::manifest_schema;
 use guardbit_rtl_vectors::{CheckRequest, Outcome, check};
 use serde_json::{Value, json};
 
-/// What `check` says about a manifest: the first violation and their number; none if it is valid.
+/// Returns the first violation that `check` reports for a manifest, and their number; `None` if it is valid.
 fn violation(dir: &std::path::Path, manifest: &Value) -> Option<(String, u64)> {
     fs::write(dir.join("manifest.json"), serde_json::to_string(manifest).unwrap()).unwrap();
     let report = check(dir, &CheckRequest::default()).unwrap();
@@ -79,7 +79,7 @@ fn broken_manifests_are_named_by_place() {
     assert_eq!(violation(dir, &two).map(|v| v.1), Some(2));
 }
 
-/// Not a bundle at all, or one of another version: nothing to check.
+/// A folder that is not a bundle, or one of another version, is refused.
 #[test]
 fn other_versions_are_refused() {
     let dir = tempfile::tempdir().unwrap();

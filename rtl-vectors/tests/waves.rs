@@ -1,4 +1,4 @@
-//! Waveforms read back by another library: what they show is what the data files hold.
+//! Reads waveforms back with another library, and compares them with the data files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use guardbit_rtl_vectors::manifest::Manifest;
 use wellen::simple::Waveform;
 use wellen::{Hierarchy, Scope};
 
-/// A signal after every beat.
+/// Values of a signal after every beat.
 type Column = Vec<String>;
 
 fn collect(hierarchy: &Hierarchy, scope: &Scope, found: &mut Vec<(String, wellen::SignalRef)>) {
@@ -22,7 +22,7 @@ fn collect(hierarchy: &Hierarchy, scope: &Scope, found: &mut Vec<(String, wellen
     }
 }
 
-/// Every signal of a file by its full name, as bits, beat by beat.
+/// Returns every signal of a file by its full name, as bits per beat.
 fn signals(path: &Path) -> BTreeMap<String, Column> {
     let mut wave: Waveform = wellen::simple::read(path).unwrap();
     let mut names = Vec::new();
@@ -42,7 +42,7 @@ fn signals(path: &Path) -> BTreeMap<String, Column> {
     names.iter().map(|(name, id)| (name.clone(), column(*id))).collect()
 }
 
-/// The words of a `.mem` file as bits.
+/// Returns the words of a `.mem` file as bits.
 fn words(dir: &Path, manifest: &Manifest, name: &str) -> Column {
     let path = format!("{name}.mem");
     let info = manifest.files.iter().find(|f| f.path == path).unwrap();
@@ -54,7 +54,7 @@ fn words(dir: &Path, manifest: &Manifest, name: &str) -> Column {
     fs::read_to_string(dir.join(path)).unwrap().lines().map(word).collect()
 }
 
-/// Bit `index` of every word.
+/// Returns bit `index` of every word.
 fn bit(words: &Column, index: usize) -> Column {
     words.iter().map(|w| w[w.len() - 1 - index..w.len() - index].to_owned()).collect()
 }
@@ -91,7 +91,7 @@ fn waves_show_what_the_files_hold() {
                     same(&format!("{name}.{flag}"), &bit(&flags, 4 * index + field));
                 }
             }
-            // One level without shifts: its own exact sum is the exact sum.
+            // With one level and without shifts, its own exact sum is the exact sum.
             let [level] = manifest.arithmetic.levels.as_slice() else { continue };
             if level.register.shift == 0 && manifest.arithmetic.product.shift == 0 {
                 let exact = &signals[&format!("guardbit.{}.exact", level.name)];
@@ -102,7 +102,7 @@ fn waves_show_what_the_files_hold() {
     }
 }
 
-/// GTKWave's own reader finds the same in the FST as another finds in the VCD.
+/// GTKWave's own reader of FST gives the values that another reader gives for VCD.
 #[test]
 #[ignore = "needs GTKWave's fst2vcd"]
 fn gtkwave_reads_the_same() {

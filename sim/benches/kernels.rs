@@ -1,7 +1,8 @@
-//! One bench per kernel of the fast engine, in every isa that this CPU can run: `cargo bench -p guardbit-sim`.
+//! Benchmarks every kernel of the fast engine with every instruction set that this CPU supports:
+//! `cargo bench -p guardbit-sim`.
 //!
-//! Kernels run as a layer runs them: exact sums, output codes and counts are part of the time. All operands are
-//! random and of full range, so that at 14 bits nearly every dot product has to be stepped and at 32 none.
+//! Kernels run as in a layer: exact sums, output codes and counts are part of the time. Operands are random
+//! and of full range, so that nearly every dot product must be stepped at 14 bits, and none at 32 bits.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ criterion_main!(benches);
 const OUTPUT: [usize; 3] = [16, 16, 32];
 const KERNEL: usize = 3;
 
-/// What is measured: a name, the layer, the accelerator and what is counted.
+/// Benchmark: its name, the layer, the accelerator, and the statistics that are counted.
 type Case = (&'static str, Layer, &'static str, &'static [&'static str], StatsLevel);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ fn simulation(program: &Program, isa: Isa, stats: StatsLevel) -> Simulation<'_> 
     Simulation::new(program, options)
 }
 
-/// One layer, and the products of one of its dot products.
+/// Returns a network of one layer, and the number of products of one of its dot products.
 fn network(layer: Layer) -> Result<(Graph, usize), Box<dyn Error>> {
     let [rows, cols, channels] = OUTPUT;
     let mut builder = GraphBuilder::new("bench");

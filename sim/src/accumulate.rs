@@ -1,18 +1,18 @@
-//! Counts that are made in parts and added up.
+//! Counts that are collected in parts and merged.
 
-/// Counts that can be made in parts, in any order, and put together.
+/// Counts that can be collected in parts, in any order, and merged.
 ///
-/// Merging is associative, commutative, and leaves what is merged with nothing as it is, so that results depend neither
-/// on the number of threads nor on how work is cut.
+/// Merging is associative and commutative, and an empty value is neutral. Results therefore depend neither on
+/// the number of threads nor on how work is divided.
 pub trait Accumulate: Sized {
-    /// Nothing counted, in the same shape.
+    /// Returns an empty value of equal shape.
     fn empty(&self) -> Self;
 
-    /// Adds the counts of another part of the same shape.
+    /// Adds the counts of another part of equal shape.
     fn merge(&mut self, other: Self);
 }
 
-/// Plain numbers are sums.
+/// Implements merging of plain numbers by addition.
 macro_rules! sums {
     ($($ty:ty)*) => {$(
         impl Accumulate for $ty {
@@ -29,7 +29,7 @@ macro_rules! sums {
 
 sums!(u64 u128);
 
-/// A list is merged entry by entry.
+/// Lists are merged entry by entry.
 impl<T: Accumulate> Accumulate for Vec<T> {
     fn empty(&self) -> Self {
         self.iter().map(T::empty).collect()
@@ -51,7 +51,7 @@ impl<T: Accumulate, const N: usize> Accumulate for [T; N] {
     }
 }
 
-/// What is not there has nothing counted.
+/// An absent value counts as empty.
 impl<T: Accumulate> Accumulate for Option<T> {
     fn empty(&self) -> Self {
         self.as_ref().map(T::empty)

@@ -1,8 +1,8 @@
-//! Programs that differ in their registers alone, over the same samples together: the points of a sweep.
+//! Runs programs that differ only in their registers on the same samples, e.g. the points of a sweep.
 //!
-//! The exact network runs once for all. What several programs read in common is summed once for all of them; a
-//! layer whose sums all fit a program's register makes the exact codes there, and is shared with the exact network.
-//! Samples go through side by side.
+//! The exact network runs once for all programs. Sums whose inputs several programs share are computed once
+//! for all of them. A layer whose sums all fit a program's register produces the exact codes there, and is
+//! shared with the exact network. Samples run in parallel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,48 +22,50 @@ use crate::sample::Sample;
 use crate::states::States;
 use crate::stats::{EventCounts, LayerStats};
 
-/// A running simulation of several programs: feed it samples, then take the statistics.
+/// Running simulation of several programs. Pass it samples, then call [`finish`](Self::finish) for the
+/// statistics.
 #[derive(Debug)]
 pub struct Batch<'p> {
     pub(crate) programs: Vec<Ready<'p>>,
     pub(crate) options: Options,
     samples: usize,
-    /// Per node, as the host runs it.
+    /// Host implementation of each node.
     pub(crate) host: Vec<HostNode>,
-    /// The node that reads each tensor last; graph inputs and outputs are needed to the end.
+    /// Last node that reads each tensor. Graph inputs and outputs are needed to the end.
     pub(crate) last_use: Vec<Option<NodeId>>,
-    /// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs.
+    /// Codes by tensor of the constants that are outputs, or activations of an accelerated layer.
     pub(crate) constants: Vec<Option<Codes>>,
-    /// By program, without what `workers` still have.
+    /// Counts by program, without those that `workers` still hold.
     counts: Vec<Counts>,
-    /// Who ran samples so far, and goes on with the next ones.
+    /// Workers that ran samples so far, which are reused for the next samples.
     workers: Vec<Worker>,
-    /// What the next sample reads of the samples before.
+    /// Values that the next sample reads of the samples before.
     pub(crate) states: States,
 }
 
-/// Codes of one sample's tensors, by tensor index; `None` for what was not kept. Equal codes are shared.
+/// Codes of one sample's tensors, by tensor index; `None` for a tensor that was not kept. Equal codes are
+/// shared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BatchTensors {
-    /// Of the exact network.
+    /// Tensors of the exact network.
     pub exact: Vec<Option<Codes>>,
-    /// Of the narrow hardware, program by program. In isolated mode each tensor is what its own layer made from exact
-    /// inputs. Of a program that was stopped, what it made before.
+    /// Tensors of the narrow hardware, by program. In isolated mode each tensor is what its own layer
+    /// produced from exact inputs. A program that was stopped has the tensors it produced before.
     pub simulated: Vec<Vec<Option<Codes>>>,
     /// By program, the events of every accelerated layer in order of execution; empty unless they are asked for.
     pub events: Vec<Vec<EventCounts>>,
 }
 
-/// One program, ready to run.
+/// Program that is ready to run.
 #[derive(Debug)]
 pub(crate) struct Ready<'p> {
     pub program: &'p Program,
-    /// Per node; empty for what the host runs and what the fast engine does not cover.
+    /// Prepared layer of every node; empty for nodes that the host runs or the fast engine does not support.
     pub prepared: Vec<Prepared<'p>>,
 }
 
 impl<'p> Batch<'p> {
-    /// A simulation of `programs` with nothing run yet.
+    /// Creates a simulation of `programs`.
     ///
     /// # Errors
     /// [`SimError::Unlike`] if they differ in more than registers and timing.
@@ -74,7 +76,7 @@ impl<'p> Batch<'p> {
         Ok(Self::of_comparable(programs, options))
     }
 
-    /// A simulation of a single program.
+    /// Creates a simulation of a single program.
     pub(crate) fn of_one(program: &'p Program, options: Options) -> Self {
         Self::of_comparable(&[program], options)
     }
@@ -101,12 +103,13 @@ impl<'p> Batch<'p> {
 
     /// Runs a batch. `samples` holds, per sample, the codes of every graph input in order.
     ///
-    /// Which samples share a batch makes no difference to any result. Samples of a network with states are steps of one stream,
-    /// which goes on from batch to batch. A program in which an overflow is trapped runs no
-    /// further: see [`Self::stopped`].
+    /// How samples are divided into batches does not affect any result. The samples of a network with states
+    /// are steps of one stream, which continues from batch to batch. A program in which an overflow is
+    /// trapped stops running: see [`Self::stopped`].
     ///
     /// # Errors
-    /// [`SimError`] if a sample does not fit the graph, or every program is stopped: what stopped the first one.
+    /// [`SimError`] if a sample does not match the graph, or if every program is stopped: then it is the
+    /// error of the first one.
     pub fn run_batch<C: ToCodes>(&mut self, samples: &[Vec<C>]) -> Result<Vec<BatchTensors>, SimError> {
         let Some(program) = self.programs.first().map(|one| one.program) else { return Ok(Vec::new()) };
         let inputs: Vec<Vec<Codes>> =
@@ -122,7 +125,7 @@ impl<'p> Batch<'p> {
         }
     }
 
-    /// Every worker takes one sample after the other, as long as there are some.
+    /// Runs samples on workers, each of which takes the next sample until none is left.
     fn run_samples(&mut self, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
         let side_by_side = match self.options.engine {
             Engine::Reference => 1,
@@ -158,7 +161,7 @@ impl<'p> Batch<'p> {
         done.into_iter().map(|(_, tensors)| tensors).collect()
     }
 
-    /// The samples are the next steps of a stream: each reads what the one before it left behind.
+    /// Runs samples that are the next steps of a stream: each reads the state that the one before it left.
     fn run_steps(&mut self, worker: &mut Worker, samples: &[Vec<Codes>]) -> Vec<BatchTensors> {
         let mut done = Vec::with_capacity(samples.len());
         for (index, inputs) in samples.iter().enumerate() {
@@ -169,7 +172,8 @@ impl<'p> Batch<'p> {
         done
     }
 
-    /// Goes on with the first `count` programs alone, as if there had never been others.
+    /// Continues with the first `count` programs alone. Results are those of a batch that never contained the
+    /// others.
     pub fn keep_first(&mut self, count: usize) {
         self.programs.truncate(count);
         self.counts.truncate(count);
@@ -177,12 +181,13 @@ impl<'p> Batch<'p> {
         self.workers.iter_mut().for_each(|worker| worker.counts.truncate(count));
     }
 
-    /// Samples run so far.
+    /// Returns the number of samples run so far.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// What stopped program `index`: the first overflow of a stage that traps, sample by sample and layer by layer.
+    /// Returns the error that stopped program `index`: its first trapped overflow, in the order of samples
+    /// and layers.
     pub fn stopped(&self, index: usize) -> Option<&SimError> {
         self.counts[index].trapped.as_ref().map(|(_, error)| error)
     }
@@ -191,7 +196,7 @@ impl<'p> Batch<'p> {
         self.counts[index].trapped.is_some()
     }
 
-    /// How many dot products of program `index` the fast engine settled in which way, so far.
+    /// Returns how the fast engine settled the dot products of program `index` so far.
     pub fn settled(&self, index: usize) -> Settled {
         let mut settled = Settled::default();
         let parts = self.workers.iter().map(|worker| &worker.counts);
@@ -199,7 +204,8 @@ impl<'p> Batch<'p> {
         settled
     }
 
-    /// Per program its statistics per node, `None` for what the host runs, or what stopped it.
+    /// Returns, per program, its statistics per node (`None` for nodes that the host runs), or the error that
+    /// stopped it.
     pub fn finish(mut self) -> Vec<Result<Vec<Option<LayerStats>>, SimError>> {
         for worker in self.workers {
             for ((mine, mut part), one) in self.counts.iter_mut().zip(worker.counts).zip(&self.programs) {
@@ -212,7 +218,7 @@ impl<'p> Batch<'p> {
 }
 
 impl<'p> Ready<'p> {
-    /// `program` made ready; what it has in common with one `like` it is shared.
+    /// Prepares `program`; data that it has in common with a similar program `like` is shared.
     fn new(program: &'p Program, like: Option<&Self>, options: &Options) -> Self {
         let prepared = program.steps.iter().enumerate().map(|(node, step)| {
             let like = like.map(|one| &one.prepared[node]);
@@ -222,10 +228,10 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// What samples leave behind that went through one after the other, in their order.
+/// Counts of samples that ran one after the other.
 #[derive(Debug)]
 struct Worker {
-    /// By program.
+    /// Counts by program.
     counts: Vec<Counts>,
     scratch: Scratch,
 }
@@ -244,7 +250,7 @@ impl Worker {
     }
 }
 
-/// A layer made ready for the fast engine, if that is wanted.
+/// Prepares a layer for the fast engine, if that engine is selected.
 fn prepare<'p>(
     program: &'p Program,
     step: &'p Step,
@@ -264,7 +270,7 @@ fn prepare<'p>(
     Prepared::new(layer, input.min()..=input.max(), output, like, options)
 }
 
-/// The codes of one sample, checked.
+/// Returns the codes of one sample after checking them.
 fn inputs<C: ToCodes>(program: &Program, sample: &[C]) -> Result<Vec<Codes>, SimError> {
     let graph = &program.graph;
     if sample.len() != graph.inputs().len() {
@@ -288,7 +294,7 @@ fn inputs<C: ToCodes>(program: &Program, sample: &[C]) -> Result<Vec<Codes>, Sim
     graph.inputs().iter().zip(sample).map(one).collect()
 }
 
-/// How the host runs each node.
+/// Returns the host implementation of each node.
 fn host(program: &Program) -> Vec<HostNode> {
     let graph = &program.graph;
     let of_step = |(node, step): (_, &Step)| match step {
@@ -298,8 +304,8 @@ fn host(program: &Program) -> Vec<HostNode> {
     graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
 }
 
-/// By tensor, the codes of the constants that are activations of an accelerated layer, or outputs, or what a state becomes: they
-/// are there like what a sample brings along.
+/// Returns, by tensor, the codes of the constants that are outputs, activations of an accelerated layer, or
+/// next values of a state. They are treated like the inputs of a sample.
 fn constants(program: &Program) -> Vec<Option<Codes>> {
     let graph = &program.graph;
     let mut constants = vec![None; graph.tensors().len()];
@@ -312,7 +318,8 @@ fn constants(program: &Program) -> Vec<Option<Codes>> {
     constants
 }
 
-/// The node that reads each tensor last; graph outputs and what states become are needed to the end.
+/// Returns the last node that reads each tensor. Graph outputs and next values of states are needed to the
+/// end.
 fn last_use(program: &Program) -> Vec<Option<NodeId>> {
     let graph = &program.graph;
     let mut last = vec![None; graph.tensors().len()];

@@ -1,14 +1,14 @@
-//! Codes of one tensor in their own width, shared where several runs have the same.
+//! Codes of one tensor at their own width, shared between runs with equal codes.
 
 use std::sync::Arc;
 
 use guardbit_graph::DType;
 
-/// Codes of one tensor of one sample, in row-major order. A clone shares them.
+/// Codes of one tensor of one sample, in row-major order. Clones share the memory.
 #[derive(Debug, Clone)]
 pub struct Codes(Arc<Packed>);
 
-/// The narrowest integers that hold every code of a dtype.
+/// Codes as the narrowest integers that hold every code of a dtype.
 #[derive(Debug, Clone)]
 pub(crate) enum Packed {
     Bytes(Bytes),
@@ -16,19 +16,19 @@ pub(crate) enum Packed {
     I32(Vec<i32>),
 }
 
-/// Codes of at most 8 bits, less the least one of their dtype.
+/// Codes of at most 8 bits minus the least code of their dtype.
 #[derive(Debug, Clone)]
 pub(crate) struct Bytes {
-    /// [`SLACK`] more than there are codes.
+    /// Bytes, followed by [`SLACK`] further ones.
     bytes: Vec<u8>,
-    /// The least code.
+    /// Least code of the dtype.
     pub least: i32,
 }
 
-/// Bytes that vectors may read beyond the last code.
+/// Number of bytes after the last code that vector instructions may read.
 pub(crate) const SLACK: usize = 64;
 
-/// A range of codes that are being made.
+/// Mutable range of codes.
 #[derive(Debug)]
 pub(crate) enum PackedMut<'p> {
     /// See [`Bytes`].
@@ -37,29 +37,29 @@ pub(crate) enum PackedMut<'p> {
     I32(&'p mut [i32]),
 }
 
-/// Codes that a sample is given as: [`Codes`], or 32-bit integers.
+/// Codes in which a sample can be given: [`Codes`], or 32-bit integers.
 pub trait ToCodes: Sync {
-    /// Number of codes.
+    /// Returns the number of codes.
     fn count(&self) -> usize;
 
-    /// The codes of a tensor of type `dtype`.
+    /// Returns the codes of a tensor of type `dtype`.
     ///
     /// # Errors
-    /// The first code that is outside of it.
+    /// The first code outside the range of `dtype`.
     fn to_codes(&self, dtype: DType) -> Result<Codes, i32>;
 }
 
-/// Memory of codes that nobody needs any more: to make new ones there costs less than to ask for zeros.
+/// Memory of codes that are no longer needed. Reusing it is faster than allocating zeroed memory.
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Vec<Vec<u8>>);
 
 impl Spare {
-    /// Tensors that are kept, and bytes of all of them, at most: not all that is kept is ever taken, what the host makes
-    /// is not.
+    /// Greatest number of tensors that are kept, and greatest number of bytes of all of them. Not all kept
+    /// memory is reused, and the host's results do not come from it.
     const TENSORS: usize = 8;
     const BYTES: usize = 1 << 23;
 
-    /// `count` codes of type `dtype`, all to be written: they are any.
+    /// Returns `count` codes of type `dtype` with arbitrary values, all of which must be written.
     pub fn take(&mut self, dtype: DType, count: usize) -> Packed {
         let mut codes = Packed::zeros(dtype, 0);
         let Packed::Bytes(Bytes { bytes, .. }) = &mut codes else { return Packed::zeros(dtype, count) };
@@ -70,12 +70,13 @@ impl Spare {
         };
         *bytes = self.0.swap_remove(index);
         bytes.resize(len, 0);
-        // As in new memory: what vectors read there is the same every time.
+        // Zero, as in new memory, so that vector instructions always read the same values there.
         bytes[count..].fill(0);
         codes
     }
 
-    /// Keeps the memory of `codes`, if nobody else has them. What was kept first goes where there would be too much.
+    /// Keeps the memory of `codes` unless it is shared. If there would be too much, the oldest memory is
+    /// freed.
     pub fn keep(&mut self, codes: Codes) {
         let Ok(Packed::Bytes(Bytes { bytes, .. })) = Arc::try_unwrap(codes.0) else { return };
         self.0.push(bytes);
@@ -93,31 +94,31 @@ impl Codes {
     /// Packs codes of type `dtype`.
     ///
     /// # Errors
-    /// The first code that is outside of it.
+    /// The first code outside the range of `dtype`.
     pub fn new(dtype: DType, codes: &[i32]) -> Result<Self, i32> {
         let (least, greatest) = (dtype.min(), dtype.max());
-        // Without an early end it is done on vectors.
+        // Without an early exit the compiler can vectorize the loop.
         if codes.iter().fold(false, |found, &code| found | (code < least) | (code > greatest)) {
             return Err(codes.iter().copied().find(|code| !(least..=greatest).contains(code)).unwrap_or(0));
         }
         Ok(Self::within(dtype, codes))
     }
 
-    /// Packs codes that are known to be of type `dtype`.
+    /// Packs codes that are known to be within the range of `dtype`.
     pub(crate) fn within(dtype: DType, codes: &[i32]) -> Self {
         Packed::collect(dtype, codes).into()
     }
 
-    /// Codes of 8 bits as the bytes of a file hold them, two's complement where `dtype` is signed; `None` if `dtype`
-    /// is none of 8 bits.
+    /// Returns codes of 8 bits from the bytes of a file, which are two's complement if `dtype` is signed.
+    /// Returns `None` unless `dtype` has 8 bits.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Option<Self> {
         let mut packed = Bytes::zeros(dtype.min(), bytes.len());
         packed.fill(flip(dtype)?, bytes);
         Some(Packed::Bytes(packed).into())
     }
 
-    /// Becomes [`Self::from_bytes`], in the memory of the codes so far where nobody shares it and there are as many. Left
-    /// as it is, and `None`, if `dtype` is none of 8 bits.
+    /// Sets the codes to those of [`Self::from_bytes`]. Reuses the memory if it is not shared and has the
+    /// right length. Returns `None`, and changes nothing, unless `dtype` has 8 bits.
     pub fn set_bytes(&mut self, dtype: DType, bytes: &[u8]) -> Option<()> {
         let flip = flip(dtype)?;
         match Arc::get_mut(&mut self.0) {
@@ -129,7 +130,7 @@ impl Codes {
         Some(())
     }
 
-    /// Number of codes.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         match self.packed() {
             Packed::Bytes(codes) => codes.get().len(),
@@ -138,15 +139,15 @@ impl Codes {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The code of that index.
+    /// Returns the code at `index`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `index` is out of range.
     pub fn get(&self, index: usize) -> i32 {
         match self.packed() {
             Packed::Bytes(codes) => codes.code(codes.get()[index]),
@@ -155,7 +156,7 @@ impl Codes {
         }
     }
 
-    /// All codes as 32-bit integers.
+    /// Returns all codes as 32-bit integers.
     pub fn to_vec(&self) -> Vec<i32> {
         match self.packed() {
             Packed::Bytes(codes) => codes.get().iter().map(|&byte| codes.code(byte)).collect(),
@@ -175,7 +176,7 @@ impl Codes {
         }
     }
 
-    /// Whether both are the same in memory.
+    /// Returns whether both share their memory.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -185,7 +186,8 @@ impl Codes {
     }
 }
 
-/// What turns codes of `dtype` as bytes of a file into codes less the least one; `None` if they are not of 8 bits.
+/// Returns the mask that converts codes of `dtype` between bytes of a file and codes minus the least code;
+/// `None` unless they have 8 bits.
 fn flip(dtype: DType) -> Option<u8> {
     match dtype {
         DType::Int8 => Some(0x80),
@@ -301,7 +303,7 @@ impl Packed {
 }
 
 impl<'p> PackedMut<'p> {
-    /// The first `count` codes, and the rest.
+    /// Splits into the first `count` codes and the rest.
     pub fn split_at(self, count: usize) -> (Self, Self) {
         match self {
             Self::Bytes(codes) => {
@@ -319,7 +321,7 @@ impl<'p> PackedMut<'p> {
         }
     }
 
-    /// Copies `len` codes from index `at` on of other codes of the same dtype, which have the same indices.
+    /// Copies `len` codes from index `at` on, from other codes of equal dtype and indices.
     pub fn copy_from(&mut self, from: &PackedMut<'_>, at: usize, len: usize) {
         let range = at..at + len;
         match (self, from) {
@@ -368,7 +370,7 @@ mod tests {
         }
     }
 
-    /// Keeps codes of these lengths, then takes `count`.
+    /// Keeps codes of these lengths, then takes `count` codes.
     fn check(kept: &[usize], count: usize, left: usize) {
         let mut spare = Spare::default();
         for &len in kept {

@@ -1,4 +1,4 @@
-//! Whether programs differ in their registers alone.
+//! Checks whether programs differ only in their registers.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use guardbit_hwmodels::{Datapath, MacLayer, Program, Register, Step};
 
 use crate::error::SimError;
 
-/// Fails unless the exact runs of both programs are the same, sum by sum: they are of one graph, and their layers
-/// differ in registers and timing alone.
+/// Returns an error unless both programs have equal exact runs, sum by sum: they are lowered from one graph,
+/// and their layers differ only in registers and timing.
 pub(crate) fn check(a: &Program, b: &Program) -> Result<(), SimError> {
     if !Arc::ptr_eq(&a.graph, &b.graph) {
         return Err(SimError::Unlike { what: "the graph".into() });

@@ -1,4 +1,4 @@
-//! What a program did so far, part by part.
+//! Counts of a program, collected in parts.
 
 use guardbit_hwmodels::{Program, Step};
 
@@ -8,17 +8,17 @@ use crate::fast::{LayerCounts, Prepared, Settled};
 use crate::options::Options;
 use crate::stats::LayerStats;
 
-/// What one program did on some samples.
+/// Counts of one program over some samples.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    /// Per node; `None` for what the host runs.
+    /// Counts per node; `None` for nodes that the host runs.
     pub layers: Vec<Option<LayerCounts>>,
-    /// What stopped it first, and in which sample.
+    /// First error that stopped the program, and the sample in which it occurred.
     pub trapped: Option<(usize, SimError)>,
 }
 
 impl Counts {
-    /// Nothing counted yet.
+    /// Returns empty counts for a program.
     pub fn new(program: &Program, prepared: &[Prepared<'_>], options: &Options) -> Self {
         let of_step = |(step, prepared): (&Step, &Prepared<'_>)| match step {
             Step::Host(_) => None,
@@ -27,7 +27,7 @@ impl Counts {
         Self { layers: program.steps.iter().zip(prepared).map(of_step).collect(), trapped: None }
     }
 
-    /// Nothing counted yet, in the same shape, for any samples.
+    /// Returns empty counts of equal shape, for any samples.
     pub fn empty(&self, prepared: &[Prepared<'_>]) -> Self {
         let empty = |(layer, prepared): (&Option<LayerCounts>, &Prepared<'_>)| {
             layer.as_ref().map(|layer| layer.empty(prepared, 0))
@@ -35,7 +35,7 @@ impl Counts {
         Self { layers: self.layers.iter().zip(prepared).map(empty).collect(), trapped: None }
     }
 
-    /// Adds what another part counted, which was flushed.
+    /// Adds the counts of another part, which must have been flushed.
     pub fn merge(&mut self, other: Self) {
         for (mine, others) in self.layers.iter_mut().zip(other.layers) {
             if let (Some(mine), Some(others)) = (mine, others) {
@@ -45,12 +45,12 @@ impl Counts {
         self.trapped = earlier(self.trapped.take(), other.trapped);
     }
 
-    /// Takes what stopped another part, which keeps all it counted.
+    /// Takes over the error that stopped another part. That part keeps its counts.
     pub fn take_trap(&mut self, other: &Self) {
         self.trapped = earlier(self.trapped.take(), other.trapped.clone());
     }
 
-    /// Puts everything into the statistics.
+    /// Moves all counts to the statistics.
     pub fn flush(&mut self, prepared: &[Prepared<'_>], options: &Options) {
         for (layer, prepared) in self.layers.iter_mut().zip(prepared) {
             if let Some(layer) = layer {
@@ -59,14 +59,14 @@ impl Counts {
         }
     }
 
-    /// How dot products were settled.
+    /// Returns how dot products were settled.
     pub fn settled(&self) -> Settled {
         let mut settled = Settled::default();
         self.layers.iter().flatten().for_each(|layer| settled.merge(layer.settled));
         settled
     }
 
-    /// The statistics per node, or what stopped the program.
+    /// Returns the statistics per node, or the error that stopped the program.
     pub fn finish(self) -> Result<Vec<Option<LayerStats>>, SimError> {
         if let Some((_, error)) = self.trapped {
             return Err(error);
@@ -80,7 +80,7 @@ impl Counts {
     }
 }
 
-/// The trap in the earlier sample.
+/// Returns the trap in the earlier sample.
 fn earlier(a: Option<(usize, SimError)>, b: Option<(usize, SimError)>) -> Option<(usize, SimError)> {
     a.into_iter().chain(b).min_by_key(|&(sample, _)| sample)
 }

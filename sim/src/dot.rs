@@ -1,4 +1,4 @@
-//! What one dot product leaves behind: the common language of the engines.
+//! Result of one dot product, in the form that all engines share.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::Place;
@@ -8,26 +8,26 @@ use crate::event::{Event, EventStage};
 
 /// Computes the dot products of one layer over one input.
 pub(crate) trait DotEngine {
-    /// Runs the dot product at `out`; overwrites `outcome`.
+    /// Runs the dot product at `out` and overwrites `outcome`.
     fn run(&mut self, out: OutputPosition, outcome: &mut DotOutcome);
 }
 
-/// What one dot product did.
+/// Result of one dot product.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DotOutcome {
-    /// The sum that the last level delivered, in the unit of the datapath's end.
+    /// Sum that the last level delivered, in the unit at the end of the datapath.
     pub delivered: i128,
-    /// `delivered`, with its shifts given back, less the exact sum.
+    /// Difference of `delivered`, shifted back to unit 1, and the exact sum.
     pub error: i128,
-    /// The output code.
+    /// Output code.
     pub code: i32,
-    /// The output code of the exact sum of the same activations.
+    /// Output code of the exact sum of the same activations.
     pub exact_code: i32,
-    /// Per level, innermost first.
+    /// Results per level, innermost first.
     pub levels: Vec<LevelOutcome>,
-    /// Products that did not fit.
+    /// Number of products that did not fit.
     pub product_events: u64,
-    /// Whether the bias, or the sum with it, did not fit.
+    /// Number of times that the bias, or the sum with it, did not fit.
     pub bias_events: u64,
     /// The first overflow of a stage that traps.
     pub trap: Option<(EventStage, usize)>,
@@ -37,18 +37,18 @@ pub(crate) struct DotOutcome {
     pub narrowings: Vec<DotEvent>,
 }
 
-/// What one dot product did at one level.
+/// Result of one dot product at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LevelOutcome {
-    /// Additions.
+    /// Number of additions.
     pub adds: u64,
-    /// Events above the greatest value.
+    /// Number of events above the greatest value.
     pub events_high: u64,
-    /// Events below the least value.
+    /// Number of events below the least value.
     pub events_low: u64,
-    /// Some run has a final sum that does not fit.
+    /// Whether the final sum of some run does not fit.
     pub persistent: bool,
-    /// Some prefix does not fit.
+    /// Whether some prefix does not fit.
     pub prefix_misfit: bool,
     /// Least of 0 and all unbounded prefixes.
     pub min_prefix: i128,
@@ -73,7 +73,7 @@ pub(crate) struct DotEvent {
 }
 
 impl DotOutcome {
-    /// Makes it ready for a datapath of `levels` levels.
+    /// Clears the result and prepares it for a datapath of `levels` levels.
     pub fn clear(&mut self, levels: usize) {
         let events = std::mem::take(&mut self.events);
         let narrowings = std::mem::take(&mut self.narrowings);
@@ -117,12 +117,12 @@ impl LevelOutcome {
         }
     }
 
-    /// Whether any addition overflowed.
+    /// Returns whether any addition overflowed.
     pub fn touched(&self) -> bool {
         self.events_high + self.events_low > 0
     }
 
-    /// A prefix, but no final sum, does not fit.
+    /// Returns whether a prefix, but no final sum, does not fit.
     pub fn transient(&self) -> bool {
         self.prefix_misfit && !self.persistent
     }

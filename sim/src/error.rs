@@ -1,4 +1,4 @@
-//! What can stop a simulation.
+//! Errors of a simulation.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
@@ -8,57 +8,57 @@ use crate::event::EventStage;
 /// Why a simulation stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
-    /// A stage with overflow mode `trap` has overflowed.
+    /// A stage with overflow mode `trap` overflowed.
     #[error(
         "overflow trapped in layer `{layer}`, {stage}, sample {sample}, output [n {n}, h {h}, w {w}, c {c}], \
          k {k}, cycle {cycle}", n = out.n, h = out.h, w = out.w, c = out.c
     )]
     Trap {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// Where in the datapath: `level acc`, `the product`, `the bias`.
+        /// Stage of the datapath: `level acc`, `the product` or `the bias`.
         stage: String,
         /// Index of the sample.
         sample: usize,
-        /// The output element.
+        /// Position of the output element.
         out: OutputPosition,
         /// Index of the product in the order of addition.
         k: usize,
-        /// Cycle from the layer's start.
+        /// Cycle, counted from the layer's start.
         cycle: u64,
     },
-    /// A sample with the wrong number of inputs.
+    /// A sample has the wrong number of inputs.
     #[error("the network takes {expected} inputs, the sample has {found}")]
     InputCount {
-        /// What the graph takes.
+        /// Number of inputs of the graph.
         expected: usize,
-        /// What was given.
+        /// Number of inputs of the sample.
         found: usize,
     },
-    /// An input of the wrong size.
+    /// An input has the wrong size.
     #[error("input `{tensor}` takes {expected} codes, found {found}")]
     InputSize {
-        /// The input.
+        /// Name of the input.
         tensor: String,
-        /// What the graph takes.
+        /// Number of elements of the graph's input.
         expected: usize,
-        /// What was given.
+        /// Number of elements of the sample's input.
         found: usize,
     },
-    /// An input code outside its type.
+    /// An input code is outside its type.
     #[error("input `{tensor}`: code {code} is outside {ty}")]
     InputCode {
-        /// The input.
+        /// Name of the input.
         tensor: String,
         /// The code.
         code: i32,
-        /// What the input may hold.
+        /// Type of the input's codes.
         ty: guardbit_graph::CodeType,
     },
-    /// Programs that cannot run together.
+    /// Programs cannot run together.
     #[error("programs that run together differ in registers alone, but {what} differs")]
     Unlike {
-        /// What differs.
+        /// Part in which they differ.
         what: String,
     },
 }

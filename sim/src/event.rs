@@ -1,4 +1,4 @@
-//! Overflow events as they are reported.
+//! Overflow events.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{MacLayer, Place};
@@ -40,9 +40,9 @@ impl EventStage {
 pub struct Event {
     /// Index of the sample.
     pub sample: usize,
-    /// When and where.
+    /// Time and place in the array.
     pub place: Place,
-    /// The output element.
+    /// Position of the output element.
     pub out: OutputPosition,
     /// The register.
     pub stage: EventStage,
@@ -65,7 +65,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The exact result: `held + addend`.
+    /// Returns the exact result: `held + addend`.
     pub fn exact(&self) -> i128 {
         self.held + self.addend
     }
@@ -76,14 +76,14 @@ impl Event {
     }
 }
 
-/// The first events of a layer, in the order of [`Event::order`].
+/// First events of a layer, in the order of [`Event::order`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FirstEvents {
     limit: usize,
     events: Vec<Event>,
     /// Greatest sample index among `events`.
     last_sample: usize,
-    /// The last of the first ones so far, once there are as many: what comes later is not listed.
+    /// Last of the first events, once there are `limit` of them: later events are not listed.
     last: Option<Order>,
 }
 
@@ -95,17 +95,18 @@ impl FirstEvents {
         Self { limit, events: Vec::new(), last_sample: 0, last: None }
     }
 
-    /// An empty list for events of samples from `first` on; it takes none if none of them could count.
+    /// Returns an empty list for events of samples from `first` on. Its limit is 0 if none of them could be
+    /// listed.
     pub fn empty_part(&self, first: usize) -> Self {
         Self::new(if self.wants(first) { self.limit } else { 0 })
     }
 
-    /// Whether an event of `sample` could still be among the first ones.
+    /// Returns whether an event of `sample` could still be among the first ones.
     pub fn wants(&self, sample: usize) -> bool {
         self.limit > 0 && (self.events.len() < self.limit || sample <= self.last_sample)
     }
 
-    /// The cycle from which on no event of `sample` can be among the first ones; `None` if there is none yet.
+    /// Returns the cycle from which on no event of `sample` can be listed; `None` if there is none yet.
     pub fn before(&self, sample: usize) -> Option<u64> {
         self.last.filter(|last| last.0 == sample).map(|last| last.1 + 1)
     }

@@ -1,4 +1,4 @@
-//! What the host runs: whole operations, exactly.
+//! Exact execution of whole operations on the host.
 
 use guardbit_graph::ops::Op;
 use guardbit_graph::{DType, Graph, NodeId, TensorId};
@@ -6,23 +6,23 @@ use guardbit_graph::{DType, Graph, NodeId, TensorId};
 use crate::codes::{Bytes, Codes, Packed};
 use crate::fast::{Kernels, Plane};
 
-/// A node as the host runs it.
+/// Implementation of a node on the host.
 #[derive(Debug)]
 pub(crate) enum HostNode {
-    /// Output codes of all pairs of codes of 8 bits, as [`Bytes`] and by theirs: `[first][second]`.
+    /// Table of output codes, as [`Bytes`], for all pairs of input codes of 8 bits: `[first][second]`.
     Pairs(Box<[u8]>),
-    /// The same by arithmetic that was found to give each of them.
+    /// Arithmetic that is verified to give the output code of every pair of input codes of 8 bits.
     Sum(Plane),
-    /// The same of all codes of 8 bits.
+    /// Table of output codes for all input codes of 8 bits.
     Each(Box<[u8]>),
-    /// The codes of the input.
+    /// Output codes equal the input codes.
     Same,
-    /// As the operation says.
+    /// Evaluation by the operation itself.
     Any,
 }
 
 impl HostNode {
-    /// How the node is run; tables are made by the operation itself.
+    /// Selects the implementation. Tables are computed by the operation itself.
     pub fn new(graph: &Graph, id: NodeId) -> Self {
         let node = graph.node(id);
         let inputs: Option<Vec<TensorId>> = node.inputs.iter().copied().collect();
@@ -56,7 +56,7 @@ impl HostNode {
         Self::Each(bytes(graph, id, &[&codes]).into())
     }
 
-    /// The output codes. `read` gives the codes of every input that is no constant.
+    /// Returns the output codes. `read` returns the codes of every input that is not a constant.
     pub fn run<'c>(&self, graph: &Graph, id: NodeId, read: impl Fn(TensorId) -> &'c Codes) -> Codes {
         let node = graph.node(id);
         let bytes = |index: usize| match node.inputs[index].map(|id| read(id).packed()) {
@@ -90,14 +90,14 @@ impl HostNode {
     }
 }
 
-/// What a node makes of all pairs of codes of 8 bits: see [`HostNode::Pairs`].
+/// Returns the table of all pairs of codes of 8 bits: see [`HostNode::Pairs`].
 fn pairs(graph: &Graph, id: NodeId, [a, b]: [DType; 2]) -> Box<[u8]> {
     let first: Vec<i32> = (0..1 << 16).map(|i| a.min() + (i >> 8)).collect();
     let second: Vec<i32> = (0..1 << 16).map(|i| b.min() + (i & 0xff)).collect();
     bytes(graph, id, &[&first, &second]).into()
 }
 
-/// Arithmetic that makes what an addition makes of all pairs.
+/// Returns arithmetic that gives the result of an addition for all pairs.
 fn plane(graph: &Graph, id: NodeId, table: &[u8]) -> Option<Plane> {
     let node = graph.node(id);
     let Op::Add(_) = node.op else { return None };
@@ -112,10 +112,10 @@ fn plane(graph: &Graph, id: NodeId, table: &[u8]) -> Option<Plane> {
     Plane::through(Kernels::choose(None), table, slopes, out_zero - a_zero * slopes[0] - b_zero * slopes[1])
 }
 
-/// Elements for which a table is worth while.
+/// Number of elements from which on a table is faster.
 const TABLE: usize = 256;
 
-/// What a node makes of these codes, as bytes.
+/// Returns the node's output codes for these inputs, as bytes.
 fn bytes(graph: &Graph, id: NodeId, inputs: &[&[i32]]) -> Vec<u8> {
     let least = graph.tensor(graph.node(id).output).ty.dtype.min();
     graph.evaluate(id, inputs).into_iter().map(|code| (code - least) as u8).collect()

@@ -1,4 +1,4 @@
-//! One accelerated layer on the activations of one sample.
+//! Runs one accelerated layer on the activations of one sample.
 
 mod images;
 
@@ -19,25 +19,25 @@ use crate::reads::{LayerCodes, Reads};
 use crate::reference::{ReferenceEngine, read_operands};
 use crate::stats::LayerStats;
 
-/// Dot products of the reference that are worth a task of their own, in multiplications.
+/// Number of multiplications per parallel task of the reference engine.
 const REFERENCE_TASK: usize = 1 << 16;
-/// The same for the fast engine.
+/// Number of multiplications per parallel task of the fast engine.
 const FAST_TASK: usize = 1 << 23;
-/// Multiplications that counters have room for.
+/// Number of multiplications for which counters have room.
 const MOST_MACS: usize = 1 << 29;
 
-/// The layer of one program. Those that run together differ in their registers alone.
+/// Layer of one program. Layers that run together differ only in their registers.
 pub(crate) struct LayerRun<'a, 'p> {
     pub layer: &'p MacLayer,
-    /// The layer as the fast engine runs it; empty if that is not wanted.
+    /// Prepared layer of the fast engine; empty if that engine is not selected.
     pub prepared: &'a Prepared<'p>,
-    /// What it did is added to these.
+    /// Counts to which the results are added.
     pub counts: &'a mut LayerCounts,
-    /// The first overflow that stops the program.
+    /// First overflow that stops the program.
     pub trap: Option<Trap>,
 }
 
-/// What a layer reads, and what it makes of it.
+/// Inputs of a layer, and the requested results.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     pub codes: Reads<'a, Codes>,
@@ -47,15 +47,15 @@ pub(crate) struct Reading<'a> {
     pub dtype: DType,
     pub sample: usize,
     pub options: &'a Options,
-    /// Whether the exact codes are asked for.
+    /// Whether the exact codes are requested.
     pub wants_exact: bool,
 }
 
-/// Output codes that were made from the same activations.
+/// Output codes computed from one set of activations.
 pub(crate) struct Made {
-    /// What the exact sums make; whole if it was asked for, or some program made nothing else.
+    /// Codes of the exact sums. Complete if requested, or if some program produced exactly these.
     pub exact: Codes,
-    /// What the narrow hardware of each program made; `None` where that is the same.
+    /// Codes of each program's narrow hardware; `None` if they equal the exact codes.
     pub simulated: Vec<Option<Codes>>,
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn run(runs: &mut [LayerRun<'_, '_>], reading: &Reading<'_>, scratch:
     }
 }
 
-/// The output pixels of a layer.
+/// Returns the number of output pixels of a layer.
 fn pixels(layer: &MacLayer) -> usize {
     layer.dots.window.dots() / layer.dots.window.channels().max(1)
 }
 
-/// Some output pixels of every program's layer. `image` are the activations laid out, once they are.
+/// Runs some output pixels of every program's layer. `image` holds the activations once they are laid out.
 fn run_pixels<'c>(
     runs: &mut [LayerRun<'_, '_>],
     reading: &Reading<'c>,
@@ -119,7 +119,7 @@ fn run_pixels<'c>(
     made
 }
 
-/// The exact output codes of a layer.
+/// Returns the exact output codes of a layer.
 pub(crate) fn exact_codes(
     layer: &MacLayer,
     prepared: Option<&Prepared<'_>>,
@@ -132,7 +132,7 @@ pub(crate) fn exact_codes(
     }
 }
 
-/// The exact output codes of some pixels. `image` are the activations laid out, once they are.
+/// Returns the exact output codes of some pixels. `image` holds the activations once they are laid out.
 fn exact_pixels<'c>(
     layer: &MacLayer,
     prepared: Option<&Prepared<'_>>,
@@ -174,14 +174,14 @@ fn exact_pixels<'c>(
     Codes::within(dtype, &made)
 }
 
-/// Outputs that make a task of so many multiplications.
+/// Returns the number of outputs that take about `macs` multiplications.
 fn task(layer: &MacLayer, macs: usize) -> usize {
     (macs / layer.order.len().max(1)).max(1)
 }
 
 type Together<'t, 'a, 'p> = Vec<(&'a Prepared<'p>, &'t mut LayerCounts)>;
 
-/// Layers of one serial level, on vectors.
+/// Runs layers of one serial level on vectors.
 fn run_fast(
     layer: &MacLayer,
     together: Together<'_, '_, '_>,
@@ -237,7 +237,7 @@ fn run_fast(
     (exact.into(), simulated.into_iter().map(|codes| codes.map(Codes::from)).collect())
 }
 
-/// Dot product by dot product, on the reference; gives the exact and the simulated codes.
+/// Runs some dot products on the reference engine. Returns the exact and the simulated codes.
 fn run_reference(
     run: &mut LayerRun<'_, '_>,
     reading: &Reading<'_>,
@@ -265,11 +265,11 @@ fn run_reference(
     codes.into_iter().map(|(_, exact, simulated)| (exact, simulated)).unzip()
 }
 
-/// What some dot products of the reference left behind.
+/// Results of some dot products of the reference engine.
 struct Dots {
     stats: LayerStats,
     trap: Option<Trap>,
-    /// Index of the output, exact and simulated code.
+    /// Index of the output, exact code and simulated code.
     codes: Vec<(usize, i32, i32)>,
 }
 

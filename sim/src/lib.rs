@@ -1,10 +1,10 @@
-//! Runs a lowered program: values, overflow events, statistics.
+//! Runs a lowered program and returns values, overflow events and statistics.
 //!
-//! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware does, and
-//! exactly. [`Batch`] does so for several programs that differ in their registers alone, with one exact run. Two
-//! engines compute the dot products: the [`reference`](Engine::Reference) engine is the definition, written to be read;
-//! the [`fast`](Engine::Fast) engine is equal to it, vectorized where it can be, and the reference, in parallel, where it
-//! cannot. No I/O happens here.
+//! [`Simulation`] takes samples in batches and runs every layer twice: as the narrow hardware computes it,
+//! and exactly. [`Batch`] does so for several programs that differ only in their registers, with one exact
+//! run. Two engines compute the dot products. The [`reference`](Engine::Reference) engine is the definition,
+//! written to be read. The [`fast`](Engine::Fast) engine gives equal results: it is vectorized for most
+//! datapaths, and runs the reference in parallel for all others. No I/O happens here.
 
 #![deny(unsafe_code)]
 
@@ -32,12 +32,13 @@ mod stats;
 mod sums;
 pub mod trace;
 
-/// Version of all that turns a program and samples into figures: codes, sums, events, statistics, proved widths, cycles.
+/// Version of everything that turns a program and samples into figures: codes, sums, events, statistics,
+/// proved widths and cycles.
 ///
-/// Raise it with every change after which the same network, accelerator, samples and settings give another figure
-/// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, lowering or timing.
-/// Stored results of another version are never mixed with new ones. A change that makes the same figures faster, or
-/// adds a column of which a reader can tell that it is missing, leaves it as it is.
+/// Raise it with every change after which one network, accelerator, samples and settings give another figure
+/// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, the
+/// lowering or the timing. Stored results of different versions are never mixed. Do not raise it for a change
+/// that only computes the figures faster, or that adds a column whose absence a reader can detect.
 pub const ARITHMETIC_VERSION: u32 = 5;
 
 pub use accumulate::Accumulate;

@@ -1,101 +1,104 @@
-//! How a simulation is run.
+//! Settings of a simulation.
 
 use std::str::FromStr;
 
 use crate::statistics::Needs;
 
-/// What each layer reads.
+/// Input of each layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// What the narrow hardware really produced before it.
+    /// Activations that the narrow hardware produced before the layer.
     #[default]
     Propagated,
-    /// The exact activations, so that its own error shows alone.
+    /// Exact activations, so that the layer's own error is isolated.
     Isolated,
 }
 
-/// Which engine computes the dot products.
+/// Engine that computes the dot products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Engine {
-    /// The definition: one dot product after the other.
+    /// Reference engine, which is the definition: one dot product after the other.
     Reference,
-    /// Equal to the reference, vectorized; the reference does what it does not cover, in parallel over outputs.
+    /// Vectorized engine with equal results. Unsupported datapaths run on the reference engine, in parallel
+    /// over outputs.
     #[default]
     Fast,
 }
 
-/// Vector instructions that the fast engine uses.
+/// Vector instructions of the fast engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Isa {
-    /// What every CPU of the target has.
+    /// Instructions of every CPU of the target.
     Portable,
     /// x86-64 with AVX2.
     Avx2,
-    /// x86-64 with AVX-512 BW, VL and CD, and POPCNT; with VBMI2, BITALG and VPOPCNTDQ too, registers of 16 bits are stepped
-    /// two windows to a vector.
+    /// x86-64 with AVX-512 BW, VL and CD, and POPCNT. With VBMI2, BITALG and VPOPCNTDQ too, registers of 16
+    /// bits are stepped two windows per vector.
     Avx512,
-    /// The same with VNNI, by which exact sums are made from bytes.
+    /// AVX-512 with VNNI in addition, with which exact sums are computed from bytes.
     Avx512Vnni,
 }
 
 impl Isa {
-    /// All of them.
+    /// All instruction sets.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Avx512Vnni];
 
-    /// Whether this CPU has them.
+    /// Returns whether this CPU supports the instructions.
     pub fn is_available(self) -> bool {
         crate::fast::available(self)
     }
 }
 
-/// How much is counted.
+/// Level of detail of the statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StatsLevel {
     /// Output codes only.
     None,
-    /// Events, persistent and wrong dot products.
+    /// Events, and dot products that are persistent or wrong.
     Events,
-    /// Everything that values alone tell: as [`Self::Full`] without events.
+    /// All statistics of [`Self::Full`] that follow from values alone, without events.
     Values,
-    /// Transients, prefix extremes, required bits, place and time of events too.
+    /// All statistics: transients, prefix extremes, required bits, and time and place of events too.
     #[default]
     Full,
 }
 
-/// Which events are placed in time and in the array.
+/// Events whose time and place in the array are determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Placing {
-    /// With [`StatsLevel::Full`], every one: in the timeline and the heat map, which are empty otherwise.
+    /// With [`StatsLevel::Full`], every event, in the timeline and the heat map. With other levels both are
+    /// empty.
     #[default]
     All,
-    /// The first one of a layer, and those that are listed.
+    /// First event of a layer, and the events that are listed.
     First,
 }
 
-/// Which tensors are handed back.
+/// Tensors that are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Keep {
-    /// The graph's outputs.
+    /// Outputs of the graph.
     #[default]
     Outputs,
-    /// Every tensor that is not a constant.
+    /// All tensors that are not constants.
     All,
 }
 
-/// How a simulation is run.
+/// Settings of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// What each layer reads.
+    /// Input of each layer.
     pub mode: Mode,
-    /// Which engine computes the dot products.
+    /// Engine that computes the dot products.
     pub engine: Engine,
-    /// The instructions of the fast engine; `None`, or some that the CPU does not have, means the best ones.
+    /// Instructions of the fast engine. With `None`, or instructions that the CPU does not support, the best
+    /// available ones are used.
     pub isa: Option<Isa>,
-    /// How much is counted.
+    /// Level of detail of the statistics.
     pub stats: StatsLevel,
-    /// Which events are placed in time and in the array.
+    /// Events whose time and place in the array are determined.
     pub placing: Placing,
-    /// How many events are kept per layer: the first ones.
+    /// Number of first events that are kept per layer.
     pub events_per_layer: usize,
     /// Whether the events of every sample are handed back, layer by layer.
     pub events_per_sample: bool,
@@ -119,17 +122,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether every event is placed.
+    /// Returns whether every event is placed.
     pub(crate) fn places_all(&self) -> bool {
         self.stats == StatsLevel::Full && self.placing == Placing::All
     }
 }
 
 impl Mode {
-    /// Every mode.
+    /// All modes.
     pub const ALL: [Self; 2] = [Self::Propagated, Self::Isolated];
 
-    /// The name used in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Propagated => "propagated",
@@ -139,25 +142,25 @@ impl Mode {
 }
 
 impl StatsLevel {
-    /// Every level.
+    /// All levels.
     pub const ALL: [Self; 4] = [Self::None, Self::Events, Self::Values, Self::Full];
 
-    /// Whether anything is counted: wrong and persistent dot products and errors.
+    /// Returns whether wrong and persistent dot products and errors are counted.
     pub fn counts(self) -> bool {
         self != Self::None
     }
 
-    /// Whether events are counted.
+    /// Returns whether events are counted.
     pub fn counts_events(self) -> bool {
         matches!(self, Self::Events | Self::Full)
     }
 
-    /// Whether transients, prefix extremes and required bits are found.
+    /// Returns whether transients, prefix extremes and required bits are counted.
     pub fn counts_prefixes(self) -> bool {
         matches!(self, Self::Values | Self::Full)
     }
 
-    /// Whether what a statistic needs is counted.
+    /// Returns whether the data that a statistic needs is counted.
     pub fn meets(self, needs: Needs) -> bool {
         match needs {
             Needs::Nothing => true,
@@ -167,7 +170,7 @@ impl StatsLevel {
         }
     }
 
-    /// The name used in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -178,13 +181,13 @@ impl StatsLevel {
     }
 }
 
-/// A word that names no option.
+/// Error: a word is not the name of an option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{found}`; there are {allowed}")]
 pub struct UnknownOption {
     what: &'static str,
     found: String,
-    /// Every name.
+    /// All valid names.
     allowed: String,
 }
 

@@ -1,4 +1,4 @@
-//! From the last level's sum to the output code: bias, requantization, clamp. Both engines end here.
+//! Computes the output code from the last level's sum: bias, requantization and clamp. Both engines use it.
 
 use guardbit_graph::{Finish, OutputStage};
 use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit, Register, ZeroPoint};
@@ -7,21 +7,21 @@ use guardbit_num::Overflow;
 use crate::dot::{DotEvent, DotOutcome};
 use crate::event::EventStage;
 
-/// The two sums of a dot product.
+/// Delivered and exact sum of a dot product, with the sums of its operands.
 pub(crate) struct Sum {
-    /// What the last level delivered, in the unit of the datapath's end.
+    /// Sum that the last level delivered, in the unit at the end of the datapath.
     pub delivered: i128,
-    /// The exact sum at unit 1, a preloaded bias included.
+    /// Exact sum at unit 1, including a preloaded bias.
     pub exact: i128,
-    /// The sum of all activations as the multiplier sees them.
+    /// Sum of all activations at the multiplier.
     pub activations: i128,
-    /// The sum of all weights as the multiplier sees them; needed only where the weights are activations.
+    /// Sum of all weights at the multiplier; needed only if the weights are activations.
     pub weights: i128,
     /// Number of products.
     pub count: usize,
 }
 
-/// The bias that the last level starts from, in that level's unit.
+/// Returns the bias with which the last level starts, in that level's unit.
 pub(crate) fn preload(layer: &MacLayer, channel: usize) -> Option<i128> {
     let datapath = &layer.datapath;
     if datapath.bias.at != BiasPlace::Preload {
@@ -32,7 +32,7 @@ pub(crate) fn preload(layer: &MacLayer, channel: usize) -> Option<i128> {
     Some(datapath.unit_rounding(last).shift_right(bias, datapath.unit_shift(last)))
 }
 
-/// The exact sum of a dot product whose products sum to `products`: a preloaded bias is part of it.
+/// Returns the exact sum of a dot product whose products sum to `products`, including a preloaded bias.
 pub(crate) fn exact_sum(layer: &MacLayer, channel: usize, products: i128) -> i128 {
     match layer.datapath.bias.at {
         BiasPlace::Preload => products + layer.bias.as_ref().map_or(0, |bias| bias[channel]),
@@ -40,7 +40,7 @@ pub(crate) fn exact_sum(layer: &MacLayer, channel: usize, products: i128) -> i12
     }
 }
 
-/// The output code of an exact sum, as [`exact_sum`] gives it.
+/// Returns the output code of an exact sum, as returned by [`exact_sum`].
 pub(crate) fn exact_code(layer: &MacLayer, channel: usize, sum: &Sum) -> i32 {
     match &layer.dots.finish {
         Finish::Divide(division) => division.finish(sum.exact + raw_offset(layer, sum.count), sum.count),
@@ -59,7 +59,7 @@ pub(crate) fn exact_code(layer: &MacLayer, channel: usize, sum: &Sum) -> i32 {
     }
 }
 
-/// Writes the sums and both output codes.
+/// Writes the sums and both output codes to `outcome`.
 pub(crate) fn finish(layer: &MacLayer, channel: usize, sum: &Sum, outcome: &mut DotOutcome) {
     let shift = unit_shift(layer);
     outcome.delivered = sum.delivered;
@@ -98,11 +98,11 @@ fn narrow_code(
     fit_code(layer, stage, code)
 }
 
-/// The output code that is stored, of the narrow run and of the exact one alike.
+/// Returns the output code that is stored, for the narrow and the exact run alike.
 fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     let (least, greatest) = (i128::from(stage.clamp.0), i128::from(stage.clamp.1));
     match layer.datapath.requantize.output {
-        // The bounds are those of the restricted range where the accelerator has one.
+        // The bounds are those of the restricted range if the accelerator has one.
         OutputFit::Saturate | OutputFit::SaturateSymmetric => code.clamp(least, greatest) as i32,
         OutputFit::Wrap => {
             let (below, above) = stage.activation.clips();
@@ -112,13 +112,14 @@ fn fit_code(layer: &MacLayer, stage: &OutputStage, code: i128) -> i32 {
     }
 }
 
-/// `-zw * sum(x) - zx * sum(w)`, side sums that are exact; the second is part of the bias where weights are constants.
+/// Returns the exact side sums `-zw * sum(x) - zx * sum(w)`. The second term is part of the bias if weights
+/// are constants.
 fn side_sum(layer: &MacLayer, channel: usize, sum: &Sum) -> i128 {
     let weights = i128::from(layer.weight_sum_factor) * sum.weights;
     i128::from(layer.input_sum_factor[channel]) * sum.activations + weights
 }
 
-/// The sum of the weights of a channel, for [`Sum::weights`].
+/// Returns the sum of the weights of a channel, for [`Sum::weights`].
 pub(crate) fn weight_sum(layer: &MacLayer, channel: usize) -> i128 {
     if layer.weight_sum_factor == 0 {
         return 0;
@@ -126,7 +127,7 @@ pub(crate) fn weight_sum(layer: &MacLayer, channel: usize) -> i128 {
     layer.weights[channel].iter().map(|&weight| i128::from(weight)).sum()
 }
 
-/// What a pool's division needs back: `n * zx`, where it was taken off the operands.
+/// Returns `n * zx`, which a pool's division must add again if it was subtracted from the operands.
 fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
     match layer.datapath.operands.zero_point {
         ZeroPoint::Subtract => count as i128 * i128::from(layer.dots.input_zero_point),
@@ -134,7 +135,8 @@ fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
     }
 }
 
-/// The bias adder after the last level. A layer without a bias, whose zero points leave none, has none.
+/// Adds the bias after the last level. A layer without a bias, and whose zero points leave none, has no bias
+/// adder.
 fn post_bias(
     layer: &MacLayer,
     delivered: i128,
@@ -164,7 +166,7 @@ fn fit_bias(layer: &MacLayer, (held, addend): (i128, i128), outcome: &mut DotOut
     fit.value
 }
 
-/// A value at unit 1, brought to the unit of the datapath's end.
+/// Returns a value at unit 1 in the unit at the end of the datapath.
 fn to_unit(layer: &MacLayer, value: i128) -> i128 {
     let end = layer.datapath.levels.len();
     layer.datapath.unit_rounding(end).shift_right(value, unit_shift(layer))

@@ -1,17 +1,17 @@
-//! What a layer reads.
+//! Inputs of a layer.
 
 use guardbit_graph::TensorId;
 use guardbit_hwmodels::{MacLayer, Program};
 
 use crate::codes::Codes;
 
-/// What a layer reads of one sample, as codes in the order of their tensors. Conversion from the activations alone is for layers
-/// with constant weights and without weights.
+/// Codes that a layer reads of one sample, in the order of their tensors. Conversion from the activations
+/// alone is meant for layers with constant weights and layers without weights.
 #[derive(Debug)]
 pub struct Reads<'a, C: ?Sized> {
-    /// The node's first input.
+    /// Codes of the node's first input.
     pub activations: &'a C,
-    /// The node's second input where the weights are activations; else `None`.
+    /// Codes of the node's second input if the weights are activations, otherwise `None`.
     pub weights: Option<&'a C>,
 }
 
@@ -42,7 +42,8 @@ impl<'a, const N: usize> From<&'a [i32; N]> for Reads<'a, [i32]> {
 }
 
 impl<'a> Reads<'a, Codes> {
-    /// What a layer reads of `tensors`, the codes of one sample by tensor index; `None` if they were not kept.
+    /// Returns what a layer reads of `tensors`, the codes of one sample by tensor index; `None` if they were
+    /// not kept.
     pub fn of(program: &Program, layer: &MacLayer, tensors: &'a [Option<Codes>]) -> Option<Self> {
         let [activations, weights] = program.reads(layer);
         let held = |id: TensorId| tensors[id.index()].as_ref();
@@ -54,7 +55,7 @@ impl<'a> Reads<'a, Codes> {
     }
 }
 
-/// Unpacked codes of what a layer reads of one sample.
+/// Unpacked codes that a layer reads of one sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerCodes {
     activations: Vec<i32>,
@@ -62,7 +63,7 @@ pub struct LayerCodes {
 }
 
 impl LayerCodes {
-    /// The codes.
+    /// Returns the codes.
     pub fn reads(&self) -> Reads<'_, [i32]> {
         Reads { activations: &self.activations, weights: self.weights.as_deref() }
     }

@@ -1,4 +1,4 @@
-//! One sample on its way through the network, node by node.
+//! Runs one sample through the network, node by node.
 
 use guardbit_graph::{DType, NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Step};
@@ -12,29 +12,29 @@ use crate::options::{Keep, Mode};
 use crate::reads::Reads;
 use crate::stats::{self, Differences};
 
-/// A sample on its way.
+/// Sample that is being run.
 pub(crate) struct Sample<'s, 'p> {
     batch: &'s Batch<'p>,
-    /// By program.
+    /// Counts by program.
     counts: &'s mut [Counts],
     scratch: &'s mut Scratch,
     index: usize,
     tensors: BatchTensors,
 }
 
-/// The activations that some programs have in common.
+/// Activations that some programs share.
 struct Reading {
     codes: Codes,
-    /// The weights, where they are activations.
+    /// Weights, if they are activations.
     weights: Option<Codes>,
-    /// Whether they are those of the exact network.
+    /// Whether the codes are those of the exact network.
     exact: bool,
-    /// The programs, by ascending index.
+    /// Indices of the programs, ascending.
     by: Vec<usize>,
 }
 
 impl Reading {
-    /// Whether both are of the same codes, which are shared.
+    /// Returns whether both hold the same shared codes.
     fn is(&self, other: &Self) -> bool {
         let weights = self.weights.iter().zip(&other.weights);
         self.codes.is(&other.codes) && weights.into_iter().all(|(a, b)| a.is(b))
@@ -42,7 +42,7 @@ impl Reading {
 }
 
 impl<'s, 'p> Sample<'s, 'p> {
-    /// A sample about to go through every program that is not stopped.
+    /// Prepares a sample for every program that is not stopped.
     pub fn new(
         batch: &'s Batch<'p>,
         counts: &'s mut [Counts],
@@ -74,12 +74,12 @@ impl<'s, 'p> Sample<'s, 'p> {
         }
     }
 
-    /// The tensors that were kept.
+    /// Returns the tensors that were kept.
     pub fn into_tensors(self) -> BatchTensors {
         self.tensors
     }
 
-    /// Whether a program runs on.
+    /// Returns whether a program is still running.
     fn runs(&self, program: usize) -> bool {
         self.counts[program].trapped.is_none() && !self.batch.is_stopped(program)
     }
@@ -156,7 +156,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         }
     }
 
-    /// Shares equal codes, and counts how the others differ from the exact ones.
+    /// Shares equal codes, and counts how other codes differ from the exact ones.
     fn compare(
         &mut self,
         layer: &MacLayer,
@@ -182,7 +182,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         }
     }
 
-    /// What the programs that still run read.
+    /// Returns the inputs of the programs that are still running, grouped by equal codes.
     fn readings(&self, input: TensorId, weights: Option<TensorId>) -> Vec<Reading> {
         let running = (0..self.counts.len()).filter(|&program| self.runs(program));
         let isolated = self.batch.options.mode == Mode::Isolated;
@@ -205,7 +205,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         readings
     }
 
-    /// One layer of the programs that read the same.
+    /// Runs one layer of the programs that share their inputs.
     fn run_reading(
         &mut self,
         layer: &MacLayer,
@@ -248,7 +248,7 @@ impl<'s, 'p> Sample<'s, 'p> {
     }
 }
 
-/// Whether a node with these inputs reads the same in both runs. Equal codes are shared.
+/// Returns whether a node's inputs are equal in both runs. Equal codes are shared.
 fn reads_same(inputs: &[Option<TensorId>], a: &[Option<Codes>], b: &[Option<Codes>]) -> bool {
     let same = |id: &TensorId| match (&a[id.index()], &b[id.index()]) {
         (Some(a), Some(b)) => a.is(b),

@@ -1,4 +1,4 @@
-//! What a stream carries from one step to the next.
+//! States that a stream carries from one step to the next.
 
 use guardbit_hwmodels::Program;
 
@@ -6,17 +6,17 @@ use crate::batch::BatchTensors;
 use crate::codes::Codes;
 use crate::options::Mode;
 
-/// The codes of every state of the graph at the start of the next step.
+/// Codes of every state of the graph at the start of the next step.
 #[derive(Debug, Default)]
 pub(crate) struct States {
-    /// Of the exact network.
+    /// States of the exact network.
     exact: Vec<Codes>,
-    /// Program by program. Codes that equal the exact ones are shared with them.
+    /// States by program. Codes that equal the exact ones are shared with them.
     simulated: Vec<Vec<Codes>>,
 }
 
 impl States {
-    /// Those of the first step, for `programs` programs like this one.
+    /// Returns the states at the first step, for `programs` programs like `program`.
     pub fn new(program: &Program, programs: usize) -> Self {
         let graph = &program.graph;
         let initial = |state: &guardbit_graph::State| {
@@ -26,12 +26,12 @@ impl States {
         Self { simulated: vec![exact.clone(); programs], exact }
     }
 
-    /// Whether samples are on their own.
+    /// Returns whether the network has no states, so that samples are independent.
     pub fn is_empty(&self) -> bool {
         self.exact.is_empty()
     }
 
-    /// Puts the states where a step reads them.
+    /// Copies the states to the tensors that a step reads.
     pub fn give(&self, program: &Program, tensors: &mut BatchTensors) {
         for (place, state) in program.graph.states().iter().enumerate() {
             let at = state.tensor.index();
@@ -42,8 +42,8 @@ impl States {
         }
     }
 
-    /// Takes what a step left behind. In isolated mode every step starts from the exact states, as every layer reads exact
-    /// activations. A program that was stopped takes no further step.
+    /// Takes over the states after a step. In isolated mode every step starts from the exact states, because
+    /// every layer reads exact activations. A program that was stopped runs no further step.
     pub fn take(&mut self, program: &Program, tensors: &mut BatchTensors, mode: Mode) {
         for (place, state) in program.graph.states().iter().enumerate() {
             let at = state.next.index();
@@ -58,7 +58,7 @@ impl States {
         }
     }
 
-    /// Leaves out all programs but the first `count`.
+    /// Keeps only the first `count` programs.
     pub fn keep_first(&mut self, count: usize) {
         self.simulated.truncate(count);
     }

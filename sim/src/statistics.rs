@@ -1,5 +1,5 @@
-//! The statistics of layers: one row of `statistics!` each. Counters, their merging, the columns of `layers.csv`,
-//! `channels.csv` and `sweep.csv`, and `docs/columns.md` follow from the rows.
+//! Statistics of layers, one row of `statistics!` each. The rows define the counters, their merging, the
+//! columns of `layers.csv`, `channels.csv` and `sweep.csv`, and `docs/columns.md`.
 
 use crate::accumulate::Accumulate;
 use crate::dot::LevelOutcome;
@@ -73,7 +73,7 @@ macro_rules! statistics {
             "Bytes between the SRAMs and the array in one inference.";
         [layer dram_bytes: u64 as(|of| of.layer.timing.cost.dram_bytes)] "bytes", Nothing,
             "Bytes between the chip and its outside memory in one inference.";
-        // To a picosecond: a clock makes no finer figures, and decimals stay short.
+        // Figures finer than a picosecond would be rounding noise, and decimals stay short.
         [layer time_us: f64 as(|of| (of.layer.timing.cost.microseconds * 1e6).round() / 1e6)] "\u{b5}s", Nothing,
             "Time of one inference at the clock.";
         [layer stall_sram_cycles: u64 as(|of| of.layer.timing.cost.stall_sram_cycles)] "cycles", Nothing,
@@ -88,40 +88,40 @@ macro_rules! statistics {
     } };
 }
 
-/// What has to be counted for a statistic.
+/// Data that must be counted for a statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing but output codes: it is always there.
+    /// Nothing but output codes, so the statistic is always available.
     Nothing,
-    /// Anything at all: every level of detail but `none`.
+    /// Any statistics: every level of detail except `none`.
     Counting,
-    /// Events: `events` and `full`.
+    /// Events: the levels of detail `events` and `full`.
     Events,
-    /// Prefixes: `values` and `full`.
+    /// Prefixes: the levels of detail `values` and `full`.
     Prefixes,
 }
 
-/// What one dot product did at one level.
+/// Result of one dot product at one level.
 pub(crate) struct LevelSeen<'a> {
     pub outcome: &'a LevelOutcome,
-    /// Bits that hold its final sums.
+    /// Number of bits that its final sums require.
     pub final_bits: u32,
-    /// Bits that hold its prefixes.
+    /// Number of bits that its prefixes require.
     pub prefix_bits: u32,
 }
 
-/// What one dot product did over the whole datapath.
+/// Result of one dot product over the whole datapath.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DotErrors {
-    /// Delivered less exact sum.
+    /// Delivered sum minus exact sum.
     pub error: i128,
-    /// Whether the output code is the right one.
+    /// Whether the output code is right.
     pub harmless: bool,
-    /// Whether the bias, or the sum with it, did not fit.
+    /// Number of times that the bias, or the sum with it, did not fit.
     pub bias_events: u64,
 }
 
-/// How a counter takes another value, and what it holds before the first one.
+/// Merging of a counter with another value, and initial values of counters.
 mod merge {
     use std::ops::AddAssign;
 
@@ -137,11 +137,11 @@ mod merge {
         *held = value.max(*held);
     }
 
-    /// Widths: even 0 takes a bit.
+    /// Maximum of widths, which start at 1: even 0 requires a bit.
     pub use greatest as widest;
 }
 
-/// What a counter holds before anything is counted.
+/// Expands to the initial value of a counter.
 macro_rules! nothing {
     (widest) => {
         1
@@ -151,7 +151,7 @@ macro_rules! nothing {
     };
 }
 
-/// The counters of levels and of dot products.
+/// Declares the counters of levels and of dot products.
 macro_rules! counters {
     ($(
         [
@@ -162,7 +162,7 @@ macro_rules! counters {
             $(wide $wide:ident: $wide_ty:ident as ($wide_made:expr))?
         ] $unit:literal, $needs:ident, $doc:literal;
     )*) => {
-        /// The statistics that are recorded of every dot product, by name.
+        /// Statistics that are recorded for every dot product, by name.
         pub(crate) const RECORDED: &[(&str, Needs)] = &[
             $($($($((after!(($level_of) (stringify!($level))), Needs::$needs),)?)?)?)*
             $($($((after!(($dots_of) (stringify!($dots))), Needs::$needs),)?)?)*
@@ -180,7 +180,7 @@ macro_rules! counters {
         /// Counts of one output channel over the whole datapath.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct ChannelErrors {
-            /// Dot products.
+            /// Number of dot products.
             pub dots: u64,
             $($(
                 #[doc = $doc]
@@ -189,12 +189,12 @@ macro_rules! counters {
         }
 
         impl ChannelLevel {
-            /// Nothing counted yet.
+            /// Returns empty counts.
             pub(crate) fn new() -> Self {
                 Self { $($($($level: nothing!($level_merge),)?)?)* }
             }
 
-            /// Counts one dot product. `counted` says which needs are met.
+            /// Counts one dot product. `counted` returns whether a need is met.
             pub(crate) fn record(&mut self, seen: &LevelSeen<'_>, counted: impl Fn(Needs) -> bool) {
                 $($($($(
                     if counted(Needs::$needs) {
@@ -238,7 +238,8 @@ macro_rules! counters {
     };
 }
 
-/// The second of two: a macro has to name something of each optional part.
+/// Expands to the second of two arguments. Macro repetition over optional parts requires the first to be
+/// named.
 macro_rules! after {
     ($first:ident $second:ident) => {
         $second
@@ -251,7 +252,7 @@ macro_rules! after {
 crate::statistics!(counters);
 
 impl ChannelLevel {
-    /// Events in both directions.
+    /// Returns the number of events in both directions.
     pub fn events(&self) -> u64 {
         self.events_high + self.events_low
     }

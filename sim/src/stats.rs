@@ -1,4 +1,4 @@
-//! What a layer did, counted over all dot products and samples.
+//! Statistics of a layer over all dot products and samples.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
@@ -15,21 +15,21 @@ pub(crate) use crate::statistics::DotErrors;
 use crate::statistics::LevelSeen;
 pub use crate::statistics::{ChannelErrors, ChannelLevel};
 
-/// Bins of a required-bits histogram: index = bits.
+/// Number of bins of a histogram of required bits; the index is the number of bits.
 pub const HISTOGRAM_BINS: usize = 66;
-/// Bins of the time axis of a layer.
+/// Number of bins of a layer's time axis.
 pub const TIMELINE_BINS: usize = 64;
 
-/// What a layer did.
+/// Statistics of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerStats {
-    /// Dot products run.
+    /// Number of dot products run.
     pub dots: u64,
-    /// Per level, innermost first.
+    /// Statistics per level, innermost first.
     pub levels: Vec<LevelStats>,
-    /// Per output channel.
+    /// Statistics per output channel.
     pub channels: Vec<ChannelErrors>,
-    /// Of the output against the exact network.
+    /// Error of the output against the exact network.
     pub output_error: SquaredError,
     /// Earliest cycle of an event within one inference.
     pub first_event_cycle: Option<u64>,
@@ -37,7 +37,7 @@ pub struct LayerStats {
     pub timeline: Vec<u64>,
     /// Events per processing element, row by row.
     pub heat_map: Vec<u64>,
-    /// The first events.
+    /// First events, sorted.
     pub events: Vec<Event>,
     first_events: FirstEvents,
     /// Events so far.
@@ -55,14 +55,14 @@ pub struct EventCounts {
     pub biases: u64,
 }
 
-/// What a level did.
+/// Statistics of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelStats {
-    /// Per output channel.
+    /// Statistics per output channel.
     pub channels: Vec<ChannelLevel>,
-    /// Dot products by the bits that their final sums need.
+    /// Number of dot products by the bits that their final sums require.
     pub required_final: [u64; HISTOGRAM_BINS],
-    /// Dot products by the bits that their prefixes need.
+    /// Number of dot products by the bits that their prefixes require.
     pub required_prefix: [u64; HISTOGRAM_BINS],
 }
 
@@ -76,7 +76,7 @@ pub struct SquaredError {
 }
 
 impl SquaredError {
-    /// Notes one value beside the exact one, both in steps: codes less their zero point.
+    /// Adds one pair of an exact and a simulated value, both in steps: codes minus their zero point.
     pub fn add(&mut self, exact: i64, simulated: i64) {
         let value = i128::from(exact);
         let error = i128::from(exact) - i128::from(simulated);
@@ -84,13 +84,13 @@ impl SquaredError {
         self.noise += (error * error) as u128;
     }
 
-    /// Signal to quantization noise in dB; infinite where nothing differs.
+    /// Returns the signal-to-quantization-noise ratio in dB; infinite if nothing differs.
     pub fn sqnr_db(self) -> f64 {
         sqnr_db(self.signal as f64, self.noise as f64)
     }
 }
 
-/// Signal to noise in dB, of sums of squares; infinite where there is no noise.
+/// Returns the signal-to-noise ratio in dB of two sums of squares; infinite without noise.
 pub fn sqnr_db(signal: f64, noise: f64) -> f64 {
     if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
 }
@@ -110,7 +110,7 @@ impl LevelStats {
         }
     }
 
-    /// All channels together.
+    /// Returns the counts over all channels.
     pub fn total(&self) -> ChannelLevel {
         let mut total = ChannelLevel::new();
         self.channels.iter().for_each(|&channel| total.merge(channel));
@@ -131,7 +131,7 @@ impl LevelStats {
 }
 
 impl LayerStats {
-    /// Nothing counted yet.
+    /// Returns empty statistics.
     pub(crate) fn new(layer: &MacLayer, options: &Options) -> Self {
         let channels = layer.dots.window.channels();
         let pes = layer.timing.array.rows * layer.timing.array.cols;
@@ -150,17 +150,17 @@ impl LayerStats {
         }
     }
 
-    /// Nothing counted yet, in the same shape, for samples from `first` on.
+    /// Returns empty statistics of equal shape, for samples from `first` on.
     pub(crate) fn empty_part(&self, first: usize) -> Self {
         Self {
-            // Later ones make no difference: nobody need look for them.
+            // Later events do not matter, so this part need not look for them.
             first_event_cycle: self.first_event_cycle,
             first_events: self.first_events.empty_part(first),
             ..self.empty()
         }
     }
 
-    /// All channels together.
+    /// Returns the counts over all channels.
     pub fn total(&self) -> ChannelErrors {
         let mut total = ChannelErrors::default();
         self.channels.iter().for_each(|&channel| total.merge(channel));
@@ -198,7 +198,7 @@ impl LayerStats {
         }
     }
 
-    /// Counts dot products that every channel has `per_channel` of, of `terms` additions each at the only level.
+    /// Counts `per_channel` dot products for every channel, each with `terms` additions at the only level.
     pub(crate) fn count_dots(&mut self, per_channel: u64, terms: u64, options: &Options) {
         self.dots += per_channel * self.channels.len() as u64;
         self.channels.iter_mut().for_each(|channel| channel.dots += per_channel);
@@ -207,7 +207,7 @@ impl LayerStats {
         }
     }
 
-    /// Counts additions at one level, of which every channel has `per_channel`.
+    /// Counts `per_channel` additions at one level for every channel.
     pub(crate) fn count_adds(&mut self, level: usize, per_channel: u64) {
         self.levels[level].channels.iter_mut().for_each(|channel| channel.adds += per_channel);
     }
@@ -218,7 +218,7 @@ impl LayerStats {
         self.counted.products += events;
     }
 
-    /// Notes what a dot product of output channel `channel` did over the whole datapath.
+    /// Records the result of a dot product of output channel `channel` over the whole datapath.
     pub(crate) fn record_errors(&mut self, channel: usize, errors: DotErrors) {
         self.channels[channel].record(errors);
         self.counted.biases += errors.bias_events;
@@ -242,18 +242,18 @@ impl LayerStats {
         self.counted
     }
 
-    /// Adds dot products by the bits that their final sums, and their prefixes, need at one level.
+    /// Adds dot products by the bits that their final sums and their prefixes require at one level.
     pub(crate) fn add_required(&mut self, level: usize, [finals, prefixes]: &[[u64; HISTOGRAM_BINS]; 2]) {
         self.levels[level].required_final.merge(*finals);
         self.levels[level].required_prefix.merge(*prefixes);
     }
 
-    /// Whether events of `sample` may be among those that are listed.
+    /// Returns whether events of `sample` may be listed.
     pub(crate) fn wants_events(&self, sample: usize) -> bool {
         self.first_events.wants(sample)
     }
 
-    /// Whether an event at `cycle` would be earlier than all before.
+    /// Returns whether an event at `cycle` would be earlier than all before.
     pub(crate) fn would_be_first(&self, cycle: u64) -> bool {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
@@ -270,7 +270,7 @@ impl LayerStats {
         self.first_events.before(sample)
     }
 
-    /// Notes that an event happened at `cycle`.
+    /// Records that an event happened at `cycle`.
     pub(crate) fn note_first(&mut self, cycle: u64) {
         self.first_event_cycle = Some(self.first_event_cycle.map_or(cycle, |first| first.min(cycle)));
     }
@@ -341,7 +341,7 @@ impl LayerStats {
         }
     }
 
-    /// Sorts what was kept.
+    /// Sorts the listed events.
     pub(crate) fn finish(&mut self) {
         self.events = std::mem::take(&mut self.first_events).into_sorted();
     }
@@ -376,7 +376,7 @@ impl Accumulate for LayerStats {
     }
 }
 
-/// Sum of the squares of codes less their zero point. There are fewer than 2^28.
+/// Returns the sum of the squares of codes minus their zero point. There must be fewer than 2^28 codes.
 pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u128 {
     let (kernels, mut signal) = (Kernels::choose(None), 0);
     let least = match codes.packed() {
@@ -391,22 +391,22 @@ pub(crate) fn signal(codes: &Codes, zero_point: i32) -> u128 {
     signal.into()
 }
 
-/// The square of the difference of two codes of 32 bits.
+/// Returns the squared difference of two codes of 32 bits.
 fn square(a: i32, b: i32) -> u128 {
     let difference = u128::from(a.abs_diff(b));
     difference * difference
 }
 
-/// How the output codes of one sample differ from the exact network's.
+/// Differences of the output codes of one sample from those of the exact network.
 pub(crate) struct Differences {
-    /// Sum of the squares.
+    /// Sum of the squared differences.
     noise: u128,
-    /// Per output channel.
+    /// Number of codes that differ, per output channel.
     mismatches: Vec<u32>,
 }
 
 impl Differences {
-    /// Compares codes `[pixel][channel]` of one dtype, fewer than 2^28.
+    /// Compares codes `[pixel][channel]` of one dtype. There must be fewer than 2^28 codes.
     pub fn new(channels: usize, exact: &Codes, simulated: &Codes) -> Self {
         let (mut noise, mut wide, mut mismatches) = (0, 0, vec![0; channels]);
         let kernels = Kernels::choose(None);
@@ -429,17 +429,18 @@ impl Differences {
     }
 }
 
-/// Bits that hold everything between `min`, which is at most 0, and `max`, which is at least 0.
+/// Returns the number of bits that hold every value between `min`, which is at most 0, and `max`, which is at
+/// least 0.
 pub(crate) fn required(min: i128, max: i128, signed: bool) -> u32 {
     match (signed, min < 0) {
-        // The longer of the two as one number: a negative one is as long as its complement.
+        // The longer of the two as one number: a negative number is as long as its complement.
         (true, true) => required_bits(max | !min, signed),
         (false, true) => required_bits(min, signed),
         (_, false) => required_bits(max, signed),
     }
 }
 
-/// The part of a layer's time in which a cycle lies.
+/// Returns the bin of the time axis that contains a cycle of the layer.
 pub(crate) fn timeline_bin(layer: &MacLayer, cycle: u64) -> usize {
     let bin = cycle * TIMELINE_BINS as u64 / layer.timing.cycles.max(1);
     (bin as usize).min(TIMELINE_BINS - 1)
@@ -453,7 +454,8 @@ mod tests {
 
     use super::*;
 
-    /// Codes of `dtype`, every fifth of which differs; as many as counters of a byte do not hold.
+    /// Returns codes of `dtype`, of which every fifth differs. There are more than counters of a byte can
+    /// hold.
     fn codes(rng: &mut TestRng, dtype: DType, channels: usize) -> [Vec<i32>; 2] {
         let exact: Vec<i32> =
             (0..channels * 1100).map(|_| rng.random_range(dtype.min()..=dtype.max())).collect();
@@ -464,7 +466,7 @@ mod tests {
         [exact, simulated]
     }
 
-    /// Every other channel differs at every pixel, so that none is taken for another.
+    /// Every other channel differs at every pixel, so that no channel is mistaken for another.
     fn check(dtype: DType, channels: usize, zero_point: i32, rng: &mut TestRng) {
         let [exact, mut simulated] = codes(rng, dtype, channels);
         for (index, code) in simulated.iter_mut().enumerate().filter(|(index, _)| index % channels % 2 == 1) {

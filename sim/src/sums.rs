@@ -1,4 +1,4 @@
-//! The sums of every dot product of a layer: for those who look at their distribution.
+//! Sums of every dot product of a layer, for analyses of their distribution.
 
 use guardbit_hwmodels::MacLayer;
 use rayon::prelude::*;
@@ -8,19 +8,20 @@ use crate::dot::{DotEngine, DotOutcome};
 use crate::reads::{LayerCodes, Reads};
 use crate::reference::{LevelSums, ReferenceEngine};
 
-/// What a dot product delivers, beside what it should.
+/// Delivered and exact sum of a dot product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DotSum {
-    /// The exact sum at unit 1, a preloaded bias included.
+    /// Exact sum at unit 1, including a preloaded bias.
     pub exact: i128,
-    /// What the last level delivers, in the unit of the datapath's end.
+    /// Sum that the last level delivers, in the unit at the end of the datapath.
     pub delivered: i128,
-    /// Overflow events at all levels.
+    /// Number of overflow events at all levels.
     pub events: u64,
 }
 
-/// Per output, in the order of the output tensor, what each level adds up with unlimited widths on these activations:
-/// prefixes, final sums, shifts and roundings as in the statistics. `sample` matters to random roundings alone.
+/// Returns, per output in the order of the output tensor, the sums of each level with unlimited widths on
+/// these activations. Prefixes, final sums, shifts and roundings are those of the statistics. `sample` only
+/// matters for random rounding.
 ///
 /// Runs on all threads.
 pub fn unbounded_sums<'a>(
@@ -35,8 +36,8 @@ pub fn unbounded_sums<'a>(
     (0..window.dots()).into_par_iter().map(one).collect()
 }
 
-/// Per output, in the order of the output tensor, the exact and the delivered sum on these activations. A stage that traps
-/// does not stop it: as under `observe`, the value stays exact.
+/// Returns, per output in the order of the output tensor, the exact and the delivered sum on these
+/// activations. A stage that traps does not stop the computation: its value stays exact, as under `observe`.
 ///
 /// Runs on all threads, on the reference engine.
 pub fn delivered_sums<'a>(

@@ -1,6 +1,7 @@
-//! One dot product, step by step: what every adder of the reference engine did.
+//! Trace of one dot product: every addition of the reference engine, step by step.
 //!
-//! For those who compare hardware cycle by cycle. The steps are the reference engine's own: nothing is computed twice.
+//! It serves comparisons with hardware, cycle by cycle. The steps are those of the reference engine; nothing
+//! is computed separately.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{MacLayer, Packing};
@@ -10,71 +11,73 @@ use crate::dot::DotOutcome;
 use crate::reads::Reads;
 use crate::reference::{self, Draws, Live};
 
-/// One pair of operands, as the multiplier sees them.
+/// Pair of operands at the multiplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceOperand {
-    /// The activation.
+    /// Activation.
     pub activation: i128,
-    /// The weight.
+    /// Weight.
     pub weight: i128,
 }
 
-/// What a step of a level is.
+/// Kind of a step of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
-    /// An addition of a serial level.
+    /// Addition of a serial level.
     Add,
-    /// A node of a tree.
+    /// Node of a tree.
     Node,
-    /// The end of a run: the result leaves the level, fitted where the level checks at the hand-over, then shifted.
+    /// End of a run: the result leaves the level. It is fitted if the level checks at the hand-over, then
+    /// shifted.
     HandOver,
 }
 
-/// One step of one level.
+/// Step of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LevelStep {
-    /// The level, innermost first.
+    /// Index of the level, innermost first.
     pub level: usize,
-    /// The run within the dot product.
+    /// Index of the run within the dot product.
     pub run: usize,
-    /// What happened.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// What the accumulator or node holds afterwards; at a hand-over what the next level gets.
+    /// Value of the accumulator or node after the step; at a hand-over, the value that the next level
+    /// receives.
     pub value: i128,
-    /// What the rails are compared with: the exact result of this step on what the step before left, not yet fitted; at
-    /// a hand-over before the fit and the shift.
+    /// Value that is compared with the rails: the exact result of this step applied to the previous value,
+    /// before it is fitted. At a hand-over, the value before the fit and the shift.
     pub result: i128,
-    /// The unbounded sum in the level's unit; at a hand-over after the shift.
+    /// Unbounded sum in the level's unit; at a hand-over, after the shift.
     pub unbounded: i128,
-    /// The last product, in the order of addition, that the value contains.
+    /// Last product, in the order of addition, that the value contains.
     pub last_k: usize,
-    /// The rail that the exact result crossed.
+    /// Rail that the exact result crossed.
     pub overflow: Option<Direction>,
 }
 
-/// A dot product, step by step.
+/// Trace of a dot product.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DotTrace {
     /// Steps level by level, innermost first; within a level in order.
     pub steps: Vec<LevelStep>,
-    /// What the last level delivered.
+    /// Sum that the last level delivered.
     pub delivered: i128,
-    /// The exact sum at unit 1, a preloaded bias included.
+    /// Exact sum at unit 1, including a preloaded bias.
     pub exact: i128,
-    /// The output code.
+    /// Output code.
     pub code: i32,
-    /// The output code of the exact sum.
+    /// Output code of the exact sum.
     pub exact_code: i32,
-    /// Products that did not fit.
+    /// Number of products that did not fit.
     pub product_events: u64,
-    /// Whether the bias, or the sum with it, did not fit.
+    /// Number of times that the bias, or the sum with it, did not fit.
     pub bias_events: u64,
 }
 
-/// The operands of the dot product at `out`, in the order of addition.
+/// Returns the operands of the dot product at `out`, in the order of addition.
 ///
-/// `reads` holds the codes of the layer's activations: of both operands where the weights are activations. Padding keeps its
-/// place, but pools leave it out.
+/// `reads` holds the codes of the layer's activations, or of both operands if the weights are activations.
+/// Padding keeps its place in the order, except in pools, which leave it out.
 pub fn operands<'a>(
     layer: &MacLayer,
     reads: impl Into<Reads<'a, [i32]>>,
@@ -83,11 +86,12 @@ pub fn operands<'a>(
     reference::read_operands(layer, reads.into(), out)
 }
 
-/// Runs one dot product of output channel `channel` on any operands: those of [`operands`], or made-up ones.
+/// Runs one dot product of output channel `channel` on the given operands, which may be those of [`operands`]
+/// or any others.
 ///
-/// The number of operands is free: levels cut them into runs as they do in the layer. A stage that traps does not
-/// stop it: as under `observe`, the value stays exact. Stages that round at random do so as in the first output of the first
-/// sample.
+/// The number of operands is free: levels divide them into runs as in the layer. A stage that traps does not
+/// stop the computation: its value stays exact, as under `observe`. Stages with random rounding use the
+/// random numbers of the first output of the first sample.
 pub fn trace(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> DotTrace {
     let mut steps = Vec::new();
     let trace = trace_observed(layer, channel, operands, &mut |step| steps.push(*step));
@@ -118,41 +122,41 @@ pub fn trace_observed(
     }
 }
 
-/// A dot product under way: operands arrive beat by beat, and runs end when the hardware says so.
+/// Dot product in progress: operands arrive beat by beat, and runs end when the hardware signals it.
 ///
-/// For lockstep with hardware. The additions are the reference engine's own.
+/// It serves lockstep with hardware. The additions are those of the reference engine.
 #[derive(Debug, Clone)]
 pub struct LiveDot(Live);
 
-/// What a beat did.
+/// Result of a beat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveBeat {
     /// Steps level by level, innermost first; within a level in order.
     pub steps: Vec<LevelStep>,
-    /// What was delivered, if the last level's run ended.
+    /// Result of the dot product, if the last level's run ended.
     pub end: Option<LiveEnd>,
 }
 
-/// The end of a dot product.
+/// End of a dot product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveEnd {
-    /// What the last level delivered.
+    /// Sum that the last level delivered.
     pub delivered: i128,
-    /// The exact sum at unit 1, a preloaded bias included.
+    /// Exact sum at unit 1, including a preloaded bias.
     pub exact: i128,
-    /// The output code.
+    /// Output code.
     pub code: i32,
 }
 
 impl LiveDot {
-    /// Before the first beat of a dot product of `layer`; none where lanes share an adder, for then a dot product does
-    /// not stand alone.
+    /// Begins a dot product of `layer`. Returns `None` if lanes share an adder, because a dot product is not
+    /// independent then.
     pub fn new(layer: &MacLayer) -> Option<Self> {
         (layer.packing == Packing::None).then(|| Self(Live::new(layer)))
     }
 
-    /// One beat of output channel `channel`. `run_last` says per level whether its run ends with this beat; what is
-    /// missing does not end. After the last level's run another dot product begins.
+    /// Runs one beat of output channel `channel`. `run_last` holds per level whether its run ends with this
+    /// beat; levels that are missing do not end. After the last level's run, another dot product begins.
     pub fn beat(
         &mut self,
         layer: &MacLayer,
@@ -165,7 +169,7 @@ impl LiveDot {
         LiveBeat { steps, end }
     }
 
-    /// The exact sum of the products so far, at unit 1; a preloaded bias joins it at the end.
+    /// Returns the exact sum of the products so far, at unit 1. A preloaded bias is added at the end.
     pub fn products(&self) -> i128 {
         self.0.products()
     }

@@ -1,8 +1,8 @@
-//! Which bodies of the fast engine there are.
+//! Checks which bodies of the fast engine are available.
 
 use guardbit_sim::Isa;
 
-/// `GUARDBIT_BODIES` names those that have to be there, for want of which other tests would check less.
+/// `GUARDBIT_BODIES` names bodies that must be available, because other tests would check less without them.
 #[test]
 fn the_bodies_asked_for_are_available() {
     let available: Vec<String> =

@@ -1,4 +1,5 @@
-//! Proved widths against the simulator: nothing exceeds them, and a witness shows that one bit less is too few.
+//! Compares proved widths with the simulator: nothing exceeds them, and a witness shows that one bit less is
+//! too few.
 
 use crate::common;
 use crate::common::random::{self, Case};
@@ -15,7 +16,7 @@ use guardbit_sim::{ChannelLevel, Options, Simulation};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// The counts of one channel at one level where the layer reads what the witness has.
+/// Returns the counts of one channel at one level for the inputs of a witness.
 fn seen_at(program: &Program, witness: &Witness, level: usize, channel: usize) -> ChannelLevel {
     let inputs = std::iter::once(&witness.input).chain(&witness.weights).cloned().collect();
     let mut simulation = Simulation::new(program, Options::default());
@@ -28,7 +29,7 @@ fn only_layer(program: &Program) -> &MacLayer {
     program.mac_layers().next().unwrap()
 }
 
-/// Every level wide, one of them of `bits`.
+/// Returns a datapath in which every level is wide, except one of `bits` bits.
 fn with_width(datapath: &Datapath, narrow: usize, bits: u32) -> Datapath {
     let mut datapath = datapath.clone();
     for (index, level) in datapath.levels.iter_mut().enumerate() {
@@ -59,7 +60,7 @@ fn check_witness(
     channel: usize,
 ) -> Result<(), TestCaseError> {
     let layer = only_layer(wide);
-    // What a product of a tensor with itself reads twice cannot hold two inputs.
+    // A product of a tensor with itself cannot read two different inputs.
     if layer.dots.streams_weights() && case.graph.inputs().len() < 2 {
         return Ok(());
     }
@@ -68,7 +69,7 @@ fn check_witness(
     let witness = Witness::of_channel(&case.graph, layer, bounds, level, channel);
     prop_assert!(witness.is_some() || path.order.walk.depends_on_data() || path.rounds_at_random());
     let Some(witness) = witness else { return Ok(()) };
-    // Nothing keeps the sums of a single output from their extremes: what it does not read, no output reads.
+    // The sums of a single output always reach their extremes: what it does not read, no output reads.
     let [rows, columns, _] = layer.dots.window.output;
     let zero = layer.dots.input_zero_point;
     let takes_zero = case.graph.tensor(case.graph.inputs()[0]).ty.code_range().contains(zero);
@@ -99,7 +100,8 @@ fn check_witness(
     Ok(())
 }
 
-/// With the weights of a type's witness, the bound by weights is that by type at its end; and it has a witness itself.
+/// With the weights of a type's witness, the bound by weights equals the bound by type, and has a witness
+/// itself.
 fn check_type_witnesses(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
     let layer = only_layer(&program);
@@ -126,7 +128,7 @@ fn check_type_witnesses(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The same network of one layer, every weight of that code.
+/// Returns a network of one layer whose weights all have the given code.
 fn with_weights(graph: &Graph, code: i32) -> Graph {
     let (_, node) = graph.nodes_with_ids().next().unwrap();
     let tensors: Vec<_> = node.inputs.iter().flatten().map(|&id| graph.tensor(id)).collect();
@@ -181,7 +183,7 @@ proptest! {
     }
 }
 
-/// Windows larger than the image: a proved width counts no product that is padding at every output.
+/// A proved width does not count products that are padding at every output, in windows larger than the image.
 #[test]
 fn padding_everywhere_needs_no_bits() {
     for (image, stride, kernel) in [([1, 2], [2, 2], 3), ([2, 2], [2, 2], 3), ([1, 1], [1, 1], 5)] {
@@ -221,7 +223,7 @@ fn types_have_their_worst_weights() {
         (DType::Int8, DType::Int4, 4096, 24),
     ];
     for (x, w, terms, bits) in cases {
-        // Least weights attain it in all of these types.
+        // The least weights attain it in all of these types.
         let graph = independent_dots(x, w, terms, vec![w.min(); terms]);
         let at = |bits| {
             let level = serial("acc", Terms::All, register(bits, Overflow::Saturate));

@@ -1,4 +1,4 @@
-//! Laws of networks: what one layer gets wrong reaches the next, beside an exact run that it must not reach.
+//! Laws of networks: errors of one layer reach the next, but never the exact run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// Tensors and statistics of a whole network, or why it stopped.
+/// Tensors and statistics of a whole network, or the error that stopped it.
 type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
 
 const REFERENCE: Options = Options {
@@ -36,7 +36,7 @@ const REFERENCE: Options = Options {
     keep: Keep::All,
 };
 
-/// Every engine but the reference, with every body of the fast one that this CPU can run.
+/// Returns options for every body of the fast engine that this CPU supports.
 fn engines(options: Options) -> impl Iterator<Item = Options> {
     let isas = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     isas.map(move |isa| Options { engine: Engine::Fast, isa: Some(isa), ..options })
@@ -53,7 +53,7 @@ fn run(program: &Program, samples: &[Vec<i32>], options: Options) -> Ran {
     Ok((tensors, simulation.finish()))
 }
 
-/// Codes of every tensor in the exact run, sample by sample.
+/// Returns the codes of every tensor in the exact run, sample by sample.
 fn exact(ran: Ran) -> Vec<Vec<Option<Vec<i32>>>> {
     let codes = |tensors: SampleTensors| {
         tensors.exact.into_iter().map(|codes| codes.map(|codes| codes.to_vec())).collect()
@@ -61,7 +61,7 @@ fn exact(ran: Ran) -> Vec<Vec<Option<Vec<i32>>>> {
     ran.unwrap().0.into_iter().map(codes).collect()
 }
 
-/// Lets the last level of the common datapath trap, where it has a width.
+/// Makes the last level of the common datapath trap, if it has a width.
 fn with_trap(mut accelerator: Accelerator) -> Accelerator {
     let last = accelerator.datapath.levels.last_mut().unwrap();
     if let Register::Fixed { overflow, .. } = &mut last.register {
@@ -70,7 +70,7 @@ fn with_trap(mut accelerator: Accelerator) -> Accelerator {
     accelerator
 }
 
-/// Lets the bias adder trap, where it has a width.
+/// Makes the bias adder trap, if it has a width.
 fn with_bias_trap(mut accelerator: Accelerator) -> Accelerator {
     if let Register::Fixed { overflow, .. } = &mut accelerator.datapath.bias.register {
         *overflow = Overflow::Trap;
@@ -78,7 +78,7 @@ fn with_bias_trap(mut accelerator: Accelerator) -> Accelerator {
     accelerator
 }
 
-/// Every engine makes every code and counts everything as the reference does.
+/// Every engine gives the codes and statistics of the reference.
 fn check_engines(
     case: &NetworkCase,
     accelerator: &Accelerator,
@@ -111,8 +111,8 @@ fn with_datapaths(accelerator: &Accelerator, change: impl Fn(&Datapath) -> Datap
     }
 }
 
-/// What the exact run keeps of a datapath: scheme, fit of the output, and whether the bias, with what zero points leave
-/// in it, is scaled on its own.
+/// Returns the parts of a datapath that affect the exact run: scheme, fit of the output, and whether the
+/// bias, with the terms of zero points, is scaled on its own.
 fn lifted(path: &Datapath) -> Datapath {
     let mut lifted = datapath(vec![serial("acc", Terms::All, Register::Auto)]);
     lifted.bias.register = Register::Auto;
@@ -124,7 +124,7 @@ fn lifted(path: &Datapath) -> Datapath {
     lifted
 }
 
-/// Widths, shifts, levels, order, zero points and the place of a bias in the sum make no difference to the exact run.
+/// Widths, shifts, levels, order, zero points and the place of a bias in the sum do not affect the exact run.
 fn check_lifted(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let plain = program(case, &with_datapaths(&case.accelerator, lifted));
     let expected = exact(run(&plain, &case.samples, Options { engine: Engine::Fast, ..options }));
@@ -135,7 +135,7 @@ fn check_lifted(case: &NetworkCase, options: Options) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Where scheme and output are the model's own, the exact run is the model, node by node.
+/// With the model's own scheme and output, the exact run equals the model, node by node.
 fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let own = |path: &Datapath| {
         let at = if path.bias.at == BiasPlace::PostRequantize { BiasPlace::Preload } else { path.bias.at };
@@ -164,7 +164,7 @@ fn check_model(case: &NetworkCase, options: Options) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// Whatever happens to sums, no tensor holds a code outside its range.
+/// No tensor ever holds a code outside its range.
 fn check_ranges(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let program = program(case, &case.accelerator);
     for options in engines(options).chain([options]) {
@@ -183,7 +183,8 @@ fn check_ranges(case: &NetworkCase, options: Options) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Convolutions as fused operations of the accelerator, and put back from there, make every code of the network.
+/// Fusing convolutions to operations of the accelerator, and expanding these again, gives every code of the
+/// network.
 fn check_composites(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let operands = [Pattern::any(), Pattern::constant(), Pattern::constant().or_absent()];
     let npu = FusedOp::new("npu.conv2d", Pattern::op_named(["conv2d"]).reads(operands));
@@ -213,7 +214,7 @@ fn check_composites(case: &NetworkCase, options: Options) -> Result<(), TestCase
     Ok(())
 }
 
-/// The codes of every tensor as the operations themselves compute them.
+/// Returns the codes of every tensor as computed by the operations themselves.
 fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
     let mut codes = vec![None; graph.tensors().len()];
     codes[graph.inputs()[0].index()] = Some(sample.to_vec());
@@ -282,7 +283,7 @@ proptest! {
     }
 }
 
-/// The laws mean something: most networks have a layer that reads what an earlier one got wrong.
+/// The laws are not vacuous: most networks have a layer that reads errors of an earlier one.
 #[test]
 fn errors_reach_the_next_layer() {
     let mut runner = TestRunner::deterministic();

@@ -11,7 +11,8 @@ use guardbit_hwmodels::{load, lower};
 use guardbit_num::Scheme;
 use guardbit_sim::{Codes, Engine, Keep, Mode, Options, Simulation};
 
-/// `f = fully_connected(c, w)` and `y = x + f`: `c` and `w` are constants, and `c` is an output too.
+/// Returns `f = fully_connected(c, w)` and `y = x + f`, where `c` and `w` are constants and `c` is an output
+/// too.
 fn network() -> Graph {
     let quantization = Some(Quantization::per_tensor(0.1, 0).unwrap());
     let ty = |shape: &[usize]| TensorType {
@@ -33,7 +34,7 @@ fn network() -> Graph {
     builder.finish(vec![y, c]).unwrap()
 }
 
-/// The codes are those of LiteRT 2.3.0's reference kernels for the same network.
+/// Codes of LiteRT 2.3.0's reference kernels for this network.
 const LITERT: [([i32; 3], [i32; 3]); 2] = [([-128, 0, 127], [-127, 1, 127]), ([5, -7, 100], [6, -6, 101])];
 
 #[test]
@@ -62,7 +63,7 @@ fn constant_activations_are_read() {
     }
 }
 
-/// The sum is 10, and nothing else.
+/// The only possible sum is 10.
 #[test]
 fn ranges_of_constant_activations_are_their_codes() {
     let program = lower(Arc::new(network()), &load("fpga-int14-os", &[]).unwrap()).unwrap();

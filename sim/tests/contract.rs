@@ -1,4 +1,5 @@
-//! Rules of `docs/arithmetic.md` that are easily taken for something else, each by hand and in every engine.
+//! Rules of `docs/arithmetic.md` that are easily misunderstood, each computed by hand and tested in every
+//! engine.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Codes, Engine, EventStage, LayerStats, Options};
 
-/// One dot product: activations and weights as codes of scale 1, and their zero points.
+/// Dot product: activations and weights as codes of scale 1, and their zero points.
 #[derive(Clone, Default)]
 struct Dot {
     x: Vec<i32>,
@@ -47,7 +48,7 @@ impl Dot {
         one_layer(op, x, Some((weights, self.w.clone())), bias, output("y", out, 1.0, 0))
     }
 
-    /// Narrow code, exact code and statistics: the same in every engine.
+    /// Returns narrow code, exact code and statistics, which must be equal in every engine.
     fn run(&self, path: &Datapath, out: DType) -> (i32, i32, LayerStats) {
         let graph = self.graph(out);
         let program = program(&graph, &accelerator(path.clone()));
@@ -64,7 +65,7 @@ impl Dot {
     }
 }
 
-/// A serial level of 8 bits that saturates.
+/// Returns a serial level of 8 bits that saturates.
 fn narrow() -> Level {
     serial("acc", Terms::All, register(8, Overflow::Saturate))
 }
@@ -75,7 +76,7 @@ fn with_bias(at: BiasPlace, levels: Vec<Level>) -> Datapath {
     path
 }
 
-/// Under `hand_over` the register is exact inside: a preload is neither fitted nor a prefix.
+/// Under `hand_over` the register is exact within the run: a preload is neither fitted nor a prefix.
 #[test]
 fn a_preload_under_hand_over_is_not_fitted() {
     // (values, bias, check) -> (code, bias events, persistent, transient, greatest prefix, events).
@@ -89,7 +90,7 @@ fn a_preload_under_hand_over_is_not_fitted() {
     };
     check(&[-100], Check::EachAdd, (27, 1, 0, 1, 200, 0));
     check(&[-100], Check::HandOver, (100, 0, 0, 0, 100, 0));
-    // What leaves is fitted once: one event, and no bias event.
+    // The result is fitted once: one event, and no bias event.
     check(&[-50], Check::HandOver, (127, 0, 1, 0, 150, 1));
 }
 
@@ -97,7 +98,7 @@ fn a_preload_under_hand_over_is_not_fitted() {
 #[test]
 fn a_bias_is_shifted_once() {
     use Rounding::{Floor, HalfUp};
-    // (shift, round) of product and inner level; a bias of 3 in front of a sum of 0.
+    // (shift, round) of product and inner level; a bias of 3 before a sum of 0.
     let check = |product: (u32, Rounding), level: (u32, Rounding), held: i32| {
         let inner = Level {
             shift: level.0,
@@ -111,26 +112,26 @@ fn a_bias_is_shifted_once() {
             assert_eq!((code, exact), (held << (product.0 + level.0), 3), "{product:?} {level:?} {at:?}");
         }
     };
-    // 3 / 4 down is 0; twice by 1, up first, would be (3 + 1) / 2 = 2, then 1.
+    // 3 / 4 rounded down is 0. Two shifts by 1, the first rounded up, would give (3 + 1) / 2 = 2, then 1.
     check((1, HalfUp), (1, Floor), 0);
     check((1, Floor), (1, HalfUp), 1);
-    // The level does not shift: the product's rounding counts.
+    // The level does not shift, so the product's rounding applies.
     check((2, HalfUp), (0, Floor), 1);
     check((2, Floor), (0, HalfUp), 0);
 }
 
-/// Under `fold` the bias and `-zw * sum(x)` meet the sum in one addition, shifted together.
+/// Under `fold` the bias and `-zw * sum(x)` are added to the sum in one addition, shifted together.
 #[test]
 fn bias_and_side_sum_are_shifted_together() {
     let mut path = datapath(vec![Level { shift: 1, ..serial("acc", Terms::All, Register::Auto) }]);
     path.operands.zero_point = ZeroPoint::Fold;
-    // Raw codes -1 * 0; the real weight is -1: -1 * -1 = 1, all of it the side sum. With a bias of 1, 2 / 2 = 1 is
-    // added; each for itself would be 0.
+    // Raw codes -1 * 0; the real weight is -1, and -1 * -1 = 1 is all side sum. With a bias of 1, 2 / 2 = 1
+    // is added; shifted separately, each would be 0.
     let dot = Dot { zero_points: (0, 1), bias: Some(1), ..Dot::of(&[-1], &[0]) };
     assert_eq!(dot.run(&path, DType::Int16).0, 2);
 }
 
-/// A bias adder is there if the layer has a bias or zero points that leave one: whatever is added then, 0 too.
+/// A layer has a bias adder if it has a bias or zero points that require one, even if the added value is 0.
 #[test]
 fn the_bias_adder() {
     let check = |dot: Dot, zero_point, expected: (i32, u64)| {
@@ -141,7 +142,7 @@ fn the_bias_adder() {
         assert_eq!((code, stats.total().bias_events), expected, "{:?}", dot.zero_points);
     };
     let with = |zero_points, bias| Dot { zero_points, bias, ..Dot::of(&[10, -10], &[10, 5]) };
-    // No bias, nothing folded: no adder, no event.
+    // Neither a bias nor folded zero points: no adder, no event.
     check(with((0, 0), None), ZeroPoint::Subtract, (50, 0));
     check(with((0, 0), None), ZeroPoint::Fold, (50, 0));
     check(with((3, 2), None), ZeroPoint::Subtract, (7 * 8 - 13 * 3, 0));
@@ -149,11 +150,12 @@ fn the_bias_adder() {
     check(with((0, 0), Some(0)), ZeroPoint::Subtract, (7, 1));
     check(with((3, 0), None), ZeroPoint::Fold, (5, 0));
     check(with((3, 2), None), ZeroPoint::Fold, (7, 1));
-    // The activations sum to 0, and so does what is added: the adder is there all the same.
+    // The activations sum to 0, and so the added value is 0, but the adder exists.
     check(with((0, 2), None), ZeroPoint::Fold, (7, 1));
 }
 
-/// No unsigned register holds a negative sum: 65 bits, more than any register has.
+/// An unsigned register of any width cannot hold a negative sum: it is reported as 65 bits, more than any
+/// register has.
 #[test]
 fn a_negative_sum_takes_65_unsigned_bits() {
     let register =
@@ -171,7 +173,7 @@ fn a_negative_sum_takes_65_unsigned_bits() {
     assert!(Format::new(65, false).is_err());
 }
 
-/// `bits: auto` is as wide as it takes, sign included.
+/// `bits: auto` is as wide as necessary, including the sign.
 #[test]
 fn an_auto_level_ignores_signed() {
     let text = "schema: 1\naccumulation: [{name: acc, bits: auto, signed: false}]";
@@ -181,7 +183,7 @@ fn an_auto_level_ignores_signed() {
     assert_eq!((code, exact, level.required_final), (-5, -5, 4));
 }
 
-/// A pool's walk covers the whole window; what lies outside the image drops out of it.
+/// A pool's walk covers the whole window; cells outside the image are then left out.
 #[test]
 fn a_pool_walks_its_whole_window() {
     let pool =
@@ -197,9 +199,9 @@ fn a_pool_walks_its_whole_window() {
     let layer = program.mac_layers().next().unwrap();
     let read: Vec<i128> =
         operands(layer, &[1, 2, 3, 4], OutputPosition::default()).iter().map(|o| o.activation).collect();
-    // Cells 0, 2, 4, 6, 8, 1, 3, 5, 7, of which 4, 8, 5, 7 lie in the image.
+    // Cells 0, 2, 4, 6, 8, 1, 3, 5, 7, of which 4, 8, 5 and 7 lie in the image.
     assert_eq!(read, [1, 4, 2, 3]);
-    // Runs and k count what is left: 1 + 4, then 4 more, is too much for 4 bits.
+    // Runs and k count the remaining cells: 1 + 4, then 4 more, exceeds 4 bits.
     let ran = run(&program, &[vec![1, 4, 3, 4]], Options::default()).unwrap();
     let event = ran.stats.events.iter().find(|event| event.out == OutputPosition::default()).unwrap();
     assert_eq!((event.run, event.k, event.held, event.addend), (0, 2, 5, 4));
@@ -235,7 +237,8 @@ fn pools_keep_the_clamp_of_the_model() {
     }
 }
 
-/// A scheme of the accelerator takes the place of the model's; how the multiplier is formed stays the model's.
+/// A scheme of the accelerator replaces that of the model; the multiplier is still formed by the model's
+/// rule.
 #[test]
 fn a_scheme_keeps_the_multiplier_rule() {
     let (s_x, s_w, s_y) = (0.1f32, 0.3f32, 0.7f32);
@@ -269,7 +272,7 @@ fn k_is_the_last_product() {
         let (_, _, stats) = Dot::sum_of(&[1, 2, 2, 1, 2, 2, 1, 2], None).run(&path, DType::Int16);
         stats.events.iter().map(|event| (event.stage, event.run, event.k)).collect::<Vec<_>>()
     };
-    // Runs of three: 5, 5, 3. The second and the third do not fit beside the first.
+    // Runs of three: 5, 5, 3. The second and the third do not fit together with the first.
     let serial = serial("inner", Terms::Count(3), Register::Auto);
     assert_eq!(ks(serial.clone()), [(EventStage::Level(1), 0, 5), (EventStage::Level(1), 0, 7)]);
     assert_eq!(
@@ -278,12 +281,12 @@ fn k_is_the_last_product() {
     );
 }
 
-/// Under `output: wrap` the store keeps the low bits, in the exact run too; an activation clips before it, even at a
-/// bound of the dtype.
+/// Under `output: wrap` the output keeps the low bits, in the exact run too. An activation clips before that,
+/// even at a bound of the dtype.
 #[test]
 fn an_activation_clips_before_the_store() {
     use Activation::{None, Relu, Relu6, ReluN1To1};
-    // Sums in units of the output code, whose zero point is 0 for int8 and uint8 alike.
+    // Sums in units of the output code, whose zero point is 0 for both int8 and uint8.
     let check = |activation, out, sum: i32, code: i32| {
         let mut path = datapath(vec![serial("acc", Terms::All, register(20, Overflow::Saturate))]);
         path.requantize.output = OutputFit::Wrap;
@@ -325,7 +328,8 @@ fn an_accelerator_may_have_a_restricted_range() {
     check(Activation::ReluN1To1, DType::Int8, -128, -1);
 }
 
-/// Where LiteRT 2.3.0 has defects: a product beyond int32 gives the greatest code, and int8 codes are summed as such.
+/// Known defects of LiteRT 2.3.0: a product beyond int32 gives the greatest code, and int8 codes are summed
+/// as such.
 #[test]
 fn what_litert_gets_wrong() {
     let requantize = Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 };

@@ -8,7 +8,7 @@ use guardbit_hwmodels::{BiasPlace, Check, Datapath, Level, Product, Reduce, Regi
 use guardbit_num::{Format, Overflow, Rounding};
 use guardbit_sim::{Engine, Event, EventStage, LayerStats, Options, SimError};
 
-/// One dot product that adds `values` in order: weights of these values, activations of 1.
+/// Returns one dot product that adds `values` in order: weights with these values, activations of 1.
 fn sum_of(values: &[i32], bias: Option<i32>) -> Graph {
     let weights = (quantized(&[1, 1, 1, values.len()], DType::Int16, 1.0, 0), values.to_vec());
     let x = quantized(&[1, 1, 1, values.len()], DType::Int8, 1.0, 0);
@@ -24,7 +24,7 @@ fn simulate(graph: &Graph, path: &Datapath, engine: Engine) -> Result<(i32, Laye
     Ok((ran.tensors[0].simulated[output].as_ref().unwrap().get(0), ran.stats))
 }
 
-/// What a sum must do; what a case leaves out is 0.
+/// Expected results of a sum; omitted fields are 0.
 #[derive(Default)]
 struct Expected<'a> {
     code: i32,
@@ -79,7 +79,7 @@ fn persistent(code: i32, events: &[(usize, i128, i128)]) -> Expected<'_> {
     Expected { code, events, persistent: 1, ..Expected::default() }
 }
 
-/// The integer rows of the public cases, each with its outcome worked out by hand.
+/// Integer rows of the public cases, with outcomes computed by hand.
 #[test]
 fn public_cases() {
     use Overflow::{Saturate, SaturateZero, Wrap};
@@ -108,7 +108,7 @@ fn public_cases() {
     check(&ones, None, &one(3, Saturate), &persistent(3, &held));
 }
 
-/// What every mode does with 100 + 100 - 150 in 8 bits.
+/// Results of every mode for 100 + 100 - 150 in 8 bits.
 #[test]
 fn modes() {
     use Overflow::{Observe, Saturate, SaturateSymmetric, SaturateZero, Sticky, Wrap};
@@ -118,7 +118,7 @@ fn modes() {
     check(&values, None, &one(8, SaturateZero), &transient(0, &[(1, 100, 100), (2, 0, -150)]));
     check(&values, None, &one(8, Sticky), &transient(127, &[(1, 100, 100)]));
     check(&values, None, &one(8, Observe), &transient(50, &[(1, 100, 100)]));
-    // -128 fits, but symmetric saturation gives it up: an event that is neither persistent nor transient.
+    // -128 fits, but symmetric saturation does not use it: an event that is neither persistent nor transient.
     let low = Expected { code: -127, events: &[(1, -100, -28)], ..Expected::default() };
     check(&[-100, -28], None, &one(8, SaturateSymmetric), &low);
     let unsigned = Register::Fixed { format: Format::new(8, false).unwrap(), overflow: Saturate };
@@ -126,7 +126,7 @@ fn modes() {
     check(&[200, -250, 5], None, &path, &persistent(5, &[(1, 200, -250)]));
 }
 
-/// Exact inside, fitted when the result leaves: the final sum is the only prefix.
+/// Exact within the run, fitted when the result leaves: the final sum is the only prefix.
 #[test]
 fn hand_over() {
     let level = Level { check: Check::HandOver, ..acc(8, Overflow::Saturate) };
@@ -145,7 +145,7 @@ fn tree() {
     let path = datapath(vec![level.clone()]);
     // (100 + 100 -> 127) + (-50 + -50 = -100) = 27.
     check(&[100, 100, -50, -50], None, &path, &transient(27, &[(1, 100, 100)]));
-    // 300 is no node of its own; it meets 20 in the last round.
+    // 300 is not a node of its own; it meets 20 in the last round.
     check(&[10, 10, 300], None, &path, &persistent(127, &[(2, 20, 300)]));
     check(&[300], None, &path, &persistent(300, &[]));
     // Sticky is saturation at each node.
@@ -153,7 +153,7 @@ fn tree() {
     check(&[100, 100, -50, -50], None, &sticky, &transient(27, &[(1, 100, 100)]));
 }
 
-/// A column chain of two rows under an accumulator.
+/// A column chain of two rows, followed by an accumulator.
 #[test]
 fn two_levels() {
     let chain = serial("chain", Terms::Count(2), register(8, Overflow::Saturate));
@@ -167,7 +167,7 @@ fn two_levels() {
     };
     check(&[100, 100, 100, 100, 50], None, &path, &expected);
 
-    // The chain drops a bit: (7 >> 1) + (7 >> 1) = 6, given back as 12; the exact sum is 14.
+    // The chain drops a bit: (7 >> 1) + (7 >> 1) = 6, shifted back to 12; the exact sum is 14.
     let shifting = Level { shift: 1, round: Rounding::Floor.into(), ..chain };
     let path = datapath(vec![shifting, acc(9, Overflow::Wrap)]);
     check(&[3, 4, 4, 3], None, &path, &Expected { code: 12, ..Expected::default() });

@@ -1,25 +1,25 @@
-//! What so many samples can say.
+//! Describes how certain a result on a limited number of samples is.
 
 use crate::numbers::{counted, grouped, percentage, probability};
 use crate::{Fraction, Interval};
 
-/// Below this probability a difference is no chance.
+/// Significance level: a difference with a p value below it is reported as more than chance.
 const LEVEL: f64 = 0.05;
 
-/// An interval in brackets.
+/// Returns an interval in brackets, or an empty string without one.
 pub(super) fn within(interval: Option<Interval>) -> String {
     interval.map_or(String::new(), |Interval { low, high }| {
         format!(" ({} to {})", percentage(low), percentage(high))
     })
 }
 
-/// What so many samples leave open where all of them are well.
+/// Describes, for `samples` samples without an error, how large the error rate may still be.
 pub(super) fn left_open(samples: u64) -> String {
     let most = crate::wilson(0, samples).map_or(String::new(), |[_, high]| percentage(Fraction::new(high)));
     format!("on {}, which leaves up to {most} open (95 % interval)", counted(samples, "sample"))
 }
 
-/// Whether a difference is more than chance, in brackets.
+/// Returns, in brackets, whether a difference is more than chance.
 pub(super) fn told_apart(samples: u64, p: Option<f64>) -> String {
     match p {
         Some(p) if p < LEVEL => format!(" (McNemar's p = {})", probability(p)),
@@ -34,7 +34,8 @@ pub(super) fn told_apart(samples: u64, p: Option<f64>) -> String {
     }
 }
 
-/// Whether so many samples tell two accuracies apart: `pairs` are the samples lost and gained, `p` McNemar's of them.
+/// Describes whether `samples` samples distinguish two accuracies. `pairs` holds the samples lost and gained,
+/// `p` the p value of McNemar's test on them.
 pub(super) fn difference_text(
     samples: u64,
     pairs: Option<(u64, u64)>,

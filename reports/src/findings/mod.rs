@@ -1,4 +1,4 @@
-//! What came out, in words.
+//! Results described in sentences.
 
 mod certainty;
 mod run;

@@ -1,4 +1,4 @@
-//! What overflowed, and what came of it.
+//! Findings of a run: what overflowed and how that affected the outputs.
 
 use guardbit_hwmodels::timing::Bound;
 use guardbit_num::{MAX_BITS, Overflow};
@@ -8,7 +8,7 @@ use crate::numbers::{counted, grouped, number, percentage};
 use crate::tables::{LayerRow, sum};
 use crate::{Fraction, HostRow, NetworkTiming, RunRecord, ScoreFigures, layer_label};
 
-/// What overflowed, what came of it, and how many bits would do.
+/// Returns sentences on what overflowed, how that affected the outputs, and how many bits suffice.
 pub fn run_findings(run: &RunRecord) -> Vec<String> {
     let results = [overflow(run), wrong(run), outputs(run), accuracy(run), difference(run), judged(run)];
     results
@@ -92,7 +92,7 @@ fn accuracy(run: &RunRecord) -> Option<String> {
     (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ". In brackets: 95 % intervals.")
 }
 
-/// What the labels say of a detector or a regressor.
+/// Describes the result of a detector or a regressor against its labels.
 fn judged(run: &RunRecord) -> Option<String> {
     let outcome = &run.outcome;
     if let Some((auc, exact)) = outcome.auc.zip(outcome.auc_exact) {
@@ -102,13 +102,13 @@ fn judged(run: &RunRecord) -> Option<String> {
     Some(format!("The mean squared error against the labels is {mse}, that of the exact network {exact}."))
 }
 
-/// Whether the samples tell the accuracies apart.
+/// Describes whether the samples distinguish the accuracy from that of the exact network.
 fn difference(run: &RunRecord) -> Option<String> {
     let ScoreFigures { samples, lost, gained, mcnemar_p, accuracy_interval, .. } = run.outcome;
     difference_text(samples, lost.zip(gained), mcnemar_p, accuracy_interval)
 }
 
-/// Per level: the bits that would do.
+/// Returns, per level, a sentence on the number of bits that suffice.
 fn bits(run: &RunRecord) -> Vec<String> {
     let mut levels: Vec<LevelNeed<'_>> = Vec::new();
     for row in run.layers.iter().filter(|row| row.required_final.is_some()) {
@@ -124,17 +124,17 @@ fn bits(run: &RunRecord) -> Vec<String> {
     levels.iter().flat_map(|level| [level.enough(), level.met()]).flatten().collect()
 }
 
-/// Final sums and prefixes of one level, over the layers.
+/// Bits required by the final sums and the prefixes of one level, over all layers.
 #[derive(Default)]
 struct LevelNeed<'a> {
     name: &'a str,
-    /// Where no accumulator overflows.
+    /// Required bits in a network without overflows.
     exact: Option<[u32; 2]>,
-    /// On the activations of this run.
+    /// Required bits on the activations of this run.
     met: [u32; 2],
-    /// Layers of which the width decides nothing alone.
+    /// Layers for which the width of this level alone decides nothing.
     undecided: u64,
-    /// The mode, if its rails are of the same size.
+    /// Overflow mode, if its rails are symmetric.
     symmetric: Option<Overflow>,
 }
 
@@ -152,7 +152,7 @@ impl LevelNeed<'_> {
         self.symmetric = mode.filter(|mode| mode.is_symmetric()).or(self.symmetric);
     }
 
-    /// The widths to build.
+    /// Returns a sentence on the widths to build.
     fn enough(&self) -> Option<String> {
         let [finals, prefixes] = self.exact?;
         let level = self.name;
@@ -177,7 +177,7 @@ impl LevelNeed<'_> {
         Some(text + ".")
     }
 
-    /// What the run met, where it is something else.
+    /// Returns a sentence on the required bits of this run, if they differ from those of the exact network.
     fn met(&self) -> Option<String> {
         let ([finals, prefixes], level) = (self.met, self.name);
         (self.exact.is_some_and(|exact| exact != self.met) && finals.max(prefixes) <= MAX_BITS).then(|| {
@@ -189,12 +189,12 @@ impl LevelNeed<'_> {
     }
 }
 
-/// What the accelerator runs of the network.
+/// Returns sentences on the part of the network that the accelerator runs.
 fn covered(run: &RunRecord) -> impl Iterator<Item = String> {
     run.coverage.sentences().into_iter().map(|sentence| sentence + ".")
 }
 
-/// What one inference takes.
+/// Describes the time of one inference.
 fn time(run: &RunRecord) -> String {
     let NetworkTiming { convention, cycles, stall_cycles, latency_us, accelerator_us, .. } = &run.timing;
     let often = |per_second: f64| format!("{} per second", counted(per_second.round() as u64, "inference"));
@@ -234,7 +234,7 @@ fn time(run: &RunRecord) -> String {
     }
 }
 
-/// What the cycles go to.
+/// Describes which resource the cycles are spent on.
 fn bound(run: &RunRecord) -> Option<String> {
     let all: u64 = run.bottlenecks.iter().map(|row| row.cycles).sum();
     let of = |name: &str| {

@@ -1,4 +1,4 @@
-//! From which width on everything is well.
+//! Findings of a sweep: the smallest width from which on a result holds.
 
 use serde::Serialize;
 
@@ -7,37 +7,37 @@ use crate::numbers::{counted, number, percentage};
 use crate::plots::Group;
 use crate::{Interval, PointRecord, SummaryRow};
 
-/// What is asked of every width.
+/// Question that is answered for every width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// Does it run to its end, without a trapped overflow? Asked where some point does not.
+    /// Does the point run to its end, without a trapped overflow? Asked only if some point does not.
     NoTrap,
-    /// Is every delivered sum the exact one?
+    /// Does every delivered sum equal the exact one?
     ExactSums,
-    /// Is every output code that of the exact network?
+    /// Does every output code equal that of the exact network?
     ExactOutputs,
-    /// Is every top-1 class that of the exact network?
+    /// Does every top-1 class equal that of the exact network?
     FullAgreement,
-    /// Is the accuracy that of the exact network?
+    /// Does the accuracy equal that of the exact network?
     ExactAccuracy,
 }
 
-/// The answer for one model, accelerator and overflow mode.
+/// Answer to a question for one model, accelerator and overflow mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The model.
     pub model: String,
     /// The accelerator.
     pub hw: String,
-    /// What else tells its points from others; empty if nothing does.
+    /// Further settings that distinguish its points from others; empty if there are none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub heading: String,
     /// The overflow mode.
     pub overflow: String,
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// Least width such that the answer is yes for it and for all wider ones that were run.
+    /// Smallest width for which the answer is yes, and stays yes for all greater widths that were run.
     pub least_bits: Option<u32>,
     /// The answer as a sentence.
     pub text: String,
@@ -46,18 +46,19 @@ pub struct Finding {
 const QUESTIONS: [Question; 4] =
     [Question::ExactSums, Question::ExactOutputs, Question::FullAgreement, Question::ExactAccuracy];
 
-/// The answers for every model, accelerator and overflow mode; questions that have no answer are left out.
+/// Returns the answers for every model, accelerator and overflow mode. Questions without an answer are left
+/// out.
 pub fn sweep_findings(points: &[PointRecord]) -> Vec<Finding> {
     let groups = Group::all(points);
     groups.iter().flat_map(|group| group.modes.iter().flat_map(|mode| group_findings(group, mode))).collect()
 }
 
-/// The answers for one overflow mode of a group.
+/// Returns the answers for one overflow mode of a group.
 pub(crate) fn group_findings(group: &Group<'_>, mode: &str) -> Vec<Finding> {
     let answer = |question, rows: &[&SummaryRow], ran| answer(question, rows, ran, &group.heading);
     let all_rows: Vec<&SummaryRow> = group.of_mode(mode).into_iter().map(|point| &point.summary).collect();
     let no_trap = answer(Question::NoTrap, &all_rows, "was run");
-    // The others are asked of the points that ran to their end.
+    // All other questions consider only points that ran to their end.
     let whole: Vec<&SummaryRow> = all_rows.iter().copied().filter(|row| row.trapped.is_none()).collect();
     let ran = if whole.len() == all_rows.len() { "was run" } else { "ran to its end" };
     no_trap
@@ -66,7 +67,8 @@ pub(crate) fn group_findings(group: &Group<'_>, mode: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// `rows` are those of one overflow mode in order of width; `ran` says what became of all of them.
+/// Answers `question`. `rows` are those of one overflow mode in order of width; `ran` is the verb phrase for
+/// points that count.
 fn answer(question: Question, rows: &[&SummaryRow], ran: &str, heading: &str) -> Option<Finding> {
     let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
     let verdicts = verdicts.filter(|verdicts| question != Question::NoTrap || verdicts.contains(&false))?;
@@ -105,7 +107,7 @@ fn answer(question: Question, rows: &[&SummaryRow], ran: &str, heading: &str) ->
 }
 
 impl Question {
-    /// Whether the answer is yes; `None` if it is undefined.
+    /// Returns whether the answer is yes, or `None` if it is undefined.
     fn holds(self, row: &SummaryRow) -> Option<bool> {
         match self {
             Self::NoTrap => Some(row.trapped.is_none()),

@@ -1,4 +1,4 @@
-//! The report of an exploration.
+//! HTML report of an exploration.
 
 use maud::{Markup, html};
 
@@ -9,13 +9,13 @@ use crate::output::{About, Drawn};
 use crate::tables::PointRow;
 use crate::text::{front_columns, sensitivity_cells};
 
-/// Most rows of the table.
+/// Greatest number of rows in the table.
 const MOST_ROWS: usize = 200;
-/// Most warnings, and designs that one names.
+/// Greatest number of warnings, and of designs that a warning names.
 const MOST_WARNINGS: usize = 20;
 const MOST_NAMED: usize = 10;
 
-/// The page.
+/// Returns the page.
 pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<ExploreRecord>]) -> String {
     let title = format!("Designs of {} for {}", record.hw, record.model);
     let subtitle = format!("guardbit explore · {}", counted(record.samples, "sample"));

@@ -1,4 +1,4 @@
-//! One self-contained HTML page: no scripts, no other files, fit for print.
+//! Reports as one self-contained HTML page, without scripts or other files, suitable for print.
 
 mod explore;
 mod quantize;
@@ -21,13 +21,13 @@ use crate::plots::Drawing;
 
 const STYLE: &str = include_str!("style.css");
 
-/// A table of cells of text.
+/// Table whose cells are text.
 struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
-/// The head of a column.
+/// Heading of a column.
 struct Column {
     name: String,
     is_text: bool,
@@ -43,7 +43,7 @@ impl Column {
     }
 }
 
-/// Most rows of a table in a page: CSV files have all.
+/// Greatest number of rows of a table in a page. CSV files contain all rows.
 const MOST_ROWS: usize = 2000;
 
 impl Table {
@@ -96,7 +96,7 @@ fn settings(about: &About) -> Markup {
     }
 }
 
-/// Every key of the accelerators.
+/// Returns a section with every key of the accelerators.
 fn accelerators(about: &About) -> Markup {
     html! {
         @for (name, yaml) in &about.accelerators {

@@ -1,4 +1,4 @@
-//! The report of a quantization.
+//! HTML report of a quantization.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use crate::output::{About, Drawn};
 use crate::tables::{LayerRow, PartRow, ProofRow, TensorRow};
 use crate::{Fraction, QuantizeRecord, layer_label};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn quantize(about: &About, record: &QuantizeRecord, drawn: &[Drawn<QuantizeRecord>]) -> String {
     let title = format!("{} quantized", record.model);
     let samples = counted(record.samples, "calibration sample");

@@ -1,4 +1,4 @@
-//! The report of one run.
+//! HTML report of a run.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::output::{About, Drawn};
 use crate::tables::{BottleneckRow, CostRow, EventRow, HostRow, LayerRow};
 use crate::{RunRecord, TileRecord, layer_label, run_findings};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) -> String {
     let title = format!("{} on {}", run.model, run.hw);
     let samples = counted(run.outcome.samples, "sample");
@@ -36,7 +36,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
     page(&title, &subtitle, about, &body)
 }
 
-/// One row per level.
+/// Returns the table with one row per level.
 fn levels(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer"), Column::text("op"), Column::text("level")];
     columns.push(Column::number("bits"));
@@ -78,7 +78,7 @@ fn levels(run: &RunRecord) -> Markup {
     }
 }
 
-/// One row per layer: the last level's.
+/// Returns the table with one row per layer, taken from its last level.
 fn layers(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer")];
     let names = [
@@ -122,7 +122,7 @@ fn layers(run: &RunRecord) -> Markup {
     }
 }
 
-/// What each layer costs.
+/// Returns the table of the time and data movement of each layer.
 fn times(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer")];
     let names = [
@@ -176,7 +176,7 @@ fn times(run: &RunRecord) -> Markup {
     }
 }
 
-/// What the host runs.
+/// Returns the table of the operations that the host runs.
 fn host(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("operation"), Column::text("kind"), Column::text("bound by")];
     let names = ["elements", "operations", "bytes", "cycles", "share of the host"];
@@ -212,7 +212,7 @@ fn host(run: &RunRecord) -> Markup {
     }
 }
 
-/// What each layer waits for.
+/// Returns the table of the resource that bounds each layer.
 fn bottlenecks(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer"), Column::text("bound by")];
     let names = [
@@ -263,7 +263,7 @@ fn bottlenecks(run: &RunRecord) -> Markup {
     }
 }
 
-/// Energy and hardware by every cost model.
+/// Returns the table of energy and hardware by every cost model.
 fn costs(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("cost model"), Column::text("part"), Column::text("of")];
     columns.extend(["instances", "uses", "energy (pJ)", "area", "flip-flops"].map(Column::number));
@@ -301,7 +301,7 @@ fn costs(run: &RunRecord) -> Markup {
     }
 }
 
-/// What the SRAMs hold at a time.
+/// Returns the table of the tiles that the SRAMs hold.
 fn tiles(run: &RunRecord) -> Markup {
     let mut columns = vec![Column::text("layer")];
     columns.extend(["tiles", "pixels", "channels", "terms"].map(Column::number));

@@ -1,4 +1,4 @@
-//! The report of a sizing.
+//! HTML report of a sizing.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use crate::output::{About, Drawn};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]) -> String {
     let title = format!("Accumulator widths: {} on {}", size.model, size.hw);
     let subtitle = format!("guardbit size · {}", counted(size.recommended.samples, "sample"));
@@ -61,7 +61,7 @@ fn findings(size: &SizeRecord) -> Markup {
     }
 }
 
-/// `chain 19, acc 23`.
+/// Returns the widths of a design, e.g. `chain 19, acc 23`.
 fn design(levels: &[DesignLevel]) -> String {
     let levels: Vec<String> = levels.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
     levels.join(", ")

@@ -1,4 +1,4 @@
-//! The report of a sweep.
+//! HTML report of a sweep.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::output::{About, Drawn, parameter_keys};
 use crate::plots::{Extremes, Group, Groups, NO_WIDTH};
 use crate::{Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
     let groups = Groups::shown(points);
     let title = match groups.shown.as_slice() {
@@ -54,7 +54,7 @@ fn findings(points: &[PointRecord], groups: &Groups<'_>) -> Markup {
     }
 }
 
-/// What each layer needs on its own.
+/// Returns the table of the bits that each layer requires on its own.
 fn layers(group: &Group<'_>) -> Markup {
     let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else { return html! {} };
     let mut columns = vec![
@@ -91,7 +91,7 @@ fn layers(group: &Group<'_>) -> Markup {
     }
 }
 
-/// Least width such that a layer is exact there and at all greater widths.
+/// Returns the smallest width from which on a layer is exact, as text.
 fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
     let mut least = None;
     for point in group.of_mode(mode).into_iter().rev().take_while(|point| point.is_whole()) {
@@ -105,14 +105,14 @@ fn exact_from(group: &Group<'_>, mode: &str, layer: usize) -> String {
     least.map_or("-".to_owned(), |bits| bits.to_string())
 }
 
-/// The table of all points: what they are, and what came out.
+/// Table of all points with their settings and results.
 struct Points<'a> {
     points: &'a [PointRecord],
     /// Whether there are several networks or accelerators.
     several: bool,
-    /// Whether a register of a width is swept.
+    /// Whether a register's width is swept.
     register: bool,
-    /// Whether a trap ended one.
+    /// Whether a trapped overflow ended one of the points.
     trapped: bool,
 }
 
@@ -161,7 +161,7 @@ impl Points<'_> {
     }
 }
 
-/// What came out of a point.
+/// Returns the result cells of a point.
 fn outcome(row: &SummaryRow) -> [String; 12] {
     let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
     let ends = |low, high| {
@@ -185,7 +185,7 @@ fn outcome(row: &SummaryRow) -> [String; 12] {
     ]
 }
 
-/// Most points in the table.
+/// Greatest number of points in the table.
 const ROWS: usize = 400;
 
 fn summary(points: &[PointRecord], several: bool) -> Markup {

@@ -1,4 +1,5 @@
-//! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with one line in that folder's list.
+//! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with one line in that folder's
+//! list.
 
 mod explore;
 mod kit;
@@ -25,7 +26,7 @@ pub(crate) use sweep::{Group, Groups, NO_WIDTH};
 
 use crate::ReportError;
 
-/// The plots of a record, each in a file of its own that has its `PLOT`, in the order of the report.
+/// Declares the plots of a record in the order of the report. Each plot is a module that contains its `PLOT`.
 macro_rules! plots {
     ($(#[doc = $doc:literal])* $list:ident of $record:ty: $($plot:ident)*) => {
         $(mod $plot;)*
@@ -37,25 +38,25 @@ macro_rules! plots {
 
 use plots;
 
-/// A plot of a record `S`.
+/// Plot of a record `S`.
 #[derive(Debug)]
 pub struct Plot<S: ?Sized + 'static> {
     /// Name of its files, without extension.
     pub name: &'static str,
-    /// What it shows, as a heading.
+    /// Heading: the quantity that it shows.
     pub title: &'static str,
-    /// What it means and how to read it.
+    /// Explanation of how to read it.
     pub caption: &'static str,
-    /// Draws it under its heading.
+    /// Draws the plot under its heading.
     pub draw: fn(&S, &'static str) -> Result<Drawing, DrawError>,
 }
 
-/// A plot that was drawn, or why there is nothing to see.
+/// Drawn plot, or the reason why it shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Drawing {
-    /// An SVG document.
+    /// SVG document.
     Figure(String),
-    /// Why there is nothing to see, as a sentence.
+    /// Reason, as a sentence, why there is nothing to show.
     Nothing(String),
 }
 
@@ -68,7 +69,7 @@ impl<S: ?Sized> Plot<S> {
         (self.draw)(record, self.title).map_err(|error| self.failed(error))
     }
 
-    /// The SVG document of a drawing: where there is nothing to see, it says so.
+    /// Returns the SVG document of a drawing; a drawing without content shows its reason.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.
@@ -79,7 +80,8 @@ impl<S: ?Sized> Plot<S> {
         }
     }
 
-    /// The PNG file of an SVG document of this plot, at twice its size, or as much as [`png`] allows.
+    /// Returns the PNG file of an SVG document of this plot, at twice its size or the greatest size that
+    /// [`png`] allows.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.

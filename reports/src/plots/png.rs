@@ -1,4 +1,4 @@
-//! SVG to PNG with the font that comes with guardbit.
+//! Converts SVG to PNG with the font that is embedded in guardbit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,13 +8,14 @@ use resvg::usvg::{Options, Tree, fontdb};
 
 use super::DrawError;
 
-/// DejaVu Sans, cut down to what plots use; see `assets/README.md`.
+/// DejaVu Sans, reduced to the characters that plots use; see `assets/README.md`.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// Most pixels of a picture: 32 MiB while it is drawn.
+/// Greatest number of pixels of a picture, which then takes 32 MiB while it is drawn.
 const MOST_PIXELS: f32 = 8e6;
 
-/// The PNG file of an SVG document, `scale` times its size, or as much as eight million pixels allow.
+/// Returns the PNG file of an SVG document at `scale` times its size, reduced where necessary to eight
+/// million pixels.
 ///
 /// # Errors
 /// [`DrawError`] if the document cannot be read or has no size.
@@ -30,7 +31,8 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
     Ok(encode(pixmap)?)
 }
 
-/// In plots most rows equal the one above: that filter leaves zeros, at a fraction of the time of trying every filter for every row.
+/// Encodes the picture with the "up" filter. Most rows of a plot equal the row above, so the filter leaves
+/// zeros, and it takes a fraction of the time of trying every filter on every row.
 fn encode(pixmap: Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());

@@ -1,4 +1,4 @@
-//! How many bits the sums of each level need: bars for a few levels, a table for many.
+//! Plot of the bits that the sums of each level require: bars for a few levels, a table for many.
 
 use guardbit_num::MAX_BITS;
 use plotters::style::RGBColor;
@@ -10,40 +10,40 @@ use super::kit::{
 };
 use crate::LevelHistogram;
 
-/// Why there is nothing to see.
+/// Reason shown if the required bits were not counted.
 pub(super) const BITS_NOT_FOUND: &str = "Not counted: this plot needs --stats values or full.";
 
-/// Most levels that get a panel each.
+/// Greatest number of levels that get a panel each.
 const PANELS: usize = 12;
-/// Most levels in a table, of two rows each.
+/// Greatest number of levels in a table, of two rows each.
 const TABLE: usize = 48;
-/// What lies beyond the available width.
+/// Colour of the region beyond the available width.
 const BEYOND: RGBColor = RGBColor(0xFB, 0xE9, 0xE2);
-/// Decades of shares that the table's colours tell apart.
+/// Number of decades of shares that the table's colours distinguish.
 const DECADES: f64 = 6.0;
 
-/// A level under its label.
+/// Level with its label.
 pub(super) struct LevelBits<'a> {
-    /// Name of layer and level.
+    /// Names of the layer and the level.
     pub label: String,
-    /// Its histogram.
+    /// Histogram of the level.
     pub histogram: &'a LevelHistogram,
-    /// What is available, if any width is.
+    /// Available width, if any.
     pub available: Option<Available>,
 }
 
-/// An available width, and what does not fit it.
+/// Available width, and the share of dot products that do not fit it.
 #[derive(Clone, Copy)]
 pub(super) struct Available {
-    /// The width.
+    /// Width in bits.
     pub bits: u32,
-    /// Share of persistent dot products.
+    /// Share of dot products with a persistent overflow.
     pub persistent: f64,
-    /// Share of transient dot products.
+    /// Share of dot products with a transient overflow.
     pub transient: f64,
 }
 
-/// The histograms of `levels`.
+/// Returns the histograms of `levels` as blocks of a figure.
 pub(super) fn content<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     if levels.len() <= PANELS { bars(levels) } else { table(levels) }
 }
@@ -68,7 +68,7 @@ fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     let x = Axis::new("required bits", Scale::whole(low, high, ticks));
     let y = Axis::new("dot products", Scale::log_bars(shares));
     let mut content = vec![Legend::new(legend).content()];
-    // The axes are the same in every panel, so that layers can be compared.
+    // All panels share the axes, so that layers can be compared.
     content.extend(panels(levels, columns, 235, move |area, level| draw_bars(area, level, &x, &y)));
     content
 }
@@ -145,14 +145,15 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
 }
 
 impl LevelBits<'_> {
-    /// The more dot products do not fit, the worse; of levels that are alike in that, those that need more bits.
+    /// Returns how badly the level fits: first by the share of dot products that do not fit, then by the
+    /// required bits.
     fn badness(&self) -> f64 {
         let beyond = self.available.map_or(0.0, |available| available.persistent + available.transient);
         beyond + self.histogram.required_prefix.len() as f64 * 1e-6
     }
 }
 
-/// What the panel says in words.
+/// Returns the panel's summary in words.
 fn summary(level: &LevelBits<'_>) -> String {
     if let Some(Available { bits, persistent, transient }) = level.available {
         let (persistent, transient) = (percent(persistent), percent(transient));
@@ -167,7 +168,7 @@ fn summary(level: &LevelBits<'_>) -> String {
     format!("final sums fit {finals}, prefixes {prefixes}")
 }
 
-/// Least and greatest number of bits that any level needs or has.
+/// Returns the least and the greatest number of bits that any level requires or has.
 fn range<'a>(levels: impl IntoIterator<Item = &'a LevelBits<'a>>) -> (u32, u32) {
     let used = |level: &LevelBits<'_>| {
         let counts = [&level.histogram.required_final, &level.histogram.required_prefix];

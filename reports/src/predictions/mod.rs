@@ -1,4 +1,4 @@
-//! What a network said of every sample.
+//! Predictions of a network for every sample.
 
 mod outcomes;
 
@@ -11,59 +11,59 @@ use guardbit_graph::{DType, word_of};
 use crate::tables::arrays::{self, NpzKey};
 use crate::{NpzWriter, ReportError, Score, batch_shape};
 
-/// What the exact network and the narrow hardware said of every sample, in order.
+/// Predictions of the exact network and of the narrow hardware for every sample, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Predictions {
-    /// The class that each sample has, or for a detector whether it is an anomaly; `None` without labels.
+    /// Label of each sample: its class, or for a detector whether it is an anomaly. `None` without labels.
     pub labels: Option<Vec<i32>>,
-    /// Top-1 classes; `None` where no output holds one score per class.
+    /// Top-1 classes; `None` if no output holds one score per class.
     pub classes: Option<PerSample<i32>>,
-    /// Scores of a detector: the greater, the less usual. `None` where nothing is detected.
+    /// Scores of a detector, which are greater the more unusual a sample is. `None` if nothing is detected.
     pub scores: Option<PerSample<f32>>,
-    /// Outputs that are small.
+    /// Codes of the small outputs.
     pub outputs: Vec<PredictedOutput>,
 }
 
-/// What came out of the samples of a run or a point.
+/// Results on the samples of a run or a point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verdict {
-    /// Counts over them.
+    /// Counts over all samples.
     pub score: Score,
-    /// Each of them.
+    /// Predictions for each sample.
     pub predictions: Predictions,
-    /// Number of classes; 0 where nothing is classified.
+    /// Number of classes; 0 if nothing is classified.
     pub classes: usize,
 }
 
 /// One value per sample.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PerSample<T> {
-    /// Of the exact network.
+    /// Values of the exact network.
     pub exact: Vec<T>,
-    /// Of the narrow hardware; `None` in isolated mode.
+    /// Values of the narrow hardware; `None` in isolated mode.
     pub simulated: Option<Vec<T>>,
 }
 
-/// The codes of an output over all samples.
+/// Codes of an output over all samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PredictedOutput {
-    /// The tensor's name.
+    /// Name of the tensor.
     pub name: String,
     /// Type of its codes.
     pub dtype: DType,
     /// Shape in the network.
     pub shape: Vec<usize>,
-    /// Codes, sample after sample.
+    /// Codes in order of the samples.
     pub codes: PerSample<i32>,
 }
 
 impl<T> PerSample<T> {
-    /// Nothing yet, of both runs or of the exact one alone.
+    /// Creates empty lists: for both runs if `both` is set, otherwise for the exact one alone.
     pub fn new(both: bool) -> Self {
         Self { exact: Vec::new(), simulated: both.then(Vec::new) }
     }
 
-    /// Adds the next values.
+    /// Appends values.
     pub fn extend(&mut self, exact: impl IntoIterator<Item = T>, simulated: impl IntoIterator<Item = T>) {
         self.exact.extend(exact);
         if let Some(mine) = &mut self.simulated {
@@ -71,15 +71,15 @@ impl<T> PerSample<T> {
         }
     }
 
-    /// The runs that there are, as [`arrays`] names them.
+    /// Returns the available runs, in the order in which [`arrays`] names them.
     fn runs(&self) -> impl Iterator<Item = &Vec<T>> {
         std::iter::once(&self.exact).chain(&self.simulated)
     }
 }
 
 impl Predictions {
-    /// Which samples the narrow hardware classifies as labelled, or without labels as the exact network does. `None` where
-    /// it classifies nothing.
+    /// Returns which samples the narrow hardware classifies as labelled, or without labels as the exact
+    /// network does. Returns `None` if it classifies nothing.
     pub fn outcomes(&self) -> Option<Outcomes> {
         let classes = self.classes.as_ref()?;
         let simulated = classes.simulated.as_ref()?;
@@ -90,10 +90,10 @@ impl Predictions {
         Some(Outcomes::new(kind, simulated.iter().zip(wanted).map(|(class, wanted)| class == wanted)))
     }
 
-    /// `predictions.npz`.
+    /// Returns the content of `predictions.npz`.
     ///
     /// # Errors
-    /// [`ReportError::Npz`].
+    /// [`ReportError::Npz`] if the archive cannot be written.
     pub fn npz(&self) -> Result<Vec<u8>, ReportError> {
         let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
         let mut add = |key: &NpzKey, dtype, values: Vec<i32>| {

@@ -1,32 +1,32 @@
-//! Which samples came out right: a bit each.
+//! Correctness of every sample, one bit each.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Discordant;
 
-/// For every sample whether it came out right.
+/// Whether each sample is right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// What right means.
+    /// Definition of right.
     pub kind: OutcomeKind,
     samples: usize,
     #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
     right: Vec<u8>,
 }
 
-/// What is right.
+/// Definition of a right sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
-    /// The label.
+    /// The predicted class equals the label.
     Accuracy,
-    /// The class of the exact network.
+    /// The predicted class equals that of the exact network.
     Agreement,
 }
 
 impl OutcomeKind {
-    /// Its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Accuracy => "accuracy",
@@ -36,7 +36,7 @@ impl OutcomeKind {
 }
 
 impl Outcomes {
-    /// Sample after sample.
+    /// Creates outcomes from one value per sample, in order.
     pub fn new(kind: OutcomeKind, right: impl IntoIterator<Item = bool>) -> Self {
         let (mut samples, mut bytes) = (0, Vec::new());
         for right in right {
@@ -51,22 +51,23 @@ impl Outcomes {
         Self { kind, samples, right: bytes }
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.samples as u64
     }
 
-    /// How many are right.
+    /// Returns the number of right samples.
     pub fn right(&self) -> u64 {
         self.right.iter().map(|byte| u64::from(byte.count_ones())).sum()
     }
 
-    /// Whether two speak of the same.
+    /// Returns whether two outcomes can be compared: the definition of right and the number of samples are
+    /// equal.
     pub(crate) fn goes_with(&self, other: &Self) -> bool {
         (self.kind, self.samples) == (other.kind, other.samples)
     }
 
-    /// Samples that are right in one of two alone.
+    /// Returns the numbers of samples that are right in exactly one of the two outcomes.
     pub(crate) fn beside(&self, other: &Self) -> Discordant {
         let only = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| u64::from((a & !b).count_ones())).sum();
         Discordant { first: only(&self.right, &other.right), second: only(&other.right, &self.right) }

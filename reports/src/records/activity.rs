@@ -1,4 +1,4 @@
-//! When and where the events of a layer happened.
+//! Time and place of a layer's overflow events.
 
 use guardbit_hwmodels::Program;
 use guardbit_sim::{LayerStats, StatsLevel};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tables::mac_layers;
 
-/// When and where the events of a layer happened, over all samples.
+/// Time and place of a layer's overflow events, over all samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerActivity {
     /// Index of the layer over all operations of the graph.
@@ -19,7 +19,7 @@ pub struct LayerActivity {
     pub op: String,
     /// Cycles of one inference.
     pub cycles: u64,
-    /// Events per part of these cycles; the parts are equally long.
+    /// Events per interval; the intervals divide the cycles into equal parts.
     pub timeline: Vec<u64>,
     /// Rows of the array.
     pub rows: usize,
@@ -30,7 +30,7 @@ pub struct LayerActivity {
 }
 
 impl LayerActivity {
-    /// The activity of every accelerated layer; none unless everything was counted.
+    /// Returns the activity of every accelerated layer; empty unless everything was counted.
     pub fn all(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<Self> {
         if stats != StatsLevel::Full {
             return Vec::new();
@@ -49,7 +49,7 @@ impl LayerActivity {
         mac_layers(program, layers).map(activity).collect()
     }
 
-    /// Events of the layer.
+    /// Returns the number of events of the layer.
     pub fn events(&self) -> u64 {
         self.timeline.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! What a network costs by one model.
+//! Cost of a network by one model.
 
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::cost::{CostModel, NetworkCost};
@@ -7,31 +7,32 @@ use serde::{Deserialize, Serialize};
 use crate::numbers::rounded;
 use crate::tables::{CostRow, cost_rows};
 
-/// Energy of an inference and hardware of a network, by one cost model. The figures are the sums over what the model tells.
+/// Energy of an inference and hardware of a network, by one cost model. Each figure sums over the parts for
+/// which the model has data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CostRecord {
-    /// The model, with the technology that it was scaled to.
+    /// Name of the model, with the technology to which it was scaled.
     pub model: String,
-    /// Where its figures are from.
+    /// Source of its figures.
     pub source: String,
-    /// What no figure of it covers.
+    /// Costs that none of its figures covers.
     pub leaves_out: String,
     /// Energy of one inference, in picojoules.
     pub energy_pj: Option<f64>,
-    /// Parts whose energy the model does not tell.
+    /// Parts for which the model has no energy.
     pub energy_without: Vec<String>,
     /// Area.
     pub area: Option<f64>,
     /// Unit of the area.
     pub area_unit: String,
-    /// Parts whose area the model does not tell.
+    /// Parts for which the model has no area.
     pub area_without: Vec<String>,
     /// Flip-flops.
     pub flip_flops: Option<f64>,
 }
 
 impl CostRecord {
-    /// What a program costs by a model, part by part and as a whole.
+    /// Returns the cost of a program by a model, as a whole and part by part.
     pub fn of(program: &Program, model: &CostModel) -> (Self, Vec<CostRow>) {
         let (rows, network) = cost_rows(program, model);
         (Self::new(network, model), rows)
@@ -53,7 +54,7 @@ impl CostRecord {
         }
     }
 
-    /// Its figures, a line each: `aladdin-40nm: 12.3 uJ without dram`.
+    /// Returns the figures, one per line, e.g. `aladdin-40nm: 12.3 uJ without dram`.
     pub fn lines(&self) -> Vec<(String, String)> {
         let without = |parts: &[String]| match parts {
             [] => String::new(),

@@ -1,4 +1,4 @@
-//! How much of a network's multiply-accumulates an accelerator runs.
+//! Share of a network's multiply-accumulates that an accelerator runs.
 
 use guardbit_graph::{FloatReason, Graph, NodeId};
 use guardbit_hwmodels::{Coverage, MacNode, Program};
@@ -6,46 +6,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fraction;
 
-/// The MAC layers of a network, its convolutions and products of matrices on codes or real values, and where they run.
+/// MAC layers of a network and where they run. MAC layers are convolutions and matrix products on codes or
+/// real values.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CoverageRecord {
-    /// MAC layers of the network.
+    /// Number of MAC layers.
     pub layers: usize,
-    /// MAC layers that the accelerator runs.
+    /// Number of MAC layers that the accelerator runs.
     pub layers_on_accelerator: usize,
-    /// Multiply-accumulates of one inference, padding included.
+    /// Multiply-accumulates of one inference, including padding.
     pub macs: u64,
     /// Multiply-accumulates that the accelerator runs.
     pub macs_on_accelerator: u64,
-    /// Share of the multiply-accumulates that the accelerator runs; `None` if there are none.
+    /// Share of the multiply-accumulates that the accelerator runs; `None` if the network has none.
     pub share: Option<Fraction>,
     /// MAC layers that the host runs.
     pub host: Vec<HostLayer>,
 }
 
-/// A MAC layer that the host runs.
+/// MAC layer that the host runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostLayer {
     /// Index over all operations of the graph.
     pub index: usize,
     /// Short name.
     pub name: String,
-    /// The operation.
+    /// Name of the operation.
     pub op: String,
-    /// Why the accelerator does not run it.
+    /// Reason why the accelerator does not run it.
     pub reason: String,
-    /// Products per dot product, padding included.
+    /// Products per dot product, including padding.
     pub terms: usize,
     /// Dot products of one inference.
     pub dots: usize,
     /// Multiply-accumulates of one inference.
     pub macs: u64,
-    /// Whether it works on real values though its weights are codes in the file.
+    /// Whether it computes with real values although its weights are codes in the file.
     pub quantized_weights_in_float: bool,
 }
 
 impl CoverageRecord {
-    /// The record of a program.
+    /// Returns the record of a program.
     pub fn new(program: &Program) -> Self {
         let nodes = Coverage::new(program).nodes;
         let macs = |on: &dyn Fn(&MacNode) -> bool| {
@@ -67,12 +68,13 @@ impl CoverageRecord {
         }
     }
 
-    /// Whether the accelerator runs every MAC layer.
+    /// Returns whether the accelerator runs every MAC layer.
     pub fn is_whole(&self) -> bool {
         self.host.is_empty()
     }
 
-    /// The layers that work on real values though their weights are codes in the file, each as a phrase.
+    /// Returns a phrase for each layer that computes with real values although its weights are codes in the
+    /// file.
     pub fn quantized_weights_in_float(&self) -> Vec<String> {
         let layers = self.host.iter().filter(|layer| layer.quantized_weights_in_float);
         layers.map(|layer| phrase(&layer.name, &layer.op, &layer.reason)).collect()
@@ -94,7 +96,8 @@ impl HostLayer {
     }
 }
 
-/// The layers of a network that work on real values though their weights are codes in the file, each as a phrase.
+/// Returns a phrase for each layer of `graph` that computes with real values although its weights are codes
+/// in the file.
 pub fn quantized_weights_in_float(graph: &Graph) -> Vec<String> {
     let products = graph.float_products().into_iter().filter(|product| product.quantized_weights);
     let of_node = |node: NodeId, reason: FloatReason| {

@@ -1,78 +1,80 @@
-//! The exploration of accelerators for one network.
+//! Exploration of accelerators for one network.
 
 use serde::{Deserialize, Serialize};
 
 use super::CoverageRecord;
 use crate::tables::{Parameter, PointRow, SensitivityRow};
 
-/// All that is reported of one exploration.
+/// All results of one exploration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExploreRecord {
-    /// The model, as it is called in the report.
+    /// Name of the model in the report.
     pub model: String,
-    /// The accelerator that the axes vary.
+    /// Name of the accelerator that the axes vary.
     pub hw: String,
-    /// What each layer read.
+    /// Input of each layer: `isolated` or `propagated`.
     pub mode: String,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// What of a design's results is compared: `accuracy`, `top1_agreement` or `output_mismatch`.
+    /// Quality by which designs are compared: `accuracy`, `top1_agreement` or `output_mismatch`.
     pub quality: String,
-    /// The error budget, in words.
+    /// Error budget in words.
     pub budget: Option<String>,
-    /// What designs are to have little of.
+    /// Objectives to minimize.
     pub objectives: Vec<String>,
-    /// The cost models.
+    /// Cost models.
     pub costs: Vec<ExploreCost>,
-    /// Points of the axes.
+    /// Number of points of the axes.
     pub points: usize,
-    /// Designs that were found beside them within the budget.
+    /// Number of designs within the budget that the search found in addition to the points.
     pub searched: usize,
-    /// Designs that were simulated.
+    /// Number of simulated designs.
     pub simulated: usize,
-    /// Designs in which provably nothing overflows.
+    /// Number of designs in which provably nothing overflows.
     pub exact: usize,
-    /// Designs whose values are provably those of another one.
+    /// Number of designs whose values provably equal those of another design.
     pub shared: usize,
-    /// What the accelerator runs of the network; of accelerators that differ in it, the one that runs least.
+    /// Part of the network that the accelerator runs; if accelerators differ, that of the one that runs
+    /// least.
     pub coverage: CoverageRecord,
-    /// What a reader has to know, as sentences.
+    /// Remarks for the reader, as sentences.
     pub remarks: Vec<String>,
-    /// `points.csv`.
+    /// Rows of `points.csv`.
     #[serde(skip)]
     pub rows: Vec<PointRow>,
-    /// What each row has of the axes.
+    /// Values of the axes for each row.
     #[serde(skip)]
     pub parameters: Vec<Vec<Parameter>>,
-    /// What `guardbit hw check --model` warns of each row's accelerator.
+    /// Warnings of `guardbit hw check --model` for each row's accelerator.
     #[serde(skip)]
     pub warnings: Vec<Vec<String>>,
-    /// `sensitivity.csv`.
+    /// Rows of `sensitivity.csv`.
     #[serde(skip)]
     pub sensitivity: Vec<SensitivityRow>,
 }
 
-/// A cost model in an exploration.
+/// Cost model in an exploration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExploreCost {
-    /// Its name.
+    /// Name of the model.
     pub model: String,
-    /// Where its figures are from.
+    /// Source of its figures.
     pub source: String,
-    /// What no figure of it covers.
+    /// Costs that none of its figures covers.
     pub leaves_out: String,
-    /// Whether the energies are its own.
+    /// Whether the energies of the exploration come from this model.
     pub tells_energy: bool,
-    /// Whether the areas are its own.
+    /// Whether the areas of the exploration come from this model.
     pub tells_area: bool,
-    /// Parts that do not count in energies, since it does not tell them.
+    /// Parts that energies leave out because the model has no figure for them.
     pub energy_without: Vec<String>,
-    /// Parts that do not count in areas.
+    /// Parts that areas leave out because the model has no figure for them.
     pub area_without: Vec<String>,
 }
 
 impl ExploreRecord {
-    /// The warnings about designs that no other beats, each once, with the designs that it is about; the first come first.
+    /// Returns the warnings about designs on the Pareto front, each once with the designs it applies to, in
+    /// order of first occurrence.
     pub fn front_warnings(&self) -> Vec<(&str, Vec<usize>)> {
         let mut all: Vec<(&str, Vec<usize>)> = Vec::new();
         for row in self.front() {
@@ -86,7 +88,7 @@ impl ExploreRecord {
         all
     }
 
-    /// The rows of designs that no other beats, the first objective ascending.
+    /// Returns the rows of the Pareto front, sorted by the first objective.
     pub fn front(&self) -> Vec<usize> {
         let mut front: Vec<usize> = (0..self.rows.len()).filter(|&row| self.rows[row].front).collect();
         front.sort_by(|&a, &b| {

@@ -1,4 +1,4 @@
-//! How many bits the sums of a level need.
+//! Required bits of the sums of a level.
 
 use guardbit_hwmodels::Program;
 use guardbit_sim::{LayerStats, StatsLevel};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Width;
 use crate::tables::{mac_layers, register};
 
-/// Dot products of one level by the bits that their sums need.
+/// Number of dot products of one level by the bits that their sums require.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelHistogram {
     /// Index of the layer over all operations of the graph.
@@ -24,14 +24,15 @@ pub struct LevelHistogram {
     pub bits: Width,
     /// Overflow mode of the level; `None` if it cannot overflow.
     pub overflow: Option<String>,
-    /// By the bits of their final sums: entry `b` counts those that need `b` bits. Zeros at the end are left out.
+    /// Counts by the bits of the final sums: entry `b` counts the dot products that require `b` bits.
+    /// Trailing zeros are left out.
     pub required_final: Vec<u64>,
-    /// By the bits of their prefixes, likewise.
+    /// Counts by the bits of the prefixes. Trailing zeros are left out.
     pub required_prefix: Vec<u64>,
 }
 
 impl LevelHistogram {
-    /// The histograms of every level; none unless everything was counted.
+    /// Returns the histograms of every level; empty unless prefixes were counted.
     pub fn all(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<Self> {
         if !stats.counts_prefixes() {
             return Vec::new();
@@ -56,7 +57,7 @@ impl LevelHistogram {
         all
     }
 
-    /// Dot products counted.
+    /// Returns the number of dot products counted.
     pub fn dots(&self) -> u64 {
         self.required_final.iter().sum()
     }

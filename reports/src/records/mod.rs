@@ -1,4 +1,4 @@
-//! What reports are drawn from: plain data, so that they can be redrawn without a simulation.
+//! Plain data from which reports are drawn, so that they can be redrawn without a simulation.
 
 mod activity;
 mod costs;

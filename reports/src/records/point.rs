@@ -1,4 +1,4 @@
-//! One point of a sweep.
+//! Results of one point of a sweep.
 
 use guardbit_hwmodels::{InferenceCycles, Program};
 use guardbit_sim::{LayerStats, Mode, Options, SimError};
@@ -8,31 +8,31 @@ use super::{CoverageRecord, LevelHistogram};
 use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
 use crate::{Decibel, Outcomes, Verdict};
 
-/// All that a sweep keeps of one point.
+/// Results that a sweep keeps of one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct PointRecord {
-    /// Its row of `summary.csv`.
+    /// Row of `summary.csv`.
     pub summary: SummaryRow,
-    /// What it has of the axes of the sweep, in their order; empty without axes.
+    /// Values of the axes of the sweep, in order; empty without axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
-    /// Its rows of `layers.csv`.
+    /// Rows of `layers.csv`.
     pub layers: Vec<LayerRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
-    /// Its rows of `classes.csv`; empty where nothing is classified.
+    /// Rows of `classes.csv`; empty if nothing is classified.
     pub classes: Vec<ClassRow>,
-    /// Which samples it has right; `None` where nothing is classified.
+    /// Whether each sample is right; `None` if nothing is classified.
     pub outcomes: Option<Outcomes>,
-    /// What its samples are known by: points with the same are compared sample by sample.
+    /// Identifier of the samples. Points with equal identifiers are compared sample by sample.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub samples: String,
-    /// What the accelerator runs of the network.
+    /// Part of the network that the accelerator runs.
     pub coverage: CoverageRecord,
 }
 
-/// As it stands in a file.
+/// Form in which a file stores the record.
 #[derive(Deserialize)]
 struct Stored {
     summary: SummaryRow,
@@ -48,7 +48,7 @@ struct Stored {
     coverage: CoverageRecord,
 }
 
-/// JSON has no infinite numbers: they come back from the codes that differ.
+/// JSON has no infinite numbers: the number of codes that differ restores them.
 impl From<Stored> for PointRecord {
     fn from(stored: Stored) -> Self {
         let Stored { mut summary, parameters, mut layers, histograms, classes, outcomes, samples, coverage } =
@@ -66,7 +66,8 @@ impl From<Stored> for PointRecord {
 }
 
 impl PointRecord {
-    /// The record of a point. `layers` are the statistics per node, `unlimited` those of [`layer_rows`].
+    /// Returns the record of a point. `layers` holds the statistics per node, `unlimited` those described at
+    /// [`layer_rows`].
     pub fn new(
         point: &SweepPoint,
         program: &Program,
@@ -89,7 +90,7 @@ impl PointRecord {
         }
     }
 
-    /// The record of a point that `error` ended: its row of `summary.csv`.
+    /// Returns the record of a point that `error` ended: only its row of `summary.csv`.
     pub fn stopped(point: &SweepPoint, program: &Program, options: &Options, error: &SimError) -> Self {
         let summary = SummaryRow::stopped(point, options.mode, program, error);
         Self {
@@ -104,7 +105,7 @@ impl PointRecord {
         }
     }
 
-    /// The axes beside register of the swept level.
+    /// Returns the axes other than the register of the swept level.
     pub(crate) fn others(&self) -> Vec<&Parameter> {
         let level = format!("accumulation.{}.", self.summary.level);
         let own =
@@ -113,7 +114,7 @@ impl PointRecord {
         self.parameters.iter().filter(|one| !own(&one.key) && !told(&one.key)).collect()
     }
 
-    /// Whether it ran to its end: no overflow was trapped.
+    /// Returns whether the point ran to its end, without a trapped overflow.
     pub fn is_whole(&self) -> bool {
         self.summary.trapped.is_none()
     }

@@ -1,42 +1,42 @@
-//! The quantization of one network.
+//! Quantization of one network.
 
 use serde::Serialize;
 
 use crate::Fraction;
 use crate::tables::{HistogramRow, LayerRow, PartRow, ProofRow, TensorRow, TradeOffRow};
 
-/// All that is reported of one quantization.
+/// All results of one quantization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuantizeRecord {
-    /// The float network, as it is called in the report.
+    /// Name of the float network in the report.
     pub model: String,
-    /// The accelerator that it was run on, as it is called in the report.
+    /// Name in the report of the accelerator on which it ran.
     pub hw: String,
-    /// The calibration method.
+    /// Calibration method.
     pub method: String,
-    /// Calibration samples.
+    /// Number of calibration samples.
     pub samples: u64,
-    /// Samples that the network was run on afterwards.
+    /// Number of samples on which the quantized network was evaluated.
     pub evaluated: u64,
     /// Accuracy of the float network.
     pub accuracy_float: Option<Fraction>,
-    /// Accuracy of the quantized network, every accumulator wide enough.
+    /// Accuracy of the quantized network without overflows.
     pub accuracy: Option<Fraction>,
     /// Accuracy of the quantized network on the accelerator.
     pub accuracy_hw: Option<Fraction>,
-    /// `parts.csv`.
+    /// Rows of `parts.csv`.
     pub parts: Vec<PartRow>,
-    /// `tensors.csv`.
+    /// Rows of `tensors.csv`.
     pub tensors: Vec<TensorRow>,
-    /// `histograms.csv`.
+    /// Rows of `histograms.csv`.
     #[serde(skip)]
     pub histograms: Vec<HistogramRow>,
-    /// `layers.csv`: the layers of the quantized network on the accelerator.
+    /// Rows of `layers.csv`: the layers of the quantized network on the accelerator.
     pub layers: Vec<LayerRow>,
-    /// `proofs.csv`: the width that is proved for every level of them.
+    /// Rows of `proofs.csv`: the proved width of every level of these layers.
     pub proofs: Vec<ProofRow>,
-    /// `tradeoffs.csv`: networks of mixed widths that were met, if they were looked for.
+    /// Rows of `tradeoffs.csv`: the networks of mixed widths found, if they were searched for.
     pub tradeoffs: Vec<TradeOffRow>,
-    /// Figures that the user added.
+    /// Name and value of every figure that the user added.
     pub own: Vec<(String, String)>,
 }

@@ -1,29 +1,29 @@
-//! A float network quantized in several ways, on accumulators of several widths.
+//! Comparison of quantizers of a float network on accumulators of several widths.
 
 use serde::Serialize;
 
-/// What is left of a float network's accuracy behind narrow accumulators, by the way it was quantized.
+/// Accuracy of a float network with narrow accumulators, by quantizer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuantizersRecord {
     /// Name of the float network.
     pub model: String,
-    /// Samples that the float network classifies right.
+    /// Number of samples that the float network classifies as labelled.
     pub float_right: u64,
-    /// Samples with labels that every network was run on.
+    /// Number of labelled samples on which every network was run.
     pub samples: u64,
-    /// One row per panel, way of quantizing and width, those of a curve by rising width.
+    /// One row per panel, quantizer and width; the rows of a curve are sorted by width.
     pub rows: Vec<QuantizerRow>,
 }
 
 /// One quantized network on one accumulator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuantizerRow {
-    /// Which panel it stands in: the overflow mode, say.
+    /// Panel that shows the row, e.g. the overflow mode.
     pub panel: String,
-    /// How the network was quantized.
+    /// Quantizer of the network.
     pub quantizer: String,
-    /// Width of the accumulator.
+    /// Width of the accumulator in bits.
     pub bits: u32,
-    /// Samples that are classified right.
+    /// Number of samples classified as labelled.
     pub right: u64,
 }

@@ -1,4 +1,4 @@
-//! One run.
+//! Results of one run.
 
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::cost::CostModel;
@@ -12,50 +12,51 @@ use crate::tables::{
 };
 use crate::{ScoreFigures, Verdict};
 
-/// All that is reported of one run.
+/// All results of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRecord {
-    /// The model, as it is called in the report.
+    /// Name of the model in the report.
     pub model: String,
-    /// The accelerator, as it is called in the report.
+    /// Name of the accelerator in the report.
     pub hw: String,
-    /// What each layer read.
+    /// Input of each layer: `isolated` or `propagated`.
     pub mode: String,
-    /// How much was counted.
+    /// Level of statistics.
     pub stats: String,
-    /// What the network as a whole did.
+    /// Results of the network as a whole.
     pub outcome: ScoreFigures,
-    /// How long one inference takes.
+    /// Time of one inference.
     pub timing: NetworkTiming,
-    /// What the accelerator runs of the network.
+    /// Part of the network that the accelerator runs.
     pub coverage: CoverageRecord,
-    /// `layers.csv`.
+    /// Rows of `layers.csv`.
     pub layers: Vec<LayerRow>,
-    /// `channels.csv`.
+    /// Rows of `channels.csv`.
     pub channels: Vec<ChannelRow>,
-    /// `classes.csv`; empty where nothing is classified.
+    /// Rows of `classes.csv`; empty if nothing is classified.
     pub classes: Vec<ClassRow>,
-    /// `events.csv`.
+    /// Rows of `events.csv`.
     pub events: Vec<EventRow>,
     /// `samples.csv`; empty unless events are counted.
     pub samples: Vec<SampleRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
-    /// When and where events happened; empty unless everything was counted.
+    /// Time and place of events; empty unless everything was counted.
     pub activity: Vec<LayerActivity>,
-    /// `bottlenecks.csv`.
+    /// Rows of `bottlenecks.csv`.
     pub bottlenecks: Vec<BottleneckRow>,
-    /// What the network costs, by every model that was asked.
+    /// Cost of the network by every requested model.
     pub costs: Vec<CostRecord>,
-    /// `costs.csv`.
+    /// Rows of `costs.csv`.
     pub cost_rows: Vec<CostRow>,
-    /// How sums are distributed; empty unless that was asked for.
+    /// Distributions of sums; empty unless requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sums: Vec<SumHistogram>,
 }
 
 impl RunRecord {
-    /// The record of a run. `layers` are the statistics per node, `unlimited` those of [`layer_rows`].
+    /// Returns the record of a run. `layers` holds the statistics per node, `unlimited` those described at
+    /// [`layer_rows`].
     pub fn new(
         model: &str,
         hw: &str,
@@ -88,7 +89,7 @@ impl RunRecord {
         }
     }
 
-    /// The same with what `program` costs by some models.
+    /// Returns the record with the cost of `program` by each of `models`.
     pub fn with_costs(mut self, program: &Program, models: &[CostModel]) -> Self {
         for model in models {
             let (record, rows) = CostRecord::of(program, model);

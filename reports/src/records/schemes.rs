@@ -1,13 +1,13 @@
-//! A network under several requantization schemes, beside its own.
+//! Comparison of a network under several requantization schemes with its own scheme.
 
 use serde::Serialize;
 
-/// The codes of a network under other schemes, compared with those under its own.
+/// Codes of a network under other schemes, compared with those under its own scheme.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SchemesRecord {
     /// Name of the network.
     pub model: String,
-    /// Samples that were run.
+    /// Number of samples run.
     pub samples: usize,
     /// The schemes, in the order of the comparison.
     pub schemes: Vec<String>,
@@ -18,7 +18,7 @@ pub struct SchemesRecord {
 /// One layer under one scheme.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SchemeRow {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Index over all operations of the network.
     pub index: usize,
@@ -26,14 +26,15 @@ pub struct SchemeRow {
     pub name: String,
     /// Name of the operation.
     pub op: String,
-    /// Codes that were compared.
+    /// Number of codes compared.
     pub codes: u64,
-    /// Codes that differ where the layer reads what it reads under the network's own scheme.
+    /// Number of codes that differ if the layer alone uses the scheme: its inputs are those under the
+    /// network's own scheme.
     pub differ_alone: u64,
-    /// The greatest difference there.
+    /// Greatest difference of a code if the layer alone uses the scheme.
     pub greatest_alone: u32,
-    /// Codes that differ where every layer before it has that scheme too.
+    /// Number of codes that differ if every layer before it uses the scheme too.
     pub differ: u64,
-    /// The greatest difference there.
+    /// Greatest difference of a code if every layer before it uses the scheme too.
     pub greatest: u32,
 }

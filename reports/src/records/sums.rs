@@ -1,4 +1,4 @@
-//! How the sums of a level are distributed.
+//! Distributions of the sums of a level.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::LayerBounds;
@@ -9,35 +9,36 @@ use serde::Serialize;
 use crate::Width;
 use crate::tables::{SumRow, register};
 
-/// Bins of a register's range, at most.
+/// Greatest number of bins within a register's range.
 const BINS: i128 = 64;
-/// Widest range that is cut into bins, in bits: its edges, and those beyond it, are numbers of 64 bits.
+/// Greatest width, in bits, of a range that is divided into bins: all edges, including those beyond the
+/// range, fit 64 bits.
 const MOST_BITS: u32 = 62;
 
-/// Bins of equal width over the range of a register and half as much on either side of it; what lies further out is counted
-/// in one bin below and one above.
+/// Bins of equal width over the range of a register and half of it on either side. Values further out are
+/// counted in one bin below and one bin above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SumBins {
-    /// Least value of the first of them.
+    /// Least value of the first bin.
     pub low: i128,
-    /// Values of a bin.
+    /// Number of values per bin.
     pub width: i128,
-    /// How many there are, without those below and above.
+    /// Number of bins, without the bin below and the bin above.
     pub count: usize,
 }
 
-/// A kind of sums that is counted.
+/// Kind of sums that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SumKind {
-    /// The final sum of every run.
+    /// Final sum of every run.
     Final,
-    /// The least prefix of every dot product, 0 included.
+    /// Least prefix of every dot product, including 0.
     MinPrefix,
-    /// The greatest prefix of every dot product, 0 included.
+    /// Greatest prefix of every dot product, including 0.
     MaxPrefix,
 }
 
-/// The sums of one level with unlimited widths, by output channel.
+/// Sums of one level with unlimited widths, by output channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SumHistogram {
     /// Index of the layer over all operations of the graph.
@@ -50,16 +51,16 @@ pub struct SumHistogram {
     pub level: String,
     /// Width of the level.
     pub bits: Width,
-    /// The range of its register, or of the width that was proved for one without.
+    /// Range of the level's register, or of the proved width for a level without a limited register.
     pub range: (i128, i128),
-    /// The bins.
+    /// Bins of the histogram.
     pub bins: SumBins,
-    /// By kind, then by output channel: the bin below, the bins, the bin above.
+    /// Counts by kind, then by output channel: the bin below, the bins, the bin above.
     pub counts: [Vec<Vec<u64>>; 3],
 }
 
 impl SumBins {
-    /// Those of a register.
+    /// Returns the bins for a register.
     fn new(bits: u32, signed: bool) -> Self {
         let span = 1i128 << bits.min(MOST_BITS);
         let width = (span / BINS).max(1);
@@ -67,23 +68,23 @@ impl SumBins {
         Self { low, width, count: (2 * span / width) as usize }
     }
 
-    /// The bin of a value, counted from the one below.
+    /// Returns the index of a value's bin; the bin below has index 0.
     fn place(&self, value: i128) -> usize {
         let place = (value - self.low).div_euclid(self.width) + 1;
         place.clamp(0, self.count as i128 + 1) as usize
     }
 
-    /// The least value of each bin, and the one after the last.
+    /// Returns the least value of each bin, followed by the end of the last bin.
     pub fn edges(&self) -> Vec<i128> {
         (0..=self.count as i128).map(|bin| self.low + bin * self.width).collect()
     }
 }
 
 impl SumKind {
-    /// Every kind, in the order of [`SumHistogram::counts`].
+    /// All kinds, in the order of [`SumHistogram::counts`].
     pub const ALL: [Self; 3] = [Self::Final, Self::MinPrefix, Self::MaxPrefix];
 
-    /// The name used in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Final => "final",
@@ -94,7 +95,7 @@ impl SumKind {
 }
 
 impl SumHistogram {
-    /// Nothing counted yet, for every level of the accelerated layers, in order of execution.
+    /// Returns empty histograms for every level of the accelerated layers, in order of execution.
     pub fn all(program: &Program) -> Vec<Self> {
         program.mac_layers().flat_map(|layer| Self::of_layer(&program.graph, layer)).collect()
     }
@@ -123,7 +124,7 @@ impl SumHistogram {
         layer.datapath.levels.iter().enumerate().map(one).collect()
     }
 
-    /// Counts what one dot product of output channel `channel` adds up at this level.
+    /// Counts the sums of one dot product of output channel `channel` at this level.
     pub fn add(&mut self, channel: usize, sums: &LevelSums) {
         let [finals, least, greatest] = &mut self.counts;
         sums.finals.iter().for_each(|&sum| finals[channel][self.bins.place(sum)] += 1);
@@ -131,7 +132,7 @@ impl SumHistogram {
         greatest[channel][self.bins.place(sums.max_prefix)] += 1;
     }
 
-    /// The counts of all channels together.
+    /// Returns the counts summed over all channels.
     pub fn total(&self, kind: SumKind) -> Vec<u64> {
         let mut total = vec![0; self.bins.count + 2];
         for channel in &self.counts[kind as usize] {
@@ -140,7 +141,7 @@ impl SumHistogram {
         total
     }
 
-    /// The rows of `sum_histograms.csv`: bins in which there is something.
+    /// Returns the rows of `sum_histograms.csv`: the non-empty bins.
     pub(crate) fn rows(&self) -> impl Iterator<Item = SumRow> {
         let SumBins { low, width, count } = self.bins;
         let kinds = SumKind::ALL.into_iter().zip(&self.counts);

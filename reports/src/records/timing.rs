@@ -1,4 +1,4 @@
-//! How long one inference takes.
+//! Time of one inference.
 
 use guardbit_hwmodels::{ArrayKind, InferenceCycles, MacLayer, Memory, Program};
 use serde::{Deserialize, Serialize};
@@ -6,51 +6,53 @@ use serde::{Deserialize, Serialize};
 use crate::numbers::rounded;
 use crate::tables::HostRow;
 
-/// How long one inference takes: the layers on the accelerator, and what the host runs.
+/// Time of one inference: the layers on the accelerator, and the operations that the host runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkTiming {
-    /// How cycles are counted: `overlapped` and `ethos_u` with the memory's stalls, `scalesim_v3` without.
+    /// Convention by which cycles are counted: `overlapped` and `ethos_u` include stalls of the memory,
+    /// `scalesim_v3` does not.
     pub convention: String,
     /// Cycles of the layers on the accelerator, one after the other.
     pub cycles: u64,
-    /// Those of them in which the array waits for memory.
+    /// Cycles in which the array waits for memory; included in `cycles`.
     pub stall_cycles: u64,
-    /// Those of them that would be left with a memory outside that takes no time.
+    /// Stall cycles that would remain if external memory took no time.
     pub stall_sram_cycles: u64,
-    /// The others: those that wait for the memory outside.
+    /// Stall cycles caused by external memory: `stall_cycles` without `stall_sram_cycles`.
     pub stall_dram_cycles: u64,
-    /// Cycles of what the host runs, one operation after the other, in the accelerator's clock.
+    /// Cycles of the operations that the host runs, one after the other, in the accelerator's clock.
     #[serde(default)]
     pub host_cycles: u64,
-    /// Cycles until all is done where host and accelerator work at the same time, as far as one does not wait for what
-    /// the other makes.
+    /// Cycles of one inference if host and accelerator work at the same time, as far as one does not wait for
+    /// results of the other.
     #[serde(default)]
     pub overlapped_cycles: u64,
     /// Time of the layers on the accelerator, in microseconds.
     #[serde(default)]
     pub accelerator_us: f64,
-    /// Time of what the host runs, in microseconds.
+    /// Time of the operations that the host runs, in microseconds.
     #[serde(default)]
     pub host_us: f64,
     /// Time of `overlapped_cycles`, in microseconds.
     #[serde(default)]
     pub overlapped_us: f64,
-    /// Time of both, one operation after the other, in microseconds.
+    /// Time of accelerator and host, one operation after the other, in microseconds.
     pub latency_us: f64,
-    /// Inferences per second, one after the other; `None` if they take no time.
+    /// Inferences per second, one after the other; `None` if an inference takes no time.
     pub throughput_per_s: Option<f64>,
-    /// Inferences per second where each layer has an array of its own and all work at once, as in arrays of kind
-    /// `folded`: bounded by the slowest layer, or by all that the host runs. `None` for other arrays.
+    /// Inferences per second if each layer has an array of its own and all arrays work at once, as in arrays
+    /// of kind `folded`. It is bounded by the slowest layer, or by the sum of all host operations. `None` for
+    /// other arrays.
     pub pipelined_per_s: Option<f64>,
-    /// What the SRAMs hold at a time, layer after layer.
+    /// Tile of every layer in the SRAMs, in the order of the layers.
     pub tiles: Vec<TileRecord>,
-    /// Products of the accelerated layers, padding included.
+    /// Products of the accelerated layers, including padding.
     #[serde(default)]
     pub macs: u64,
-    /// Products that the arrays can make in a cycle.
+    /// Greatest number of products per cycle of all arrays.
     #[serde(default)]
     pub peak_macs_per_cycle: u64,
-    /// Bytes per cycle from and to the outside, at most.
+    /// Greatest number of bytes per cycle from and to external memory.
     #[serde(default)]
     pub dram_bytes_per_cycle: f64,
     /// Operations that the host runs.
@@ -58,7 +60,7 @@ pub struct NetworkTiming {
     pub host: Vec<HostRow>,
 }
 
-/// What the SRAMs hold at a time in one layer.
+/// Part of a layer that the SRAMs hold at a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TileRecord {
     /// Index of the layer over all operations of the graph.
@@ -67,15 +69,16 @@ pub struct TileRecord {
     pub layer: String,
     /// Short name of the layer.
     pub name: String,
-    /// Output pixels.
+    /// Output pixels of a tile.
     pub pixels: usize,
-    /// Output channels, of one group and one core.
+    /// Output channels of a tile, for one group and one core.
     pub channels: usize,
     /// Products per dot product.
     pub terms: usize,
-    /// Tiles of the layer, of one core.
+    /// Number of tiles of the layer, for one core.
     pub count: usize,
-    /// `channels_outer`: all pixels of some channels, then the next channels; `pixels_outer`: the other way round.
+    /// Order of the tiles. `channels_outer`: all pixels of some channels, then the next channels.
+    /// `pixels_outer`: all channels of some pixels, then the next pixels.
     pub order: String,
     /// Bytes of activations.
     pub activation_bytes: u64,
@@ -83,12 +86,12 @@ pub struct TileRecord {
     pub weight_bytes: u64,
     /// Bytes of sums.
     pub sum_bytes: u64,
-    /// Whether all of it fits the memories, twice with double buffering.
+    /// Whether the tile fits the memories; with double buffering, whether it fits twice.
     pub fits: bool,
 }
 
 impl TileRecord {
-    /// The tile of a layer.
+    /// Returns the tile of a layer.
     pub fn new(layer: &MacLayer) -> Self {
         let tile = &layer.timing.tile;
         let [activation_bytes, weight_bytes, sum_bytes] = tile.bytes.map(|bytes| bytes.ceil() as u64);
@@ -110,11 +113,11 @@ impl TileRecord {
 }
 
 impl NetworkTiming {
-    /// The time of a program.
+    /// Returns the time of a program.
     pub fn new(program: &Program) -> Self {
         let sum = |of: fn(&MacLayer) -> u64| program.mac_layers().map(of).sum();
         let times = || program.mac_layers().map(|layer| layer.timing.cost.microseconds);
-        // A sum of none would be -0.
+        // The `sum` of an empty iterator is -0.0; `fold` starts at 0.0.
         let accelerator = times().fold(0.0, |total, time| total + time);
         let inference = InferenceCycles::of(program);
         let microseconds = |cycles: u64| cycles as f64 / program.accelerator.clock_mhz;
@@ -130,7 +133,7 @@ impl NetworkTiming {
             stall_cycles: sum(|layer| layer.timing.cost.stall_cycles),
             stall_sram_cycles: sum(|layer| layer.timing.cost.stall_sram_cycles),
             stall_dram_cycles: sum(|layer| layer.timing.cost.stall_dram_cycles),
-            // A clock makes no finer figures than a picosecond.
+            // Figures finer than a picosecond would be rounding noise.
             accelerator_us: rounded(accelerator, 6),
             host_us: rounded(host, 6),
             overlapped_us: rounded(overlapped, 6),
@@ -148,7 +151,8 @@ impl NetworkTiming {
     }
 }
 
-/// Bytes per cycle from the outside: those of the port, or of the bursts that can be on their way (Little's law).
+/// Returns the bytes per cycle from external memory: the least of the port's width and the bursts in flight
+/// (Little's law).
 fn outside_rate(memory: &Memory) -> f64 {
     let bursts = memory.dram_outstanding_bursts.filter(|_| memory.dram_latency_cycles > 0);
     let bound =
@@ -156,7 +160,7 @@ fn outside_rate(memory: &Memory) -> f64 {
     bound.map_or(memory.dram_bytes_per_cycle, |bound| bound.min(memory.dram_bytes_per_cycle))
 }
 
-/// How often something of that many microseconds happens in a second.
+/// Returns the rate per second of something that takes `microseconds`, or `None` if that is 0.
 fn per_second(microseconds: f64) -> Option<f64> {
     (microseconds > 0.0).then(|| rounded(1e6 / microseconds, 3))
 }

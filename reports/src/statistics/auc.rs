@@ -1,7 +1,7 @@
 //! Area under the receiver operating characteristic.
 
-/// Probability that an anomaly has a greater score than what is none, ties counted half: the area under the ROC curve.
-/// `None` unless there are both, and where a score is no number.
+/// Returns the area under the ROC curve: the probability that an anomaly has a greater score than a normal
+/// sample, with ties counted half. Returns `None` unless both kinds occur, or if a score is NaN.
 ///
 /// Source: J. A. Hanley and B. J. McNeil, Radiology 143 (1982): the area is the Mann-Whitney statistic.
 pub fn auc(scores: &[f32], anomalous: &[bool]) -> Option<f64> {
@@ -11,7 +11,7 @@ pub fn auc(scores: &[f32], anomalous: &[bool]) -> Option<f64> {
     let mut ranked: Vec<(f32, bool)> = scores.iter().copied().zip(anomalous.iter().copied()).collect();
     ranked.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let (mut below, mut halves, mut positives) = (0u128, 0u128, 0u128);
-    // +0 and -0 are one score, and lie side by side.
+    // +0 and -0 compare equal and are adjacent in the ranking.
     for equal in ranked.chunk_by(|(a, _), (b, _)| a == b) {
         let here = equal.iter().filter(|(_, anomalous)| *anomalous).count() as u128;
         let others = equal.len() as u128 - here;

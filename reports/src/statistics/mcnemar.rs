@@ -4,45 +4,45 @@ use serde::{Deserialize, Serialize};
 
 use super::six_digits;
 
-/// So many discordant pairs are enough for the approximation by chi-squared.
+/// Number of discordant pairs from which on the chi-squared approximation is used.
 const MANY: u64 = 25;
 
-/// Samples on which exactly one of two is right.
+/// Number of samples on which exactly one of two classifiers is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Discordant {
-    /// Only the first one.
+    /// Samples on which only the first classifier is right.
     pub first: u64,
-    /// Only the second one.
+    /// Samples on which only the second classifier is right.
     pub second: u64,
 }
 
-/// How the p value was found.
+/// Variant of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McNemarTest {
-    /// Binomial, two-sided: of fewer than 25 discordant pairs.
+    /// Two-sided binomial test, for fewer than 25 discordant pairs.
     Exact,
-    /// Chi-squared of one degree of freedom, with Edwards' continuity correction.
+    /// Chi-squared test with one degree of freedom and Edwards' continuity correction.
     Chi2,
 }
 
-/// Whether two classifiers are equally often right.
+/// Result of a test whether two classifiers are equally often right.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct McNemar {
-    /// How the p value was found.
+    /// Variant of the test.
     pub test: McNemarTest,
-    /// Probability of pairs that differ at least as much if both are equally good.
+    /// P value: the probability of pairs that differ at least as much if both classifiers are equally good.
     pub p: f64,
 }
 
 impl Discordant {
-    /// How many there are.
+    /// Returns the number of discordant samples.
     pub fn count(self) -> u64 {
         self.first + self.second
     }
 
-    /// McNemar's test. Exact: `2 sum(C(n, k), k <= min(b, c)) / 2^n`, at most 1. Otherwise the upper tail of chi-squared at
-    /// `(|b - c| - 1)² / (b + c)`.
+    /// Returns the result of McNemar's test. The exact variant is `2 sum(C(n, k), k <= min(b, c)) / 2^n`, at
+    /// most 1. The other variant is the upper tail of chi-squared at `(|b - c| - 1)² / (b + c)`.
     ///
     /// Sources: Q. McNemar, Psychometrika 12 (1947); A. L. Edwards, Psychometrika 13 (1948).
     pub fn mcnemar(self) -> McNemar {
@@ -52,12 +52,13 @@ impl Discordant {
         }
         let corrected = self.first.abs_diff(self.second) as f64 - 1.0;
         let statistic = corrected * corrected / n as f64;
-        // The upper tail of one degree of freedom is that of the normal distribution, both sides.
+        // The upper tail with one degree of freedom equals both tails of the normal distribution.
         McNemar { test: McNemarTest::Chi2, p: six_digits(libm::erfc((statistic / 2.0).sqrt())) }
     }
 }
 
-/// Twice the probability of at most `fewer` of `n` fair coins, which are fewer than 25.
+/// Returns twice the probability of at most `fewer` heads in `n` tosses of a fair coin, at most 1; `n` is
+/// below 25.
 fn binomial(n: u64, fewer: u64) -> f64 {
     let mut ways: u64 = 1;
     let mut sum: u64 = 0;
@@ -69,7 +70,7 @@ fn binomial(n: u64, fewer: u64) -> f64 {
 }
 
 impl McNemarTest {
-    /// Its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",

@@ -1,41 +1,41 @@
-//! The arrays of `.npz` files: their keys and what they mean.
+//! Arrays of `.npz` files: their keys and meanings.
 
-/// An array of an archive.
+/// Array of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct NpzKey {
-    /// Its key; `NAME` in it is the name of a tensor.
+    /// Key; `NAME` in it stands for the name of a tensor.
     pub name: &'static str,
     /// Type of its elements.
     pub dtype: &'static str,
     /// Its shape.
     pub shape: &'static str,
-    /// Unit of its elements, where they have one.
+    /// Unit of the elements; empty without one.
     pub unit: &'static str,
-    /// When it is there; empty if always.
+    /// Condition under which the array is present; empty if it always is.
     pub when: &'static str,
-    /// What it means.
+    /// Meaning of the elements.
     pub meaning: &'static str,
 }
 
-/// An archive.
+/// Archive file.
 #[derive(Debug, Clone, Copy)]
 pub struct NpzFile {
-    /// The command that writes it.
+    /// Command that writes the archive.
     pub command: &'static str,
-    /// Its name.
+    /// Name of the file.
     pub file: &'static str,
-    /// What it holds.
+    /// Content of the archive.
     pub about: &'static str,
-    /// Its arrays.
+    /// Arrays of the archive.
     pub keys: &'static [NpzKey],
 }
 
-/// The two runs of a tensor, as they are called in archives.
+/// Names in archives of the two runs of a tensor.
 pub const RUNS: [&str; 2] = ["exact", "simulated"];
 
 const TENSOR: &str = "`[samples, ...]`, the rest that of the tensor";
 
-/// The class that a sample has.
+/// Array with the label of every sample.
 pub const LABEL: NpzKey = NpzKey {
     name: "label",
     dtype: "int32",
@@ -45,7 +45,7 @@ pub const LABEL: NpzKey = NpzKey {
     meaning: "The label: a class, or for a detector 1 for an anomaly and 0 for what is none.",
 };
 
-/// Top-1 classes, exact and simulated.
+/// Arrays with the top-1 classes, exact and simulated.
 pub const CLASSES: [NpzKey; 2] = [
     NpzKey {
         name: "exact_class",
@@ -65,7 +65,7 @@ pub const CLASSES: [NpzKey; 2] = [
     },
 ];
 
-/// Scores of a detector, exact and simulated.
+/// Arrays with the scores of a detector, exact and simulated.
 pub const SCORES: [NpzKey; 2] = [
     NpzKey {
         name: "exact_score",
@@ -88,7 +88,7 @@ pub const SCORES: [NpzKey; 2] = [
 
 const SMALL: &str = "of outputs of at most 64 elements, if all codes take at most 4 MiB";
 
-/// The arrays of `predictions.npz`.
+/// Arrays of `predictions.npz`.
 const PREDICTIONS: [NpzKey; 7] = [
     LABEL,
     CLASSES[0],
@@ -113,7 +113,7 @@ const PREDICTIONS: [NpzKey; 7] = [
     },
 ];
 
-/// The two runs of a tensor.
+/// Arrays of the two runs of a tensor.
 const TENSORS: [NpzKey; 2] = [
     NpzKey {
         name: "exact/NAME",
@@ -153,7 +153,7 @@ const WITNESS: NpzKey = NpzKey {
 
 const BINS: &str = "`[channels, bins + 2]`";
 
-/// The arrays of `sum_histograms.npz`.
+/// Arrays of `sum_histograms.npz`.
 const HISTOGRAMS: [NpzKey; 4] = [
     NpzKey {
         name: "edges/NAME/LEVEL",
@@ -189,7 +189,7 @@ const HISTOGRAMS: [NpzKey; 4] = [
     },
 ];
 
-/// The arrays of `sums.npz`.
+/// Arrays of `sums.npz`.
 const SUMS: [NpzKey; 2] = [
     NpzKey {
         name: "exact/NAME",

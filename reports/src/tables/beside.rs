@@ -1,10 +1,11 @@
-//! Registers beside the accumulators that overflowed, in words.
+//! Describes in words the overflows of registers other than accumulators: products and biases.
 
 use super::sum;
 use crate::LayerRow;
 use crate::numbers::{grouped, number};
 
-/// How often products and biases overflowed, a sentence each, without a full stop; nothing where they did not, or were not counted.
+/// Returns one sentence each, without a full stop, on how often products and biases overflowed. Registers
+/// without an overflow, or that were not counted, are left out.
 pub fn beside_text<'a>(rows: impl IntoIterator<Item = &'a LayerRow> + Clone) -> Vec<String> {
     let times = |count: u64| format!("{} {}", grouped(count), number(count, "time", "times"));
     let products = sum(rows.clone(), |row| row.product_events).filter(|&count| count > 0).map(|count| {

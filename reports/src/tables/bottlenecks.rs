@@ -1,4 +1,4 @@
-//! `bottlenecks.csv`: what keeps every layer from being faster.
+//! `bottlenecks.csv`: the resource that bounds the speed of every layer.
 
 use guardbit_hwmodels::timing::{Bound, Cost};
 use guardbit_hwmodels::{MacLayer, Program};
@@ -50,7 +50,7 @@ table! {
     }
 }
 
-/// The rows of a program, in order of execution.
+/// Returns the rows of a program, in order of execution.
 pub fn bottleneck_rows(program: &Program) -> Vec<BottleneckRow> {
     let all: u64 = program.mac_layers().map(|layer| layer.timing.cycles).fold(0, u64::saturating_add);
     program.mac_layers().map(|layer| row(layer, all)).collect()

@@ -1,4 +1,4 @@
-//! `classes.csv`: how every class fared.
+//! `classes.csv`: results per class.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ table! {
 }
 
 impl ClassRow {
-    /// Every class of `count` that occurs.
+    /// Returns the rows of those among `count` classes that occur.
     pub fn all(predictions: &Predictions, count: usize) -> Vec<Self> {
         let Some(classes) = &predictions.classes else { return Vec::new() };
         let tally = |counted: &dyn Fn(usize) -> Option<i32>| {
@@ -85,12 +85,12 @@ impl ClassRow {
     }
 }
 
-/// A row of the `classes.csv` of a sweep.
+/// Row of the `classes.csv` of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepClassRow {
     /// Row of `summary.csv`, from 0.
     pub point: usize,
-    /// The row of the point's own table: its columns follow.
+    /// Row of the point's own table, whose columns follow.
     pub class: ClassRow,
 }
 
@@ -111,7 +111,7 @@ const COLUMNS: [Column; 1 + ClassRow::COLUMNS.len()] = {
     all
 };
 
-/// The classes of every point, in the order of the points.
+/// Returns the rows of every point, in the order of the points.
 pub fn sweep_class_rows(points: &[PointRecord]) -> Vec<SweepClassRow> {
     let of = |(point, record): (usize, &PointRecord)| {
         record.classes.iter().map(|class| SweepClassRow { point, class: class.clone() }).collect::<Vec<_>>()

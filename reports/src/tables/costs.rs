@@ -1,4 +1,4 @@
-//! `costs.csv`: what the parts of every layer cost, by each model.
+//! `costs.csv`: the cost of the parts of every layer, by each model.
 
 use guardbit_hwmodels::cost::{CostModel, CostOf, NetworkCost, PartCost, network_cost};
 use guardbit_hwmodels::{MacLayer, Program};
@@ -41,7 +41,7 @@ table! {
     }
 }
 
-/// The rows of a program by a model, and the network as a whole.
+/// Returns the rows of a program by a model, and the cost of the network as a whole.
 pub fn cost_rows(program: &Program, model: &CostModel) -> (Vec<CostRow>, NetworkCost) {
     let (layers, network) = network_cost(program, model);
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ pub fn cost_rows(program: &Program, model: &CostModel) -> (Vec<CostRow>, Network
     (rows, network)
 }
 
-/// Six decimals: sums of decimals stay short.
+/// Number of decimals of a figure, which keeps sums of decimals short.
 const DECIMALS: i32 = 6;
 
 impl CostRow {

@@ -1,4 +1,4 @@
-//! Rows as text: CSV files and the cells that other tables are made of.
+//! Rows as text: CSV files, and the cells from which other tables are built.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,18 @@ use super::Row;
 use crate::ReportError;
 use crate::legal::legal_cell;
 
-/// Rows as cells of text.
+/// Cells of rows as text.
 #[derive(Debug, Clone)]
 pub struct Cells {
     columns: HashMap<&'static str, usize>,
     rows: Vec<::csv::StringRecord>,
 }
 
-/// The CSV file of `rows`: a header, which is there even without rows, then one line per row.
+/// Returns the CSV file of `rows`: a header, which is present even without rows, then one line per row.
 ///
-/// A text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage return) has
-/// `'` before it. Control characters, which a terminal would obey, are U+FFFD.
+/// A text that a spreadsheet would interpret as a formula (it begins with `=`, `+`, `-`, `@`, a tab or a
+/// carriage return) is prefixed with `'`. Control characters, which a terminal would execute, are replaced
+/// with U+FFFD.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -24,7 +25,8 @@ pub fn write_csv<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
     write_csv_and(rows, &[])
 }
 
-/// The same with more columns behind those of the table: name and cells, one per row.
+/// Returns the CSV file of `rows` with further columns after those of the table. Each further column holds
+/// its name, then one cell per row.
 ///
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
@@ -45,12 +47,12 @@ pub(crate) fn write_csv_and<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<
     writer.into_inner().map_err(|error| failed(error.into_error().into()))
 }
 
-/// Whether a spreadsheet would compute a cell that is no number.
+/// Returns whether a spreadsheet would evaluate the cell as a formula; numbers are not formulas.
 fn is_formula(cell: &str) -> bool {
     cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
 }
 
-/// The cells as they are.
+/// Returns the rows as CSV without changes to their cells.
 fn serialized<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
     let failed = |source| ReportError::Table { table: R::FILE, source };
     let mut writer = ::csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
@@ -62,7 +64,7 @@ fn serialized<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
 }
 
 impl Cells {
-    /// The cells of `rows`.
+    /// Returns the cells of `rows`.
     ///
     /// # Errors
     /// [`ReportError::Table`] if a row cannot be serialized.
@@ -76,22 +78,22 @@ impl Cells {
         })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The cell of a row and a column; empty if the table has no such column.
+    /// Returns the cell in a row and a column; empty if the table has no such column.
     pub fn get(&self, row: usize, column: &str) -> &str {
         self.columns.get(column).and_then(|&i| self.rows[row].get(i)).unwrap_or_default()
     }
 
-    /// Several columns of every row.
+    /// Returns the cells of several columns for every row.
     pub fn select(&self, columns: &[&str]) -> Vec<Vec<String>> {
         let cells = |row| columns.iter().map(|column| self.get(row, column).to_owned()).collect();
         (0..self.len()).map(cells).collect()

@@ -1,4 +1,4 @@
-//! The data dictionary: what every column of every table means.
+//! Data dictionary: the meaning of every column of every table.
 
 use std::fmt::Write;
 
@@ -12,16 +12,16 @@ use super::{
     SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
 };
 
-/// A table with its columns.
+/// Table with its columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// The command that writes it.
+    /// Command that writes the table.
     pub command: &'static str,
     /// Name of the file.
     pub file: &'static str,
-    /// What a row tells of.
+    /// Subject of a row.
     pub about: &'static str,
-    /// Its columns; axes of a sweep or an exploration have columns of their own behind them.
+    /// Columns of the table. The axes of a sweep or an exploration have further columns after these.
     pub columns: &'static [Column],
 }
 
@@ -29,7 +29,7 @@ const fn table<R: Row>(command: &'static str) -> Table {
     Table { command, file: R::FILE, about: R::ABOUT, columns: R::COLUMNS }
 }
 
-/// Every table that guardbit writes.
+/// All tables that guardbit writes.
 pub const TABLES: &[Table] = &[
     table::<LayerRow>("run"),
     table::<ChannelRow>("run"),
@@ -86,7 +86,7 @@ figures that `guardbit inspect` prints. Characters that a file name cannot have 
 digits in the key of a tensor.
 ";
 
-/// The data dictionary, as Markdown.
+/// Returns the data dictionary as Markdown.
 pub fn columns_text() -> String {
     let mut text = INTRODUCTION.to_owned();
     for &Table { command, file, about, columns } in TABLES {
@@ -116,12 +116,12 @@ pub fn columns_text() -> String {
     text
 }
 
-/// Documentation as it stands in the code, on one line.
+/// Returns documentation from the code as one line of a Markdown table.
 fn sentence(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// When a cell of the column is blank.
+/// Returns a sentence on when a cell of the column is blank.
 fn blank(column: &Column) -> String {
     let levels = StatsLevel::ALL.into_iter().filter(|level| !level.meets(column.needs));
     let levels: Vec<String> = levels.map(|level| format!("`{}`", level.name())).collect();

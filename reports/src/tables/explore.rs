@@ -3,7 +3,7 @@
 use super::table::table;
 use crate::Fraction;
 
-/// The table of the designs that no other beats.
+/// Name of the table of the Pareto front.
 pub(crate) const PARETO: &str = "pareto.csv";
 
 table! {
@@ -115,7 +115,8 @@ table! {
 }
 
 impl PointRow {
-    /// What it takes of an objective: `cycles`, `latency`, `area`, `energy`; `None` where that is not told.
+    /// Returns the design's cost by an objective: `cycles`, `latency`, `area` or `energy`. Returns `None` if
+    /// that figure is unknown.
     pub fn takes(&self, objective: &str) -> Option<f64> {
         match objective {
             "cycles" => Some(self.cycles as f64),

@@ -1,4 +1,4 @@
-//! `host.csv`: what the host runs, and how long that takes.
+//! `host.csv`: the operations that the host runs, and their time.
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
@@ -34,7 +34,7 @@ table! {
 }
 
 impl HostRow {
-    /// Those of a program, in order of execution.
+    /// Returns the rows of a program, in order of execution.
     pub fn all(program: &Program) -> Vec<Self> {
         let graph = &program.graph;
         let row = |(node, own): (NodeId, &guardbit_graph::Node)| {
@@ -58,7 +58,7 @@ impl HostRow {
         rows
     }
 
-    /// How many there are of each kind: `add 3, softmax 1`.
+    /// Returns the number of operations of each kind, e.g. `add 3, softmax 1`.
     pub fn counted(rows: &[Self]) -> String {
         let mut kinds: Vec<(&str, usize)> = Vec::new();
         for one in rows {

@@ -1,5 +1,6 @@
-//! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and `channels.csv`, one
-//! per output channel of every level. Their columns are the rows of `guardbit_sim::statistics!`.
+//! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and
+//! `channels.csv`, one row per output channel of every level. Their columns are the rows of
+//! `guardbit_sim::statistics!`.
 
 use guardbit_hwmodels::{MacLayer, Packing, Program};
 use guardbit_sim::{ChannelErrors, ChannelLevel, LayerStats, Needs, StatsLevel};
@@ -8,17 +9,17 @@ use super::table::table;
 use super::{mac_layers, register};
 use crate::{Decibel, Fraction, Width};
 
-/// What the cells of a row are made of.
+/// Data from which the cells of a row are computed.
 struct RowSource<'a> {
     layer: &'a MacLayer,
     counts: &'a LayerStats,
     /// Index of the level.
     level: usize,
-    /// The counts of the level, of all channels or one.
+    /// Counts of the level, over all channels or for one.
     seen: ChannelLevel,
-    /// The counts of the dot products, likewise.
+    /// Counts of the dot products, over all channels or for one.
     errors: ChannelErrors,
-    /// The level where accumulators hold every sum.
+    /// Counts of the level with accumulators that hold every sum.
     wide: Option<ChannelLevel>,
     stats: StatsLevel,
 }
@@ -32,23 +33,25 @@ impl RowSource<'_> {
         register(self.layer.datapath.levels[self.level].register)
     }
 
-    /// Whether what belongs to the layer stands in its row.
+    /// Returns whether the row holds the figures of the layer as a whole.
     fn is_last(&self) -> bool {
         self.level + 1 == self.layer.datapath.levels.len()
     }
 
-    /// What was counted.
+    /// Returns a value if the statistics that it needs were counted.
     fn counted<T, V: Into<Option<T>>>(&self, needs: Needs, value: impl FnOnce() -> V) -> Option<T> {
         if self.stats.meets(needs) { value().into() } else { None }
     }
 
-    /// What was counted and belongs to the layer.
+    /// Returns a value of the layer as a whole if this row holds it and the statistics that it needs were
+    /// counted.
     fn of_layer<T, V: Into<Option<T>>>(&self, needs: Needs, value: impl FnOnce() -> V) -> Option<T> {
         if self.is_last() { self.counted(needs, value) } else { None }
     }
 }
 
-/// The first of two: a macro has to name something of each optional part.
+/// Expands to the first of two arguments. Macro repetition over optional parts requires the second to be
+/// named.
 macro_rules! first {
     ($first:expr, $second:ident) => {
         $first
@@ -122,7 +125,7 @@ macro_rules! rows {
             }
         }
 
-        /// The statistics of a level: those that are counters, and those that are made of them.
+        /// Statistics of a level: the counters and the values derived from them.
         #[derive(Default)]
         struct LevelCells {
             $($($level: Option<$level_ty>,)?)*
@@ -195,15 +198,16 @@ macro_rules! rows {
 
 guardbit_sim::statistics!(rows);
 
-/// Says what the argument of a function is before its body is read.
+/// Calls `made`. The signature gives the closure's argument type before its body is inferred.
 fn apply<'a, 'b, V>(of: &'a RowSource<'b>, made: impl FnOnce(&'a RowSource<'b>) -> V) -> V {
     made(of)
 }
 
-/// The rows of every accelerated layer.
+/// Returns the rows of every accelerated layer.
 ///
-/// `layers` are the statistics per node, `unlimited` those of the same hardware with accumulators that hold every sum
-/// (of an isolated run its own: it reads what they would), `stats` says how much of them was counted.
+/// `layers` holds the statistics per node. `unlimited` holds those of the hardware with accumulators that
+/// hold every sum; an isolated run passes its own, because its layers read the exact inputs. `stats` is the
+/// level of statistics that was counted.
 pub fn layer_rows(
     program: &Program,
     layers: &[Option<LayerStats>],
@@ -222,7 +226,8 @@ pub fn layer_rows(
     rows
 }
 
-/// The statistics of a layer whose accumulators hold every sum, where their widths answer for nothing else.
+/// Returns the statistics of a layer with accumulators that hold every sum, if accumulators alone can
+/// overflow in it: no products are packed and no product overflowed.
 fn wide<'a>(
     layer: &MacLayer,
     unlimited: &'a [Option<LayerStats>],
@@ -233,9 +238,9 @@ fn wide<'a>(
     (alone && stats.counts_prefixes()).then_some(counts)
 }
 
-/// The rows of every output channel of every accelerated layer.
+/// Returns the rows of every output channel of every accelerated layer.
 ///
-/// `layers` are the statistics per node, `stats` says how much of them was counted.
+/// `layers` holds the statistics per node, `stats` the level of statistics that was counted.
 pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: StatsLevel) -> Vec<ChannelRow> {
     let mut rows = Vec::new();
     for (layer, counts) in mac_layers(program, layers) {

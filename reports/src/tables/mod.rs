@@ -1,4 +1,4 @@
-//! Tables: one file each. The columns and what they mean are the file format that users rely on.
+//! Tables, one file each. Their columns and the meaning of these are a file format on which users rely.
 
 pub mod arrays;
 mod beside;
@@ -55,7 +55,7 @@ pub use trapped::trapped_text;
 
 use crate::Width;
 
-/// The accelerated layers with their statistics, in order of execution.
+/// Returns the accelerated layers with their statistics, in order of execution.
 pub(crate) fn mac_layers<'a>(
     program: &'a Program,
     layers: &'a [Option<LayerStats>],
@@ -66,7 +66,7 @@ pub(crate) fn mac_layers<'a>(
     })
 }
 
-/// The width of a register, and what it does with what does not fit.
+/// Returns the width of a register, and its overflow mode if the width is limited.
 pub(crate) fn register(register: Register) -> (Width, Option<String>) {
     match register {
         Register::Auto => (Width::Auto, None),
@@ -76,7 +76,7 @@ pub(crate) fn register(register: Register) -> (Width, Option<String>) {
     }
 }
 
-/// Sums over the rows of one level, and over the layers.
+/// Returns the sum of a value over `rows`, e.g. the rows of one level over all layers.
 pub(crate) fn sum<'a>(
     rows: impl IntoIterator<Item = &'a LayerRow>,
     value: impl Fn(&LayerRow) -> Option<u64>,

@@ -1,17 +1,17 @@
-//! Layers that a sweep does not reach: those with a register of their own at the swept level.
+//! Layers that a sweep does not change: those with a register of their own at the swept level.
 
 use super::{LayerRow, SweepPoint};
 use crate::{PointRecord, Width, layer_label};
 
-/// A layer that is not swept.
+/// Layer that is not swept.
 struct Kept<'a> {
-    /// Its last row.
+    /// Last row of the layer.
     layer: &'a LayerRow,
-    /// Its row of the swept level, if it has that level.
+    /// Row of the layer's swept level, if it has that level.
     level: Option<&'a LayerRow>,
 }
 
-/// The layers whose register at the swept level is not that of `point`.
+/// Returns the layers whose register at the swept level differs from that of `point`.
 fn kept<'a>(point: &SweepPoint, rows: &'a [LayerRow]) -> impl Iterator<Item = Kept<'a>> {
     let (bits, overflow) = (point.bits.map(Width::Bits), point.overflow.clone());
     let name = point.level.clone();
@@ -25,7 +25,7 @@ fn kept<'a>(point: &SweepPoint, rows: &'a [LayerRow]) -> impl Iterator<Item = Ke
     rows.chunk_by(|a, b| a.index == b.index).filter_map(layer)
 }
 
-/// The cell of `summary.csv`.
+/// Returns the cell of `summary.csv`.
 pub(super) fn cell(point: &SweepPoint, rows: &[LayerRow]) -> Option<String> {
     let text = |kept: Kept<'_>| {
         let register = match kept.level {
@@ -41,7 +41,7 @@ pub(super) fn cell(point: &SweepPoint, rows: &[LayerRow]) -> Option<String> {
     (!cells.is_empty()).then(|| cells.join("; "))
 }
 
-/// One sentence for every layer that some point does not reach.
+/// Returns one sentence for every layer that is not swept at some point.
 pub fn not_swept_text(points: &[PointRecord]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let subject = |record: &PointRecord| (record.summary.model.clone(), record.summary.hw.clone());
@@ -60,7 +60,7 @@ pub fn not_swept_text(points: &[PointRecord]) -> Vec<String> {
     sentences
 }
 
-/// What a layer has in place of the swept register.
+/// Describes the register that a layer has instead of the swept register.
 fn what(point: &SweepPoint, level: Option<&LayerRow>) -> String {
     let name = &point.level;
     match level {

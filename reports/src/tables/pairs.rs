@@ -38,10 +38,10 @@ table! {
     }
 }
 
-/// What two neighbours have in common: their samples, and all axes but one.
+/// Properties that neighbouring points share: the samples, and all axes except one.
 type Line<'a> = (&'a str, usize, Vec<(&'a str, Cow<'a, str>)>);
 
-/// The pairs of a sweep.
+/// Returns the pairs of points of a sweep.
 pub fn pair_rows(points: &[PointRecord]) -> Vec<PairRow> {
     let judged: Vec<(usize, &Outcomes)> = points
         .iter()
@@ -72,7 +72,8 @@ pub fn pair_rows(points: &[PointRecord]) -> Vec<PairRow> {
     rows
 }
 
-/// Of every set of samples the point that has most of them right: the first one of several.
+/// Returns, for every set of samples, the point with the most right samples; of several such points, the
+/// first.
 fn best<'a>(points: &'a [PointRecord], judged: &[(usize, &Outcomes)]) -> HashMap<&'a str, usize> {
     let mut best: HashMap<&str, (usize, u64)> = HashMap::new();
     for &(index, outcomes) in judged {
@@ -85,7 +86,7 @@ fn best<'a>(points: &'a [PointRecord], judged: &[(usize, &Outcomes)]) -> HashMap
     best.into_iter().map(|(samples, (index, _))| (samples, index)).collect()
 }
 
-/// What tells a point from others: key and value.
+/// Returns key and value of the settings that distinguish a point from others.
 fn axes(point: &PointRecord) -> Vec<(&str, Cow<'_, str>)> {
     let summary = &point.summary;
     let bits = summary.bits.map_or(String::new(), |bits| bits.to_string());

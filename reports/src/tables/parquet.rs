@@ -1,4 +1,4 @@
-//! Tables as Parquet files: the cells of the CSV file, typed.
+//! Tables as Parquet files: the cells of the CSV file with types.
 
 use std::sync::Arc;
 
@@ -16,16 +16,17 @@ use super::table::Stored;
 use super::{Cells, Row};
 use crate::ReportError;
 
-/// Digits of a [`Stored::Decimal`].
+/// Number of digits of a [`Stored::Decimal`].
 const DIGITS: i32 = 38;
-/// Its bytes.
+/// Number of bytes of a [`Stored::Decimal`].
 const DECIMAL_BYTES: i32 = 16;
 
-/// The Parquet file of `rows`: the columns of the table, then those of `more` (name and cells, one per row), which are
-/// integers or numbers if all of their cells are.
+/// Returns the Parquet file of `rows`: the columns of the table, then those of `more`. Each column of `more`
+/// holds its name, then one cell per row; it is stored as integers or numbers if all of its cells are.
 ///
 /// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized, [`ReportError::Parquet`] for a value that its column cannot hold.
+/// [`ReportError::Table`] if a row cannot be serialized, [`ReportError::Parquet`] for a value that its column
+/// cannot hold.
 pub(crate) fn write_parquet<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<Vec<u8>, ReportError> {
     let cells = Cells::new(rows)?;
     let own = R::COLUMNS.iter().map(|column| TypedColumn {
@@ -39,12 +40,12 @@ pub(crate) fn write_parquet<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<
     write(&columns).map_err(|source| ReportError::Parquet { table: R::FILE, source })
 }
 
-/// The name of the Parquet file beside a CSV file.
+/// Returns the name of the Parquet file that corresponds to a CSV file.
 pub(crate) fn parquet_name(csv: &str) -> String {
     format!("{}.parquet", csv.trim_end_matches(".csv"))
 }
 
-/// A column on its way into a file.
+/// Column that is being written to a file.
 struct TypedColumn<'a> {
     name: &'a str,
     stored: Stored,
@@ -53,7 +54,7 @@ struct TypedColumn<'a> {
 }
 
 impl<'a> TypedColumn<'a> {
-    /// Name and values of an axis.
+    /// Returns name and values of an axis.
     fn of_axis(column: &'a [String]) -> Option<Self> {
         let (name, cells) = column.split_first()?;
         let all = |is: fn(&str) -> bool| !cells.is_empty() && cells.iter().all(|cell| is(cell));
@@ -118,7 +119,7 @@ impl<'a> TypedColumn<'a> {
     }
 }
 
-/// An integer of at most [`DIGITS`] digits, big-endian in two's complement.
+/// Parses an integer of at most [`DIGITS`] digits as big-endian two's complement.
 fn decimal(cell: &str) -> Option<FixedLenByteArray> {
     let value: i128 = cell.parse().ok()?;
     let fits = value.unsigned_abs() < 10u128.pow(DIGITS as u32);

@@ -1,4 +1,4 @@
-//! `plots/*.csv`: what plots show that no other table has.
+//! `plots/*.csv`: figures of plots that no other table contains.
 
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ table! {
 }
 
 impl LevelHistogram {
-    /// The rows of `plots/required_bits.csv`.
+    /// Returns the rows of `plots/required_bits.csv`.
     pub fn rows(&self) -> impl Iterator<Item = RequiredBitsRow> {
         let both = [("final", &self.required_final), ("prefix", &self.required_prefix)];
         both.into_iter().flat_map(move |(sums, counts)| {
@@ -85,10 +85,10 @@ impl LevelHistogram {
 }
 
 impl LayerActivity {
-    /// The rows of `plots/overflow_timeline.csv`.
+    /// Returns the rows of `plots/overflow_timeline.csv`.
     pub fn timeline_rows(&self) -> impl Iterator<Item = TimelineRow> {
         let parts = self.timeline.len() as u128;
-        // An event at cycle c stands in part c * parts / cycles, rounded down.
+        // An event at cycle c belongs to part c * parts / cycles, rounded down.
         let first = move |part: usize| (part as u128 * u128::from(self.cycles.max(1))).div_ceil(parts) as u64;
         let counts = self.timeline.iter().enumerate().filter(|(_, events)| **events > 0);
         counts.map(move |(part, &events)| TimelineRow {
@@ -101,7 +101,7 @@ impl LayerActivity {
         })
     }
 
-    /// The rows of `plots/overflow_heat_map.csv`.
+    /// Returns the rows of `plots/overflow_heat_map.csv`.
     pub fn heat_map_rows(&self) -> impl Iterator<Item = HeatMapRow> {
         let counts = self.heat_map.iter().enumerate().filter(|(_, events)| **events > 0);
         counts.map(|(place, &events)| HeatMapRow {
@@ -115,12 +115,12 @@ impl LayerActivity {
     }
 }
 
-/// A row of the `plots/required_bits.csv` of a sweep.
+/// Row of the `plots/required_bits.csv` of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepRequiredBitsRow {
     /// Row of `summary.csv`, from 0.
     pub point: usize,
-    /// The row of the point's own table: its columns follow.
+    /// Row of the point's own table, whose columns follow.
     pub bits: RequiredBitsRow,
 }
 
@@ -142,7 +142,7 @@ const COLUMNS: [Column; 1 + RequiredBitsRow::COLUMNS.len()] = {
     all
 };
 
-/// The required bits of every point, in the order of the points.
+/// Returns the required bits of every point, in the order of the points.
 pub fn sweep_required_bits_rows(points: &[PointRecord]) -> Vec<SweepRequiredBitsRow> {
     let of = |(point, record): (usize, &PointRecord)| {
         let rows = record.histograms.iter().flat_map(LevelHistogram::rows);

@@ -1,4 +1,4 @@
-//! `parts.csv` and its companions: what quantization made of a float network.
+//! `parts.csv` and its companions: results of quantizing a float network.
 
 use super::table::table;
 use crate::Decibel;

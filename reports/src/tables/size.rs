@@ -1,9 +1,10 @@
-//! `size.csv` and its companions: the widths that layers need, by every way of knowing.
+//! `size.csv` and its companions: the widths that layers need, by every method.
 
 use super::table::table;
 use crate::{Fraction, Width};
 
-/// The tables of layers and of their channels: what tells a row from the others, the widths that both have, and the rest.
+/// Declares the tables of layers and of their channels: the columns that identify a row, the widths that both
+/// tables have, and the remaining columns.
 macro_rules! widths_table {
     (
         $file:literal $(#[doc = $about:literal])* $row:ident { $(#[doc = $own_doc:literal])* $own:ident: $own_ty:ty }

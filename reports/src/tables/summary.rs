@@ -8,24 +8,26 @@ use super::table::table;
 use super::{LayerRow, Row, SweepRow, not_swept, sum};
 use crate::{Decibel, Fraction, Interval, Score, ScoreFigures};
 
-/// A setting that a sweep varies, and its value at one point.
+/// Setting that a sweep varies, with its value at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parameter {
-    /// A key of the accelerator, or an argument of `run`.
+    /// Key of the accelerator, or argument of `run`.
     pub key: String,
-    /// Its value, as it was written.
+    /// Value as it was written.
     pub value: String,
 }
 
 impl Parameter {
-    /// The name of its column: its key, or `axis.` and its key where tables have a column of that name.
+    /// Returns the name of its column: its key, or `axis.` followed by the key if tables have a column of
+    /// that name.
     pub fn column(&self) -> String {
         let taken = SummaryRow::COLUMNS.iter().chain(SweepRow::COLUMNS).any(|column| column.name == self.key);
         if taken { format!("axis.{}", self.key) } else { self.key.clone() }
     }
 }
 
-/// What a plot calls an axis: the last two parts of its key, behind the layer if it is one's own.
+/// Returns the name of an axis in plots: the last two parts of its key, preceded by the layer if the key
+/// belongs to one.
 pub fn short_key(key: &str) -> String {
     let last = |key: &str| match key.rmatch_indices('.').nth(1) {
         Some((at, _)) => key[at + 1..].to_owned(),
@@ -37,23 +39,23 @@ pub fn short_key(key: &str) -> String {
     }
 }
 
-/// What tells one point of a sweep from the others.
+/// Settings that distinguish one point of a sweep from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SweepPoint {
-    /// The model, as it is called in the tables.
+    /// Name of the model in tables.
     pub model: String,
-    /// The accelerator, as it is called in the tables.
+    /// Name of the accelerator in tables.
     pub hw: String,
-    /// Width of the swept level; `None` where no level is swept.
+    /// Width of the swept level in bits; `None` if no level is swept.
     pub bits: Option<u32>,
-    /// Overflow mode of the swept level, by its name in files; empty where no level is swept.
+    /// Name in files of the swept level's overflow mode; empty if no level is swept.
     pub overflow: String,
-    /// Name of the swept level; empty where none is.
+    /// Name of the swept level; empty if no level is swept.
     pub level: String,
-    /// What else is varied, in the order of the axes.
+    /// Further varied settings, in the order of the axes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
-    /// What its samples and labels are known by: points with the same are compared sample by sample.
+    /// Identifier of samples and labels. Points with equal identifiers are compared sample by sample.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub samples: String,
 }
@@ -149,7 +151,7 @@ table! {
 }
 
 impl SummaryRow {
-    /// The row of one point, from its rows of `layers.csv`.
+    /// Returns the row of one point, computed from its rows of `layers.csv`.
     pub fn new(
         point: &SweepPoint,
         mode: Mode,
@@ -207,7 +209,7 @@ impl SummaryRow {
         }
     }
 
-    /// The row of a point that `error` ended.
+    /// Returns the row of a point that `error` ended.
     pub fn stopped(point: &SweepPoint, mode: Mode, program: &Program, error: &SimError) -> Self {
         let inference = InferenceCycles::of(program);
         Self {
@@ -229,12 +231,12 @@ impl SummaryRow {
         }
     }
 
-    /// The width of the swept level; 0 where no level is swept.
+    /// Returns the width of the swept level, or 0 if no level is swept.
     pub(crate) fn width(&self) -> u32 {
         self.bits.unwrap_or(0)
     }
 
-    /// The point that this row tells of.
+    /// Returns the point that this row describes.
     pub fn point(&self) -> SweepPoint {
         SweepPoint {
             model: self.model.clone(),

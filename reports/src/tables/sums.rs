@@ -1,4 +1,4 @@
-//! `sum_histograms.csv`: how sums are distributed.
+//! `sum_histograms.csv`: distributions of sums.
 
 use super::table::table;
 

@@ -5,20 +5,20 @@ use serde::Serialize;
 use super::{Column, LayerRow, Row};
 use crate::PointRecord;
 
-/// A row of `sweep.csv`.
+/// Row of `sweep.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepRow {
     /// The model.
     pub model: String,
     /// The accelerator.
     pub hw: String,
-    /// Width of the swept level; `None` where no level is swept.
+    /// Width of the swept level; `None` if no level is swept.
     pub point_bits: Option<u32>,
     /// Overflow mode of the swept level.
     pub point_overflow: String,
     /// Name of the swept level.
     pub point_level: String,
-    /// The row of `layers.csv`: its columns follow.
+    /// Row of `layers.csv`, whose columns follow.
     pub layer: LayerRow,
 }
 
@@ -50,7 +50,7 @@ const COLUMNS: [Column; POINT.len() + LayerRow::COLUMNS.len()] = {
     all
 };
 
-/// The rows of every point, in the order of the points.
+/// Returns the rows of every point, in the order of the points.
 pub fn sweep_rows(points: &[PointRecord]) -> Vec<SweepRow> {
     let rows = |point: &PointRecord| {
         let summary = point.summary.clone();

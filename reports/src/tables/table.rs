@@ -1,61 +1,62 @@
-//! What a table is: one macro makes the type of its rows, its columns, and what `docs/columns.md` says of them.
+//! Definition of a table: one macro declares the type of its rows, its columns, and their entries in
+//! `docs/columns.md`.
 
 use guardbit_sim::Needs;
 use serde::Serialize;
 
 use crate::{Decibel, Fraction, Width};
 
-/// One row of a table. Its fields, in order, are the cells.
+/// Row of a table. Its fields, in order, are the cells.
 pub trait Row: Serialize {
     /// Name of the file.
     const FILE: &'static str;
-    /// What a row tells of.
+    /// Subject of a row.
     const ABOUT: &'static str;
     /// The columns.
     const COLUMNS: &'static [Column];
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     /// Name in the header.
     pub name: &'static str,
-    /// What its cells are.
+    /// Type of its cells.
     pub kind: &'static str,
-    /// As what typed tables (Parquet, frames of Python) store it.
+    /// Type in typed tables (Parquet, data frames in Python).
     pub stored: Stored,
     /// Whether a cell can be blank.
     pub optional: bool,
-    /// Unit of its cells, where they have one.
+    /// Unit of its cells; empty without one.
     pub unit: &'static str,
-    /// The columns whose quotient the cells are, rounded: part and whole.
+    /// Columns of numerator and denominator if the cells are a rounded quotient.
     pub share_of: Option<[&'static str; 2]>,
-    /// What has to be counted for it.
+    /// Statistics that must be counted for this column.
     pub needs: Needs,
-    /// In which of the rows of a layer it stands; empty if in all of them.
+    /// Rows of a layer that contain the column; empty if all of them do.
     pub rows: &'static str,
-    /// What it means.
+    /// Meaning of the column.
     pub meaning: &'static str,
 }
 
-/// How a typed table stores a cell.
+/// Type of a cell in a typed table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
-    /// Integer of 64 bits.
+    /// 64-bit integer.
     Int64,
-    /// Decimal of 38 digits, none of them behind the point: integers of 128 bits, exact.
+    /// Decimal of 38 digits without a fraction, which holds 128-bit integers exactly within that range.
     Decimal,
     /// IEEE-754 double.
     Double,
-    /// True or false.
+    /// Boolean.
     Boolean,
-    /// UTF-8.
+    /// UTF-8 text.
     Text,
-    /// A width: a whole number, or `auto`.
+    /// Width: a whole number, or `auto`.
     Width,
 }
 
-/// What a cell can hold.
+/// Type that a cell can hold.
 pub(super) trait Cell {
     const KIND: &'static str;
     const STORED: Stored;
@@ -91,8 +92,9 @@ impl<T: Cell> Cell for Option<T> {
     const OPTIONAL: bool = true;
 }
 
-/// Makes the type of a table's rows. A field is `name: type`, with its unit in brackets if it has one, then what it
-/// needs and in which rows of a layer it stands; behind a share stand the columns whose quotient it is, `= part / whole`.
+/// Declares the type of a table's rows. A field is `name: type`, followed in brackets by its unit if it has
+/// one, the statistics that it needs, and the rows of a layer that contain it. A share ends with the columns
+/// of its quotient: `= part / whole`.
 macro_rules! table {
     (
         $file:literal
@@ -130,7 +132,7 @@ macro_rules! table {
 pub(super) use table;
 
 impl Column {
-    /// A column of that type.
+    /// Creates a column of cells of type `C`.
     pub(super) const fn new<C: Cell>(name: &'static str, meaning: &'static str) -> Self {
         let (kind, stored, optional) = (C::KIND, C::STORED, C::OPTIONAL);
         Self {
@@ -146,19 +148,19 @@ impl Column {
         }
     }
 
-    /// With a unit.
+    /// Sets the unit.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// As the rounded quotient of two columns.
+    /// Marks the column as the rounded quotient of two columns.
     pub(super) const fn share_of(mut self, part: &'static str, whole: &'static str) -> Self {
         self.share_of = Some([part, whole]);
         self
     }
 
-    /// With what it needs, and in which rows of a layer it stands.
+    /// Sets the statistics that the column needs, and the rows of a layer that contain it.
     pub(super) const fn counted(mut self, needs: Needs, rows: &'static str) -> Self {
         (self.needs, self.rows) = (needs, rows);
         self

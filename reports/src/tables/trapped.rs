@@ -3,7 +3,7 @@
 use super::SummaryRow;
 use crate::PointRecord;
 
-/// One sentence for every point that a trapped overflow ended.
+/// Returns one sentence for every point that a trapped overflow ended.
 pub fn trapped_text(points: &[PointRecord]) -> Vec<String> {
     let rows: Vec<&SummaryRow> = points.iter().map(|point| &point.summary).collect();
     let alone = rows.windows(2).all(|pair| (&pair[0].model, &pair[0].hw) == (&pair[1].model, &pair[1].hw));

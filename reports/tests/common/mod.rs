@@ -1,4 +1,4 @@
-//! A small network with names as converters write them, run on a datapath of two levels.
+//! Small network with names as converters write them, run on a datapath of two levels.
 #![allow(dead_code)]
 
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLev
 pub const CONV: &str = "model/activation/Relu;model/conv2d_1/BiasAdd;model/conv2d_1/Conv2D";
 pub const DENSE: &str = "StatefulPartitionedCall:0";
 
-/// What was simulated.
+/// Result of a simulation.
 pub struct Ran {
     pub program: Program,
     pub layers: Vec<Option<LayerStats>>,
     pub options: Options,
 }
 
-/// 2x2 convolution to two channels (K = 8), then dense to three classes (K = 2).
+/// Returns a network: a 2x2 convolution to two channels (K = 8), then a dense layer to three classes (K = 2).
 pub fn network() -> Graph {
     let requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
     let quantization = |scale| Some(Quantization::per_tensor(scale, 0).unwrap());
@@ -59,7 +59,7 @@ pub fn network() -> Graph {
     builder.finish(vec![z]).unwrap()
 }
 
-/// Runs two samples: one that overflows, one of zeros. The column is 14 bits, the outer level `acc`.
+/// Runs two samples: one that overflows, and one of zeros. The column has 14 bits, the outer level is `acc`.
 pub fn run(stats: StatsLevel, acc: &str) -> Ran {
     let accelerator = format!(
         "schema: 1\nname: two-levels\narray: {{rows: 4, cols: 4}}\naccumulation:\n  \
@@ -89,7 +89,7 @@ pub fn score() -> Score {
     }
 }
 
-/// The same, sample by sample.
+/// Returns the results of the two samples, with their predictions.
 pub fn verdict() -> Verdict {
     let classes = PerSample { exact: vec![1, 2], simulated: Some(vec![1, 0]) };
     let predictions =
@@ -133,7 +133,7 @@ pub fn isolated() -> Options {
     Options { mode: Mode::Isolated, ..Options::default() }
 }
 
-/// A made-up sizing of two layers, the second one too short to be split.
+/// Returns a made-up sizing of two layers, the second one too short to be split.
 pub fn size_record() -> SizeRecord {
     let layer = |index, layer: &str, terms, bits| SizeRow {
         index,

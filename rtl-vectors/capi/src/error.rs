@@ -1,4 +1,4 @@
-//! Error codes, and the message of the last error of this thread.
+//! Error codes, and the message of the thread's last error.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -9,7 +9,7 @@ use crate::exports::{
     GUARDBIT_E_ACCELERATOR, GUARDBIT_E_BEAT, GUARDBIT_E_BUNDLE, GUARDBIT_E_PARAMETER, GUARDBIT_E_STATE,
 };
 
-/// A code of `guardbit.h` with what there is to say.
+/// Error code of `guardbit.h` with its message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub code: i32,
@@ -35,16 +35,16 @@ impl From<GoldenError> for Failure {
     }
 }
 
-/// Most bytes of a message: it may quote a path or a name that is as long as the caller likes.
+/// Greatest length of a message in bytes. A message may quote a path or name of any length from the caller.
 const MOST_BYTES: usize = 2000;
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Keeps the message and gives back the code.
+/// Stores the message as the thread's last error and returns the code.
 pub(crate) fn keep(failure: &Failure) -> i32 {
-    // A message may quote what the caller passed; without its NULs it is a C string.
+    // A message may quote what the caller passed. Removing NUL bytes makes it a valid C string.
     let whole = failure.message.as_str();
     let shown = &whole[..whole.floor_char_boundary(MOST_BYTES)];
     let end = if shown.len() < whole.len() { "..." } else { "" };
@@ -53,7 +53,7 @@ pub(crate) fn keep(failure: &Failure) -> i32 {
     failure.code
 }
 
-/// Shows the message of the last error of this thread; empty if there was none.
+/// Calls `show` with the message of the thread's last error; empty if there was none.
 pub(crate) fn last<R>(show: impl FnOnce(&CStr) -> R) -> R {
     LAST.with(|last| show(&last.borrow()))
 }

@@ -1,8 +1,9 @@
-//! The golden model of a MAC unit behind a C interface: for DPI-C, C and C++.
+//! C interface to the golden model of a MAC unit, for DPI-C, C and C++.
 //!
-//! Header: `include/guardbit.h` (made by cbindgen from `exports.rs`); SystemVerilog package and lockstep bench: `dpi/`.
-//! Models are numbered, so that a stale or made-up handle is an error and never an access. Every pointer is checked for
-//! null and every length against what is needed; no panic crosses the boundary.
+//! The header is `include/guardbit.h`, which cbindgen generates from `exports.rs`; `dpi/` contains the
+//! SystemVerilog package and the lockstep bench. Models are identified by numbers, so that a stale or invalid
+//! handle is an error and never an invalid access. Every pointer is checked for null and every length against
+//! the required length. No panic crosses the boundary.
 
 mod error;
 mod exports;

@@ -1,4 +1,4 @@
-//! Every open model by its number.
+//! Table of open models by number.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,14 +20,14 @@ fn models() -> MutexGuard<'static, Models> {
     MODELS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body`: a panic becomes an error code, an error its code with its message.
+/// Runs `body` and returns its result or error code. A panic becomes an error code too.
 pub(crate) fn guarded(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
     let result = catch_unwind(AssertUnwindSafe(body));
     let result = result.unwrap_or_else(|_| Err(Failure::new(GUARDBIT_E_INTERNAL, "internal error")));
     result.unwrap_or_else(|failure| keep(&failure))
 }
 
-/// Keeps `model` and gives it a number, never one that was used before.
+/// Stores `model` and returns its number, which was never used before.
 pub(crate) fn add(model: GoldenModel) -> Result<i32, Failure> {
     let mut models = models();
     let number = models.next;
@@ -38,12 +38,12 @@ pub(crate) fn add(model: GoldenModel) -> Result<i32, Failure> {
     Ok(number)
 }
 
-/// Forgets model `number`.
+/// Closes model `number`.
 pub(crate) fn remove(number: i32) -> Result<(), Failure> {
     models().open.remove(&number).map(drop).ok_or_else(|| unknown(number))
 }
 
-/// Works with model `number`. After a panic the model is gone: what it held cannot be trusted.
+/// Runs `work` on model `number`. After a panic the model is closed, because its state cannot be trusted.
 pub(crate) fn with(number: i32, work: impl FnOnce(&mut GoldenModel) -> Result<i32, Failure>) -> i32 {
     guarded(|| {
         let mut models = models();

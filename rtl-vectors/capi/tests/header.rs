@@ -1,4 +1,4 @@
-//! `guardbit.h` is what cbindgen makes, and the SystemVerilog package imports nothing else.
+//! Checks that `guardbit.h` is current and that the SystemVerilog package imports exactly its functions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The program is given by `GUARDBIT_CBINDGEN`; see `scripts/test`.
+/// `GUARDBIT_CBINDGEN` names the program; see `scripts/test`.
 #[test]
 #[ignore = "needs GUARDBIT_CBINDGEN, see scripts/test"]
 fn the_header_is_current() {
@@ -26,7 +26,7 @@ fn the_header_is_current() {
     );
 }
 
-/// Names that follow `before` and end at a parenthesis.
+/// Returns the names that follow `before` and end at a parenthesis.
 fn names(text: &str, before: &str) -> BTreeSet<String> {
     let after = |at: usize| text[at + before.len()..].split('(').next().unwrap_or_default().to_owned();
     let starts = text.match_indices(before).map(|(at, _)| after(at));

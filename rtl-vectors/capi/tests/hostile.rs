@@ -1,5 +1,5 @@
-//! Hostile arguments: every function answers with a code, whatever numbers it is given, and reads no further than the
-//! stated length. `scripts/test_asan` runs this file under AddressSanitizer, which sees what is read beyond.
+//! Hostile arguments: every function returns a code for any argument, and reads no further than the stated
+//! length. `scripts/test_asan` runs this file under AddressSanitizer, which detects reads beyond that length.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,7 +11,7 @@ use guardbit_testing::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Numbers at which counts, levels and models go wrong.
+/// Returns numbers that are invalid as a count, level or model.
 fn hostile() -> impl Strategy<Value = i32> {
     prop_oneof![
         prop::sample::select(vec![
@@ -36,15 +36,16 @@ fn hostile() -> impl Strategy<Value = i32> {
     ]
 }
 
-/// Most products of any beat.
+/// Greatest number of products of any beat.
 const MOST_LANES: usize = 48;
-/// More limbs than any word of these units has.
+/// Greatest number of limbs of any word of these units.
 const MOST_LIMBS: usize = 8;
 
-/// A call, with all that it is given.
+/// Call with its arguments.
 #[derive(Debug, Clone)]
 enum Call {
-    /// Values that there are, and the count that is stated: never more, unless the function must refuse it unread.
+    /// Available values, and the stated count. It never exceeds them unless the function must refuse it
+    /// unread.
     Step(Vec<i32>, i32),
     Words([Vec<u32>; 3], [i32; 3]),
     Level(i32),
@@ -70,12 +71,12 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Heap memory of exactly these values: what is read beyond is seen by AddressSanitizer.
+/// Returns heap memory of exactly these values, so that AddressSanitizer detects reads beyond them.
 fn exact<T: Clone>(values: &[T]) -> Box<[T]> {
     values.into()
 }
 
-/// The count that may be stated of `length` values: one within them, or one that no beat takes.
+/// Returns a count that may be stated for `length` values: at most `length`, or one that no beat accepts.
 fn stated(count: i32, length: usize, most: usize) -> i32 {
     let fits = usize::try_from(count).map_or(true, |count| count <= length || count > most);
     if fits { count } else { length as i32 }
@@ -87,7 +88,7 @@ fn run(model: i32, call: &Call) -> Vec<i32> {
         Call::Step(values, count) => {
             let (a, w) = (exact(values), exact(values));
             let count = stated(*count, values.len(), MOST_LANES);
-            // SAFETY: `count` values are there, or more than any beat takes are stated.
+            // SAFETY: `count` values are available, or the count exceeds that of any beat.
             unsafe {
                 vec![
                     guardbit_step(model, a.as_ptr(), w.as_ptr(), count),
@@ -97,15 +98,15 @@ fn run(model: i32, call: &Call) -> Vec<i32> {
         }
         Call::Words(words, counts) => {
             let [c, a, w] = [0, 1, 2].map(|i| exact(&words[i]));
-            // No word has more limbs than these: more than there are may be stated then.
+            // No word has more limbs: then the stated count may exceed the available limbs.
             let most = |length: usize| if length >= MOST_LIMBS { length } else { usize::MAX };
             let [cn, an, wn] = [0, 1, 2].map(|i| stated(counts[i], words[i].len(), most(words[i].len())));
-            // SAFETY: as many limbs as stated are there, or those of the word.
+            // SAFETY: as many limbs as stated are available, or all limbs of the word.
             unsafe { vec![guardbit_step_words(model, c.as_ptr(), cn, a.as_ptr(), an, w.as_ptr(), wn)] }
         }
         Call::Level(level) => {
             let (mut acc, mut exact) = (0, 0);
-            // SAFETY: places that may be written, or null.
+            // SAFETY: the pointers are writable or null.
             unsafe {
                 vec![
                     guardbit_get_acc(model, *level, &mut acc),
@@ -122,7 +123,7 @@ fn run(model: i32, call: &Call) -> Vec<i32> {
         Call::Output(zero, low, high) => vec![guardbit_set_output(model, *zero, *low, *high)],
         Call::Plain => {
             let (mut exact, mut sum, mut code) = (0, 0, 0);
-            // SAFETY: places that may be written.
+            // SAFETY: the pointers are writable.
             let read = unsafe {
                 [
                     guardbit_get_exact(model, &mut exact),
@@ -146,7 +147,7 @@ fn run(model: i32, call: &Call) -> Vec<i32> {
 fn open(accelerator: &str, terms: i32, types: [&str; 2], zero_points: [i32; 2]) -> i32 {
     let [accelerator, activation, weight] =
         [accelerator, types[0], types[1]].map(|t| CString::new(t).unwrap());
-    // SAFETY: strings that end with NUL.
+    // SAFETY: the strings end with NUL.
     unsafe {
         guardbit_open_accelerator(
             accelerator.as_ptr(),
@@ -197,7 +198,8 @@ proptest! {
         types in prop::sample::select(vec![["int8", "int8"], ["int16", "int8"], ["uint4", "int4"], ["int64", "float32"], ["", "int8"]]),
         zero_points in [hostile(), hostile()],
     ) {
-        // A layer of a million products takes its memory; more than that is refused.
+        // A layer of a million products needs much memory, so such counts are reduced here; greater ones are
+        // refused.
         let terms = if (1 << 14..=1 << 20).contains(&terms) { 1 << 14 } else { terms };
         let model = open(accelerator, terms, types, zero_points);
         prop_assert!(model > 0 || model > GUARDBIT_E_INTERNAL, "{model}");
@@ -207,7 +209,7 @@ proptest! {
     }
 }
 
-/// Counts are looked at before anything is read.
+/// Counts are checked before any value is read.
 #[test]
 #[allow(unsafe_code)]
 fn counts_are_checked_before_reading() {
@@ -215,21 +217,21 @@ fn counts_are_checked_before_reading() {
     assert_eq!(guardbit_lanes(model), 8);
     let (a, w) = (exact(&[1i32; 8]), exact(&[1i32; 8]));
     for count in [100_000, i32::MAX, 9, 7, 0, -1, i32::MIN] {
-        // SAFETY: no beat takes so many; nothing is read.
+        // SAFETY: no beat accepts this count, so nothing is read.
         let code = unsafe { guardbit_step(model, a.as_ptr(), w.as_ptr(), count) };
         assert_eq!(code, GUARDBIT_E_BEAT, "{count}");
     }
-    // SAFETY: eight values are there.
+    // SAFETY: eight values are available.
     assert_eq!(unsafe { guardbit_step(model, a.as_ptr(), w.as_ptr(), 8) }, GUARDBIT_OK);
-    // valid, runs of both levels go on, eight lanes.
+    // Control word: valid, clear, end of the inner level's run, eight lanes.
     let ctrl = exact(&[1u32 | 1 << 1 | 1 << 2 | 0xff << 4]);
     let [a, w] = [exact(&[0u32; 2]), exact(&[0u32; 2])];
-    // SAFETY: the words are there; nothing behind them is read.
+    // SAFETY: the words are available, and nothing beyond them is read.
     let words = |counts: [i32; 3]| unsafe {
         guardbit_step_words(model, ctrl.as_ptr(), counts[0], a.as_ptr(), counts[1], w.as_ptr(), counts[2])
     };
     for counts in [[i32::MAX, 2, 2], [1, i32::MAX, 2], [1, 2, i32::MAX], [i32::MAX; 3], [1, 2, 2]] {
-        // The stated count is more than there is, but a word's own limbs are all that is read.
+        // The stated count exceeds the available limbs, but only the limbs of the word are read.
         assert_eq!(words(counts), GUARDBIT_OK, "{counts:?}");
     }
     for counts in [[0, 2, 2], [1, 1, 2], [1, 2, -1], [i32::MIN; 3]] {
@@ -238,7 +240,8 @@ fn counts_are_checked_before_reading() {
     assert_eq!(guardbit_close(model), GUARDBIT_OK);
 }
 
-/// A manifest that asks for more than there is memory, or for impossible widths, is refused: nothing is allocated by it.
+/// A manifest that requests more than the available memory, or impossible widths, is refused before anything
+/// is allocated.
 #[test]
 #[allow(unsafe_code)]
 fn hostile_manifests_are_refused() {
@@ -249,7 +252,7 @@ fn hostile_manifests_are_refused() {
     let open = |manifest: &Value| {
         fs::write(&path, manifest.to_string()).unwrap();
         let dir = CString::new(dir.path().to_string_lossy().into_owned()).unwrap();
-        // SAFETY: a string that ends with NUL.
+        // SAFETY: the string ends with NUL.
         unsafe { guardbit_open_bundle(dir.as_ptr()) }
     };
     let model = open(&intact);
@@ -285,7 +288,7 @@ fn hostile_manifests_are_refused() {
     assert_eq!(guardbit_close(model), GUARDBIT_OK);
 }
 
-/// Every number, name and list below `value` in turn, as a pointer.
+/// Collects JSON pointers to every number, string and list below `value`.
 fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
@@ -298,7 +301,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whatever stands in one field, a bundle is refused or its model answers with codes.
+/// Any value in a single field leads to an error code, never to a crash.
 #[test]
 #[allow(unsafe_code)]
 fn any_field_is_refused_or_harmless() {
@@ -307,7 +310,7 @@ fn any_field_is_refused_or_harmless() {
         bundle(dir.path(), unit);
         let path = dir.path().join("manifest.json");
         let mut intact: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        // The model does not read them, and without them a manifest is read in no time.
+        // The model does not read these lists, and a manifest without them is read faster.
         for list in ["/cases", "/files", "/coverage/bins"] {
             *intact.pointer_mut(list).unwrap() = json!([]);
         }
@@ -341,7 +344,7 @@ fn any_field_is_refused_or_harmless() {
                 *manifest.pointer_mut(at).unwrap() = other.clone();
                 fs::write(&path, manifest.to_string()).unwrap();
                 let name = CString::new(dir.path().to_string_lossy().into_owned()).unwrap();
-                // SAFETY: a string that ends with NUL.
+                // SAFETY: the string ends with NUL.
                 let model = unsafe { guardbit_open_bundle(name.as_ptr()) };
                 assert!(model > GUARDBIT_E_INTERNAL, "{at} {other}: {model}");
                 if model < 0 {

@@ -1,4 +1,4 @@
-//! Tests of the C interface: one program, a module per file.
+//! Tests of the C interface: one program, with a module per file.
 
 #[path = "../../tests/common/mod.rs"]
 mod common;

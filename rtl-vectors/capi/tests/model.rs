@@ -1,4 +1,4 @@
-//! The golden model through its C functions.
+//! Tests of the golden model through its C functions.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs;
@@ -13,12 +13,12 @@ fn c(text: &str) -> CString {
 }
 
 fn message() -> String {
-    // SAFETY: the library's own string.
+    // SAFETY: the string belongs to the library.
     #[allow(unsafe_code)]
     unsafe { CStr::from_ptr(guardbit_error()) }.to_string_lossy().into_owned()
 }
 
-/// The words of a `.mem` file, as 32-bit limbs and as a number of up to 64 bits.
+/// Returns the words of a `.mem` file, each as 32-bit limbs and as a number of up to 64 bits.
 fn words(dir: &Path, name: &str) -> Vec<(Vec<u32>, u64)> {
     let text = fs::read_to_string(dir.join(format!("{name}.mem"))).unwrap();
     let word = |line: &str| {
@@ -40,7 +40,7 @@ fn signed(value: u64, bits: u32) -> i64 {
     ((value << (64 - bits)) as i64) >> (64 - bits)
 }
 
-/// Every word of a bundle, which was made dot product by dot product, comes out of the live model, too.
+/// The live model reproduces every word of a bundle, which was computed one dot product at a time.
 #[test]
 #[allow(unsafe_code)]
 fn bundles_replay_in_the_model() {
@@ -96,7 +96,7 @@ fn bundles_replay_in_the_model() {
                         unsafe { guardbit_get_exact_acc(model, index as i32, &mut exact) },
                         GUARDBIT_OK
                     );
-                    // Nothing that came in had overflowed before.
+                    // No value before this level overflowed.
                     let whole = index == 0 && manifest.arithmetic.product.bits.is_none();
                     assert!(!whole || found & 8 != 0 || exact == acc, "{at}: exact {exact}, got {acc}");
                 }
@@ -131,7 +131,8 @@ fn open(accelerator: &str, terms: i32, activation: &str) -> i32 {
     }
 }
 
-/// By hand: 14 bits saturate at 8191, and 3 * 8000 - 8000 ends 8000 below the rail instead of at 16000.
+/// Computed by hand: 14 bits saturate at 8191, and 3 * 8000 - 8000 ends 8000 below the rail instead of at
+/// 16000.
 #[test]
 #[allow(unsafe_code)]
 fn plain_integers() {
@@ -223,7 +224,8 @@ fn mistakes_are_codes_with_messages() {
     check(words(1 | 0b101 << 4, 32), GUARDBIT_E_BEAT, "keep is 0b101");
     check(words(1 | 1 << 4, 32), GUARDBIT_E_BEAT, "run_last of a tree");
     assert_eq!(words(0, 32), GUARDBIT_OK, "without valid nothing is looked at");
-    // Five beats that end no dot product of three: it cannot go on as a whole one.
+    // Five beats that end no dot product of three: the model cannot treat it as a whole dot product
+    // afterwards.
     for _ in 0..5 {
         assert_eq!(words(1 | 1 << 2 | 1 << 4, 32), GUARDBIT_OK, "{}", message());
     }

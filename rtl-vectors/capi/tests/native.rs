@@ -1,6 +1,6 @@
-//! The golden model outside Rust: from C, and in lockstep with the reference RTL in Verilator.
+//! Tests of the golden model outside Rust: from C, and in lockstep with the reference RTL in Verilator.
 //!
-//! Run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the tools and sets it).
+//! They run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs the tools and sets it).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn tools() {
     std::env::var("GUARDBIT_SIMULATORS").expect("GUARDBIT_SIMULATORS is set, see scripts/test");
 }
 
-/// The library, as cargo built it for this test: beside the test itself.
+/// Path of the library that cargo built for this test, in the folder of the test itself.
 fn library(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().join(name);
@@ -43,7 +43,7 @@ fn the_c_example_runs() {
     assert!(built.status.success(), "{}", text(&built));
     let ran = Command::new(&program).args(["fpga-int14-os", "12"]).output().unwrap();
     let lines = text(&ran);
-    // 6 * 2000 would be 12000, 14 bits hold 8191; then 6 * -2000. (-3809 + 100) / 128 = -28.98.
+    // 6 * 2000 would be 12000, and 14 bits hold 8191; then 6 * -2000 is added. (-3809 + 100) / 128 = -28.98.
     assert!(lines.contains("   4      0      8191     10000  high"), "{lines}");
     assert!(lines.ends_with("sum -3809, exact 0, code -29\n"), "{lines}");
     let refused = Command::new(&program).args(["no-such-preset"]).output().unwrap();
@@ -51,7 +51,7 @@ fn the_c_example_runs() {
     assert!(text(&refused).contains("no-such-preset"), "{}", text(&refused));
 }
 
-/// Runs the lockstep bench of a bundle; gives back whether it passed, and what it printed.
+/// Runs the lockstep bench of a bundle. Returns whether it passed, and its output.
 fn lockstep(dir: &Path, beats: u32, more: &[&str]) -> (bool, String) {
     let ran = Command::new("make")
         .current_dir(dir.join("lockstep"))
@@ -63,14 +63,14 @@ fn lockstep(dir: &Path, beats: u32, more: &[&str]) -> (bool, String) {
     (ran.status.success(), text(&ran))
 }
 
-/// The value of `key=` in the last line of a run.
+/// Returns the value of `key=` in the last line of a run.
 fn number(text: &str, key: &str) -> u64 {
     let line = text.lines().find(|line| line.contains("LOCKSTEP ")).unwrap_or_else(|| panic!("{text}"));
     let value = line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     value.unwrap().parse().unwrap()
 }
 
-/// The kinds of datapaths that differ most: one level, tree and two levels.
+/// Returns the datapaths that differ most: one level, tree, and two levels.
 fn units() -> impl Iterator<Item = Unit> {
     [5, 6, 8, 9].into_iter().map(|index| UNITS[index])
 }
@@ -93,7 +93,7 @@ fn the_reference_design_keeps_in_step() {
     }
 }
 
-/// The reference design, a broken one, and the reference design again: each is what is really run.
+/// Builds the reference design, a broken one, and the reference design again: each run uses its own sources.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn a_build_belongs_to_its_sources() {
@@ -117,7 +117,7 @@ fn a_build_belongs_to_its_sources() {
 fn planted_faults_are_found() {
     tools();
     let faults = [
-        // The rails of saturation, a sign that is not extended, a clear that is not seen.
+        // Faults: the rails of saturation, a missing sign extension, a clear that is ignored.
         (0, "rtl/gb_dut.sv", ".MODE({32'd1})", ".MODE({32'd0})"),
         (0, "rtl/gb_level.sv", "assign start      = fresh || clear;", "assign start      = fresh;"),
         (8, "rtl/gb_level.sv", "fresh  <= run_last;", "fresh  <= 1'b0;"),

@@ -1,4 +1,4 @@
-//! The way back: layers that compute as a manifest says.
+//! Converts a manifest back to layers with its arithmetic.
 
 use guardbit_graph::{
     Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize,
@@ -40,7 +40,8 @@ impl Layers {
             requantize: Requantize::default(),
             input_scale: 1.0,
             weight_scales: vec![1.0],
-            // Every case brings its own multiplier. This one has room for all bits that a datapath may drop.
+            // Every case has its own multiplier. This scale leaves room for all bits that a datapath may
+            // drop.
             output_scale: 2f32.powi(40),
             output_zero_point,
             activation: Activation::None,
@@ -49,7 +50,7 @@ impl Layers {
         Ok(Self { base: synthetic(&datapath, output)?, scheme: requantize.scheme })
     }
 
-    /// The layer of `case`, with dot products of `terms` products.
+    /// Returns the layer of `case`, with dot products of `terms` products.
     pub fn of(&self, case: &Case, terms: usize) -> Result<MacLayer, VectorError> {
         let exact = Requantizer::new(self.scheme, Multiplier::new(case.multiplier)?);
         let datapath = &self.base.datapath;
@@ -65,7 +66,7 @@ impl Layers {
     }
 }
 
-/// A dot product without anything of its own.
+/// Returns a case for dot products without individual settings.
 pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     Case {
         id: "live".into(),
@@ -83,14 +84,15 @@ pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
     }
 }
 
-/// `layer`, cut down to `channel`, with another multiplier where one is given.
+/// Returns `layer` reduced to `channel`, with `multiplier` if given.
 pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<Multiplier>) -> MacLayer {
     let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
     let exact = match multiplier {
         None => layer.exact_requantizers[channel],
         Some(multiplier) => Requantizer::new(layer.exact_requantizers[channel].scheme(), multiplier),
     };
-    // A multiplier of a corner case is below 1; it leaves room for the shifts of any datapath that loads.
+    // The multiplier of a corner case is below 1, which leaves room for the shifts of any datapath that can
+    // be loaded.
     let scaled = exact.scaled_up(shift).unwrap_or(exact);
     // There is one for every case: neither the weights nor the order of the layer, which operands are in already.
     MacLayer {
@@ -146,7 +148,7 @@ fn datapath(arithmetic: &Arithmetic) -> Result<Datapath, VectorError> {
     })
 }
 
-/// The register of a manifest.
+/// Returns the register that a manifest describes.
 pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
     match (info.bits, info.overflow) {
         (Some(bits), Some(overflow)) => {
@@ -160,7 +162,7 @@ pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
     }
 }
 
-/// A layer of one product with that output stage: what a layer made from a manifest starts from.
+/// Returns a layer of one product with the given output stage, the basis of layers built from a manifest.
 fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
     let weights =

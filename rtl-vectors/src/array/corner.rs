@@ -1,7 +1,8 @@
-//! Corner tiles: the whole array at the rails, whatever part of it the layer's own tiles use.
+//! Corner tiles, which drive the whole array to its rails, whichever part of it the layer's own tiles use.
 //!
-//! All rows and columns of a tile take the same path through one level: to a rail, beyond it, and back; where the
-//! layer's terms and operands do not reach it, as far as they go. Random tiles tell rows, columns and pixels apart.
+//! All rows and columns of a tile take one path through one level: to a rail, beyond it, and back. If the
+//! layer's terms and operands do not reach the rail, the path goes as far as they do. Random tiles make rows,
+//! columns and pixels distinguishable.
 
 use guardbit_hwmodels::MacLayer;
 use guardbit_sim::trace::TraceOperand;
@@ -12,17 +13,17 @@ use super::{Columns, corner_gap, is_output_stationary, overflows};
 use crate::corners::walk;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
-/// Most beats of all corner tiles.
+/// Greatest number of beats of all corner tiles.
 const MAX_BEATS: usize = 4096;
-/// Pixels of a weight-stationary tile, at least: a neighbour on either side.
+/// Least number of pixels of a weight-stationary tile: one with a neighbour on either side.
 const LEAST_PIXELS: usize = 3;
 
-/// A group of corner tiles: its matrices.
+/// Matrices of a group of corner tiles.
 struct Corner {
     class: String,
-    /// `[pixel][k]`
+    /// Indexed `[pixel][k]`.
     activations: Vec<Vec<i64>>,
-    /// `[channel][k]`
+    /// Indexed `[channel][k]`.
     weights: Vec<Vec<i64>>,
 }
 
@@ -55,14 +56,16 @@ pub(super) fn append(
     }
 }
 
-/// Steps of an element in `tile`.
+/// Returns the number of steps of an element in `tile`.
 fn steps(info: &ArrayInfo, tile: &TileInfo) -> usize {
     if is_output_stationary(info) { tile.terms } else { tile.pixels }
 }
 
-/// The fillings of the array for `corner`, the first one at beat `next` or later; `next` moves to behind the last step.
+/// Returns the tiles that `corner` occupies, the first one at beat `next` or later. Sets `next` to the beat
+/// after the last step.
 ///
-/// The last steps of tiles are `rows` or more apart: a column needs that long to drain, and to load.
+/// The last steps of adjacent tiles are at least `rows` beats apart: draining and loading a column takes that
+/// long.
 fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> Vec<TileInfo> {
     let (terms, pixels) = (corner.activations[0].len(), corner.activations.len());
     let per_tile = if is_output_stationary(info) { terms } else { info.rows };
@@ -100,11 +103,12 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Random operands: small ones, so that nothing overflows, and any.
+    /// Returns tiles of random operands: one with small operands, so that nothing overflows, and one with any
+    /// operands.
     fn random_tiles(&mut self, terms: usize) -> Vec<Corner> {
         let terms = terms.clamp(1, self.layer.order.len());
         let small = (0..32).map(|halvings| self.random_tile("corner: random, small", terms, halvings));
-        // With operands of 0 and -1 at the latest.
+        // At the latest, operands of 0 and -1 do not overflow.
         let small: Vec<Corner> = small.collect();
         let quiet = small.into_iter().find(|corner| !self.overflows(corner));
         quiet.into_iter().chain([self.random_tile("corner: random", terms, 0)]).collect()
@@ -117,7 +121,7 @@ impl Maker<'_> {
             let step = i128::from(range.step);
             let count = (i128::from(range.max) - i128::from(range.min)) / step + 1;
             let value = i128::from(range.min) + step * ((i128::from(self.random.next_u64()) * count) >> 64);
-            // Values some of which are left out are not made smaller.
+            // Values with gaps between them are not scaled down.
             if step == 1 { (value as i64) >> shift.min(63) } else { value as i64 }
         };
         let mut lines = |count: usize, range: &Operand, shift: u32| -> Vec<Vec<i64>> {
@@ -137,7 +141,7 @@ impl Maker<'_> {
         })
     }
 
-    /// To every rail of every level, beyond it, and back.
+    /// Returns paths to every rail of every level, beyond it, and back.
     fn paths(&self) -> Vec<Corner> {
         let mut corners = Vec::new();
         for (level, info) in self.arithmetic.levels.iter().enumerate() {
@@ -167,7 +171,7 @@ impl Maker<'_> {
         corners
     }
 
-    /// The largest sum, or the least one.
+    /// Returns operands with the greatest sum, or the least one.
     fn farthest(&self, out: i128) -> Vec<TraceOperand> {
         let (a, w) = (&self.arithmetic.activation, &self.arithmetic.weight);
         let corners = [a.min, a.max].map(|a| [w.min, w.max].map(|w| operand(a, w)));
@@ -175,7 +179,7 @@ impl Maker<'_> {
         vec![best.copied().unwrap_or(operand(0, 0)); self.layer.order.len()]
     }
 
-    /// The same dot product everywhere.
+    /// Returns matrices in which every element computes one dot product.
     fn uniform(&self, class: String, operands: &[TraceOperand]) -> Corner {
         let activations: Vec<i64> = operands.iter().map(|o| o.activation as i64).collect();
         let weights: Vec<i64> = operands.iter().map(|o| o.weight as i64).collect();

@@ -1,4 +1,4 @@
-//! Which part of a layer streams through the array.
+//! Selects the part of a layer that streams through the array.
 
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm};
@@ -9,14 +9,14 @@ use guardbit_sim::trace::operands;
 use super::{CTRL, overflows};
 use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, TileInfo, WordOrder};
 
-/// Most beats.
+/// Greatest number of beats.
 const MAX_BEATS: usize = 1536;
-/// The class of a tile with operands of the network.
+/// Class of tiles with operands of the network.
 pub(super) const REAL: &str = "real";
-/// First pixels that are looked at for sums that overflow.
+/// Number of candidate first pixels that are searched for overflowing sums.
 const SEARCHED: usize = 8;
 
-/// A block of a layer's outputs, with all their products.
+/// Block of a layer's outputs, with all their products.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slice {
     pub sample: usize,
@@ -26,7 +26,8 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// More than a tile along each axis, its last tile partly used, if that many beats are allowed.
+    /// Returns a slice of more than one tile along each axis, with its last tile partly used, if the limit of
+    /// beats allows.
     pub fn fitting(accelerator: &Accelerator, window: &Window) -> Result<Self, String> {
         let whole = Gemm::of(window);
         let array = accelerator.array;
@@ -54,13 +55,13 @@ impl Slice {
         Err(format!("one tile takes more than {MAX_BEATS} beats"))
     }
 
-    /// Evenly spread pixels from which a slice of a layer may begin.
+    /// Returns evenly spaced pixels at which a slice of a layer may begin.
     pub fn candidates(&self, window: &Window) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let room = Gemm::of(window).pixels - self.gemm.pixels;
         (0..SEARCHED).map(move |i| room * i / (SEARCHED - 1))
     }
 
-    /// The candidate within `window` from which most dot products overflow.
+    /// Returns the candidate within `window` for which most dot products overflow.
     pub fn busiest(&self, layer: &MacLayer, window: &Window, inputs: &[Reads<'_, [i32]>]) -> usize {
         let events = |first: usize| {
             let slice = Self { first_pixel: first, ..*self };
@@ -77,7 +78,7 @@ impl Slice {
         self.candidates(window).rev().max_by_key(|&first| events(first)).unwrap_or(0)
     }
 
-    /// The layer's output that stands at this place of the slice.
+    /// Returns the layer's output at a place of the slice.
     pub fn output(&self, layer: &MacLayer, group: usize, pixel: usize, channel: usize) -> OutputPosition {
         let window = &layer.dots.window;
         let of_group = window.channels() / window.groups.max(1);
@@ -137,7 +138,7 @@ impl Slice {
         }
     }
 
-    /// Tiles in the order of time, and the number of words of sums.
+    /// Returns the tiles in order of time, and the number of words of sums.
     fn tiles(&self, accelerator: &Accelerator) -> (Vec<TileInfo>, usize) {
         let (rows, cols) = (accelerator.array.rows, accelerator.array.cols);
         let Gemm { pixels, terms, channels, groups, .. } = self.gemm;
@@ -175,7 +176,7 @@ impl Slice {
     }
 }
 
-/// Beats of the array's inputs.
+/// Returns the number of beats of the array's inputs.
 fn beats(cycles: &ArrayCycles) -> usize {
     cycles.folds.saturating_sub(1) * cycles.period + cycles.preload + cycles.steps
 }

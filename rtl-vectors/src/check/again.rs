@@ -1,5 +1,5 @@
-//! A bundle once more, from what only its maker can know: the accelerator, the layer's geometry and types, and the
-//! operands in the stimuli. Everything else follows from these, and is compared.
+//! Generates a bundle again from what it alone defines: the accelerator, the layer's geometry and types, and
+//! the operands in the stimuli. Everything else follows from these and is compared.
 
 use std::path::Path;
 
@@ -24,19 +24,19 @@ use crate::manifest::{
 use crate::sizes::{MAX_LANES, MAX_TERMS};
 use crate::{VectorError, real};
 
-/// Largest file of an accelerator in bytes.
+/// Greatest size of an accelerator file in bytes.
 const MAX_ACCELERATOR: u64 = 1 << 18;
 
-/// Longest description of what is wrong, in characters.
+/// Greatest length of an error description in characters.
 const MAX_DETAILS: usize = 500;
-/// Longest identifier and class of a case.
+/// Greatest length of a case's identifier and class.
 const MAX_ID: usize = 100;
 
-/// Why a bundle cannot be made once more.
+/// Reason why a bundle cannot be generated again.
 pub(super) enum Refused {
     /// A file cannot be read.
     Error(VectorError),
-    /// A field or a file that cannot be true.
+    /// A field or a file is inconsistent.
     Claim(Divergence),
 }
 
@@ -49,13 +49,14 @@ impl From<VectorError> for Refused {
     }
 }
 
-/// A claim that does not hold: the JSON pointer of the field or the name of the file, and why.
+/// Returns the error for a claim that does not hold. `at` is the JSON pointer of the field or the name of the
+/// file.
 pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
     let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
     Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
 }
 
-/// The bundle in `dir`, made once more.
+/// Returns the bundle in `dir`, generated again.
 pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused> {
     let accelerator = accelerator(dir)?;
     let window = window(&manifest.layer.window).map_err(|problem| claim("/layer/window", problem))?;
@@ -129,7 +130,7 @@ fn window(info: &WindowInfo) -> Result<Window, String> {
     Ok(Window { batch, input, output, kernel, stride, dilation, pad, groups })
 }
 
-/// The layer, with what follows from its window.
+/// Returns the layer with the fields that follow from its window.
 fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
     if !MAC_OPERATIONS.contains(&info.op.as_str()) {
         return Err(claim("/layer/op", format!("it is one of {}", MAC_OPERATIONS.join(", "))));
@@ -151,7 +152,7 @@ fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
     Ok(LayerInfo { terms: window.terms(), dots: window.dots(), channels: window.channels(), ..info.clone() })
 }
 
-/// The layer's codes.
+/// Types of the layer's codes.
 struct Types {
     activation: (CodeType, i32),
     weight: (CodeType, Vec<i32>),
@@ -199,15 +200,16 @@ impl Types {
     }
 }
 
-/// The accelerator's datapath; where it leaves the bias's width to the network, with the one that is claimed.
+/// Returns the accelerator's datapath. If the accelerator leaves the bias's width to the network, the claimed
+/// width is used.
 fn datapath(accelerator: &Accelerator, claimed: &Arithmetic) -> Datapath {
     let bits = if claimed.bias.register.bits == Some(64) { 64 } else { 32 };
     let datapath = accelerator.datapath.clone();
     Datapath { bias: datapath.bias.of_layer(bits), ..datapath }
 }
 
-/// The arithmetic of the unit. The network alone knows the range of all biases, the scheme (unless the accelerator has
-/// one) and the clamp.
+/// Returns the arithmetic of the unit. Only the network defines the range of all biases, the scheme (unless
+/// the accelerator sets one) and the clamp, so these are taken from the manifest.
 fn arithmetic(
     manifest: &Manifest,
     accelerator: &Accelerator,
@@ -256,7 +258,7 @@ fn arithmetic(
     Ok(unit.arithmetic()?)
 }
 
-/// Whether the biases of the cases are those of one layer.
+/// Checks that the biases of all cases can belong to one layer.
 fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> Result<(), Refused> {
     let Range { min, max } = unit.words;
     if min > 0 || max < 0 || !(unit.has_bias || unit.has_side) && (min, max) != (0, 0) {
@@ -284,8 +286,8 @@ fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> R
     Ok(())
 }
 
-/// Whether real cases come first, bear the names of their order, and are of outputs of the layer; of the first ones it is
-/// known which.
+/// Checks that real cases come first, have the names of their order, and belong to outputs of the layer. For
+/// the first ones the outputs are known.
 fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
     let mut is_real = true;
     for (index, case) in manifest.cases.iter().enumerate() {
@@ -324,11 +326,11 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The source, with what can be told of it.
+/// Returns the source, with the fields that can be derived.
 fn source(manifest: &Manifest, accelerator: &Accelerator, window: &Window) -> Source {
     let real = manifest.cases.iter().filter(|case| case.group == CaseGroup::Real).count();
     let asked = manifest.source.cases;
-    // All dot products of the samples, where more were asked for.
+    // All dot products of the samples, if more were requested.
     let is_all = real < asked && real % window.dots() == 0;
     Source {
         accelerator: accelerator.name.clone(),
@@ -337,7 +339,7 @@ fn source(manifest: &Manifest, accelerator: &Accelerator, window: &Window) -> So
     }
 }
 
-/// Formats of which the bundle has files, by their extension.
+/// Returns the formats of the bundle's files, derived from their extensions.
 fn formats<T: std::str::FromStr + PartialEq>(manifest: &Manifest, stem: &str) -> Vec<T> {
     let mut found = Vec::new();
     let extensions = manifest.files.iter().filter_map(|file| file.path.strip_prefix(stem));
@@ -349,7 +351,7 @@ fn formats<T: std::str::FromStr + PartialEq>(manifest: &Manifest, stem: &str) ->
     found
 }
 
-/// The noise of the stimuli: random numbers after those that chose cases.
+/// Returns the random numbers of the stimuli, which follow those that selected the cases.
 fn noise(seed: u64, dots: &[Dot]) -> Pcg64Mcg {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     for _ in dots.iter().filter(|dot| dot.group == CaseGroup::Real && dot.class == real::RANDOM) {

@@ -1,4 +1,4 @@
-//! The array part of a bundle: made once more, and what its replay says.
+//! Array part of a bundle: generates it again, and interprets its replay.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
 use crate::manifest::{Arithmetic, ArrayInfo, CaseGroup, Manifest};
 use crate::words::{Mem, field, sign_extend};
 
-/// The array part: from its own stimuli where there are any.
+/// Returns the array part, generated from its own stimuli if present.
 pub(super) fn part(
     dir: &Path,
     manifest: &Manifest,
@@ -43,7 +43,7 @@ pub(super) fn part(
     let first_pixel = manifest.array.as_ref().map_or(0, |info| info.first_pixel);
     let seed = manifest.source.seed;
     let made = array::again(accelerator, window, &layer, arithmetic, first_pixel, operands, seed);
-    // Reasons that the network alone tells.
+    // Reasons that depend on the network alone.
     match (made, manifest.array_absent.as_deref()) {
         (Ok(_), Some(NOT_SHARED)) if manifest.array.is_none() => Ok(Err(NOT_SHARED.into())),
         (Ok(_), Some(NO_ACTIVATIONS)) if manifest.array.is_none() => {
@@ -59,12 +59,12 @@ pub(super) fn part(
     }
 }
 
-/// Where the sums of a word belong.
+/// Returns where the sums of a word belong.
 pub(super) fn place(manifest: &Manifest, word: usize) -> String {
     manifest.array.as_ref().map_or(String::new(), |info| sum(info, word, 0).case)
 }
 
-/// Where a sum belongs.
+/// Returns where a sum belongs.
 fn sum(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
     let case = info.output(word, col).map_or(String::new(), |o| {
         let (pixel, channel) = (info.first_pixel + o.pixel, o.channel);
@@ -78,7 +78,7 @@ fn sum(info: &ArrayInfo, word: usize, col: usize) -> Divergence {
     Divergence { case, ..Divergence::default() }
 }
 
-/// What the bench of the array printed.
+/// Interprets the output of the array's bench.
 pub(super) fn parse(text: &str, manifest: &Manifest) -> Ran {
     let (Some(result), Some(info)) =
         (text.lines().find_map(|line| Some(&line[line.find("RESULT ")?..])), &manifest.array)
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str, manifest: &Manifest) -> Ran {
     })
 }
 
-/// Measured cycles beside the cycle model's.
+/// Returns the measured cycles next to those of the cycle model.
 fn notes(result: &str, info: &ArrayInfo) -> Vec<String> {
     let model = &info.cycles;
     let both = |name: &str, key: &str, model: usize| {

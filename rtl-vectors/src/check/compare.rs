@@ -1,4 +1,4 @@
-//! A bundle beside the same bundle made once more: what its manifest claims, and the words of its files.
+//! Compares a bundle with the bundle generated again: the claims of its manifest, and the words of its files.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::manifest::{FileInfo, Manifest};
 use crate::read;
 use crate::words::{Mem, sign_extend};
 
-/// Longest value that is shown.
+/// Greatest length of a value that is shown.
 const SHOWN: usize = 80;
 
-/// Every field of the manifest but the hashes of files, which are compared with the files; where these differ, so does the
-/// manifest's own.
+/// Compares every field of the manifest except the hashes of files, which are compared with the files. If
+/// these differ, the manifest's own hash differs too.
 pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
     let is_sealed = manifest.files == made.files;
     let json = |manifest: &Manifest| {
@@ -87,7 +87,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Values that a bench compares: what stands in the masks, and sums and codes of finished dot products.
+/// Returns the number of values that a bench compares: the marked values of the masks, and the sums and codes
+/// of finished dot products.
 pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> u64 {
     let ones = |name: &str| {
         let bytes = made.files.iter().find(|(path, _)| path == name).map_or(&[][..], |(_, bytes)| bytes);
@@ -101,12 +102,13 @@ pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> 
         return ones("array/exp_mask.mem");
     }
     let sums = made.manifest.cases.iter().filter(|case| case.out_word.is_some()).count() as u64;
-    // The VHDL unit ends with the sum.
+    // The VHDL unit has no requantizer and ends with the sum.
     let has_codes = made.manifest.arithmetic.requantize.in_rtl && simulator != Simulator::Ghdl;
     ones("mask.mem") + sums + if has_codes { sums } else { 0 }
 }
 
-/// Every word of the files of the unit, or of the array: expected ones are the reference engine's.
+/// Compares every word of the files of the unit, or of the array; the expected words come from the reference
+/// engine.
 pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Outcome {
     let (mut checked, mut mismatches, mut first) = (0, 0, None);
     let mut differs = |divergence: &dyn Fn() -> Divergence| {
@@ -142,13 +144,13 @@ pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Outcome {
     }
 }
 
-/// The words of a file, and those that it has to have.
+/// Returns the words of a file, and the expected words.
 fn both(dir: &Path, path: &str, expected: &[u8], bits: u32) -> Result<[Mem; 2], String> {
     let found = read::bytes(dir, path, expected.len() as u64).map_err(|error| error.to_string())?;
     Ok([Mem::parse(&found, bits)?, Mem::parse(expected, bits)?])
 }
 
-/// Where a word belongs that differs.
+/// Returns the location of a word that differs.
 fn place(manifest: &Manifest, path: &str, word: usize, both: [&[u64]; 2], bits: Option<u32>) -> Divergence {
     let stem = path.trim_end_matches(".mem");
     let (kind, level) = match stem.strip_prefix("exp_") {

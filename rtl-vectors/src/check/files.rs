@@ -1,4 +1,5 @@
-//! The files of a bundle: read within limits, compared with what they have to be, and a folder to work in.
+//! Files of a bundle: reads them within limits, compares them with the expected files, and provides a working
+//! folder.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,14 +17,14 @@ use crate::manifest::{FileInfo, MANIFEST, Manifest};
 use crate::read;
 use crate::words::Mem;
 
-/// Most bytes of a file that is read as a whole.
+/// Greatest size in bytes of a file that is read as a whole.
 const MAX_DATA: u64 = 1 << 28;
-/// Most bytes of all files.
+/// Greatest size in bytes of all files.
 const MAX_BYTES: u64 = 1 << 30;
-/// Most files.
+/// Greatest number of files.
 const MAX_FILES: usize = 4096;
 
-/// A folder to work in: the caller's, or one that is removed again.
+/// Working folder: the caller's, or a temporary one that is removed afterwards.
 pub(super) enum Scratch {
     Kept(PathBuf),
     Temporary(guardbit_files::Scratch),
@@ -54,17 +55,17 @@ impl Scratch {
     }
 }
 
-/// The bytes of a file of the bundle in `dir`.
+/// Returns the bytes of a file of the bundle in `dir`.
 pub(super) fn read(dir: &Path, path: &str, limit: u64) -> Result<Vec<u8>, VectorError> {
     read::bytes(dir, path, limit).map_err(|source| VectorError::Read { path: dir.join(path), source })
 }
 
-/// The words of a `.mem` file of the bundle in `dir`.
+/// Returns the words of a `.mem` file of the bundle in `dir`.
 pub(super) fn mem(dir: &Path, path: &str, bits: u32) -> Result<Mem, Refused> {
     Mem::parse(&read(dir, path, MAX_DATA)?, bits).map_err(|problem| claim(path, problem))
 }
 
-/// Whether every file is what the manifest says.
+/// Checks every file against its hash in the manifest.
 pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
     let mut problems = Vec::new();
     let mut paths = HashSet::new();
@@ -87,7 +88,7 @@ pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
     outcome("file", problems, manifest.files.len() as u64)
 }
 
-/// SHA-256 of a file; its size is taken off `left`.
+/// Returns the SHA-256 of a file, and subtracts its size from `left`.
 fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
     let file = read::open(dir, path)?;
     let size = file.metadata()?.len();
@@ -107,7 +108,7 @@ fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
     }
 }
 
-/// Whether all files but those with words are what they have to be, byte by byte.
+/// Compares all files without words with the expected files, byte by byte.
 pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
     let texts: Vec<&FileInfo> = made.manifest.files.iter().filter(|file| !has_words(&file.path)).collect();
     let sha256 = |path: &str| manifest.files.iter().find(|file| file.path == path).map(|file| &file.sha256);
@@ -116,12 +117,12 @@ pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
     outcome("file", differing.map(problem).collect(), texts.len() as u64)
 }
 
-/// Whether a file is compared word by word.
+/// Returns whether a file is compared word by word.
 pub(super) fn has_words(path: &str) -> bool {
     path.ends_with(".mem")
 }
 
-/// A pass where there are no problems.
+/// Returns a pass if there are no problems, otherwise a failure with the first problem.
 pub(super) fn outcome(kind: &str, problems: Vec<String>, checked: u64) -> Outcome {
     let mismatches = problems.len() as u64;
     match problems.into_iter().next() {

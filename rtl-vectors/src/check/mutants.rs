@@ -1,5 +1,5 @@
-//! Built-in faults: each changes the reference RTL or the expected data, and must be caught by the replay, or be proved
-//! to change nothing for any stimulus of the layer.
+//! Built-in faults. Each changes the reference RTL or the expected data. The replay must detect it, or a
+//! proof must show that it changes nothing for any stimulus of the layer.
 
 mod array;
 mod registers;
@@ -21,34 +21,34 @@ use crate::reach::Reach;
 use crate::read::read_manifest;
 use registers::{FIT_FAULTS, registers};
 
-/// What became of a mutant.
+/// Result of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutantResult {
-    /// Its name, and the register where it has one: `one_bit_wider, acc`.
+    /// Name of the mutant, followed by its register if it has one: `one_bit_wider, acc`.
     pub name: String,
-    /// What is changed.
+    /// Description of the change.
     pub change: String,
-    /// Why no stimulus of this layer shows the change, where that is proved.
+    /// Proof, if there is one, that no stimulus of this layer shows the change.
     pub equivalent: Option<String>,
-    /// The replay's answer.
+    /// Outcome of the replay.
     pub outcome: Outcome,
 }
 
-/// What a mutant shows of the bundle.
+/// Conclusion from a mutant about the bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The replay found a difference.
     Caught,
-    /// It found none, and it is proved that there is none.
+    /// The replay found no difference, and a proof shows that there is none.
     Equivalent,
-    /// It found none, and one is not excluded; or the mutant did not run.
+    /// The replay found no difference although one is possible, or the mutant did not run.
     Missed,
-    /// It found a difference where a proof says that there is none.
+    /// The replay found a difference although a proof shows that there is none.
     Contradicted,
 }
 
 impl MutantResult {
-    /// What the mutant shows of the bundle.
+    /// Returns the conclusion about the bundle.
     pub fn verdict(&self) -> Verdict {
         let caught = match &self.outcome {
             Outcome::Fail { first, .. } if first.kind != BROKEN => true,
@@ -63,29 +63,29 @@ impl MutantResult {
         }
     }
 
-    /// Whether it was caught, or is proved to be equivalent.
+    /// Returns whether the mutant was caught, or is proved to be equivalent.
     pub fn passed(&self) -> bool {
         matches!(self.verdict(), Verdict::Caught | Verdict::Equivalent)
     }
 }
 
-/// The kind of a divergence that is none: nothing was compared.
+/// Kind of divergence of a mutant that did not run, so that nothing was compared.
 const BROKEN: &str = "build or run";
 
-/// A textual change of one file, in one or more places.
+/// Textual change of one file, in one or more places.
 struct Mutant {
     name: &'static str,
     change: &'static str,
     file: &'static str,
-    /// What is replaced, each found once, and by what.
+    /// Texts to replace, each of which occurs exactly once, and their replacements.
     edits: &'static [(&'static str, &'static str)],
-    /// Whether the design has what it changes.
+    /// Returns whether the design has the part that the mutant changes.
     applies: fn(&Facts) -> bool,
-    /// Why the change cannot be seen, if it cannot.
+    /// Returns the reason why the change cannot be observed, if that is proved.
     equivalent: fn(&Facts) -> Option<String>,
 }
 
-/// Which design a mutant is made of.
+/// Design from which a mutant is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     Unit,
@@ -93,7 +93,7 @@ enum Target {
     Array,
 }
 
-/// What proofs start from.
+/// Facts on which proofs rely.
 struct Facts {
     manifest: Manifest,
     reach: Reach,
@@ -112,15 +112,15 @@ impl Facts {
         self.manifest.arithmetic.requantize.scheme
     }
 
-    /// Whether all sums up to 0 have the same code.
+    /// Returns whether all sums up to 0 have one code.
     fn hides_negative(&self) -> bool {
         let requantize = &self.manifest.arithmetic.requantize;
         requantize.clamp_min >= requantize.zero_point
     }
 }
 
-/// Runs every mutant of the bundle in `dir` in `simulator`, then one flipped digit of the expected values with the
-/// hash check off; those of the array, where the bundle has one, after those of the unit.
+/// Runs every mutant of the bundle in `dir` in `simulator`, then one with a flipped digit of the expected
+/// values and without the hash check. Mutants of the array, if the bundle has one, follow those of the unit.
 ///
 /// # Errors
 /// [`VectorError`] if the bundle or the simulator cannot be used.
@@ -154,7 +154,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Every mutant of one design.
+    /// Runs every mutant of one design.
     fn design(&mut self, target: Target) -> Result<(), VectorError> {
         let facts = self.facts;
         if target != Target::VhdlUnit {
@@ -187,7 +187,7 @@ impl Runner<'_> {
             }
             Some(info) => {
                 let change = "one hexadecimal digit of the array's sums, hash check off";
-                // The first word with a sum of an output in column 0, which is every line's last digit.
+                // First word with a sum of an output in column 0, which is the last digit of every line.
                 let line = (0..info.words).find(|&word| info.output(word, 0).is_some()).unwrap_or(0);
                 let flip = |work: &Path| flip_last_digit(work.join("array/exp_sum.mem"), line);
                 self.run(target, "flipped_sum".into(), change, None, &flip)
@@ -231,7 +231,7 @@ impl Runner<'_> {
     }
 }
 
-/// A file in a folder that was written here.
+/// Returns a file from a folder that this process has written.
 fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
     guardbit_files::read(path, u64::MAX).map_err(|source| VectorError::Read { path: path.into(), source })
 }
@@ -253,7 +253,7 @@ fn edit(
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 
-/// Writes the design of a faulty manifest in the place of the one that is there, which has to be another one.
+/// Replaces the existing design with that of a faulty manifest, which must be a different one.
 fn write_design(work: &Path, mutant: &str, target: Target, faulty: &Manifest) -> Result<(), VectorError> {
     let (file, text) = match (target, &faulty.array) {
         (Target::Array, Some(info)) => ("rtl/gb_array.sv", hdl::array_design(faulty, info)),

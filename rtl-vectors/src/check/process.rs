@@ -1,4 +1,5 @@
-//! Other programs: in a process group of their own, with a time limit, and no more of their output than is looked at.
+//! Runs other programs in a process group of their own, with a time limit and a limit on the output that is
+//! kept.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -11,22 +12,22 @@ use std::time::{Duration, Instant};
 use guardbit_files::{Registered, at_interrupt};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// Bytes that are kept of the beginning of an output, and as many of its end.
+/// Number of bytes that are kept of the beginning of an output, and of its end.
 const KEPT: usize = 1 << 18;
-/// Between two looks at a program that runs.
+/// Interval between two checks of a running program.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long output may come after the program has ended: a child of it may hold the pipe.
+/// Time to wait for output after the program has ended, because one of its children may keep the pipe open.
 const LATE: Duration = Duration::from_secs(2);
 
-/// How a program ended.
+/// Result of a program.
 pub(super) struct Ended {
-    /// None if it was stopped at the time limit.
+    /// Exit status; `None` if the program was stopped at the time limit.
     pub status: Option<ExitStatus>,
-    /// What it printed, without the middle where that is long.
+    /// Its output, without the middle if it is long.
     pub text: String,
 }
 
-/// Runs `command` for at most `limit`; whatever it has started ends with it.
+/// Runs `command` for at most `limit`, then ends every process that it has started.
 pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut running = Running::new(command.spawn()?);
@@ -44,11 +45,11 @@ pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
     Ok(Ended { status: (!is_late).then_some(status), text: texts.collect() })
 }
 
-/// A program with a process group of its own, which ends with this.
+/// Program with a process group of its own, which is ended on drop.
 struct Running(Child, #[expect(dead_code, reason = "kept for its drop")] Registered);
 
 impl Running {
-    /// A signal that ends this process does not reach the other group by itself.
+    /// A signal that ends this process does not reach the other group by itself, so the group is registered.
     fn new(child: Child) -> Self {
         let registered = at_interrupt(kill_group, child.id());
         Self(child, registered)
@@ -58,7 +59,8 @@ impl Running {
         group(self.0.id())
     }
 
-    /// Whether the program has ended. It is not waited for: until then its number is nobody else's.
+    /// Returns whether the program has ended. It is not reaped here, so that its process number stays
+    /// reserved.
     fn has_ended(&self) -> io::Result<bool> {
         let Some(program) = self.group() else { return Ok(true) };
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -84,14 +86,14 @@ fn kill_group(id: u32) {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Nothing is left to be ended where it was waited for.
+        // A program that was reaped needs no end.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             let _ = self.end();
         }
     }
 }
 
-/// Reads `pipe` to its end and hands over what is kept of it.
+/// Reads `pipe` to its end on a thread and sends the kept output.
 fn kept(mut pipe: Box<dyn Read + Send>) -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
@@ -110,7 +112,7 @@ fn kept(mut pipe: Box<dyn Read + Send>) -> Receiver<String> {
             tail.drain(..tail.len().saturating_sub(KEPT));
         }
         head.extend(tail);
-        // Nobody may be waiting any more.
+        // The receiver may be gone.
         let _ = sender.send(String::from_utf8_lossy(&head).into_owned());
     });
     receiver

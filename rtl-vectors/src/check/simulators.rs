@@ -1,4 +1,4 @@
-//! Real simulators: building and running the bench of a bundle, reading its report.
+//! Real simulators: builds and runs the bench of a bundle, and interprets its report.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::VectorError;
 use crate::hdl::Sources;
 use crate::manifest::{Case, Manifest};
 
-/// A simulator that bundles are replayed in.
+/// Simulator in which bundles are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Simulator {
     /// Icarus Verilog 11 or later.
@@ -21,10 +21,10 @@ pub enum Simulator {
 }
 
 impl Simulator {
-    /// Every simulator.
+    /// All simulators.
     pub const ALL: [Self; 3] = [Self::Icarus, Self::Verilator, Self::Ghdl];
 
-    /// The name used on the command line.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Icarus => "icarus",
@@ -33,7 +33,7 @@ impl Simulator {
         }
     }
 
-    /// Its program.
+    /// Returns its program.
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Icarus => "iverilog",
@@ -43,15 +43,15 @@ impl Simulator {
     }
 }
 
-/// What a run printed.
+/// Result of a run.
 pub(super) enum Ran {
-    /// The bench came to its end.
+    /// The bench ran to its end.
     Report(Outcome),
-    /// It did not compile, or stopped on the way.
+    /// The bench did not compile, or stopped early.
     Broken(String),
 }
 
-/// What is replayed.
+/// Design that is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bench {
     /// One MAC unit, beat by beat.
@@ -60,16 +60,16 @@ pub(super) enum Bench {
     Array,
 }
 
-/// When a replay ends.
+/// End of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// With the last vector.
+    /// After the last vector.
     AtEnd,
-    /// With the first mismatch, where the bench can.
+    /// After the first mismatch, if the bench supports it.
     AtMismatch,
 }
 
-/// Replays the bundle written to `work`.
+/// Replays the bundle that was written to `work`.
 pub(super) fn run(
     simulator: Simulator,
     bench: Bench,
@@ -132,11 +132,11 @@ pub(super) fn replay(
             (build, run)
         }
         Simulator::Verilator => {
-            // In a folder that the caller keeps there may be a build of other sources.
+            // A folder that the caller keeps may contain a build of other sources.
             let _ = std::fs::remove_dir_all(work.join("verilated"));
             let mut build = Command::new("verilator");
             build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
-            // A run takes a second; optimizing the code of an array for it would take minutes.
+            // A run takes a second, while optimizing the code of an array would take minutes.
             build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
             build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
             (build, Command::new("./verilated/Vtb"))
@@ -165,7 +165,7 @@ fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::
     process::run(command, limit).map_err(|source| VectorError::Read { path: program, source })
 }
 
-/// What a program printed that did not do its work, and whether it was stopped.
+/// Returns the output of a program that failed, and whether it was stopped.
 fn told(ended: process::Ended, limit: Duration) -> String {
     match ended.status {
         Some(_) => ended.text,
@@ -173,7 +173,7 @@ fn told(ended: process::Ended, limit: Duration) -> String {
     }
 }
 
-/// The last lines, enough to see what is wrong.
+/// Returns the last lines, which are enough to see the cause.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(12)..].join("\n")
@@ -202,13 +202,13 @@ fn parse(text: &str, manifest: &Manifest) -> Ran {
     Ran::Report(Outcome::Fail { mismatches, first })
 }
 
-/// What a mismatch says beside its kind, level and case.
+/// Returns the details of a mismatch other than its kind, level and case.
 fn details(line: &str) -> String {
     let words = line.split_whitespace().skip(3).filter(|word| !word.starts_with("case="));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What a run that passed says about itself.
+/// Returns the notes of a run that passed.
 fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
     let cycles = value(result, "cycles").unwrap_or_default();
@@ -228,7 +228,7 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     notes
 }
 
-/// The value of `key=value` in a line of words.
+/// Returns the value of `key=value` in a line of words.
 pub(super) fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }

@@ -1,4 +1,4 @@
-//! The dot products of a bundle, back from its stimuli.
+//! Reconstructs the dot products of a bundle from its stimuli.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::manifest::{Arithmetic, Case, Interface, Manifest, Operand};
 use crate::sizes::MAX_PRODUCTS;
 use crate::words::{Mem, field, sign_extend};
 
-/// Every dot product, with what the manifest says about it.
+/// Returns every dot product, with its description in the manifest.
 pub(super) fn dots(
     dir: &Path,
     manifest: &Manifest,
@@ -35,7 +35,7 @@ pub(super) fn dots(
     if lengths != [lengths[0]; 3] {
         return Err(claim("ctrl.mem, stim_a.mem, stim_w.mem", format!("{lengths:?} beats")));
     }
-    // Corner cases come on top of the products that were asked for.
+    // Corner cases are in addition to the requested products.
     if lengths[0].saturating_mul(interface.lanes) > 4 * MAX_PRODUCTS {
         return Err(claim("ctrl.mem", format!("{} beats are more than a bundle has", lengths[0])));
     }
@@ -63,7 +63,7 @@ impl Beats<'_> {
         field(self.ctrl.word(beat), bit, 1) == 1
     }
 
-    /// The beats of every dot product. Bubbles belong to the beat behind them.
+    /// Returns the beats of every dot product. Bubbles belong to the following beat.
     fn spans(&self) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut from = 0;
@@ -101,7 +101,7 @@ impl Beats<'_> {
         let ends = |&beat: &usize| self.bit(beat, self.keep_at - 1);
         let is_cut = !valid.last().is_some_and(ends);
         if is_cut {
-            // Another beat that is never sent.
+            // Append a further beat, which is never sent.
             operands.resize(operands.len() + self.interface.lanes, TraceOperand { activation: 0, weight: 0 });
         }
         // A bubble comes before every n-th beat.
@@ -118,7 +118,7 @@ impl Beats<'_> {
         })
     }
 
-    /// The products of a beat.
+    /// Appends the products of a beat.
     fn operands(&self, beat: usize, all: &mut Vec<TraceOperand>) -> Result<(), Refused> {
         let lanes = self.interface.lanes as u32;
         let value = |file: &str, mem: &Mem, lane: u32, slot: u32, info: &Operand| {

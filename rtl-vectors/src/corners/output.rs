@@ -1,4 +1,4 @@
-//! The bias adder and the requantizer: what happens to a delivered sum.
+//! Corner cases of the bias adder and the requantizer.
 
 use guardbit_hwmodels::BiasPlace;
 use guardbit_hwmodels::bounds::Range;
@@ -9,7 +9,8 @@ use crate::beats::weight_side;
 use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
-/// Sums and multipliers whose exact product lies below a tie by less than half a unit of a float64.
+/// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
+/// place of a float64.
 fn float_ties() -> impl Iterator<Item = (i128, Multiplier)> {
     let odd = |from: i32, to: i32| (from..to).step_by(2);
     let tie = |sum: i32, half: i32| {
@@ -24,7 +25,7 @@ fn float_ties() -> impl Iterator<Item = (i128, Multiplier)> {
 }
 
 impl Maker<'_> {
-    /// Ties of both parities and signs, clamp edges, multipliers 0 and almost 1.
+    /// Adds ties of both parities and signs, clamp edges, and multipliers of 0 and almost 1.
     pub(super) fn requantize(&mut self) {
         for exponent in [1u32, 3, 7] {
             let Ok(multiplier) = Multiplier::new(0.5f64.powi(exponent as i32)) else { continue };
@@ -56,7 +57,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Products just below a tie, which a float64 rounds to the tie.
+    /// Adds products just below a tie, which a float64 rounds to the tie.
     pub(super) fn requantize_float(&mut self) {
         let scheme = self.layer.exact_requantizers.first().map(|r| r.scheme());
         if scheme != Some(Scheme::Float64Away) {
@@ -70,8 +71,8 @@ impl Maker<'_> {
         }
     }
 
-    /// A dot product that delivers `target`, in the unit of the datapath's end, with a bias of 0: what the requantizer
-    /// sees.
+    /// Adds a dot product whose requantizer input is `target`: it delivers `target` in the unit at the end of
+    /// the datapath, with a bias of 0.
     fn scaled(&mut self, id: String, class: &str, target: i128, multiplier: Multiplier) {
         let (last, dropped) = self.last();
         let unit = 2f64.powi(self.layer.datapath.unit_shift(last + 1) as i32);
@@ -81,14 +82,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The last level, and the bits that it drops.
+    /// Returns the last level, and the number of bits that it drops.
     fn last(&self) -> (usize, u32) {
         let levels = &self.layer.datapath.levels;
         (levels.len() - 1, levels.last().map_or(0, |l| l.shift))
     }
 
-    /// Results of the bias adder at and around its rails, and those that it would have with one bit less: large biases
-    /// come near them alone. From several biases.
+    /// Adds results of the bias adder at and around its rails, and around those of an adder with one bit
+    /// less, which only large biases approach. Several biases are used.
     pub(super) fn post_bias(&mut self, arithmetic: &Arithmetic) {
         let (Some(rails), Some(biases)) = (rails(&arithmetic.bias.register), &self.layer.bias) else {
             return;
@@ -115,7 +116,7 @@ impl Maker<'_> {
             for (number, bias) in [ends.max, ends.min, ends.max / 2, ends.min / 2].into_iter().enumerate() {
                 let delivered = target - (bias >> shift);
                 let Some(operands) = self.walk(last, &[delivered << dropped]) else { continue };
-                // Twice: the neighbours of a sum show from one side at a time.
+                // Two steps, since each shows the neighbours of a sum from one side only.
                 let activations: i128 = operands.iter().map(|o| o.activation).sum();
                 let side = factor * activations + weight_side(self.layer, &operands);
                 let bias = ((target - delivered) << shift) - side;
@@ -130,7 +131,8 @@ impl Maker<'_> {
         }
     }
 
-    /// A register that starts from a bias: the least and the greatest one, from there to the rails and back.
+    /// Adds runs of a register that starts with a bias, the least and the greatest one: from there to the
+    /// rails and back.
     pub(super) fn preload(&mut self, arithmetic: &Arithmetic) {
         let (last, _) = self.last();
         let Some(biases) = self.layer.bias.as_ref().filter(|_| arithmetic.bias.at == BiasAt::PRELOAD) else {

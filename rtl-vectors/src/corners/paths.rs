@@ -1,36 +1,37 @@
 //! Sums at and around every rail of a level, on every path, through the levels below it.
 //!
-//! A path is a list of steps, each of which the level adds as one value or a few of one sign. Levels below may drop bits:
-//! a step is then made of products that are multiples of what they drop, so that nothing is rounded on the way.
+//! A path is a list of steps. The level adds each step as one value, or as a few values of one sign. Levels
+//! below may drop bits: a step is then composed of products that are multiples of what they drop, so that
+//! nothing is rounded on the way.
 
 use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 
 use super::Maker;
 
-/// A rail of a level.
+/// Rail of a level.
 #[derive(Clone, Copy)]
 struct Rail<'a> {
     level: usize,
-    /// That of the level, in names of cases.
+    /// Name of the level in names of cases.
     name: &'a str,
-    /// `max` or `min`.
+    /// Either `max` or `min`.
     side: &'static str,
-    /// The last value that the level leaves alone.
+    /// Last value that the level does not change.
     edge: i128,
-    /// A step outwards: 1 or -1.
+    /// Direction of a step outwards: 1 or -1.
     out: i128,
 }
 
 impl Rail<'_> {
-    /// The name of a case at this rail.
+    /// Returns the name of a case at this rail.
     fn id(&self, what: &str) -> String {
         format!("{}_{}_{what}", self.name, self.side)
     }
 }
 
 impl Maker<'_> {
-    /// Boundary sums from both sides, transients, order witnesses and saturation state of one level.
+    /// Adds boundary sums from both sides, transients, order witnesses and saturation states of one level.
     pub(super) fn level(&mut self, level: usize, name: &str, min: i128, max: i128) {
         let rails = [("max", max, 1), ("min", min, -1)];
         for rail in rails.map(|(side, edge, out)| Rail { level, name, side, edge, out }) {
@@ -51,7 +52,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Sums inside of a rail, at it and beyond it.
+    /// Adds sums inside a rail, at it and beyond it.
     fn boundaries(&mut self, Rail { level, side, edge, out, .. }: Rail<'_>) {
         for (label, target) in [("inside", edge - out), ("at", edge), ("beyond", edge + out)] {
             let class = format!("boundary_{side}_{label}");
@@ -62,11 +63,11 @@ impl Maker<'_> {
         }
     }
 
-    /// Prefixes beyond a rail, here and there in a run.
+    /// Adds prefixes beyond a rail at different places of a run.
     fn transients(&mut self, rail: Rail<'_>) {
         let Rail { level, edge, out, .. } = rail;
         let (big, step) = (edge + out - edge / 4, edge / 4);
-        // The excursion comes back by more than it went out, so that clamping shows.
+        // The excursion returns by more than it went out, so that clamping has an effect.
         self.at_rail(rail, "excursion", "transient", &[big, step, -step, -step]);
         self.at_rail(rail, "excursions", "transient", &[big, step, -step, step, -step, step, -step]);
         self.at_rail(rail, "out_and_through", "transient", &[edge + out, -edge - edge / 2]);
@@ -78,7 +79,7 @@ impl Maker<'_> {
         self.path(level, &rail.id("last"), "transient_last", &[edge, out], self.terms);
     }
 
-    /// What a register that was clamped, wrapped or stuck makes of further values.
+    /// Adds further values after a register was clamped, wrapped or stuck.
     fn saturation_states(&mut self, rail: Rail<'_>) {
         let Rail { edge, out, .. } = rail;
         let step = edge / 4;
@@ -87,10 +88,10 @@ impl Maker<'_> {
         self.at_rail(rail, "rail_to_rail", "saturation_state", &[edge + out, -2 * edge - 3 * out, edge]);
     }
 
-    /// The same values in several orders, and sums that wrap back or do not.
+    /// Adds one set of values in several orders, and sums that wrap back or do not.
     fn orders(&mut self, rail: Rail<'_>) {
         let Rail { edge, out, .. } = rail;
-        // All up, then all down: any other order of these overflows elsewhere, or nowhere.
+        // All up, then all down: any other order of these values overflows elsewhere, or nowhere.
         let (up, three, step) = (edge / 2 + out, edge / 3, edge / 4);
         self.at_rail(rail, "order_a", "order_witness", &[up, up, -up, -up]);
         self.at_rail(rail, "order_b", "order_witness", &[up, -up, up, -up]);
@@ -103,7 +104,7 @@ impl Maker<'_> {
         self.path(rail.level, &rail.id(what), class, steps, 0);
     }
 
-    /// From beyond one rail to beyond the other, and to between them.
+    /// Adds paths from beyond one rail to beyond the other, and back to between them.
     fn across(&mut self, level: usize, name: &str, min: i128, max: i128) {
         for (rail, edge, other, out) in [("max", max, min, 1), ("min", min, max, -1)] {
             let (first, back) = (edge + out, other - edge - 2 * out);
@@ -113,16 +114,17 @@ impl Maker<'_> {
         }
     }
 
-    /// Values of extreme products, up and down: those of the levels below do not fit their registers either.
+    /// Adds values of extreme products in both directions, which do not fit the registers of the levels below
+    /// either.
     fn runs(&mut self, level: usize, name: &str, max: i128) {
         let reach = self.ranges.reach();
         let ends = self.ranges.ends();
         let room = if level == 0 { 1 } else { self.value_terms(level) };
         let least = reach.max.min(-reach.min).max(1);
-        // As few products as take the level beyond a rail, or as many as a value has.
+        // As few products as take the level beyond a rail, at most as many as a value has.
         let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
         let few = (((max + 2) << dropped) / least + 1).clamp(1, room as i128) as usize;
-        // How many times as many products each value has.
+        // Multiples of that number of products, one per value.
         let patterns: [&[i8]; 10] = [
             &[1, -1],
             &[-1, 1],
@@ -148,21 +150,22 @@ impl Maker<'_> {
         }
     }
 
-    /// A path of sums through `level`, after `lead` empty terms (as many as fit, if that is more).
+    /// Adds a path of sums through `level`, after at most `lead` empty terms.
     fn path(&mut self, level: usize, id: &str, class: &str, steps: &[i128], lead: usize) {
         let Some(operands) = self.walk(level, steps) else { return };
         if operands.is_empty() {
             return;
         }
         let lead = lead.min(self.terms - operands.len());
-        // Above the innermost level only whole values may stand in front.
+        // Above the innermost level, only whole values may precede the path.
         let lead = lead / self.value_terms(level) * self.value_terms(level);
         let mut all = vec![self.ranges.zero(); lead];
         all.extend(operands);
         self.add(format!("l{level}_{id}"), class, all);
     }
 
-    /// Operands that take `level` through `steps`, in its unit; `None` if there are none within the layer's terms.
+    /// Returns operands that take `level` through `steps`, in its unit; `None` if there are none within the
+    /// layer's terms.
     pub(super) fn walk(&self, level: usize, steps: &[i128]) -> Option<Vec<TraceOperand>> {
         let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
         let mut operands = Vec::new();
@@ -178,7 +181,7 @@ impl Maker<'_> {
                 }
                 operands.extend(products);
                 rest -= value;
-                // A run that ends starts the level anew.
+                // The end of a run would start the level anew.
                 if operands.len() > self.value_terms(level + 1) {
                     return None;
                 }
@@ -187,7 +190,7 @@ impl Maker<'_> {
         Some(operands)
     }
 
-    /// Products that one value of `level` is made of, at most.
+    /// Returns the greatest number of products in one value of `level`.
     fn value_terms(&self, level: usize) -> usize {
         self.layer.datapath.levels[..level]
             .iter()
@@ -196,7 +199,8 @@ impl Maker<'_> {
             .clamp(1, self.terms)
     }
 
-    /// The part of `rest` that the levels below `level` deliver at once: within their rails and their terms.
+    /// Returns the part of `rest` that the levels below `level` can deliver as one value, within their rails
+    /// and their terms.
     fn largest_value(&self, level: usize, rest: i128) -> Option<i128> {
         let below = &self.layer.datapath.levels[..level];
         let mut range = Range { min: rest.min(0), max: rest.max(0) };
@@ -208,7 +212,7 @@ impl Maker<'_> {
         }
         let room = self.value_terms(level);
         let dropped: u32 = below.iter().map(|l| l.shift).sum();
-        // One product less than there is room for: the last one ends the sum.
+        // One product less than the available room: the last one completes the sum.
         let spare = room.saturating_sub(1).max(1) as i128;
         let reach = self.ranges.reach();
         let value = match rest > 0 {

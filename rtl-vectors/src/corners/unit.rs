@@ -1,4 +1,5 @@
-//! What belongs to no level: operand extremes, single lanes, the layer's largest sums, flow control.
+//! Corner cases that belong to no level: operand extremes, single lanes, the layer's largest sums, flow
+//! control.
 
 use guardbit_sim::trace::TraceOperand;
 
@@ -7,7 +8,7 @@ use crate::manifest::Arithmetic;
 use crate::reach::rails;
 
 impl Maker<'_> {
-    /// Single products at and around the rails of the multiplier's register.
+    /// Adds single products at and around the rails of the multiplier's register.
     pub(super) fn product(&mut self, arithmetic: &Arithmetic) {
         let Some(rails) = rails(&arithmetic.product) else { return };
         let near = [("max", rails.max), ("min", rails.min), ("zero", 0)];
@@ -20,7 +21,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Operand extremes, single live lanes, walking ones.
+    /// Adds operand extremes, dot products with a single nonzero lane at every position, and walking ones
+    /// (powers of two).
     pub(super) fn operands(&mut self) {
         for (index, pair) in self.ranges.extremes().into_iter().enumerate() {
             self.add(format!("extreme_{index}"), "operand_extremes", vec![pair]);
@@ -56,7 +58,7 @@ impl Maker<'_> {
         self.add("walking_weight".into(), "walking_ones", walking);
     }
 
-    /// The real weights of the channels with the largest sums, on the activations that attain them.
+    /// Adds the real weights of the channels with the largest sums, with activations that attain them.
     pub(super) fn bounds(&mut self) {
         if self.layer.weights.is_empty() || self.layer.order.len() > MAX_TERMS {
             return;
@@ -81,7 +83,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Bubbles, short dot products, tails, a clear in the middle, back-to-back.
+    /// Adds bubbles, short dot products, tails, a clear in the middle of a dot product, and back-to-back dot
+    /// products.
     pub(super) fn flow(&mut self) {
         let long: Vec<_> = self.mixed(self.terms.min(6 * self.lanes.max(8)));
         for n in [1, 2, 3] {
@@ -91,14 +94,14 @@ impl Maker<'_> {
             }
         }
         let lanes = self.lanes;
-        // Short trees: their last node ends with a lane that ends none in a full one.
+        // Short trees: their last node ends with a lane that does not end a node in a full tree.
         for (index, pair) in [(0, 3), (1, 1)] {
             for terms in 2..lanes.min(self.terms + 1) {
                 let operands = vec![self.ranges.extremes()[pair]; terms];
                 self.add(format!("extreme_tail_{index}_{terms}"), "tail", operands);
             }
         }
-        // A pair of lanes against the others.
+        // One pair of lanes against all others.
         for (index, (few, most)) in [(0, 1), (1, 0)].into_iter().enumerate().filter(|_| lanes > 2) {
             let ends = self.ranges.ends();
             let operands = (0..lanes.min(self.terms)).map(|lane| ends[if lane < 2 { few } else { most }]);
@@ -117,9 +120,9 @@ impl Maker<'_> {
             }
             self.add(format!("after_cut_{index}"), "clear_mid_burst", self.mixed(self.terms.min(2 * lanes)));
         }
-        // A dot product that overflows, cleared at once by one that must not remember it.
+        // A dot product that overflows, cleared immediately by one that must not be affected by it.
         let full = vec![self.ranges.extremes()[3]; self.terms.min(64.max(lanes))];
-        // Cut before its end, not at all, and where no level's run may have ended.
+        // Cut before its end, not at all, and where possibly no level's run has ended.
         let beats = full.len().div_ceil(lanes);
         for (index, cut) in [beats.saturating_sub(1).max(1), beats, 1, 2, 3].into_iter().enumerate() {
             self.add(format!("overflow_cut_{index}"), "clear_after_overflow", full.clone());
@@ -136,7 +139,7 @@ impl Maker<'_> {
         }
     }
 
-    /// `count` products of mixed size and sign.
+    /// Returns `count` products of mixed size and sign.
     fn mixed(&self, count: usize) -> Vec<TraceOperand> {
         let extremes = self.ranges.extremes();
         let halved = |index: usize| {

@@ -1,8 +1,8 @@
-//! Biases and multipliers under which the output code tells one unit of the sum.
+//! Selects biases and multipliers for which a change of the sum by one unit changes the output code.
 //!
-//! Next to a sum `S` another sum gets another code where the requantizer rounds between them: with a multiplier of
-//! `(k + 1/2) / (|S| + 1/2)`, `|S|` goes to `k` and `|S| + 1` to `k + 1`, for any `k` whose codes are not clamped. Each
-//! choice is tried out with the layer's requantizer.
+//! Two adjacent sums get different codes if the requantizer rounds between them. With a multiplier of
+//! `(k + 1/2) / (|S| + 1/2)`, `|S|` becomes `k` and `|S| + 1` becomes `k + 1`, for any `k` whose codes are
+//! not clamped. Each choice is tested with the layer's requantizer.
 
 use guardbit_graph::Finish;
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register};
@@ -12,10 +12,11 @@ use guardbit_sim::trace::{TraceOperand, trace};
 use crate::arithmetic::one_channel;
 use crate::beats::bias_word;
 
-/// Most codes that are tried.
+/// Greatest number of codes that are tried.
 const TRIED: i128 = 120;
 
-/// `one`, one channel of `layer`, with a bias of the layer and a multiplier. `number` varies the choice.
+/// Returns `one`, which is one channel of `layer`, with a bias of the layer and a multiplier. `number` varies
+/// the choice.
 pub(super) fn biased(layer: &MacLayer, one: MacLayer, operands: &[TraceOperand], number: usize) -> MacLayer {
     let Some(biases) = &layer.bias else { return scaled(one, operands, number) };
     let with = |bias: i128| {
@@ -38,13 +39,14 @@ pub(super) fn biased(layer: &MacLayer, one: MacLayer, operands: &[TraceOperand],
     shown.unwrap_or_else(|| with(channel))
 }
 
-/// `layer`, of one channel, with a multiplier that shows one unit of its sum, if there is one.
+/// Returns `layer`, which has one channel, with a multiplier for which a change of its sum by one unit
+/// changes the code, if there is one.
 pub(super) fn scaled(layer: MacLayer, operands: &[TraceOperand], number: usize) -> MacLayer {
     let shown = fitted_sum(&layer, operands).and_then(|sum| showing(&layer, sum, number));
     shown.unwrap_or(layer)
 }
 
-/// The sum that the requantizer gets; `None` if the bias adder does not hold it.
+/// Returns the requantizer's input; `None` if the bias adder cannot hold it.
 fn final_sum(layer: &MacLayer, operands: &[TraceOperand]) -> Option<i128> {
     let sum = trace(layer, 0, operands).delivered + bias_word(layer, operands);
     match layer.datapath.bias.register {
@@ -53,7 +55,7 @@ fn final_sum(layer: &MacLayer, operands: &[TraceOperand]) -> Option<i128> {
     }
 }
 
-/// The sum that the requantizer gets, whatever the bias adder made of it.
+/// Returns the requantizer's input, including any overflow of the bias adder.
 fn fitted_sum(layer: &MacLayer, operands: &[TraceOperand]) -> Option<i128> {
     let delivered = trace(layer, 0, operands).delivered;
     match (layer.datapath.bias.at, layer.datapath.bias.register) {
@@ -66,7 +68,7 @@ fn fitted_sum(layer: &MacLayer, operands: &[TraceOperand]) -> Option<i128> {
     }
 }
 
-/// `layer` with a multiplier under which the sums beside `sum` get other codes.
+/// Returns `layer` with a multiplier for which the sums adjacent to `sum` have other codes.
 fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
     let Finish::Requantize(stage) = &layer.dots.finish else { return None };
     let (zero, clamp) = (i128::from(stage.output_zero_point), stage.clamp);
@@ -74,7 +76,7 @@ fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
         layer.requantizers[0].requantize(sum, zero).clamp(clamp.0.into(), clamp.1.into())
     };
     let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
-    // From a sum towards 0, or away from it: by turns.
+    // Alternately from a sum towards 0, or away from it.
     let inward = number.is_multiple_of(2);
     let size = sum.abs();
     let start = (number as i128 * 7) % TRIED;
@@ -89,9 +91,10 @@ fn showing(layer: &MacLayer, sum: i128, number: usize) -> Option<MacLayer> {
     })
 }
 
-/// Multipliers up to 1 that take `edge / 2` to between `k` and `k + 1`.
+/// Returns multipliers up to 1 that scale `edge / 2` to between `k` and `k + 1`.
 ///
-/// Where a requantizer rounds twice, first to `2^e` for a multiplier of that size, the edge lies half of that beside.
+/// A requantizer that rounds twice rounds to a multiple of `2^e` first, for a multiplier of that size. This
+/// shifts the edge by half of `2^e` in either direction.
 fn multipliers(k: i128, edge: f64) -> impl Iterator<Item = f64> {
     let real = (2 * k + 1) as f64 / edge;
     let first = Multiplier::new(real).map_or(0.0, |m| 2f64.powi(m.exponent()));

@@ -1,4 +1,5 @@
-//! The bins of a register, and why one cannot be hit: bounds that hold for all operands of the layer.
+//! Bins of a register, and proofs that a bin cannot be hit. The proofs use bounds that hold for all operands
+//! of the layer.
 
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
@@ -7,10 +8,10 @@ use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use crate::reach::LevelReach;
 use crate::solve::{factors, tries_all};
 
-/// Names, and the reason why no case can hit one.
+/// Name of each bin, and the reason why no case can hit it, if there is one.
 pub(super) type Bins = Vec<(String, Option<String>)>;
 
-/// Results beside the rails.
+/// Returns the bins of results near the rails.
 pub(super) fn values(rails: Range, reach: Range) -> Bins {
     let outside = |value: i128| {
         let is_outside = value < reach.min || value > reach.max;
@@ -29,7 +30,7 @@ pub(super) fn values(rails: Range, reach: Range) -> Bins {
     bins
 }
 
-/// Products beside the rails: not every number is one.
+/// Returns the bins of products near the rails; not every number is a product.
 pub(super) fn products(rails: Range, reach: Range, arithmetic: &Arithmetic) -> Bins {
     let (activation, weight) = (&arithmetic.activation, &arithmetic.weight);
     let product = |value: i128| {
@@ -48,13 +49,15 @@ pub(super) fn products(rails: Range, reach: Range, arithmetic: &Arithmetic) -> B
     bins
 }
 
-/// Where unbounded sums of a run end and have been; which lanes of a tree overflow.
+/// Returns the bins of a level: where unbounded sums of a run end and have been, and which lanes of a tree
+/// overflow.
 pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: usize) -> Bins {
     let mut bins = Bins::new();
     if level.check == Check::EachAdd {
         for last in ["in", "high", "low"] {
             for prefix in ["in", "high", "low", "both"] {
-                // A final sum is a prefix; where there is no addition, it is the only one, and checked nowhere.
+                // A final sum is a prefix too. Without an addition it is the only prefix, and it is not
+                // checked.
                 let implied = last != "in" && prefix != last && prefix != "both";
                 let reason = match implied {
                     true => Some("the final sum is a prefix".to_owned()),
@@ -68,7 +71,7 @@ pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: 
         let never = reach.result.min >= rails.min && reach.result.max <= rails.max;
         for lane in 0..lanes {
             let reason = match (level.check, lane) {
-                // The root is fitted whatever it holds.
+                // The root is checked against the register in any case.
                 (Check::EachAdd, 0) => Some("no node ends with lane 0".to_owned()),
                 _ => never.then(|| {
                     format!("every exact result lies in {}..={}", reach.result.min, reach.result.max)
@@ -80,7 +83,7 @@ pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: 
     bins
 }
 
-/// What a preloaded register starts from.
+/// Returns the bins of a preloaded register's initial value.
 pub(super) fn load(rails: Range, bias: &BiasInfo) -> Bins {
     let (least, greatest) = (i128::from(bias.word_min), i128::from(bias.word_max));
     let reason = || format!("every bias lies in {least}..={greatest}");
@@ -91,7 +94,7 @@ pub(super) fn load(rails: Range, bias: &BiasInfo) -> Bins {
     ]
 }
 
-/// Why no run ends at `last` after having been at `prefix`, if that can be proved.
+/// Returns the reason why no run ends at `last` after having been at `prefix`, if that can be proved.
 fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &LevelReach) -> Option<String> {
     let (sum, seen) = (reach.prefix, [last, prefix]);
     let within = || format!("every prefix lies in {}..={}", sum.min, sum.max);
@@ -103,7 +106,7 @@ fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &Leve
     if level.reduce.takes_run_at_once() {
         return None;
     }
-    // Fewest values of a run that the route takes, each as large as a value can be.
+    // Least number of values in a run on this route, if each value is as large as possible.
     let up = |distance: i128| distance.max(0).div_ceil_by(reach.step.max);
     let down = |distance: i128| distance.max(0).div_ceil_by(-reach.step.min);
     let above = || up(rails.max + 1 - reach.start.max);
@@ -129,7 +132,7 @@ fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &Leve
 
 /// Division of a distance by the greatest step.
 trait Steps {
-    /// Steps of up to `step` each; `None` if there is no step in that direction.
+    /// Returns the least number of steps of up to `step` each; `None` if there is no step in that direction.
     fn div_ceil_by(self, step: i128) -> Option<i128>;
 }
 

@@ -1,4 +1,5 @@
-//! The whole array: `gb_array.sv`, which gives one of the arrays the layer's parameters, and what its bench has to know.
+//! HDL of the whole array: `gb_array.sv`, which instantiates one of the arrays with the layer's parameters,
+//! and the parameters of its bench.
 
 use guardbit_hwmodels::Check;
 
@@ -8,7 +9,7 @@ use crate::array::{corner_gap, is_output_stationary, sum_bits};
 use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
 use crate::text::comment;
 
-/// `gb_array.sv`: the ports are the same for every array.
+/// Returns `gb_array.sv`, which has equal ports for every array.
 pub(crate) fn design(manifest: &Manifest, info: &ArrayInfo) -> String {
     let arithmetic = &manifest.arithmetic;
     let (a, w, sum) = (arithmetic.activation.bits, arithmetic.weight.bits, sum_bits(arithmetic));
@@ -74,7 +75,7 @@ fn level(all: &mut Parameters, prefix: &str, port: &str, info: &LevelInfo) {
         .number(port, info.register.port_bits);
 }
 
-/// `tb_array_params.sv`: all that the bench knows of this bundle.
+/// Returns `tb_array_params.sv`, the parameters of this bundle's bench.
 pub(super) fn bench_parameters(manifest: &Manifest, info: &ArrayInfo) -> String {
     let arithmetic = &manifest.arithmetic;
     let mut all = Parameters::default();

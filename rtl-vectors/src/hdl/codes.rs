@@ -1,4 +1,4 @@
-//! The parts of the reference RTL that are lists of the simulator's choices: made from its enums.
+//! Parts of the reference RTL that list the simulator's choices, generated from its enums.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::arithmetic::RTL_SCHEMES;
 
 const MADE: &str = "made by rtl-vectors/src/hdl/codes.rs from guardbit's enums";
 
-/// One list: what it holds, the prefix of its names, and names with codes.
+/// List: its description, the prefix of its names, and names with codes.
 type List = (&'static str, &'static str, Vec<(&'static str, u32)>);
 
 fn lists() -> [List; 4] {
@@ -21,7 +21,7 @@ fn lists() -> [List; 4] {
     ]
 }
 
-/// What is true of some overflow modes.
+/// Property of some overflow modes.
 type Property = (&'static str, &'static str, fn(Overflow) -> bool);
 
 const PROPERTIES: [Property; 3] = [
@@ -40,7 +40,7 @@ fn constants(line: impl Fn(&str, u32) -> String, comment: &str) -> String {
     })
 }
 
-/// `gb_codes.sv`.
+/// Returns `gb_codes.sv`.
 pub(super) fn package() -> String {
     let mut text = format!(
         "// Codes of the choices that parameters make; {MADE}.\npackage gb_codes;\n    // No design needs them all.\n    \
@@ -55,7 +55,7 @@ pub(super) fn package() -> String {
     text + "\n    /* verilator lint_on UNUSEDPARAM */\nendpackage\n"
 }
 
-/// `gb_overflow.sv`.
+/// Returns `gb_overflow.sv`.
 pub(super) fn overflow() -> String {
     let mut text = format!(
         "// What a register holds of a value beyond its rails: a branch per overflow mode. Combinational.
@@ -93,7 +93,7 @@ module gb_overflow #(
     text + &nothing_else("overflow mode", "MODE", &["y"])
 }
 
-/// The end of a chain of branches and of its module: any other code stops a simulation.
+/// Returns the end of a chain of branches and of its module. Any unknown code stops a simulation.
 fn nothing_else(what: &str, parameter: &str, outputs: &[&str]) -> String {
     let unknown: String =
         outputs.iter().map(|output| format!("            assign {output} = 'x;\n")).collect();
@@ -109,7 +109,7 @@ endmodule
     )
 }
 
-/// `gb_reduce.sv`.
+/// Returns `gb_reduce.sv`.
 pub(super) fn reduce() -> String {
     let mut text = format!(
         "// One accumulation level of any kind: the module of its kind, all of which have these parameters and ports.
@@ -171,7 +171,7 @@ module gb_reduce #(
     text + &nothing_else("kind of level", "REDUCE", &["y", "acc", "updated", "high", "low", "sticky"])
 }
 
-/// `gb_codes.vhd`.
+/// Returns `gb_codes.vhd`.
 pub(super) fn vhdl_package() -> String {
     let mut text = format!(
         "-- Codes of the choices that generics make, and what follows from an overflow mode; {MADE}.

@@ -1,5 +1,5 @@
-//! The SystemVerilog and VHDL of a bundle: the reference RTL and the benches, which are files, and the parameters that
-//! this layer gives them, which are made here.
+//! SystemVerilog and VHDL of a bundle. The reference RTL and the benches are files; the layer's parameters
+//! are generated here.
 
 mod array;
 #[cfg(test)]
@@ -17,17 +17,17 @@ use crate::manifest::{Case, Manifest, TileInfo};
 pub(crate) use array::design as array_design;
 pub(crate) use unit::design as unit_design;
 
-/// Mismatches that a bench prints.
+/// Greatest number of mismatches that a bench prints.
 const SHOWN: usize = 10;
 
-/// Files of a folder by name.
+/// Expands to name and text of files of a folder.
 macro_rules! files {
     ($folder:literal: $($name:literal)*) => {
         [$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
     };
 }
 
-/// The reference RTL of the unit, name and text of every file: what others use comes first.
+/// Name and text of the files of the unit's reference RTL, in the order of compilation.
 pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let below = files! { "rtl":
         "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv"
@@ -36,12 +36,12 @@ pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     below.into_iter().chain(Reduce::ALL.map(Reduce::source)).chain(above).collect()
 });
 
-/// The arrays of the reference RTL, and what they are built from beside the modules above.
+/// Arrays of the reference RTL, and the modules they use in addition to those of the unit.
 pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
     "gb_delay.sv" "gb_os_pe.sv" "gb_os_array.sv" "gb_ws_pe.sv" "gb_ws_acc.sv" "gb_ws_array.sv"
 };
 
-/// The reference RTL in VHDL, in the order of compilation.
+/// Reference RTL in VHDL, in the order of compilation.
 pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" };
 
 const BENCH: [(&str, &str); 5] =
@@ -50,26 +50,26 @@ const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
 const LOCKSTEP: [(&str, &str); 4] =
     files! { "capi/dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
-/// What a bench is compiled from, what others use first.
+/// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {
-    /// Its top module.
+    /// Name of the top module.
     pub top: &'static str,
     pub files: Vec<String>,
 }
 
 impl Sources {
-    /// Of the bench of one MAC unit.
+    /// Returns the sources of the bench of one MAC unit.
     pub fn unit() -> Self {
         Self::new("tb", &[], &["rtl/gb_dut.sv", "tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"])
     }
 
-    /// Of the bench of the whole array.
+    /// Returns the sources of the bench of the whole array.
     pub fn array() -> Self {
         let more = ["rtl/gb_array.sv", "tb_array_params.sv", "tb_clock.sv", "tb_array.sv"];
         Self::new("tb_array", &ARRAY_RTL, &more)
     }
 
-    /// Of the bench of the MAC unit in VHDL.
+    /// Returns the sources of the bench of the MAC unit in VHDL.
     pub fn vhdl() -> Self {
         let rtl = VHDL.iter().map(|(name, _)| format!("rtl/{name}"));
         Self { top: "tb", files: rtl.chain(["tb_params.vhd", "tb.vhd"].map(String::from)).collect() }
@@ -81,7 +81,7 @@ impl Sources {
     }
 }
 
-/// Every such file of a bundle, by path.
+/// Returns all HDL files of a bundle, by path.
 pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut put = |folder: &str, all: &[(&str, &str)]| {
@@ -105,7 +105,8 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     files
 }
 
-/// The cases for benches that cannot read JSON, a line each: first beat, beats, word of the output (-1: none), identifier.
+/// Returns the cases for benches that cannot read JSON, one per line: first beat, beats, word of the output
+/// (-1: none), identifier.
 fn cases(manifest: &Manifest) -> String {
     let line = |case: &Case| {
         let word = case.out_word.map_or("-1".into(), |word| word.to_string());
@@ -114,7 +115,8 @@ fn cases(manifest: &Manifest) -> String {
     manifest.cases.iter().map(line).collect()
 }
 
-/// The tiles for the bench, a line each: first beat, terms, first word (-1: later tiles add to its sums), words.
+/// Returns the tiles for the bench, one per line: first beat, terms, first word (-1: later tiles add to its
+/// sums), words.
 fn tiles(tiles: &[TileInfo]) -> String {
     let line = |tile: &TileInfo| {
         let word = tile.first_word.map_or("-1".into(), |word| word.to_string());

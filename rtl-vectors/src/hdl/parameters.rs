@@ -1,4 +1,4 @@
-//! Named values, as SystemVerilog and VHDL write them.
+//! Named values in the syntax of SystemVerilog and VHDL.
 
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ pub(super) struct Parameters(Vec<(String, Value)>);
 #[derive(Debug, Clone)]
 enum Value {
     Number(i64),
-    /// One per level, innermost first.
+    /// One value per level, innermost first.
     PerLevel(Vec<i64>),
 }
 
 impl Parameters {
     pub fn number(&mut self, name: &str, value: impl TryInto<i64>) -> &mut Self {
-        // Everything in a manifest fits; sizes are those of files.
+        // Every value of a manifest fits. Sizes are those of files.
         self.0.push((name.into(), Value::Number(value.try_into().unwrap_or(i64::MAX))));
         self
     }
@@ -31,7 +31,7 @@ impl Parameters {
         self
     }
 
-    /// The register with the names `BITS`, `IS_SIGNED` (after a prefix `SIGNED`), `MODE`.
+    /// Adds the register's parameters `BITS`, `IS_SIGNED` (with a prefix, `SIGNED`) and `MODE`.
     pub fn register(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
         let signed = if prefix.is_empty() { "IS_SIGNED".into() } else { format!("{prefix}SIGNED") };
         self.number(&format!("{prefix}BITS"), info.bits.unwrap_or(0))
@@ -39,14 +39,14 @@ impl Parameters {
             .number(&format!("{prefix}MODE"), mode(info))
     }
 
-    /// The register, and the bits dropped behind it: `SHIFT`, `ROUND`.
+    /// Adds the register's parameters, and those of the bits dropped after it: `SHIFT` and `ROUND`.
     pub fn shifted_register(&mut self, prefix: &str, info: &RegisterInfo) -> &mut Self {
         self.register(prefix, info)
             .number(&format!("{prefix}SHIFT"), info.shift)
             .number(&format!("{prefix}ROUND"), info.round.code())
     }
 
-    /// Assignments of an instance, a line each.
+    /// Returns the assignments of an instance, one per line.
     pub fn of_instance(&self) -> String {
         let lines: Vec<String> = self
             .0
@@ -59,7 +59,7 @@ impl Parameters {
         lines.join(",\n") + "\n"
     }
 
-    /// Constants of a package in SystemVerilog.
+    /// Returns the constants of a package in SystemVerilog.
     pub fn of_package(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = match value {
@@ -76,7 +76,7 @@ impl Parameters {
         })
     }
 
-    /// Constants of a package in VHDL.
+    /// Returns the constants of a package in VHDL.
     pub fn of_vhdl_package(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = match value {
@@ -92,12 +92,13 @@ impl Parameters {
     }
 }
 
-/// Number of an overflow mode in the RTL. Without a width there is none; then no value gets that far.
+/// Returns the number of an overflow mode in the RTL. A register without a width has none; no value exceeds
+/// it, so any number will do.
 pub(super) fn mode(info: &RegisterInfo) -> u32 {
     info.overflow.unwrap_or(guardbit_num::Overflow::Saturate).code()
 }
 
-/// 32 bits a level, the innermost in the least significant ones.
+/// Returns a vector with 32 bits per level, the innermost level in the least significant bits.
 fn levels(values: &[i64]) -> String {
     let words: Vec<String> = values.iter().rev().map(|value| format!("32'd{value}")).collect();
     format!("{{{}}}", words.join(", "))

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::codes;
 
-/// The files that are lists of the simulator's choices are what its enums make of them.
+/// The committed lists in the RTL are current with the simulator's enums.
 #[test]
 fn lists_in_the_rtl_follow_the_enums() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rtl");

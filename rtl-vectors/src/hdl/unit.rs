@@ -1,4 +1,5 @@
-//! One MAC unit: `gb_dut.sv`, which gives `gb_unit` the layer's parameters, and what its benches have to know.
+//! HDL of one MAC unit: `gb_dut.sv`, which instantiates `gb_unit` with the layer's parameters, and the
+//! parameters of its benches.
 
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ use crate::beats::RUN_LAST;
 use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
 use crate::text::{comment, file_part};
 
-/// A port of `gb_dut`: direction, type and bits (none: one bit), name.
+/// Port of `gb_dut`: direction, type, number of bits (`None` for a single bit), and name.
 struct Port {
     output: bool,
     signed: bool,
@@ -28,12 +29,12 @@ impl Port {
     }
 }
 
-/// Signed width of a level's register.
+/// Returns the width of a level's register as a signed number.
 fn acc_width(level: &LevelInfo) -> u32 {
     level.acc_bits + u32::from(!level.acc_signed)
 }
 
-/// The ports that come before and after the accumulators.
+/// Returns the ports before and after those of the accumulators.
 fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, lanes) = (arithmetic.levels.len(), interface.lanes);
@@ -76,7 +77,7 @@ fn sum_width(manifest: &Manifest) -> u32 {
     manifest.arithmetic.levels.last().map_or(1, |level| level.register.port_bits)
 }
 
-/// Connections of ports to signals of the same names.
+/// Returns the connections of ports to signals of equal names.
 fn connected<'a>(ports: impl IntoIterator<Item = &'a Port>) -> String {
     let all: Vec<String> = ports.into_iter().map(|port| format!(".{0}({0})", port.name)).collect();
     all.chunks(6).map(|line| format!("        {}", line.join(", "))).collect::<Vec<_>>().join(",\n")
@@ -86,13 +87,14 @@ fn declared(ports: &[String]) -> String {
     ports.iter().map(|port| format!("    {port}")).collect::<Vec<_>>().join(",\n")
 }
 
-/// Bits of a level in the vector of all accumulators: as many as the widest register or port has.
+/// Returns the number of bits per level in the vector of all accumulators, which is the width of the widest
+/// register or port.
 fn level_width(manifest: &Manifest) -> u32 {
     let widths = manifest.arithmetic.levels.iter().map(|l| acc_width(l).max(l.register.port_bits));
     widths.max().unwrap_or(1)
 }
 
-/// `gb_dut.sv`.
+/// Returns `gb_dut.sv`.
 pub(crate) fn design(manifest: &Manifest) -> String {
     let levels = &manifest.arithmetic.levels;
     let [before, after] = common_ports(manifest);
@@ -140,7 +142,7 @@ endmodule
     )
 }
 
-/// What `gb_unit` computes with.
+/// Returns the parameters of `gb_unit`.
 fn unit_parameters(manifest: &Manifest) -> Parameters {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, bias, requantize) = (&arithmetic.levels, &arithmetic.bias, &arithmetic.requantize);
@@ -172,7 +174,7 @@ fn unit_parameters(manifest: &Manifest) -> Parameters {
     all
 }
 
-/// Kinds and registers of the levels, in the unit and its copy in VHDL.
+/// Adds kinds and registers of the levels, for the unit and its VHDL counterpart.
 fn level_parameters(all: &mut Parameters, levels: &[LevelInfo]) {
     let of = |f: &dyn Fn(&RegisterInfo) -> u32| levels.iter().map(|l| f(&l.register)).collect::<Vec<_>>();
     all.per_level("REDUCE", levels.iter().map(|l| l.reduce.code()))
@@ -184,7 +186,7 @@ fn level_parameters(all: &mut Parameters, levels: &[LevelInfo]) {
         .per_level("ROUND", of(&|r| r.round.code()));
 }
 
-/// `tb_params.sv`: all that the benches know of this bundle.
+/// Returns `tb_params.sv`, the parameters of this bundle's benches.
 pub(super) fn bench_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, requantize) = (&arithmetic.levels, &arithmetic.requantize);
@@ -210,7 +212,7 @@ pub(super) fn bench_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
         .number("ACC_LATENCY", interface.acc_latency)
         .number("OUT_LATENCY", interface.out_latency)
         .number("SHOWN", SHOWN);
-    // Random beats: which operands, and when a run has to end.
+    // Parameters of random beats: the operands, and the greatest length of runs.
     let (a, w) = (&arithmetic.activation, &arithmetic.weight);
     all.number("A_MIN", a.min)
         .number("A_MAX", a.max)
@@ -241,7 +243,8 @@ endpackage
     )
 }
 
-/// Most values of a run, level by level: with more of them, registers without a width of their own would not do.
+/// Returns, level by level, the greatest number of values in a run. With more values, registers without a
+/// width of their own would be too narrow.
 fn longest_runs(manifest: &Manifest) -> Vec<i64> {
     let mut values = manifest.layer.terms.max(1);
     let one = |terms: Option<usize>| {
@@ -252,7 +255,7 @@ fn longest_runs(manifest: &Manifest) -> Vec<i64> {
     manifest.arithmetic.levels.iter().map(|l| l.terms).map(one).collect()
 }
 
-/// `tb_ports.sv`: the design, with the accumulators of all levels in one vector.
+/// Returns `tb_ports.sv`, which instantiates the design with the accumulators of all levels in one vector.
 pub(super) fn ports(manifest: &Manifest) -> String {
     let levels = &manifest.arithmetic.levels;
     let [before, after] = common_ports(manifest);
@@ -284,7 +287,7 @@ endmodule
     )
 }
 
-/// `tb_params.vhd`: all that the bench in VHDL knows of this bundle.
+/// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
 pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, product) = (&arithmetic.levels, &arithmetic.product);

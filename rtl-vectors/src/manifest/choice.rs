@@ -1,4 +1,4 @@
-//! Choices of the simulator, written by their names.
+//! Serializes choices of the simulator by their names.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ where
     parse(&String::deserialize(deserializer)?)
 }
 
-/// A choice that may be absent.
+/// Serializes a choice that may be absent.
 pub(super) mod optional {
     use super::*;
 
@@ -41,7 +41,7 @@ pub(super) mod optional {
     }
 }
 
-/// The choice of that name: the one that it is written by, not another one for it.
+/// Parses the choice of a name. Only the name by which it is written is accepted, no alias.
 fn parse<T, E: Error>(name: &str) -> Result<T, E>
 where
     T: Display + FromStr<Err: Display>,
@@ -50,12 +50,12 @@ where
     if choice.to_string() == name { Ok(choice) } else { Err(E::custom(format!("`{name}` is `{choice}`"))) }
 }
 
-/// Names of choices, for the schema.
+/// Returns the names of choices, for the schema.
 pub(super) fn names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<String> {
     all.into_iter().map(|choice| choice.to_string()).collect()
 }
 
-/// Names of choices that may be absent, for the schema.
+/// Returns the names of choices that may be absent, for the schema.
 pub(super) fn optional_names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<Option<String>> {
     names(all).into_iter().map(Some).chain([None]).collect()
 }

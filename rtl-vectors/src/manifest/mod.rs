@@ -1,4 +1,4 @@
-//! `manifest.json`: what a bundle says about itself. The JSON Schema is made from these types.
+//! `manifest.json`: the description of a bundle. The JSON Schema is generated from these types.
 
 mod arithmetic;
 mod array;

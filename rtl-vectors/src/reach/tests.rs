@@ -9,7 +9,7 @@ use crate::synthetic::LayerParameters;
 
 const CHECKS: [&str; 2] = ["each_add", "hand_over"];
 
-/// A datapath of one or two levels, the inner one of any kind, as YAML.
+/// Generates datapaths of one or two levels, the inner one of any kind, as YAML.
 fn accelerators() -> impl Strategy<Value = String> {
     let level = || (6u32..=20, 0..Overflow::ALL.len(), 0..CHECKS.len(), 0u32..3);
     (level(), level(), 0..Reduce::ALL.len(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..Overflow::ALL.len())), 0u32..3)
@@ -37,7 +37,7 @@ fn accelerators() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// No exact result of any register lies outside of what is said to be its reach.
+    /// No exact result of any register lies outside its computed reach.
     #[test]
     fn nothing_lies_outside(
         hw in accelerators(),
@@ -56,7 +56,7 @@ proptest! {
         let layer = program.mac_layers().next().unwrap();
         let arithmetic = arithmetic(&program.graph, layer).unwrap();
         let reach = Reach::new(&arithmetic, terms);
-        // Extremes more often than not: rails are far.
+        // Extremes are generated more often than other operands, because rails are far away.
         let operand = |&(kind, a, w): &(i32, i8, i8)| {
             let (a, w) = match kind {
                 0 => (127, 127),
@@ -97,7 +97,7 @@ proptest! {
     }
 }
 
-/// Bounds are no wider than they have to be: extremes attain them.
+/// Bounds are no wider than necessary: extremes attain them.
 #[test]
 fn extremes_attain_the_reach() {
     for (hw, terms) in [("fpga-int14-os", 7), ("fpga-int14-ws", 70), ("inner14-outer24", 150)] {
@@ -126,7 +126,8 @@ fn extremes_attain_the_reach() {
     }
 }
 
-/// A tree's results fit the accumulator behind it, but the lone value of a last one need not: whether anything follows.
+/// A tree's results fit the accumulator after it, but a single value in the last run may not. What matters is
+/// whether anything follows that value.
 #[test]
 fn lone_values_come_last() {
     for (terms, goes_on) in [(8, false), (9, false), (16, false), (17, true)] {

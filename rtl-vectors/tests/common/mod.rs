@@ -1,4 +1,4 @@
-//! Bundles to work with.
+//! Bundles for tests.
 #![allow(dead_code)]
 
 use std::fs;
@@ -8,7 +8,7 @@ use guardbit_graph::DType;
 use guardbit_rtl_vectors::manifest::{Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Format, LayerParameters, Request, WaveFormat, export};
 
-/// An accelerator and a layer for it.
+/// Accelerator with a layer for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
     pub accelerator: &'static str,

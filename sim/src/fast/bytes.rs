@@ -1,50 +1,51 @@
-//! Weights and windows of a layer whose activations travel as bytes, four products to a lane.
+//! Weights and windows of a layer whose activations are read as bytes, four products per lane.
 
 use std::sync::OnceLock;
 
 use super::image::{self, Geometry};
 use super::kernels::{Aligned, LANES, Lanes, Row};
 
-/// Quads after which a bound is taken anew.
+/// Number of quads after which a new bound is taken.
 const QUADS_PER_BOUND: usize = 16;
 
-/// Where the quads of a window are: four products that are added up at once.
+/// Positions of the quads of a window: groups of four products that are added at once.
 #[derive(Debug)]
 pub(crate) struct QuadLayout {
-    /// The products of every quad, in the order of addition; those that there are not have weight 0.
+    /// Products of every quad, in the order of addition; missing products have weight 0.
     products: Vec<[Option<usize>; 4]>,
-    /// Distance from the window's first cell: of every quad if its cells are neighbours, else of each of its cells.
+    /// Distances from the window's first cell: one per quad if its cells are adjacent, otherwise one per
+    /// cell.
     pub cells: QuadCells,
-    /// The greatest distance.
+    /// Greatest distance.
     pub reach: usize,
-    /// The same products column by column, where that is quicker and their order does not matter.
+    /// Products column by column, if that is faster and their order does not matter.
     pub columns: Option<Columns>,
-    /// Quads after which a bound may be taken: those before are complete.
+    /// Number of quads after which a bound may be taken, because the products before it are complete.
     part: usize,
     /// Whether the quads follow each other in the order of addition.
     in_order: bool,
 }
 
-/// See [`QuadLayout::cells`].
+/// Distances of cells: see [`QuadLayout::cells`].
 #[derive(Debug)]
 pub(crate) enum QuadCells {
     Shared(Vec<u32>),
     Gather(Vec<[u32; 4]>),
 }
 
-/// The columns of windows where every lane reads a channel of its own: windows beside each other have most of them in
-/// common.
+/// Columns of windows in which every lane reads a channel of its own. Adjacent windows share most of them.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    /// The products of every column, one below the other; those that there are not have weight 0.
+    /// Products of every column, from top to bottom; missing products have weight 0.
     products: Vec<[Option<usize>; 4]>,
-    /// Positions from the window's first one to each column.
+    /// Number of positions from the window's first one to each column.
     pub at: Vec<usize>,
-    /// Cells from the first one of a column to each one that is read; that again where there are fewer.
+    /// Distances from the first cell of a column to each cell that is read; the last one is repeated if there
+    /// are fewer.
     pub rows: [usize; 4],
-    /// Cells from one position to the next.
+    /// Number of cells from one position to the next.
     pub channels: usize,
-    /// Positions from one window to the next.
+    /// Number of positions from one window to the next.
     pub stride: usize,
 }
 
@@ -55,7 +56,7 @@ pub(crate) type QuadRow = Aligned<[i8; 4 * LANES]>;
 #[derive(Debug)]
 pub(crate) struct QuadWeights {
     pub weights: Vec<QuadRow>,
-    /// Their magnitudes.
+    /// Magnitudes of the weights.
     pub sizes: Vec<QuadRow>,
 }
 
@@ -63,57 +64,58 @@ pub(crate) struct QuadWeights {
 #[derive(Debug)]
 pub(crate) struct ByteBlock {
     pub quads: QuadWeights,
-    /// Those of [`QuadLayout::columns`].
+    /// Weights in the order of [`QuadLayout::columns`].
     pub columns: Option<QuadWeights>,
-    /// What sums of bytes start from to become sums of operands.
+    /// Initial value with which sums of bytes become sums of operands.
     pub start: Lanes,
-    /// What sums of operands start from.
+    /// Initial value of sums of operands.
     pub bias: Lanes,
-    /// The difference of the two, part by part.
+    /// Difference of the two initial values, part by part.
     pub corrections: Vec<Lanes>,
-    /// Quads of a part: where a bound is taken.
+    /// Number of quads of a part, after which a bound is taken.
     pub part: usize,
-    /// Whether prefixes turn only where [`Self::turns`] says.
+    /// Whether prefixes turn only at the positions of [`Self::turns`].
     has_turns: bool,
     turns: OnceLock<Vec<QuadTurns>>,
 }
 
-/// Weights of a quad up to where the prefixes of non-negative activations may be greatest, and least: `[lane][product]`,
-/// 0 behind. A prefix that goes up with one weight and on with the next is no extreme, so that two of four are enough.
+/// Weights of a quad up to where the prefixes of non-negative activations may be greatest, and least:
+/// `[lane][product]`, followed by zeros. A prefix between two weights of equal sign is not an extreme, so
+/// that two of four positions suffice.
 #[derive(Debug)]
 pub(crate) struct QuadTurns {
     pub highs: [QuadRow; 2],
     pub lows: [QuadRow; 2],
 }
 
-/// What is found of the prefixes of sums of bytes.
+/// Information about the prefixes of sums of bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ByteSums<'s> {
-    /// Nothing.
+    /// No information.
     Only,
-    /// Bounds: see [`kernels::sum`](super::kernels::sum). With the magnitudes of the operands that bytes stand for, where
-    /// they are others.
+    /// Bounds: see [`kernels::sum`](super::kernels::sum). Contains the magnitudes of the operands if these
+    /// differ from the bytes.
     Bounded(Option<&'s [u8]>),
-    /// Their extremes, by [`ByteBlock::turns`].
+    /// Extremes, by [`ByteBlock::turns`].
     Walked(&'s [QuadTurns]),
 }
 
-/// How lanes find their activations.
+/// Positions from which lanes read their activations.
 pub(crate) trait Source: Copy {
-    /// Number of quads.
+    /// Returns the number of quads.
     fn quads(self) -> usize;
-    /// Whether the window at `corner` can be read within so many bytes.
+    /// Returns whether the window at `corner` can be read within `len` bytes.
     fn fits(self, corner: usize, len: usize) -> bool;
 }
 
-/// All lanes read the same four cells, which are neighbours.
+/// All lanes read four adjacent cells in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared<'o> {
     pub offsets: &'o [u32],
     pub reach: usize,
 }
 
-/// Lane `l` reads cell `l` after each of four.
+/// Lane `l` reads the `l`-th cell after each of four cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gather<'o> {
     pub offsets: &'o [[u32; 4]],
@@ -141,7 +143,7 @@ impl Source for Gather<'_> {
 }
 
 impl QuadLayout {
-    /// Of windows that all lanes share.
+    /// Returns the layout of windows that all lanes share.
     pub(super) fn shared(geometry: &Geometry) -> Self {
         let offsets = geometry.offsets();
         let mut order: Vec<usize> = (0..offsets.len()).collect();
@@ -150,7 +152,7 @@ impl QuadLayout {
         let (products, part) = if dense {
             (in_order, QUADS_PER_BOUND)
         } else {
-            // Neighbours are not added one after the other: only all together is a prefix.
+            // Adjacent cells are not added one after the other: only the complete sum is a prefix.
             order.sort_by_key(|&k| offsets[k]);
             let products = quads(&order, offsets);
             let part = products.len();
@@ -162,7 +164,7 @@ impl QuadLayout {
         Self { products, cells, reach, columns: None, part: part.max(1), in_order: dense }
     }
 
-    /// Of windows where every lane reads a channel of its own.
+    /// Returns the layout of windows in which every lane reads a channel of its own.
     pub(super) fn gathered(geometry: &Geometry) -> Self {
         let offsets = geometry.offsets();
         let quad = |begin: usize| std::array::from_fn(|i| (begin + i < offsets.len()).then_some(begin + i));
@@ -173,8 +175,8 @@ impl QuadLayout {
         Self { products, cells, reach: geometry.reach(), columns, part: QUADS_PER_BOUND, in_order: true }
     }
 
-    /// Weights `rows`, `[k][lane]`, of operands that are `origin` more than their bytes; `None` if they are no bytes,
-    /// or bounds of a part do not fit 31 bits.
+    /// Returns the block of the weights `rows`, `[k][lane]`, for operands that are `origin` more than their
+    /// bytes. Returns `None` if weights do not fit bytes, or if the bounds of a part do not fit 31 bits.
     pub fn block(&self, rows: &[Row], bias: &Lanes, origin: i32) -> Option<ByteBlock> {
         let small = |w: &i16| (-127..=127).contains(w);
         if !rows.iter().flatten().all(small) || self.part >= (1 << 30) / (4 * 255 * 127) {
@@ -207,12 +209,12 @@ impl QuadLayout {
 }
 
 impl Columns {
-    /// Positions that [`Self::WINDOWS`] windows may have.
+    /// Greatest number of positions of [`Self::WINDOWS`] windows.
     pub const MOST: usize = 32;
-    /// Windows beside each other that are summed up at once, at most.
+    /// Greatest number of adjacent windows that are summed at once.
     pub const WINDOWS: usize = 8;
 
-    /// Those of windows that have no more than four rows.
+    /// Returns the columns of windows that have at most four rows.
     fn new(geometry: &Geometry) -> Option<Self> {
         let (row, channels) = (geometry.row_distance(), geometry.channels());
         let place = |&offset: &usize| (offset / row * row, offset % row / channels);
@@ -237,24 +239,25 @@ impl Columns {
         (rows.len() <= 4 && columns.positions(Self::WINDOWS) <= Self::MOST).then_some(columns)
     }
 
-    /// Positions from one window to the next, where they have three columns beside each other and share some.
+    /// Returns the number of positions from one window to the next, if windows have three adjacent columns
+    /// and overlap.
     pub fn slides(&self) -> Option<usize> {
         (self.at == [0, 1, 2] && self.stride < 3).then_some(self.stride)
     }
 
-    /// Positions of `windows` windows beside each other.
+    /// Returns the number of positions of `windows` adjacent windows.
     pub fn positions(&self, windows: usize) -> usize {
         (windows - 1) * self.stride + self.at.last().map_or(0, |last| last + 1)
     }
 
-    /// The greatest distance of a cell from the first one of a window.
+    /// Returns the greatest distance of a cell from the first one of a window.
     pub fn reach(&self) -> usize {
         self.at.last().map_or(0, |last| last * self.channels) + self.rows.iter().max().unwrap_or(&0)
     }
 }
 
 impl QuadWeights {
-    /// Weights `rows`, `[k][lane]`, of `products`.
+    /// Packs the weights `rows`, `[k][lane]`, of `products`.
     fn new(products: &[[Option<usize>; 4]], rows: &[Row]) -> Self {
         let pack = |f: fn(i16) -> i16| {
             let quad = |products: &[Option<usize>; 4]| {
@@ -268,7 +271,8 @@ impl QuadWeights {
 }
 
 impl ByteBlock {
-    /// Where the prefixes of every quad may turn; `None` if operands may be negative, or are added in another order.
+    /// Returns where the prefixes of every quad may turn; `None` if operands may be negative, or are added in
+    /// another order.
     pub fn turns(&self) -> Option<&[QuadTurns]> {
         let make = || self.quads.weights.iter().map(QuadTurns::new).collect();
         self.has_turns.then(|| self.turns.get_or_init(make).as_slice())
@@ -287,8 +291,8 @@ impl QuadTurns {
     }
 }
 
-/// Writes lane `lane` of both: `weights` up to each one that goes `on` while the next does not. No two such follow each
-/// other.
+/// Writes lane `lane` of both rows: `weights` up to each one that goes `on` while the next one does not. No
+/// two such weights are adjacent.
 fn put_turns(turns: &mut [QuadRow; 2], lane: usize, weights: &[i8; 4], on: [bool; 4]) {
     let last = (0..4).filter(|&i| on[i] && !on.get(i + 1).is_some_and(|&on| on));
     for (turns, last) in turns.iter_mut().zip(last) {
@@ -296,7 +300,7 @@ fn put_turns(turns: &mut [QuadRow; 2], lane: usize, weights: &[i8; 4], on: [bool
     }
 }
 
-/// Products `order` in quads of neighbouring cells.
+/// Groups the products `order` into quads of adjacent cells.
 fn quads(order: &[usize], offsets: &[usize]) -> Vec<[Option<usize>; 4]> {
     let runs = image::runs(order.iter().map(|&k| offsets[k]));
     let mut quads = Vec::new();

@@ -1,10 +1,10 @@
-//! Windows that are read where they lie, as operands of 16 bits.
+//! Windows that are read in place, as operands of 16 bits.
 
-/// Distance of each product's cell from the first one of its window.
+/// Distances of each product's cell from the first one of its window.
 #[derive(Debug)]
 pub(crate) struct CellOffsets {
     offsets: Box<[u32]>,
-    /// The greatest of them.
+    /// Greatest distance.
     reach: usize,
 }
 
@@ -12,27 +12,27 @@ pub(crate) struct CellOffsets {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlacedWindows<'a> {
     pub cells: &'a [i16],
-    /// First cell of each.
+    /// First cell of each window.
     pub corners: &'a [usize],
     pub offsets: &'a CellOffsets,
-    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
+    /// Whether lane `l` reads the `l`-th cell from a product's cell on; otherwise all lanes read that cell.
     pub own: bool,
 }
 
 impl CellOffsets {
-    /// `None` if one is beyond 32 bits.
+    /// Returns the offsets; `None` if one of them exceeds 32 bits.
     pub fn new(offsets: &[usize]) -> Option<Self> {
         let narrow = offsets.iter().map(|&offset| u32::try_from(offset).ok());
         let reach = offsets.iter().copied().max().unwrap_or(0);
         Some(Self { offsets: narrow.collect::<Option<_>>()?, reach })
     }
 
-    /// All of them, in the order of addition.
+    /// Returns all distances, in the order of addition.
     pub fn all(&self) -> &[u32] {
         &self.offsets
     }
 
-    /// The greatest one.
+    /// Returns the greatest distance.
     pub fn reach(&self) -> usize {
         self.reach
     }

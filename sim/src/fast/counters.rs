@@ -1,4 +1,4 @@
-//! What happened in the register of a layer, counted lane by lane.
+//! Counts of a layer's register events, lane by lane.
 
 use super::kernels::{Aligned, LANES, LaneCounters, Lanes, Walked, WidthCounts};
 use super::prepare::{Block, Path};
@@ -8,7 +8,7 @@ use crate::options::StatsLevel;
 use crate::statistics::RECORDED;
 use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, TIMELINE_BINS, required};
 
-/// The statistics that are counted here, of those that are recorded of every dot product.
+/// Statistics that are counted here, among those recorded for every dot product.
 const BY_LANES: [&str; 15] = [
     "adds",
     "events_high",
@@ -27,7 +27,7 @@ const BY_LANES: [&str; 15] = [
     "bias_events",
 ];
 
-/// Whether nothing that is to be counted is left out here. Another engine has to do a layer where something is.
+/// Returns whether all requested statistics are counted here. Otherwise another engine must run the layer.
 pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
     RECORDED.iter().all(|(name, needs)| !stats.meets(*needs) || BY_LANES.contains(name))
 }
@@ -36,13 +36,13 @@ pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
 #[derive(Debug)]
 pub(super) struct Counters {
     blocks: Vec<LaneCounters>,
-    /// Dot products by the bits that their final sums, and that their prefixes need.
+    /// Number of dot products by the bits that their final sums, and that their prefixes require.
     required: Box<[[u64; HISTOGRAM_BINS]; 2]>,
-    /// The same of the last tiles.
+    /// Counts by bits of the latest tiles, not yet in `required`.
     latest: Box<[WidthCounts; 2]>,
-    /// Events by part of the layer's time and lane; empty while nobody counts them.
+    /// Events by interval of the layer's time and lane; empty if they are not counted.
     timeline: Vec<Aligned<Lanes>>,
-    /// The same by [`Schedule::elements`] and lane.
+    /// Events by [`Schedule::elements`] and lane; empty if they are not counted.
     elements: Vec<Aligned<Lanes>>,
 }
 
@@ -57,7 +57,7 @@ impl Counters {
         }
     }
 
-    /// The counts of block `index`.
+    /// Returns the counts of block `index`.
     pub fn of(&mut self, index: usize) -> &mut LaneCounters {
         &mut self.blocks[index]
     }
@@ -76,7 +76,7 @@ impl Counters {
         Places { timeline, elements }
     }
 
-    /// Adds events to `stats` where they happened, if any were counted: at sites in `schedule`.
+    /// Adds events by place to `stats`, if any were counted, for sites in `schedule`.
     pub fn flush_places<'s>(&self, schedule: impl FnOnce() -> &'s Schedule, stats: &mut LayerStats) {
         if self.timeline.is_empty() {
             return;
@@ -91,7 +91,7 @@ impl Counters {
         }
     }
 
-    /// Sorts the first `lanes` dot products of every pixel of a tile by the bits that they need.
+    /// Counts the first `lanes` dot products of every pixel of a tile by the bits that they require.
     pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
         if !signed {
             for walked in walked {
@@ -108,7 +108,7 @@ impl Counters {
         kernels.count_widths(&mut self.latest, walked, lanes);
     }
 
-    /// Dot products by the bits that they need.
+    /// Returns the numbers of dot products by the bits that they require.
     fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
         let mut all = *self.required;
         for (bins, latest) in all.iter_mut().zip(&*self.latest) {
@@ -117,7 +117,7 @@ impl Counters {
         all
     }
 
-    /// Adds everything to `stats` of each layer.
+    /// Adds all counts to the `stats` of each layer.
     pub fn flush<'s>(
         &self,
         blocks: &[Block],
@@ -168,7 +168,7 @@ impl LaneCounters {
         seen.required_prefix = required(min, max, signed);
     }
 
-    /// What is wrong in the end.
+    /// Returns the errors of a lane's delivered sums.
     pub(super) fn errors(&self, lane: usize) -> ChannelErrors {
         ChannelErrors {
             wrong: self.wrong[lane] as u64,
@@ -180,7 +180,8 @@ impl LaneCounters {
     }
 }
 
-/// Bits that hold the final sums, and bits that hold the prefixes, without a sign: a negative number has none that do.
+/// Returns the unsigned bits that hold the final sums, and those that hold the prefixes. No number of bits
+/// holds a negative value.
 fn unsigned(walked: &Walked) -> [[u8; LANES]; 2] {
     let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as u8;
     let lanes = |bits: &dyn Fn(usize) -> u8| std::array::from_fn(bits);
@@ -194,7 +195,8 @@ mod tests {
     use super::*;
     use crate::options::Isa;
 
-    /// Tiles of one kind, the last ones with few lanes and pixels: more in each lane than its numbers have room for.
+    /// Counts tiles of one kind, the last ones with few lanes and pixels. They exceed the capacity of each
+    /// lane's counters.
     fn check(signed: bool, isa: Isa, sum: impl Fn(usize) -> i32) {
         let kernels = Kernels::choose(Some(isa));
         let mut counters = Counters::new(1);

@@ -1,4 +1,4 @@
-//! The exact sums of every block at every tile of a range, and the output codes that they make.
+//! Computes the exact sums of every block at every tile of a range, and their output codes.
 
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
@@ -10,7 +10,7 @@ use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image};
 use crate::codes::PackedMut;
 
-/// The exact output codes of a range.
+/// Writes the exact output codes of a range.
 pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scratch, out: PackedMut<'_>) {
     let Scratch { walked, exact_codes, windows, .. } = scratch;
     let mut out = Output { layer, out, origin: job.pixels.0 };
@@ -50,24 +50,25 @@ pub(super) fn for_each_tile<'t, 'a>(
     }
 }
 
-/// The pixels of a tile.
+/// Pixels of a tile.
 pub(super) struct PixelsAt<'c, 't, 'a> {
     pub layer: &'t FastLayer<'a>,
     pub image: &'t Image<'t>,
-    /// The first one.
+    /// First pixel.
     pub pixel: usize,
     pub corners: &'c [usize],
 }
 
 impl<'a> PixelsAt<'_, '_, 'a> {
-    /// Block `index` there.
+    /// Returns block `index` at these pixels.
     pub fn at(&self, index: usize) -> TileAt<'_, 'a> {
         let Self { layer, image, pixel, corners } = *self;
         TileAt { layer, image, block: &layer.blocks[index], index, pixel, corners }
     }
 
-    /// Makes the exact sums of block `index`, and as much about their prefixes as `how` says; those of the next block too
-    /// if both are to have sums alone and can be made together. Says of how many blocks.
+    /// Computes the exact sums of block `index`, with information about their prefixes as `how` requests. If
+    /// only sums are requested, the next block is computed too where both can share their reads. Returns the
+    /// number of blocks computed.
     pub fn sums(
         &self,
         index: usize,
@@ -104,7 +105,7 @@ pub(super) struct TileAt<'t, 'a> {
 }
 
 impl TileAt<'_, '_> {
-    /// The next block, if the sums of both can be made together.
+    /// Returns the next block, if the sums of both can be computed together.
     fn beside(&self) -> Option<Self> {
         let block = self.layer.blocks.get(self.index + 1)?;
         let reads_same = matches!(block.reads, Reads::Window(_)) && block.reads == self.block.reads;
@@ -112,7 +113,7 @@ impl TileAt<'_, '_> {
         (reads_same && bytes).then_some(Self { block, index: self.index + 1, ..*self })
     }
 
-    /// Exact sums alone, and those of the block `next`, which is [`Self::beside`] this one.
+    /// Computes the exact sums of this block and of the block `next`, as returned by [`Self::beside`].
     fn sums_with(&self, next: &Self, both: [&mut [Walked]; 2]) {
         let Self { layer, image, block, corners, .. } = self;
         let (Some(layout), Some(bytes), Some(next)) =
@@ -124,7 +125,7 @@ impl TileAt<'_, '_> {
         layer.kernels.sum_bytes_of_two(windows, layout, [bytes, next], both);
     }
 
-    /// Exact sums, and as much about their prefixes as asked for.
+    /// Computes exact sums, with information about their prefixes as requested.
     pub fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
         let Self { layer, image, block, corners, .. } = self;
         let kernels = layer.kernels;
@@ -161,7 +162,7 @@ impl TileAt<'_, '_> {
         });
     }
 
-    /// The same from operands where they lie; whether that is done.
+    /// Computes the sums from operands in place. Returns whether that was possible.
     fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
         let Block { reads, weights, start, short, .. } = block;
@@ -185,7 +186,8 @@ impl TileAt<'_, '_> {
         true
     }
 
-    /// Exact sums with the extremes of their prefixes, from operands where they lie; whether that is done.
+    /// Computes exact sums with the extremes of their prefixes, from operands in place. Returns whether that
+    /// was possible.
     fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
         let Block { reads, weights, start, short, .. } = self.block;
         let own = match reads {
@@ -206,7 +208,7 @@ impl TileAt<'_, '_> {
         PlacedWindows { cells, corners, offsets: &layer.cells, own }
     }
 
-    /// The output codes of exact sums.
+    /// Returns the output codes of exact sums.
     pub fn exact_codes(&self, windows: &mut Windows, walked: &[Walked], codes: &mut [Lanes]) {
         let Self { layer, image, block, index, pixel, corners } = self;
         let finisher = &layer.finisher;
@@ -224,7 +226,7 @@ impl TileAt<'_, '_> {
     }
 }
 
-/// Output codes of a range on their way to where they stay.
+/// Output codes of a range and their destination.
 pub(super) struct Output<'o, 'a> {
     pub layer: &'o FastLayer<'a>,
     pub out: PackedMut<'o>,
@@ -233,23 +235,23 @@ pub(super) struct Output<'o, 'a> {
 }
 
 impl Output<'_, '_> {
-    /// Whether sums become output codes at once, without codes in lanes.
+    /// Returns whether sums are converted to output codes directly, without codes in lanes.
     pub fn puts_sums(&self) -> bool {
         matches!(self.out, PackedMut::Bytes(_)) && self.layer.finisher.scales()
     }
 
-    /// Puts the output codes of sums, where [`Self::puts_sums`].
+    /// Writes the output codes of sums; requires [`Self::puts_sums`].
     pub fn put_sums(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked]) {
         put_sums(&mut self.out, self.origin, tile, sums);
     }
 
-    /// Puts the codes of a block at some pixels.
+    /// Writes the codes of a block at some pixels.
     pub fn put(&mut self, pixel: usize, block: &Block, codes: &[Lanes]) {
         put(self.layer, &mut self.out, pixel - self.origin, block, codes);
     }
 }
 
-/// Puts the output codes of sums, where [`Output::puts_sums`].
+/// Writes the output codes of sums; requires [`Output::puts_sums`].
 pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) {
     let TileAt { layer, block, index, pixel, .. } = *tile;
     let PackedMut::Bytes(out) = out else { unreachable!("sums are put at once where codes are bytes") };
@@ -258,7 +260,7 @@ pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_,
     layer.finisher.put(layer.kernels, index, sums, rows, out);
 }
 
-/// How the codes of a block go into output codes of a byte each.
+/// Returns how the codes of a block are stored as output codes of a byte each.
 fn byte_rows(layer: &FastLayer<'_>, block: &Block) -> ByteRows {
     ByteRows { count: block.count, least: layer.output.min(), stride: layer.layer.dots.window.channels() }
 }

@@ -13,17 +13,17 @@ use super::simd::Kernels;
 use crate::dot::{DotEvent, DotOutcome};
 use crate::output;
 
-/// The output stage of one layer.
+/// Output stage of one layer.
 #[derive(Debug)]
 pub(super) struct Finisher<'a> {
     layer: &'a MacLayer,
-    /// Per block; `None` where the kernels cannot do it.
+    /// Scalings per block; `None` if the kernels do not support the stage.
     scalings: Option<(Kind, Vec<Scaling>)>,
-    /// Per output channel; `None` where `output` has to do it.
+    /// Stages per output channel; `None` if `output` must compute the codes.
     stages: Option<Vec<Stage>>,
 }
 
-/// The schemes that kernels know.
+/// Requantization schemes that the kernels support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Double,
@@ -31,15 +31,15 @@ enum Kind {
     Even,
 }
 
-/// The output stage of one channel.
+/// Output stage of one channel.
 #[derive(Debug, Clone, Copy)]
 struct Stage {
     /// Added after the last level with the side sum of constant weights; no preloaded bias, which is part of the sums.
     bias: i64,
-    /// What the bias adder's register leaves alone.
+    /// Range within which the bias adder's register does not change values.
     low: i64,
     high: i64,
-    /// `None` where 64 bits are not enough.
+    /// Scale; `None` if 64 bits are not enough.
     scale: Option<Scale32>,
     requantizer: Requantizer,
     zero_point: i64,
@@ -48,27 +48,27 @@ struct Stage {
 
 /// Output channels that share lanes.
 pub(super) struct Channels {
-    /// The first one and their number.
+    /// First channel and number of channels.
     pub first: usize,
     pub count: usize,
-    /// Bounds of what is delivered, exactly or not.
+    /// Bounds of the delivered sums, exact or not.
     pub bounds: [(i64, i64); LANES],
 }
 
 impl<'a> Finisher<'a> {
-    /// The output stage of `layer`.
+    /// Returns the output stage of `layer`.
     pub fn new(layer: &'a MacLayer, blocks: impl Iterator<Item = Channels>) -> Self {
         let stages = stages(layer);
         let scalings = stages.as_ref().and_then(|stages| scalings(stages, blocks));
         Self { layer, scalings, stages }
     }
 
-    /// Whether [`Self::scale`] gives output codes.
+    /// Returns whether [`Self::scale`] can compute output codes.
     pub fn scales(&self) -> bool {
         self.scalings.is_some()
     }
 
-    /// Output codes of the sums of block `index` at some pixels.
+    /// Computes the output codes of the sums of block `index` at some pixels.
     pub fn scale<D: Delivered>(&self, kernels: Kernels, index: usize, sums: &[D], out: &mut [Lanes]) {
         match &self.scalings {
             Some((Kind::Double, scalings)) => {
@@ -132,7 +132,7 @@ impl<'a> Finisher<'a> {
         (outcome.code, outcome.narrowings.pop())
     }
 
-    /// The output code of an exact sum.
+    /// Returns the output code of an exact sum.
     pub fn exact_code(&self, channel: usize, exact: i32, x: impl Activations, lane: usize) -> i32 {
         match &self.stages {
             Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
@@ -154,7 +154,7 @@ impl<'a> Finisher<'a> {
     }
 }
 
-/// The stages as vectors, if every channel's fits.
+/// Returns the stages as vectors, if those of all channels fit.
 fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<(Kind, Vec<Scaling>)> {
     let kind = match stages.first()?.scale {
         Some(Scale32::Double { .. }) => Kind::Double,
@@ -214,7 +214,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
 }
 
 impl Stage {
-    /// Writes the stage into lane `lane`, if the kernels can do it for sums within `range`.
+    /// Writes the stage into lane `lane`, if the kernels support it for sums within `range`.
     fn put(&self, scaling: &mut Scaling, lane: usize, kind: Kind, range: (i64, i64)) -> Option<()> {
         let least = (range.0 + self.bias).min(self.bias);
         let greatest = (range.1 + self.bias).max(self.bias);

@@ -1,4 +1,4 @@
-//! The activations of one sample as the multipliers see them, and where each window lies in them.
+//! Activations of one sample as operands of the multipliers, and the positions of windows in them.
 
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -15,36 +15,36 @@ use crate::codes::{Codes, Packed, SLACK};
 pub(super) struct Geometry {
     batch: usize,
     input: [usize; 3],
-    /// Rows and columns, padding included.
+    /// Rows and columns, including padding.
     padded: [usize; 2],
     pad: [usize; 2],
     stride: [usize; 2],
     /// Rows and columns of the output.
     output: [usize; 2],
-    /// Taken off every code.
+    /// Value that is subtracted from every code.
     subtract: i32,
-    /// The operand of a padding cell.
+    /// Operand of a padding cell.
     padding: i32,
-    /// Least code of the activations' dtype; what bytes count from, where it has at most 8 bits.
+    /// Least code of the activations' dtype. Bytes are relative to it if the dtype has at most 8 bits.
     least: i32,
     bits: u32,
-    /// Products of a dot product.
+    /// Number of products of a dot product.
     terms: usize,
-    /// Distance of each product's activation from that of the window's first cell, in the order of addition; some
-    /// cell follows an odd number of them.
+    /// Distance of each product's activation from that of the window's first cell, in the order of addition.
+    /// A further entry follows an odd number of them.
     offsets: Vec<usize>,
-    /// The greatest distance.
+    /// Greatest distance.
     reach: usize,
-    /// The same as runs of neighbours: distance and length.
+    /// Distances as runs of adjacent cells: first distance and length.
     runs: Vec<(usize, usize)>,
 }
 
-/// One sample in the padded geometry of a layer. What is derived from the codes is made when it is first asked for.
+/// One sample in the padded geometry of a layer. Data derived from the codes is computed on first use.
 #[derive(Debug)]
 pub(crate) struct Image<'c> {
-    /// Codes of at most 8 bits less the least one; empty for wider ones.
+    /// Codes of at most 8 bits minus the least code; empty for wider codes.
     bytes: Cells<'c>,
-    /// From a byte to the operand.
+    /// Difference from a byte to its operand.
     origin: i32,
     magnitudes: OnceLock<Vec<u8>>,
     /// Squared norms of all windows.
@@ -55,7 +55,7 @@ pub(crate) struct Image<'c> {
     pair_distance: usize,
 }
 
-/// Cells as they are in a tensor, or laid out anew.
+/// Cells in the memory of a tensor, or copied to a new layout.
 #[derive(Debug)]
 enum Cells<'c> {
     InPlace(&'c [u8]),
@@ -63,7 +63,7 @@ enum Cells<'c> {
 }
 
 impl Geometry {
-    /// For activations whose dtype has codes in `codes`.
+    /// Returns the geometry for activations whose codes lie in `codes`.
     pub fn new(layer: &MacLayer, codes: &RangeInclusive<i32>) -> Self {
         let window = &layer.dots.window;
         let [kernel_rows, kernel_cols, _] = window.kernel;
@@ -104,67 +104,69 @@ impl Geometry {
         }
     }
 
-    /// Whether some window reads a cell outside the image.
+    /// Returns whether some window reads a cell outside the image.
     pub fn reads_padding(&self) -> bool {
         self.pad != [0, 0] || self.padded[0] > self.input[0] || self.padded[1] > self.input[1]
     }
 
-    /// Number of output pixels.
+    /// Returns the number of output pixels.
     pub fn pixels(&self) -> usize {
         self.batch * self.output[0] * self.output[1]
     }
 
-    /// Distances of each product's activation from the window's first cell, in the order of addition.
+    /// Returns the distances of each product's activation from the window's first cell, in the order of
+    /// addition.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets[..self.terms]
     }
 
-    /// The greatest of them.
+    /// Returns the greatest distance.
     pub fn reach(&self) -> usize {
         self.reach
     }
 
-    /// Cells from one row to the next.
+    /// Returns the number of cells from one row to the next.
     pub fn row_distance(&self) -> usize {
         self.padded[1] * self.input[2]
     }
 
-    /// Cells from one position to the next.
+    /// Returns the number of cells from one position to the next.
     pub fn channels(&self) -> usize {
         self.input[2]
     }
 
-    /// Positions from one window to the next of the same row.
+    /// Returns the number of positions from one window to the next in its row.
     pub fn col_stride(&self) -> usize {
         self.stride[1]
     }
 
-    /// The same as runs of neighbours: distance and length.
+    /// Returns the distances as runs of adjacent cells: first distance and length.
     pub fn runs(&self) -> &[(usize, usize)] {
         &self.runs
     }
 
-    /// Whether operands may be negative, where activations travel as bytes.
+    /// Returns whether operands may be negative, if activations are read as bytes.
     pub fn has_negative_operands(&self) -> bool {
         self.origin() < 0
     }
 
-    /// Whether activations travel as bytes: codes of at most 8 bits, and a padding cell is one of them.
+    /// Returns whether activations are read as bytes: codes have at most 8 bits, and a padding cell is a
+    /// valid byte.
     pub fn has_bytes(&self) -> bool {
         self.bits <= 8 && (0..=255).contains(&(self.padding - self.origin()))
     }
 
-    /// What a byte has to be added to for the operand.
+    /// Returns the difference from a byte to its operand.
     pub fn origin(&self) -> i32 {
         self.least - self.subtract
     }
 
-    /// How the norms of `layer`'s windows are made, where activations travel as bytes.
+    /// Returns how the norms of `layer`'s windows are computed, if activations are read as bytes.
     pub fn norms(&self, layer: &MacLayer) -> Option<Norms> {
         self.has_bytes().then(|| Norms::new(layer, self.padded[1], self.origin())).flatten()
     }
 
-    /// Lays out the codes of a sample. They lie in the range that the layer was prepared for.
+    /// Lays out the codes of a sample, which lie in the range for which the layer was prepared.
     pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
         let mut image = Image {
             bytes: Cells::InPlace(&[]),
@@ -219,7 +221,7 @@ impl Geometry {
         image
     }
 
-    /// Index of the first cell of the window over an output pixel.
+    /// Returns the index of the first cell of the window over an output pixel.
     pub fn corner(&self, pixel: usize) -> usize {
         let [rows, cols] = self.output;
         self.corner_at(pixel / (rows * cols), pixel / cols % rows, pixel % cols)
@@ -230,14 +232,14 @@ impl Geometry {
         (row * self.padded[1] + col * self.stride[1]) * self.input[2]
     }
 
-    /// The same for output pixel `first` and those that follow.
+    /// Returns the first cells of the windows over output pixel `first` and the following ones.
     pub fn corners(&self, first: usize) -> Corners<'_> {
         let [rows, cols] = self.output;
         Corners { geometry: self, n: first / (rows * cols), row: first / cols % rows, col: first % cols }
     }
 
-    /// The activations of a window whose lanes all read the same ones, from cell `corner` on. A 0 follows where their
-    /// number is odd.
+    /// Returns the activations of a window that all lanes share, from cell `corner` on. A 0 follows an odd
+    /// number of them.
     pub fn window<'a>(&self, image: &'a Image<'_>, corner: usize, buffer: &'a mut Vec<i16>) -> &'a [i16] {
         if self.in_place().is_none() {
             let operands = image.operands();
@@ -252,7 +254,8 @@ impl Geometry {
         self.held_window(image, corner, buffer)
     }
 
-    /// The same, if `buffer` has been filled already.
+    /// Returns the activations of a window whose `buffer` has already been filled by
+    /// [`window`](Self::window).
     pub fn held_window<'a>(&self, image: &'a Image<'_>, corner: usize, buffer: &'a [i16]) -> &'a [i16] {
         match self.in_place() {
             Some((distance, length)) => &image.operands()[corner + distance..][..length],
@@ -260,7 +263,7 @@ impl Geometry {
         }
     }
 
-    /// Distance and length of windows that need not be gathered.
+    /// Returns distance and length of windows that need not be gathered.
     fn in_place(&self) -> Option<(usize, usize)> {
         match self.runs[..] {
             [run] if run.1 % 2 == 0 => Some(run),
@@ -268,13 +271,13 @@ impl Geometry {
         }
     }
 
-    /// The activations of a window whose lanes read neighbouring channels, from cell `corner` on.
+    /// Returns the activations of a window whose lanes read adjacent channels, from cell `corner` on.
     pub fn neighbours<'a>(&'a self, image: &'a Image<'_>, corner: usize) -> Neighbours<'a> {
         Neighbours::new(&image.operands()[corner..], &self.offsets, self.reach)
     }
 
-    /// The activations of a window where lane `l` reads input channel `channels[l]`. A row of zeros follows where
-    /// their number is odd.
+    /// Returns the activations of a window in which lane `l` reads input channel `channels[l]`. A row of
+    /// zeros follows an odd number of them.
     pub fn lane_window<'a>(
         &self,
         image: &Image<'_>,
@@ -293,7 +296,7 @@ impl Geometry {
     }
 }
 
-/// The first cells of the windows over one output pixel after the other.
+/// Iterator over the first cells of the windows over consecutive output pixels.
 pub(super) struct Corners<'g> {
     geometry: &'g Geometry,
     n: usize,
@@ -302,7 +305,7 @@ pub(super) struct Corners<'g> {
 }
 
 impl Corners<'_> {
-    /// Takes as many as there is room for, row by row.
+    /// Fills `out` with the next first cells, row by row.
     pub fn fill(&mut self, mut out: &mut [usize]) {
         let Self { geometry, .. } = *self;
         let [rows, cols] = geometry.output;
@@ -325,7 +328,7 @@ impl Corners<'_> {
 }
 
 impl Image<'_> {
-    /// Codes less the least one of their dtype; empty if they have more than 8 bits.
+    /// Returns codes minus the least code of their dtype; empty if they have more than 8 bits.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Cells::InPlace(bytes) => bytes,
@@ -333,7 +336,8 @@ impl Image<'_> {
         }
     }
 
-    /// Magnitudes of the operands, of a sample that has [`Self::bytes`]; `None` if those are the bytes.
+    /// Returns the magnitudes of the operands of a sample that has [`Self::bytes`]; `None` if they equal the
+    /// bytes.
     pub fn magnitudes(&self, kernels: Kernels) -> Option<&[u8]> {
         let make = || {
             let mut magnitudes = Vec::with_capacity(self.bytes().len());
@@ -343,12 +347,12 @@ impl Image<'_> {
         (self.origin != 0).then(|| self.magnitudes.get_or_init(make).as_slice())
     }
 
-    /// From a byte to the operand.
+    /// Returns the difference from a byte to its operand.
     pub fn origin(&self) -> i32 {
         self.origin
     }
 
-    /// Squared norms of all windows of a layer, of a sample that has [`Self::bytes`].
+    /// Returns the squared norms of all windows of a layer, for a sample that has [`Self::bytes`].
     pub(super) fn norms(&self, norms: &Norms, geometry: &Geometry, kernels: Kernels) -> &[u32] {
         self.norms.get_or_init(|| {
             let mut corners = vec![0; geometry.pixels()];
@@ -357,7 +361,7 @@ impl Image<'_> {
         })
     }
 
-    /// What the multipliers see.
+    /// Returns the operands of the multipliers.
     pub fn operands(&self) -> &[i16] {
         self.operands.get_or_init(|| {
             let mut operands = Vec::with_capacity(self.bytes().len());
@@ -366,13 +370,13 @@ impl Image<'_> {
         })
     }
 
-    /// Cells from one output pixel to the next.
+    /// Returns the number of cells from one output pixel to the next.
     pub fn pair_distance(&self) -> usize {
         self.pair_distance
     }
 
-    /// Every operand in the low half, in the high one that of the same window cell one output pixel further; of a
-    /// sample that has [`Self::bytes`].
+    /// Returns, for a sample that has [`Self::bytes`], every operand in the low half of a word, with the
+    /// operand of the corresponding window cell one output pixel further in the high half.
     pub fn pairs(&self, kernels: Kernels) -> &[u32] {
         self.pairs.get_or_init(|| {
             let bytes = self.bytes();
@@ -383,7 +387,7 @@ impl Image<'_> {
     }
 }
 
-/// Runs of neighbours.
+/// Groups offsets into runs of adjacent cells.
 pub(super) fn runs(offsets: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for offset in offsets {

@@ -1,4 +1,4 @@
-//! Overflows of the pixels that were stepped together up to every turn of theirs.
+//! Overflow counts of pixels that are stepped together, at each of their turns.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use super::pairs::Moment;
 use super::schedule::{Entries, NEVER, Turn};
 use super::traces::Traces;
 
-/// Overflows by slot and turn; one slot more than pixels for what nobody asks for, without turns.
+/// Overflows by slot and turn. A further slot without turns is for results that are not requested.
 #[derive(Debug)]
 pub(crate) struct Log {
     counts: Vec<Aligned<Lanes>>,
-    /// When the turns are, where two windows are stepped together.
+    /// Moments of the turns, if two windows are stepped together.
     moments: Vec<Moment>,
     slots: [Range<usize>; TILE + 1],
-    /// What a kernel noted at checkpoints.
+    /// Counts that a kernel recorded at checkpoints.
     noted: Vec<Lanes>,
-    /// What it noted of single windows after every product.
+    /// Counts that a kernel recorded for single windows after every product.
     traces: Traces,
 }
 
@@ -28,12 +28,12 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Forgets all pixels.
+    /// Removes all pixels.
     pub fn clear(&mut self) {
         self.slots.fill(0..0);
     }
 
-    /// Makes room for `turns` turns of the pixel in `slot`, the one after the last.
+    /// Makes room for `turns` turns of the pixel in `slot`, which follows the last one.
     pub fn open(&mut self, slot: usize, turns: usize) {
         let start = slot.checked_sub(1).map_or(0, |before| self.slots[before].end);
         self.slots[slot] = start..start + turns;
@@ -43,18 +43,19 @@ impl Log {
         }
     }
 
-    /// What is logged of the pixel in `slot`.
+    /// Returns the log of the pixel in `slot`.
     pub fn of(&self, slot: usize) -> &[Aligned<Lanes>] {
         &self.counts[self.slots[slot].clone()]
     }
 
-    /// The same, to be written, and when its turns come, to be written first.
+    /// Returns the log of the pixel in `slot` for writing, and the moments of its turns, which must be
+    /// written first.
     pub fn of_mut(&mut self, slot: usize) -> (&mut [Moment], &mut [Aligned<Lanes>]) {
         let range = self.slots[slot].clone();
         (&mut self.moments[range.clone()], &mut self.counts[range])
     }
 
-    /// Room for what a kernel notes at `checkpoints` checkpoints.
+    /// Returns room for the counts that a kernel records at `checkpoints` checkpoints.
     pub fn notes(&mut self, checkpoints: usize) -> &mut [Lanes] {
         if self.noted.len() < checkpoints {
             self.noted.resize(checkpoints, [0; LANES]);
@@ -62,12 +63,12 @@ impl Log {
         &mut self.noted[..checkpoints]
     }
 
-    /// What a kernel traces.
+    /// Returns the trace of a kernel.
     pub fn traces(&mut self) -> &mut Traces {
         &mut self.traces
     }
 
-    /// Takes over what was traced of window `window` for the pixel in `slot`, the one after the last.
+    /// Copies the trace of window `window` to the pixel in `slot`, which follows the last one.
     pub fn take_trace(&mut self, slot: usize, window: usize, turns: &[Turn], stepped: &Stepped) {
         self.open(slot, turns.len());
         let traces = &self.traces;
@@ -79,7 +80,7 @@ impl Log {
         }
     }
 
-    /// Takes over what was noted of the pixel in `slot`.
+    /// Copies the recorded counts to the pixel in `slot`.
     pub fn take_notes(&mut self, slot: usize, turns: (&[Turn], &[Entries]), stepped: &Stepped) {
         let counts = &mut self.counts[self.slots[slot].clone()];
         for (counts, (turn, entries)) in counts.iter_mut().zip(turns.0.iter().zip(turns.1)) {

@@ -1,8 +1,9 @@
-//! The fast engine: equal to the reference, vectorized across outputs.
+//! Fast engine: equal to the reference, vectorized across outputs.
 //!
-//! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 have kernels of their own;
-//! [`levels`] does other datapaths, and the reference what that leaves. Dot products that cannot overflow are not stepped:
-//! by bounds from the weights and the input's range, or because their exact prefixes, or bounds of them, fit.
+//! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 bits have kernels of
+//! their own. [`levels`] runs most other datapaths, and the reference engine runs the rest. Dot products that
+//! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
+//! range, or because their exact prefixes, or bounds of them, fit.
 
 mod bytes;
 mod cells;
@@ -60,41 +61,41 @@ use sites::Sites;
 use tiles::Run;
 use words::PairLayout;
 
-/// How many dot products the fast engine settled in which way.
+/// Numbers of dot products by the way in which the fast engine settled them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Their weights and the range of their inputs say that they cannot overflow.
+    /// Dot products that cannot overflow, as their weights and the range of their inputs show.
     pub by_weights: u64,
-    /// Their own sums say so: exact prefixes, or bounds of them.
+    /// Dot products that do not overflow, as their exact prefixes, or bounds of them, show.
     pub by_sums: u64,
-    /// They were walked addition by addition on the narrow register.
+    /// Dot products that were stepped addition by addition on the narrow register.
     pub stepped: u64,
 }
 
 crate::accumulate_fields!(Settled { by_weights, by_sums, stepped });
 
-/// What a layer did, on its way to the statistics.
+/// Counts of a layer before they are added to the statistics.
 #[derive(Debug)]
 pub(crate) struct LayerCounts {
     pub stats: LayerStats,
     pub settled: Settled,
-    /// Not yet in `stats`: see [`Self::flush`].
+    /// Counts not yet in `stats`: see [`Self::flush`].
     counters: Counters,
-    /// By block.
+    /// Policies by block.
     policies: Vec<Policy>,
-    /// Pixels that are not yet in `stats`.
+    /// Number of pixels not yet in `stats`.
     pixels: u64,
-    /// Additions that the counters still have room for, whichever lanes they fall to.
+    /// Number of additions for which the counters still have room, whichever lanes they belong to.
     room: u64,
     /// Events up to the sample before.
     before: EventCounts,
 }
 
 impl LayerCounts {
-    /// Lanes count up to 2^31 additions: those of all blocks together in the timeline.
+    /// Lanes count up to 2^31 additions; in the timeline, those of all blocks together.
     const ROOM: u64 = 1 << 30;
 
-    /// Nothing counted yet.
+    /// Returns empty counts.
     pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
         let policies = prepared.covered().map_or(Vec::new(), FastLayer::policies);
         let counters = Counters::new(policies.len());
@@ -109,7 +110,7 @@ impl LayerCounts {
         }
     }
 
-    /// Nothing counted yet, in the same shape, for samples from `first` on.
+    /// Returns empty counts of equal shape, for samples from `first` on.
     pub fn empty(&self, prepared: &Prepared<'_>, first: usize) -> Self {
         Self::new(self.stats.empty_part(first), prepared)
     }
@@ -132,7 +133,7 @@ impl LayerCounts {
         self.settled.merge(other.settled);
     }
 
-    /// Puts everything into the statistics.
+    /// Moves all counts to the statistics.
     pub fn flush(&mut self, prepared: &Prepared<'_>, options: &Options) {
         let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else { return };
         if self.room < Self::ROOM {
@@ -154,20 +155,21 @@ impl LayerCounts {
     }
 }
 
-/// A layer as the fast engine runs it, as far as it covers it.
+/// Prepared layer of the fast engine, as far as the engine supports it.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
     /// Type of the output codes.
     output: Option<DType>,
-    /// One serial level.
+    /// Layer of one serial level.
     one: Option<FastLayer<'a>>,
-    /// Any other datapath.
+    /// Layer of any other datapath.
     pub levels: Option<LevelsLayer<'a>>,
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is a layer
-    /// that differs in its registers and timing alone: what does not depend on them is shared.
+    /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is
+    /// a prepared layer that differs only in its registers and timing; data that does not depend on these is
+    /// shared.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
@@ -182,12 +184,12 @@ impl<'a> Prepared<'a> {
         Self { output: Some(output), one, levels }
     }
 
-    /// The layer of one serial level, if its narrow run is covered.
+    /// Returns the layer of one serial level, if its narrow run is supported.
     pub fn covered(&self) -> Option<&FastLayer<'a>> {
         self.one.as_ref().filter(|fast| fast.covers_datapath())
     }
 
-    /// Lays out the codes of one sample, where the exact run is covered.
+    /// Lays out the codes of one sample, if the exact run is supported.
     pub fn image<'c>(&self, codes: &'c Codes) -> Option<Image<'c>> {
         match &self.one {
             Some(fast) => Some(fast.geometry.image(codes)),
@@ -195,7 +197,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The exact output codes of some pixels of one sample, where they are covered.
+    /// Returns the exact output codes of some pixels of one sample, if supported.
     pub fn exact_codes(
         &self,
         image: &Image<'_>,
@@ -217,24 +219,24 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// A layer prepared for the fast engine.
+/// Layer prepared for the fast engine.
 #[derive(Debug)]
 pub(crate) struct FastLayer<'a> {
     layer: &'a MacLayer,
     kernels: Kernels,
     geometry: Arc<Geometry>,
-    /// How windows are read as bytes, where sums are made from bytes.
+    /// Layout of windows as bytes, if sums are computed from bytes.
     layout: Option<Arc<QuadLayout>>,
-    /// How windows are read as operands where they lie, where sums are made from those.
+    /// Layout of windows as operands in place, if sums are computed from these.
     in_place: Option<Arc<PairLayout>>,
     cells: Arc<CellOffsets>,
     blocks: Arc<[Block]>,
     finisher: Finisher<'a>,
-    /// How windows certify their dot products, where bytes are read.
+    /// Norms of windows that prove that dot products fit, if bytes are read.
     norms: Option<Arc<Norms>>,
-    /// Per block the greatest squared norm of a window whose dot products cannot overflow.
+    /// Per block, the greatest squared norm of a window whose dot products cannot overflow.
     limits: Vec<u64>,
-    /// `None` where only the exact run is covered.
+    /// Datapath; `None` if only the exact run is supported.
     path: Option<Path>,
     sites: Arc<Sites<'a>>,
     /// Type of the output codes.
@@ -242,8 +244,8 @@ pub(crate) struct FastLayer<'a> {
 }
 
 impl<'a> FastLayer<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`, beside one like it. `None` if not even its exact run
-    /// is covered.
+    /// Prepares `layer`, whose activation codes lie in `codes`, sharing data with a layer `like` it. Returns
+    /// `None` if not even the exact run is supported.
     fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
@@ -300,21 +302,21 @@ impl<'a> FastLayer<'a> {
         })
     }
 
-    /// What is known at first of every block in the narrow run, if that is covered.
+    /// Returns the initial policy of every block in the narrow run, if that is supported.
     fn policies(&self) -> Vec<Policy> {
         let of_path = |path| self.blocks.iter().map(move |block| Policy::new(block, path));
         self.path.into_iter().flat_map(of_path).collect()
     }
 
-    /// Whether the narrow run is covered too.
+    /// Returns whether the narrow run is supported too.
     fn covers_datapath(&self) -> bool {
         self.path.is_some()
     }
 }
 
-/// The narrow runs of some pixels of one sample through layers that differ in their registers alone, each counted by
-/// itself. Their datapaths must be covered. `exact` gets the exact codes; gives what each layer made, `None` where that
-/// is the same.
+/// Runs some pixels of one sample through layers that differ only in their registers, and counts each
+/// separately. Their datapaths must be supported. `exact` receives the exact codes. Returns the codes of each
+/// layer, `None` if they equal the exact ones.
 pub(crate) fn run(
     layers: Vec<(&Prepared<'_>, &mut LayerCounts)>,
     job: Job<'_>,

@@ -1,5 +1,5 @@
-//! Dot products that fit by the norms of their operands: no sum of some of their products is greater than the norm of
-//! the activations times that of the weights (Cauchy and Schwarz). A window has one norm for all output channels.
+//! Proofs by norms that dot products fit: no sum of some of their products exceeds the norm of the
+//! activations times that of the weights (Cauchy and Schwarz). A window has one norm for all output channels.
 
 use guardbit_hwmodels::MacLayer;
 
@@ -8,29 +8,31 @@ use super::kernels::LANES;
 use super::prepare::{Block, Narrow};
 use super::simd::Kernels;
 
-/// How the squared norms of a layer's windows are made.
+/// Method by which the squared norms of a layer's windows are computed.
 #[derive(Debug)]
 pub(super) struct Norms {
-    /// Cells from the first position of a window to each of its positions, in positions.
+    /// Distances in positions from the first position of a window to each of its positions.
     taps: Vec<usize>,
-    /// Operands of a position.
+    /// Number of operands of a position.
     channels: usize,
     /// Whether no operand is negative.
     non_negative: bool,
 }
 
-/// How many times the worst case may leave the register's range: real windows of ResNet-8 mostly fit up to there.
+/// Factor by which the worst case may exceed the register's range. Real windows of ResNet-8 mostly fit up to
+/// this factor.
 const WORTH_WHILE: i64 = 8;
 
-/// Products for which a window's norm is worth while, of all output channels together.
+/// Least number of products, over all output channels, for which a window's norm is worth computing.
 const PRODUCTS: usize = 256;
 
-/// Sums of the squared weights of a block, lane by lane: of negative ones, and of positive ones.
+/// Sums of the squared weights of a block, lane by lane: of the negative weights, and of the positive ones.
 pub(super) type SquaredWeights = [[u64; LANES]; 2];
 
 impl Norms {
-    /// For windows in an image `cols` positions wide, of bytes that stand for operands from `origin` on. `None` where
-    /// windows read some channels alone, 32 bits may not hold the squares, or few dot products have a window in common.
+    /// Prepares norms for windows in an image `cols` positions wide, whose bytes stand for operands from
+    /// `origin` on. Returns `None` if windows read only some channels, if 32 bits may not hold the squares,
+    /// or if few dot products share a window.
     pub fn new(layer: &MacLayer, cols: usize, origin: i32) -> Option<Self> {
         let window = &layer.dots.window;
         let [rows, kernel_cols, channels] = window.kernel;
@@ -46,8 +48,8 @@ impl Norms {
         Some(Self { taps: (0..rows).flat_map(tap).collect(), channels, non_negative: origin >= 0 })
     }
 
-    /// The squared norms of the windows with these corners, from left to right and from top to bottom all windows of a
-    /// layer.
+    /// Returns the squared norms of the windows with these corners, which must be all windows of a layer,
+    /// from left to right and from top to bottom.
     pub fn of_windows(&self, image: &Image<'_>, kernels: Kernels, corners: &[usize]) -> Vec<u32> {
         let mut positions = Vec::with_capacity(image.bytes().len() / self.channels.max(1));
         kernels.squares(image.bytes(), image.origin(), self.channels, &mut positions);
@@ -58,8 +60,9 @@ impl Norms {
         corners.iter().map(of_window).collect()
     }
 
-    /// The greatest squared norm of a window none of whose prefixes can leave the register in `block`; 0 where it is
-    /// not worth while to look for such windows, because none could, or hardly any that are not small.
+    /// Returns the greatest squared norm of a window none of whose prefixes can leave the register in
+    /// `block`. Returns 0 if searching for such windows is not worth the time, because none, or only a few
+    /// small ones, are to be expected.
     pub fn limit(&self, block: &Block, narrow: &Narrow) -> u64 {
         let worst = |&(min, max): &(i64, i64)| narrow.keeps(min / WORTH_WHILE, max / WORTH_WHILE);
         if block.is_certain(narrow) || !block.bounds[..block.count].iter().all(worst) {
@@ -80,13 +83,13 @@ impl Norms {
     }
 }
 
-/// The greatest `x` for which `x * square` is no more than `room * room`.
+/// Returns the greatest `x` for which `x * square` is at most `room * room`.
 fn most(room: u64, square: u64) -> u64 {
     let most = (u128::from(room) * u128::from(room)).checked_div(square.into());
     most.map_or(u64::MAX, |most| u64::try_from(most).unwrap_or(u64::MAX))
 }
 
-/// See [`SquaredWeights`].
+/// Returns the sums of squares: see [`SquaredWeights`].
 pub(super) fn squared_weights(rows: &[[i16; LANES]]) -> SquaredWeights {
     let mut squares = [[0; LANES]; 2];
     for row in rows {

@@ -1,37 +1,37 @@
-//! What is stepped two windows to a vector of 16-bit lanes.
+//! Data of registers that are stepped two windows per vector of 16-bit lanes.
 
 use super::kernels::{LANES, Lanes, Rails, Row};
 #[cfg(doc)]
 use super::schedule::NEVER;
 
-/// One 16-bit number for each of two windows per lane: either those of a lane side by side, or all of the first window before
-/// those of the second one.
+/// One 16-bit number per lane for each of two windows: either interleaved by lane, or all of the first window
+/// before those of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct PairRow(pub [i16; 2 * LANES]);
 
-/// An overflow above, in the lower byte of a counter; where pairs are counted, any overflow.
+/// Overflow above, counted in the lower byte of a counter. If pairs are counted, any overflow.
 pub(crate) const ABOVE: i16 = 1;
-/// An overflow below, in the upper byte.
+/// Overflow below, counted in the upper byte.
 pub(crate) const BELOW: i16 = 1 << 8;
 
-/// What an overflow of a product of a non-negative activation with `weight` adds to a counter.
+/// Returns what an overflow of a product of a non-negative activation with `weight` adds to a counter.
 pub(crate) fn mark(weight: i16) -> i16 {
     if weight < 0 { BELOW } else { ABOVE }
 }
 
 impl PairRow {
-    /// Every lane twice.
+    /// Returns a row with every lane twice in succession.
     pub fn doubled(row: &Row) -> Self {
         Self(std::array::from_fn(|i| row[i / 2]))
     }
 
-    /// All lanes twice.
+    /// Returns a row with all lanes repeated.
     pub fn repeated(row: &Row) -> Self {
         Self(std::array::from_fn(|i| row[i % LANES]))
     }
 
-    /// Every lane of every row twice.
+    /// Returns every row with every lane twice in succession.
     pub fn all_doubled(rows: &[Row]) -> Vec<Self> {
         rows.iter().map(Self::doubled).collect()
     }
@@ -42,16 +42,18 @@ impl PairRow {
 pub(crate) struct PairWeights {
     /// `[k][lane]`, for two windows.
     pub rows: Vec<PairRow>,
-    /// What an overflow of each product adds to a counter where the activation is not negative: [`ABOVE`], and [`BELOW`] too
-    /// where the weight is negative. Only where reading that is quicker than to look at the weight.
+    /// Value that an overflow of each product adds to a counter if the activation is not negative: [`ABOVE`],
+    /// plus [`BELOW`] if the weight is negative. Present only if reading it is faster than testing the
+    /// weight.
     pub marks: Option<Vec<PairRow>>,
 }
 
 impl PairWeights {
-    /// Products up to which rows and marks stay in the fastest cache.
+    /// Number of products up to which rows and marks fit the fastest cache.
     const MARKED: usize = 256;
 
-    /// From `[k][lane]`, for windows that share a vector as `lay_out` says. `None` if a weight has more than nine bits.
+    /// Packs weights `[k][lane]` for windows that share a vector as `lay_out` arranges them. Returns `None`
+    /// if a weight has more than nine bits.
     pub fn new(rows: &[Row], lay_out: impl Fn(&Row) -> PairRow) -> Option<Self> {
         let marks = || rows.iter().map(|row| lay_out(&row.map(|w| mark(w) | ABOVE))).collect();
         let fits = |&w: &i16| has_nine_bits((w.into(), w.into()));
@@ -61,12 +63,12 @@ impl PairWeights {
     }
 }
 
-/// Whether operands from the least to the greatest one have at most nine bits, signs included.
+/// Returns whether operands from the least to the greatest one have at most nine bits, including the sign.
 pub(crate) fn has_nine_bits((least, greatest): (i64, i64)) -> bool {
     -256 <= least && greatest < 256
 }
 
-/// One level of dot products that are stepped two windows to a vector. Operands have at most nine bits.
+/// One level of dot products that are stepped two windows per vector. Operands have at most nine bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairStepping<'a> {
     pub weights: &'a PairWeights,
@@ -76,55 +78,55 @@ pub(crate) struct PairStepping<'a> {
     pub negative: bool,
 }
 
-/// Where the products of a window find their activations, laid out two by two.
+/// Activations of a window's products, laid out in pairs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairCells<'a> {
-    /// Every operand in the low half, in the high one that of the second window.
+    /// Operands: the low half of each word belongs to the first window, the high half to the second.
     pub cells: &'a [u32],
     /// Distance of each product's cell from the window's first one.
     pub offsets: &'a [u32],
-    /// The greatest of them.
+    /// Greatest distance.
     pub reach: usize,
 }
 
-/// Where the products of a window find their activations as bytes.
+/// Activations of a window's products as bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairBytes<'a> {
     pub bytes: &'a [u8],
     /// Distance of each product's byte from the window's first one.
     pub offsets: &'a [u32],
-    /// The greatest of them.
+    /// Greatest distance.
     pub reach: usize,
-    /// From a byte to the operand.
+    /// Difference from a byte to its operand.
     pub origin: i32,
 }
 
-/// Where two windows that are listed find their activations.
+/// Activations of two windows whose products are listed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ListCells<'a> {
-    /// Laid out two by two: see [`PairCells::cells`].
+    /// Activations laid out in pairs: see [`PairCells::cells`].
     Pairs(&'a [u32]),
-    /// As bytes, which operands are `origin` more than.
+    /// Activations as bytes, to which operands are `origin` more.
     Bytes { windows: [&'a [u8]; 2], origin: i32 },
 }
 
-/// The products of two windows whose activations are not 0 in both, in the order of addition: one of 0 changes no sum and
-/// is no overflow. There is room for some more than there are products.
+/// Products of two windows whose activations are not 0 in both, in the order of addition. A product of 0
+/// changes no sum and cannot overflow. The lists have some room beyond the last product.
 #[derive(Debug, Default)]
 pub(crate) struct StepList {
-    /// Activations of both windows; 0 behind the last product.
+    /// Activations of both windows; 0 after the last product.
     pub operands: Vec<u32>,
-    /// The products, as indices of weights; any behind the last one.
+    /// Products as indices of weights; arbitrary after the last one.
     pub rows: Vec<u16>,
-    /// Products of the list before each product of the window, if that was asked for.
+    /// Number of listed products before each product of the window, if requested.
     pub before: Vec<u32>,
-    /// Products in the list, and of the window: more than every index in `rows`.
+    /// Number of products in the list, and of the window. The latter exceeds every index in `rows`.
     pub count: usize,
     pub terms: usize,
 }
 
 impl StepList {
-    /// Room behind the last product.
+    /// Room after the last product.
     const MORE: usize = 32;
 
     /// Makes room for windows of `terms` products.
@@ -139,35 +141,35 @@ impl StepList {
     }
 }
 
-/// Two windows that are stepped together. Those whose lanes share their activations lie lane by lane in a vector, the others
-/// one before the other.
+/// Two windows that are stepped together. Windows whose lanes share their activations are interleaved by lane
+/// in a vector; others follow each other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairOfWindows<S> {
-    /// Where they are.
+    /// Source of their products.
     pub source: S,
-    /// Where the results of both go; those of a second one that nobody asks for, somewhere else.
+    /// Slots of the results. Those of a second window that is not requested go to an unused slot.
     pub slots: [usize; 2],
 }
 
 impl<W> PairOfWindows<W> {
-    /// The same windows by what `source` finds of them.
+    /// Returns the windows with the source that `source` returns.
     #[inline(always)]
     pub fn map_source<S>(self, source: impl Fn(W) -> S) -> PairOfWindows<S> {
         PairOfWindows { source: source(self.source), slots: self.slots }
     }
 }
 
-/// Windows that are stepped one pair after the other.
+/// Windows that are stepped pair by pair.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PairWindows<'w> {
-    /// All lanes read the same activations.
+    /// All lanes read shared activations.
     Shared(&'w [PairOfWindows<&'w StepList>]),
-    /// Lane `l` reads byte `l` from each product's byte on; by the first bytes of both windows.
+    /// Lane `l` reads the `l`-th byte from each product's byte on. Contains the first bytes of both windows.
     Own(PairBytes<'w>, &'w [PairOfWindows<[usize; 2]>]),
 }
 
-/// When the lanes of a dot product enter another part of the layer's time: the steps before which each does, [`NEVER`]
-/// for those that do not, and the least and greatest of those steps.
+/// Moments at which the lanes of a dot product enter another interval of the layer's time: the step before
+/// which each does, or [`NEVER`]; and the least and greatest of those steps.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Moment {
@@ -175,13 +177,13 @@ pub(crate) struct Moment {
     pub between: (u32, u32),
 }
 
-/// The innermost one of several levels: its runs are stepped two windows to a lane, each from 0.
+/// Innermost of several levels, whose runs are stepped two windows per lane, each from 0.
 pub(crate) struct PairRuns<'a> {
     pub cells: PairCells<'a>,
-    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
+    /// Whether lane `l` reads the `l`-th cell from a product's cell on; otherwise all lanes read that cell.
     pub own: bool,
     pub weights: &'a [PairRow],
     pub rails: Rails,
-    /// Products of a run.
+    /// Number of products of a run.
     pub length: usize,
 }

@@ -1,4 +1,4 @@
-//! Where and when the events of a tile happen.
+//! Determines the time and place of a tile's events.
 
 use guardbit_hwmodels::Check;
 
@@ -9,7 +9,7 @@ use super::sites::{Dot, Record, Wanted};
 use super::tiles::{Job, Run, Tile};
 use super::windows::{Windows, on_windows};
 
-/// Some pixels of a tile, ascending, and what was stepped of each.
+/// Pixels of a tile, ascending, and the result of stepping each.
 type Pixels<'p> = (&'p [usize], &'p [Stepped]);
 
 impl Run<'_, '_> {
@@ -52,7 +52,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Finds those events of some pixels of a tile again that are wanted; `x` gives what is read at each.
+    /// Recomputes the requested events of some pixels of a tile; `x` holds what is read at each.
     fn place_each<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
@@ -70,7 +70,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Finds those events of some lanes at one pixel of a tile again that are wanted: those before a cycle.
+    /// Recomputes the requested events, those before a cycle, of some lanes at one pixel of a tile.
     fn place<X: Activations>(
         &mut self,
         tile: &Tile<'_>,
@@ -84,7 +84,7 @@ impl Run<'_, '_> {
         let pixel = tile.pixel + at;
         let record = &mut Record { sample: job.sample, stats: &mut self.counts.stats, options: job.options };
         if self.path.check == Check::EachAdd && (wanted == Wanted::First || before.is_some()) {
-            // Only events before a certain product make a difference: lanes without any are passed over.
+            // Only events before a certain product matter, so lanes without any are skipped.
             let limits = sites.steps_before((pixel, tile.index), &lanes, before);
             let steps = limits.iter().max().map_or(0, |&steps| steps as usize);
             let mut first: Lanes = [0; LANES];
@@ -115,7 +115,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Whether the operands of an image are to be had from its bytes.
+/// Returns whether the operands of an image can be derived from its bytes.
 fn has_bytes(image: &Image<'_>) -> bool {
     !image.bytes().is_empty()
 }

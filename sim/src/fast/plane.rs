@@ -1,9 +1,9 @@
-//! Sums of codes of 8 bits by arithmetic of 32-bit floats.
+//! Adds codes of 8 bits with 32-bit float arithmetic.
 
 use super::simd::Kernels;
 
-/// The nearest code to `slopes[0] * a + slopes[1] * b + offset` within bounds: what an addition makes, but for its
-/// roundings on the way.
+/// Computes the nearest code to `slopes[0] * a + slopes[1] * b + offset` within bounds, which is the result
+/// of an addition apart from intermediate roundings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plane {
     slopes: [f32; 2],
@@ -11,14 +11,15 @@ pub(crate) struct Plane {
     bounds: [f32; 2],
 }
 
-/// From here on floats are integers, the last byte of which is that of the float.
+/// Threshold from which on floats are integers, so that their last byte is that of the integer.
 const INTEGERS: f32 = (1 << 23) as f32;
 
-/// What roundings of such floats, and those of an addition on the way, amount to.
+/// Magnitude of the rounding errors of such floats and of those of an addition.
 const NUDGE: f32 = 1.0 / (1 << 16) as f32;
 
 impl Plane {
-    /// One that makes the output byte of every pair of bytes, `table[first * 256 + second]`, if there is one about here.
+    /// Searches near `slopes` and `offset` for a plane that gives the output byte of every pair of bytes,
+    /// `table[first * 256 + second]`.
     pub fn through(kernels: Kernels, table: &[u8], slopes: [f32; 2], offset: f32) -> Option<Self> {
         let bounds = [table.iter().min()?, table.iter().max()?].map(|&byte| byte.into());
         let nudges = (0..=8i8).flat_map(|n| [f32::from(n), f32::from(-n)]);
@@ -26,7 +27,7 @@ impl Plane {
         near.find(|plane| plane.makes(kernels, table))
     }
 
-    /// Whether it makes all of `table`, in the body that is going to make codes.
+    /// Returns whether the plane gives all of `table`, using the instructions that will compute codes.
     fn makes(self, kernels: Kernels, table: &[u8]) -> bool {
         let second: [u8; 256] = std::array::from_fn(|byte| byte as u8);
         let mut made = [0; 256];
@@ -38,7 +39,7 @@ impl Plane {
             })
     }
 
-    /// Output bytes of the pairs of bytes at the same index.
+    /// Writes the output bytes of the pairs of bytes at equal indices.
     #[inline(always)]
     pub fn codes(self, a: &[u8], b: &[u8], out: &mut [u8]) {
         for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
@@ -62,7 +63,7 @@ mod tests {
         (0..1 << 16).map(|i| exact(i).round().clamp(5.0, 231.0) as u8).collect()
     }
 
-    /// Those of all pairs, and as many as fill no vector.
+    /// Tests all pairs, and a number of them that does not fill a vector.
     fn check(isa: Isa) {
         let (kernels, table) = (Kernels::choose(Some(isa)), table());
         let through = |table: &[u8]| Plane::through(kernels, table, SLOPES, OFFSET);

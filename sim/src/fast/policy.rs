@@ -1,50 +1,50 @@
-//! What is found out about sums before any is stepped.
+//! Decides what is computed about sums before any is stepped.
 
 use guardbit_hwmodels::Check;
 
 use super::prepare::{Block, Path};
 use crate::options::StatsLevel;
 
-/// How the sums of a block are made.
+/// Information that is computed with the sums of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sums {
-    /// Final sums alone.
+    /// Final sums only.
     Only,
-    /// With bounds of their prefixes.
+    /// Final sums with bounds of their prefixes.
     Bounded,
-    /// With the exact extremes of their prefixes.
+    /// Final sums with the exact extremes of their prefixes.
     Walked,
 }
 
-/// What one block does about certificates, tile after tile.
+/// Policy of one block for proofs that dot products fit, updated tile after tile.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Policy {
-    /// No dot product of the block can overflow.
+    /// Whether no dot product of the block can overflow.
     pub certain: bool,
-    /// No dot product of the tile at hand can, by the norms of its windows.
+    /// Whether no dot product of the current tile can overflow, by the norms of its windows.
     pub fits: bool,
     trials: Trials,
 }
 
-/// Whether bounds pay, by what became of them of late.
+/// Decides from recent results whether computing bounds pays off.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Trials {
-    /// Pixels of late that had bounds, and those of them that were stepped all the same.
+    /// Number of recent pixels with bounds, and of those among them that were stepped regardless.
     seen: usize,
     stepped: usize,
-    /// Times without bounds since the last one with them.
+    /// Number of tiles without bounds since the last one with bounds.
     without: usize,
 }
 
 impl Trials {
-    /// Pixels after which those whose certificates mostly fail do without them.
+    /// Number of pixels after which bounds are suspended if they mostly fail.
     const TRIAL: usize = 16;
-    /// Times that they then do without.
+    /// Number of times for which bounds are then suspended.
     const PAUSE: usize = 64;
-    /// Pixels that are remembered, at most.
+    /// Greatest number of pixels that are remembered.
     const MEMORY: usize = 256;
 
-    /// Takes what became of some pixels with bounds.
+    /// Records the results of some pixels with bounds.
     pub fn note(&mut self, stepped: usize, pixels: usize) {
         self.stepped += stepped;
         self.seen += pixels;
@@ -53,7 +53,7 @@ impl Trials {
         }
     }
 
-    /// Whether bounds are to be made now.
+    /// Returns whether bounds are to be computed now.
     pub fn try_now(&mut self) -> bool {
         let mostly_fail = self.seen >= Self::TRIAL && 2 * self.stepped > self.seen;
         let due = !mostly_fail || self.without == Self::PAUSE;
@@ -63,24 +63,24 @@ impl Trials {
 }
 
 impl Policy {
-    /// Nothing known yet but what the weights say.
+    /// Returns a policy that only knows what the weights imply.
     pub fn new(block: &Block, path: Path) -> Self {
         let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
         Self { certain, ..Self::default() }
     }
 
-    /// Whether no dot product of the tile at hand can overflow.
+    /// Returns whether no dot product of the current tile can overflow.
     pub fn settles(&self) -> bool {
         self.certain || self.fits
     }
 
-    /// Takes what became of the pixels of a tile with bounds.
+    /// Records the results of a tile's pixels with bounds.
     pub fn note(&mut self, stepped: usize, pixels: usize) {
         self.trials.note(stepped, pixels);
     }
 
-    /// How the sums of the next tile are made, whose windows are such that all of them fit, or not: without bounds, every
-    /// dot product is stepped.
+    /// Returns how the sums of the next tile are computed; `fits` states whether the norms of its windows
+    /// prove that all of them fit. Without bounds, every dot product is stepped.
     pub fn sums(&mut self, fits: bool, block: &Block, path: Path, stats: StatsLevel) -> Sums {
         self.fits = fits;
         if stats.counts_prefixes() || (block.pairs.is_none() && block.bytes.is_none()) {

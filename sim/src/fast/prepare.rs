@@ -1,4 +1,4 @@
-//! What a layer needs to run fast, made once: packed weights, bounds, the register.
+//! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
 
 use std::ops::RangeInclusive;
 
@@ -17,32 +17,32 @@ use super::singles::SingleWeights;
 use super::words::PairLayout;
 use crate::output;
 
-/// No sum may come nearer to the ends of 32 bits than this.
+/// Least distance that sums must keep from the limits of 32 bits.
 const MARGIN: i64 = 1 << 20;
 
-/// Up to [`LANES`] output channels.
+/// Block of up to [`LANES`] output channels.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The first channel and their number.
+    /// First channel and number of channels.
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
     /// `[k][lane]`, 0 where there is no channel.
     pub weights: Vec<Row>,
-    /// The same, two steps at a time, where sums can be made from that.
+    /// Weights of two steps at a time, if sums can be computed from them.
     pub pairs: Option<Vec<Pair>>,
-    /// The same where they are read in place, pairs of neighbours.
+    /// Weights of two steps at a time for operands in place, as pairs of adjacent cells.
     pub in_place: Option<Vec<Pair>>,
-    /// The same as bytes, four steps at a time, where sums are made from bytes.
+    /// Weights as bytes, four steps at a time, if sums are computed from bytes.
     pub bytes: Option<ByteBlock>,
-    /// The same for two windows, where those are stepped together.
+    /// Weights for two windows, if these are stepped together.
     pub doubled: Option<PairWeights>,
-    /// The same with marks, where windows are stepped one by one on lanes of 16 bits.
+    /// Weights with marks, if windows are stepped one by one on lanes of 16 bits.
     pub singles: Option<SingleWeights>,
     /// Whether every product fits 16 bits.
     pub short: bool,
-    /// What exact sums start from: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so that what the
-    /// kernels step starts from the same.
+    /// Initial value of exact sums: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so
+    /// that stepping starts from this value too.
     pub start: Lanes,
     /// Sums of the squared weights.
     pub squares: SquaredWeights,
@@ -50,44 +50,44 @@ pub(super) struct Block {
     pub bounds: [(i64, i64); LANES],
 }
 
-/// Where the activations of a block come from.
+/// Source of a block's activations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reads {
-    /// All channels read the same window, whose first input channel is this.
+    /// All channels read one window, whose first input channel is this.
     Window(usize),
-    /// Every channel reads an input channel of its own: neighbours, the first of which is this.
+    /// Every channel reads an input channel of its own; they are adjacent, and this is the first one.
     Neighbours(usize),
-    /// Every channel reads an input channel of its own: these.
+    /// Every channel reads an input channel of its own, given by this list.
     Lanes(Vec<usize>),
 }
 
-/// One serial level that the kernels can do.
+/// Single serial level that the kernels support.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path {
-    /// `None` for an exact level.
+    /// Register; `None` for an exact level.
     pub register: Option<Narrow>,
     pub check: Check,
     pub signed: bool,
 }
 
-/// A narrow register.
+/// Narrow register.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Narrow {
     pub format: Format,
     pub overflow: Overflow,
-    /// The greatest rails that 32-bit sums can meet.
+    /// Widest rails that 32-bit sums can reach.
     pub rails: Rails,
     /// Whether 16-bit lanes hold more than the register.
     pub sixteen: bool,
-    /// How lanes of 16 bits step it with all that helps, if they can.
+    /// Mode in which specialized kernels step it on lanes of 16 bits, if they support it.
     pub short: Option<ShortMode>,
-    /// Least and greatest value of the format, as far as 32-bit sums can meet them: what persistent and
-    /// transient speak of.
+    /// Least and greatest value of the format, as far as 32-bit sums can reach them. They define persistent
+    /// and transient overflows.
     pub held: (i32, i32),
 }
 
 impl Reads {
-    /// The first input channel that the lanes read; 0 where each has an index of its own.
+    /// Returns the first input channel that the lanes read; 0 if each lane has an index of its own.
     pub fn first(&self) -> usize {
         match *self {
             Self::Window(first) | Self::Neighbours(first) => first,
@@ -95,7 +95,7 @@ impl Reads {
         }
     }
 
-    /// One input channel per lane.
+    /// Returns reads of one input channel per lane.
     pub fn lanes(channels: Vec<usize>) -> Self {
         match channels.first() {
             Some(&first) if channels.iter().enumerate().all(|(i, &c)| c == first + i) => {
@@ -107,7 +107,7 @@ impl Reads {
 }
 
 impl Block {
-    /// What the output stage has to know; `register` is the narrow one, if there is one.
+    /// Returns the input of the output stage; `register` is the narrow one, if there is one.
     pub fn delivered(&self, register: Option<Narrow>) -> Channels {
         let delivered = |(least, greatest): (i64, i64)| match register {
             Some(narrow) if !narrow.keeps(least, greatest) => {
@@ -118,20 +118,20 @@ impl Block {
         Channels { first: self.first, count: self.count, bounds: self.bounds.map(delivered) }
     }
 
-    /// Whether no dot product of the block can overflow, whatever it reads.
+    /// Returns whether no dot product of the block can overflow, for any input.
     pub fn is_certain(&self, narrow: &Narrow) -> bool {
         self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))
     }
 }
 
 impl Narrow {
-    /// Whether no addition overflows whose exact result lies between these.
+    /// Returns whether additions whose exact results lie between `min` and `max` cannot overflow.
     pub fn keeps(&self, min: i64, max: i64) -> bool {
         min >= i64::from(self.rails.low) && max <= i64::from(self.rails.high)
     }
 }
 
-/// How the windows of a layer are read as bytes, where that is done.
+/// Returns the layout of a layer's windows as bytes, if they are read as bytes.
 pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<QuadLayout> {
     if !kernels.sums_bytes() || !geometry.has_bytes() || layer.order.is_empty() {
         return None;
@@ -142,18 +142,20 @@ pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) ->
     })
 }
 
-/// How the windows of a layer are read as operands where they lie, where that is done.
+/// Returns the layout of a layer's windows as operands in place, if they are read in place.
 pub(super) fn in_place(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<PairLayout> {
     (kernels.sums_in_place() && !is_lane_wise(layer)).then(|| PairLayout::new(geometry)).flatten()
 }
 
-/// Groups of one input channel share lanes; larger ones have blocks of their own.
+/// Returns whether groups share lanes. Groups of one input channel do; larger groups have blocks of their
+/// own.
 fn is_lane_wise(layer: &MacLayer) -> bool {
     let window = &layer.dots.window;
     window.kernel[2] == 1 && window.groups > 1
 }
 
-/// The blocks of a layer whose activation codes lie in `codes`; `None` if operands or sums are too wide.
+/// Returns the blocks of a layer whose activation codes lie in `codes`; `None` if operands or sums are too
+/// wide.
 pub(super) fn blocks(
     layer: &MacLayer,
     geometry: &Geometry,
@@ -197,7 +199,7 @@ pub(super) fn blocks(
             }
             let apart = matches!(block.reads, Reads::Lanes(_));
             if geometry.has_bytes() && block.short && !apart {
-                // A single window has no other one to go with.
+                // A single window cannot be paired.
                 let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
                 let lay_out = match block.reads {
                     Reads::Neighbours(_) => PairRow::repeated,
@@ -213,7 +215,7 @@ pub(super) fn blocks(
     Some(blocks)
 }
 
-/// The datapath of a layer if one kernel can do it.
+/// Returns the datapath of a layer if one kernel supports it.
 pub(super) fn path(
     layer: &MacLayer,
     geometry: &Geometry,
@@ -222,12 +224,12 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder are left to the reference: there a dot product that cannot overflow need not
-    // give the exact code. So are orders that every dot product has for itself.
+    // Lanes that share an adder are left to the reference engine: there, a dot product that does not overflow
+    // need not give the exact code. Orders that differ between dot products are left to it too.
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }
-    // Finishing a dot product counts what its bias adder meets, but stops at nothing.
+    // The output stage counts overflows of its bias adder, but cannot trap.
     if datapath.bias.register.overflow() == Some(Overflow::Trap) {
         return None;
     }
@@ -272,7 +274,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
     Some(Narrow { format, overflow, rails, sixteen, short, held })
 }
 
-/// Least and greatest operand that a multiplier can see, joined with 0.
+/// Returns the least and the greatest operand of a multiplier, including 0.
 pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> (i64, i64) {
     let offset = layer.activation_offset();
     let (mut low, mut high) = (
@@ -298,7 +300,7 @@ fn block(
     let mut bounds = [(0, 0); LANES];
     for lane in 0..count {
         let channel = first + lane;
-        // Far biases would overflow the bounds below, which no lane could hold anyway.
+        // Far larger biases would overflow the bounds below, and no lane could hold them.
         let initial = i64::from(i32::try_from(output::exact_sum(layer, channel, 0)).ok()?);
         let (mut min, mut max) = (initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
@@ -337,7 +339,7 @@ fn block(
     })
 }
 
-/// Two rows in one, lane by lane; a row of zeros follows where their number is odd.
+/// Combines two rows each, lane by lane; a row of zeros completes an odd number of rows.
 pub(super) fn pairs(rows: &[Row]) -> Vec<Pair> {
     let pair = |rows: &[Row]| {
         let row = |i: usize| rows.get(i).copied().unwrap_or([0; LANES]);

@@ -1,4 +1,5 @@
-//! Which part of the layer's time, and which processing element, events of dot products that stay in place fall to.
+//! Assigns events of dot products that stay in place to intervals of the layer's time and to processing
+//! elements.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,65 +10,66 @@ use guardbit_hwmodels::MacLayer;
 use super::kernels::{Aligned, LANES, Lanes, Stepped};
 use crate::stats::timeline_bin;
 
-/// Not before the end of a dot product.
+/// Marks a turn that does not come before the end of a dot product.
 pub(crate) const NEVER: i16 = i16::MAX;
 
-/// Where the dot products of one block at one pixel enter another part of the layer's time, for the first time, for the
-/// second time, and so on.
+/// One turn of the dot products of one block at one pixel: the point at which each enters another interval of
+/// the layer's time, for the first time, for the second time, and so on.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
-    /// The product before which each does, or [`NEVER`].
+    /// Product before which each lane turns, or [`NEVER`].
     pub at: [i16; LANES],
-    /// The least and the greatest of those products.
+    /// Least and greatest of those products.
     pub between: (u16, u16),
-    /// The part that it enters.
+    /// Interval that each lane enters.
     pub parts: [u8; LANES],
-    /// Whether all lanes enter the same part.
+    /// Whether all lanes enter one interval.
     pub together: bool,
 }
 
-/// The dot products of every block at every pixel. All of it is read for every sample: what is rarely needed lies apart.
+/// Dot products of every block at every pixel. All of `sites` is read for every sample, so rarely used data
+/// is stored separately.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// `[pixel][block]`
     sites: Vec<Site>,
     turns: Vec<Turn>,
     elements: Vec<Elements>,
-    /// Of each site.
+    /// Checkpoints of each site.
     checkpoints: Vec<Range<usize>>,
     products: Vec<u32>,
-    /// Of each turn.
+    /// Entries of each turn.
     entries: Vec<Entries>,
 }
 
-/// Which of the checkpoints of a site the turns of its lanes are.
+/// Index of each lane's turn among the checkpoints of its site.
 pub(crate) type Entries = [u16; LANES];
 
-/// Where the dot products of one block at one pixel are.
+/// Time and place of the dot products of one block at one pixel.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Index of the processing elements that they are in.
+    /// Index of the processing elements that compute them.
     pub elements: u32,
-    /// Parts of the layer's time in which they begin.
+    /// Interval of the layer's time in which each begins.
     pub begin: [u8; LANES],
-    /// Whether that is the same one for all lanes.
+    /// Whether all lanes begin in one interval.
     pub together: bool,
     turns: (u32, u32),
 }
 
-/// The processing element of each lane, counted row by row; any of lanes without a dot product.
+/// Processing element of each lane, counted row by row; arbitrary for lanes without a dot product.
 pub(crate) type Elements = [u32; LANES];
 
-/// Where events are counted, lane by lane.
+/// Event counters by place, lane by lane.
 pub(crate) struct Places<'p> {
-    /// By part of the layer's time.
+    /// Counters by interval of the layer's time.
     pub timeline: &'p mut [Aligned<Lanes>],
-    /// By [`Schedule::elements`].
+    /// Counters by [`Schedule::elements`].
     pub elements: &'p mut [Aligned<Lanes>],
 }
 
 impl Schedule {
-    /// For `blocks`: first channel and number of channels of each.
+    /// Creates the schedule for `blocks`, which holds first channel and number of channels of each block.
     pub fn new(layer: &MacLayer, blocks: &[(usize, usize)]) -> Self {
         let channels = layer.dots.window.channels();
         let mut schedule = Self::default();
@@ -80,32 +82,32 @@ impl Schedule {
         schedule
     }
 
-    /// When the dot products of site `site` enter another part of the layer's time.
+    /// Returns the turns of the dot products of site `site`.
     pub fn turns(&self, site: usize) -> &[Turn] {
         &self.turns[self.sites[site].turns()]
     }
 
-    /// The checkpoints of those turns.
+    /// Returns the checkpoints of the turns of site `site`.
     pub fn entries(&self, site: usize) -> &[Entries] {
         &self.entries[self.sites[site].turns()]
     }
 
-    /// The products before which some dot product of site `site` enters another part.
+    /// Returns the products before which some dot product of site `site` turns.
     pub fn checkpoints(&self, site: usize) -> &[u32] {
         &self.products[self.checkpoints[site].clone()]
     }
 
-    /// Where the dot products of site `site` are.
+    /// Returns time and place of the dot products of site `site`.
     pub fn site(&self, site: usize) -> &Site {
         &self.sites[site]
     }
 
-    /// The processing elements that the lanes of sites are in, each such row once.
+    /// Returns the distinct rows of processing elements of sites.
     pub fn elements(&self) -> &[Elements] {
         &self.elements
     }
 
-    /// Counts the events of site `site`, of which `log` has those up to every turn.
+    /// Counts the events of site `site`; `log` holds the numbers of events up to every turn.
     #[inline(always)]
     pub fn count(&self, site: usize, stepped: &Stepped, log: &[Aligned<Lanes>], places: &mut Places<'_>) {
         let total: Lanes = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
@@ -124,8 +126,8 @@ impl Schedule {
         add(&mut places.elements[site.elements as usize], total);
     }
 
-    /// Adds the dot products of a block at a pixel: `count` from output `first` on; `known` are the indices of
-    /// [`Self::elements`].
+    /// Adds the dot products of a block at a pixel: `count` from output `first` on. `known` holds the indices
+    /// of [`Self::elements`].
     fn push(&mut self, layer: &MacLayer, first: usize, count: usize, known: &mut HashMap<Elements, u32>) {
         let mut of_lane: [Vec<(usize, u8)>; LANES] = Default::default();
         let (mut elements, mut begin) = ([0; LANES], [0; LANES]);
@@ -151,10 +153,10 @@ impl Schedule {
                         turn.at[lane] = k as i16;
                         turn.between = (turn.between.0.min(k as u16), turn.between.1.max(k as u16));
                         turn.parts[lane] = part;
-                        // There are fewer checkpoints than lanes times parts of a layer's time.
+                        // There are fewer checkpoints than lanes times intervals of a layer's time.
                         entries[lane] = checkpoints.partition_point(|&step| (step as usize) < k) as u16;
                     }
-                    // Nothing is left for a part that is not entered: any will do.
+                    // An interval that is not entered has no events, so any index will do.
                     None => turn.parts[lane] = turns.last().map_or(begin[lane], |&(_, part)| part),
                 }
             }
@@ -181,9 +183,8 @@ impl Site {
     }
 }
 
-/// Counts the events between two turns, those `until` the second less those `before` the first one, in the parts of the
-/// layer's time that the lanes are in; all in the same one if they are there `together`. Lanes without a dot product have
-/// none.
+/// Counts the events between two turns, `until` minus `before`, in the intervals that the lanes are in. With
+/// `together`, all lanes are in one interval. Lanes without a dot product have no events.
 #[inline(always)]
 fn count_part(
     timeline: &mut [Aligned<Lanes>],
@@ -211,14 +212,15 @@ fn is_same(parts: &[u8]) -> bool {
     parts.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// The products before which a dot product enters another part of the layer's time, and those parts.
+/// Returns the products before which a dot product enters another interval of the layer's time, and those
+/// intervals.
 fn turns(layer: &MacLayer, out: OutputPosition) -> Vec<(usize, u8)> {
     let bin = |k| timeline_bin(layer, layer.timing.place(out, k, 0).cycle) as u8;
     let last = layer.order.len().saturating_sub(1);
     let (mut k, mut here, end) = (0, bin(0), bin(last));
     let mut turns = Vec::new();
     while here < end {
-        // Cycles never fall within a dot product: neither do the parts.
+        // Cycles never decrease within a dot product, and neither do intervals.
         k = first_where(k, last, |k| bin(k) > here);
         here = bin(k);
         turns.push((k, here));
@@ -226,7 +228,7 @@ fn turns(layer: &MacLayer, out: OutputPosition) -> Vec<(usize, u8)> {
     turns
 }
 
-/// The first of `from..=to` where `holds`; it holds at `to` and, once it does, from there on.
+/// Returns the first element of `from..=to` that satisfies `holds`, which must be monotonic and true at `to`.
 pub(super) fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
     while from < to {
         let middle = (from + to) / 2;

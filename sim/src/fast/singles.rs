@@ -1,4 +1,4 @@
-//! What is stepped one window to a vector of 16-bit lanes.
+//! Data of registers that are stepped one window per vector of 16-bit lanes.
 
 use super::cells::CellOffsets;
 use super::kernels::{Lanes, Rails, Row, Vector};
@@ -9,15 +9,15 @@ use super::pairs::{ABOVE, BELOW};
 /// Weights of a block.
 #[derive(Debug)]
 pub(crate) struct SingleWeights {
-    /// `[k]`
+    /// Rows of weights, indexed `[k]`.
     pub rows: Vec<Vector<i16>>,
-    /// What an overflow of each product adds to a counter of two bytes where the activation is not negative: [`ABOVE`],
-    /// or [`BELOW`] where the weight is negative.
+    /// Value that an overflow of each product adds to a counter of two bytes if the activation is not
+    /// negative: [`ABOVE`], or [`BELOW`] if the weight is negative.
     pub marks: Vec<Vector<i16>>,
 }
 
 impl SingleWeights {
-    /// From `[k][lane]`.
+    /// Packs weights `[k][lane]`.
     pub fn new(rows: &[Row]) -> Self {
         Self {
             rows: rows.iter().map(|row| Vector::new(*row)).collect(),
@@ -26,7 +26,7 @@ impl SingleWeights {
     }
 }
 
-/// One level of dot products that are stepped one window to a vector.
+/// One level of dot products that are stepped one window per vector.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SingleStepping<'a> {
     pub weights: &'a SingleWeights,
@@ -36,15 +36,15 @@ pub(crate) struct SingleStepping<'a> {
     pub negative: bool,
     pub cells: &'a [i16],
     pub offsets: &'a CellOffsets,
-    /// Whether lane `l` reads cell `l` from a product's cell on; else all lanes read that one.
+    /// Whether lane `l` reads the `l`-th cell from a product's cell on; otherwise all lanes read that cell.
     pub own: bool,
 }
 
-/// The innermost one of several levels: its runs are stepped one window to a vector, each from 0.
+/// Innermost of several levels, whose runs are stepped one window per vector, each from 0.
 pub(crate) struct SingleRuns<'a> {
     pub stepping: SingleStepping<'a>,
     /// First cells of the windows.
     pub corners: [usize; 2],
-    /// Products of a run.
+    /// Number of products of a run.
     pub length: usize,
 }

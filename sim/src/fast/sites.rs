@@ -1,4 +1,4 @@
-//! Where and when the events of a layer happen.
+//! Determines the time and place of a layer's events.
 
 use std::sync::OnceLock;
 
@@ -13,24 +13,25 @@ use super::trace;
 use crate::options::Options;
 use crate::stats::LayerStats;
 
-/// The places of a layer's dot products, looked up when they are first asked for.
+/// Places of a layer's dot products, computed on first use.
 #[derive(Debug)]
 pub(super) struct Sites<'a> {
     layer: &'a MacLayer,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
-    /// `[pixel / TILE][block]`: cycle of the first product.
+    /// Cycle of the first product, indexed `[pixel / TILE][block]`.
     earliest: OnceLock<Vec<u64>>,
-    /// `[pixel / TILE][block]`: the same lane by lane; those without a channel never begin.
+    /// Cycle of the first product per lane, indexed `[pixel / TILE][block]`. Lanes without a channel never
+    /// begin.
     lanes_earliest: OnceLock<Vec<[u64; LANES]>>,
-    /// `[pixel][block]`: the same of every pixel, looked up where it is asked for.
+    /// Cycle of the first product per lane of every pixel, indexed `[pixel][block]`, computed on demand.
     begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
-    /// Cycles from the first product to each one, if they are the same for all dot products.
+    /// Cycles from the first product to each one, if they are equal for all dot products.
     ways: OnceLock<Option<Vec<u64>>>,
     schedule: OnceLock<Schedule>,
 }
 
-/// A dot product with events.
+/// Dot product with events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dot {
     pub pixel: usize,
@@ -38,31 +39,31 @@ pub(super) struct Dot {
     /// Index of its block.
     pub block: usize,
     pub lane: usize,
-    /// What the sum starts from, and the exact sum.
+    /// Initial value of the sum, and the exact sum.
     pub start: i64,
     pub sum: i64,
 }
 
-/// Where events are written down.
+/// Destination of events.
 pub(super) struct Record<'r> {
     pub sample: usize,
     pub stats: &'r mut LayerStats,
     pub options: &'r Options,
 }
 
-/// Which events of a layer are looked for.
+/// Events of a layer that are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Every one: where and when it happens is counted.
+    /// All events: time and place are counted.
     All,
-    /// Those that may be listed.
+    /// Events that may be listed.
     Listed,
-    /// One that may be the first of the layer.
+    /// Event that may be the first of the layer.
     First,
 }
 
 impl Wanted {
-    /// The cycle from which on no event of `sample` is wanted; `None` if there is none.
+    /// Returns the cycle from which on no event of `sample` is requested; `None` if all are.
     pub fn before(self, sample: usize, stats: &LayerStats) -> Option<u64> {
         match self {
             Self::All => None,
@@ -86,7 +87,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Whether a log of events up to every turn says all that is counted of their places.
+    /// Returns whether a log of events up to every turn suffices to count their places.
     pub fn are_logged(&self, check: Check, options: &Options) -> bool {
         options.places_all()
             && check == Check::EachAdd
@@ -94,8 +95,8 @@ impl<'a> Sites<'a> {
             && self.layer.timing.stays_in_place()
     }
 
-    /// Counts the events of a block at some pixels of a tile, of which `log` has those up to every turn; `tile` are the
-    /// tile's first pixel and the index of the block.
+    /// Counts the events of a block at some pixels of a tile; `log` holds their numbers up to every turn.
+    /// `tile` holds the tile's first pixel and the index of the block.
     pub fn count(
         &self,
         kernels: Kernels,
@@ -109,8 +110,8 @@ impl<'a> Sites<'a> {
         kernels.count_places(self.schedule(), &sites[..pixels.len()], stepped, log, places);
     }
 
-    /// Whether some dot product of a block with events, of which the pixels of a tile have those in `stepped`, may begin
-    /// before a cycle, if there is one; `pixels` are the first one and the last one.
+    /// Returns whether some dot product of a block with events may begin before a cycle, if one is given.
+    /// `pixels` are the first and the last pixel of a tile, `stepped` holds the results of its pixels.
     pub fn some_begin_before(
         &self,
         pixels: [usize; 2],
@@ -119,7 +120,7 @@ impl<'a> Sites<'a> {
         cycle: Option<u64>,
     ) -> bool {
         let Some(cycle) = cycle else { return true };
-        // A range may begin anywhere: a tile of it may lie in two of those that are looked at.
+        // A range may begin anywhere, so a tile of it may overlap two of the recorded tiles.
         let tiles = pixels.map(|pixel| self.site(pixel / TILE, block));
         if tiles.iter().all(|&tile| self.earliest()[tile] >= cycle) {
             return false;
@@ -132,14 +133,15 @@ impl<'a> Sites<'a> {
         tiles.iter().flat_map(begins).any(|(&events, &begin)| events != 0 && begin < cycle)
     }
 
-    /// The lanes of a block at a pixel that have events and begin before a cycle, if there is one; `None` if none does.
+    /// Returns the lanes of a block at a pixel that have events and begin before a cycle, if one is given;
+    /// `None` if there are none.
     pub fn lanes_before(
         &self,
         (pixel, block): (usize, usize),
         stepped: &Stepped,
         cycle: Option<u64>,
     ) -> Option<[bool; LANES]> {
-        // Lanes without a channel have none.
+        // Lanes without a channel have no events.
         let mut lanes = std::array::from_fn(|l| (stepped.high[l] | stepped.low[l]) != 0);
         if let Some(cycle) = cycle {
             let begins = self.begins(pixel, block);
@@ -148,7 +150,7 @@ impl<'a> Sites<'a> {
         lanes.contains(&true).then_some(lanes)
     }
 
-    /// Finds those events of a dot product in a register again that are wanted.
+    /// Recomputes the requested events of a dot product in a register.
     pub fn place(
         &self,
         (check, narrow): (Check, &Narrow),
@@ -180,7 +182,8 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// How many products of some lanes of a block at a pixel come before a cycle; all if there is no cycle.
+    /// Returns, for some lanes of a block at a pixel, the number of products before a cycle; all products if
+    /// there is no cycle.
     pub fn steps_before(&self, site: (usize, usize), lanes: &[bool; LANES], cycle: Option<u64>) -> Lanes {
         std::array::from_fn(|lane| match (lanes[lane], cycle) {
             (false, _) => 0,
@@ -189,14 +192,14 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// How many products of one lane of a block at a pixel come before a cycle, or a few more.
+    /// Returns the number of products of one lane of a block at a pixel before a cycle, or slightly more.
     fn steps_of_lane_before(&self, (pixel, block): (usize, usize), lane: usize, cycle: u64) -> usize {
         let begin = self.begins(pixel, block)[lane];
         if begin >= cycle {
             return 0;
         }
         match self.ways() {
-            // Sites that are held at the layer's last cycle make ways shorter, never longer.
+            // Sites that are clamped to the layer's last cycle make ways shorter, never longer.
             Some(ways) => ways.partition_point(|way| begin + way < cycle),
             None => {
                 let (terms, channel) = (self.layer.order.len(), self.blocks[block].0 + lane);
@@ -205,21 +208,21 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// The cycle of product `k` of a dot product.
+    /// Returns the cycle of product `k` of a dot product.
     pub fn cycle(&self, pixel: usize, channel: usize, k: usize) -> u64 {
         let window = &self.layer.dots.window;
         let out = window.output_position(pixel * window.channels() + channel);
         self.layer.timing.place(out, k, 0).cycle
     }
 
-    /// Cycles from the first product to each one, if they are the same for all dot products.
+    /// Returns the cycles from the first product to each one, if they are equal for all dot products.
     fn ways(&self) -> Option<&[u64]> {
         let cycle = |k| self.cycle(0, 0, k);
         let ways = || (0..self.layer.order.len()).map(|k| cycle(k) - cycle(0)).collect();
         self.ways.get_or_init(|| self.layer.timing.ways_are_alike().then(ways)).as_deref()
     }
 
-    /// The cycles in which the lanes of block `block` at `pixel` begin.
+    /// Returns the cycles in which the lanes of block `block` at `pixel` begin.
     fn begins(&self, pixel: usize, block: usize) -> &[u64] {
         let window = &self.layer.dots.window;
         let pixels = window.dots() / window.channels().max(1);
@@ -231,14 +234,14 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// The least cycle in which the lanes of each block begin at every [`TILE`] pixels: little memory to look at where
-    /// nothing is wanted any more.
+    /// Returns the least cycle in which the lanes of each block begin, for every [`TILE`] pixels. This takes
+    /// little memory to read when nothing is requested any more.
     fn earliest(&self) -> &[u64] {
         let of_lanes = |lanes: &[u64; LANES]| lanes.iter().fold(u64::MAX, |least, &begin| least.min(begin));
         self.earliest.get_or_init(|| self.lanes_earliest().iter().map(of_lanes).collect())
     }
 
-    /// The same for each lane.
+    /// Returns the least cycle in which each lane begins, for every [`TILE`] pixels.
     fn lanes_earliest(&self) -> &[[u64; LANES]] {
         self.lanes_earliest.get_or_init(|| {
             let window = &self.layer.dots.window;
@@ -256,12 +259,12 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// When and where dot products are, by [`Self::site`].
+    /// Returns time and place of dot products, by [`Self::site`].
     pub fn schedule(&self) -> &Schedule {
         self.schedule.get_or_init(|| Schedule::new(self.layer, &self.blocks))
     }
 
-    /// The site of block `block` at `pixel`.
+    /// Returns the site of block `block` at `pixel`.
     pub fn site(&self, pixel: usize, block: usize) -> usize {
         pixel * self.blocks.len() + block
     }

@@ -1,4 +1,4 @@
-//! What the narrow register holds at the end of the dot products of a tile.
+//! Computes the final values of the narrow register for the dot products of a tile.
 
 use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
@@ -14,31 +14,31 @@ use super::singles::{SingleStepping, SingleWeights};
 use super::tiles::Tile;
 use super::windows::{Read, Windows, on_windows};
 
-/// Where results go that nobody asks for: behind those of a tile.
+/// Slot for results that are not requested, after those of a tile.
 const UNUSED: usize = TILE;
 
-/// What is noted of overflows.
+/// Information that is recorded about overflows.
 pub(super) enum Noted<'l> {
-    /// Only what is held in the end counts.
+    /// None; only the final value matters.
     Nothing,
-    /// How many there are.
+    /// Number of overflows.
     Counts,
-    /// The same, and how many there are up to every turn of each pixel.
+    /// Number of overflows, and their numbers up to every turn of each pixel.
     Log(&'l mut Log),
 }
 
-/// Some pixels of a tile on a narrow register.
+/// Runs some pixels of a tile on a narrow register.
 pub(super) struct Stepping<'s, 'a> {
     pub layer: &'s FastLayer<'a>,
     pub check: Check,
     pub narrow: &'s Narrow,
     pub tile: &'s Tile<'s>,
-    /// Which pixels of the tile, ascending.
+    /// Pixels of the tile, ascending.
     pub pixels: &'s [usize],
 }
 
 impl Stepping<'_, '_> {
-    /// Runs the register; the first entries of `all` get what became of each pixel.
+    /// Runs the register. The first entries of `all` receive the results of the pixels.
     pub fn run(&self, mut noted: Noted<'_>, windows: &mut Windows, all: &mut [Stepped; TILE + 1]) {
         let counts = !matches!(noted, Noted::Nothing);
         let clamps = matches!(self.narrow.overflow.beyond(), Beyond::Rail);
@@ -63,7 +63,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// What is held in the end follows from the exact sum where nothing is clamped on the way.
+    /// Derives the final value from the exact sum, if nothing is clamped on the way.
     fn run_uncounted(&self, windows: &mut Windows, out: &mut [Stepped]) {
         let narrow = self.narrow;
         let (kernels, block, rails) = (self.layer.kernels, self.tile.block, narrow.rails);
@@ -83,7 +83,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// From the exact sum of each pixel.
+    /// Computes results from the exact sum of each pixel.
     fn each(&self, out: &mut [Stepped], held: impl Fn(&Narrow, &Lanes) -> Stepped) {
         for (&at, out) in self.pixels.iter().zip(out) {
             let Walked { sum, .. } = &self.tile.walked[at];
@@ -96,14 +96,14 @@ impl Stepping<'_, '_> {
         windows.read((&self.layer.geometry, image), block, pixel, corners)
     }
 
-    /// The windows of the pixels that are stepped.
+    /// Returns the windows of the pixels that are stepped.
     fn chosen<X: Copy>(&self, x: &[X; TILE]) -> [X; TILE] {
         let mut chosen = [x[0]; TILE];
         chosen.iter_mut().zip(self.pixels).for_each(|(chosen, &at)| *chosen = x[at]);
         chosen
     }
 
-    /// On lanes of 16 bits with all that helps; whether that could be done.
+    /// Steps on lanes of 16 bits with specialized kernels. Returns whether that was possible.
     fn step_short<const COUNT: bool>(
         &self,
         log: Option<&mut Log>,
@@ -121,13 +121,14 @@ impl Stepping<'_, '_> {
         true
     }
 
-    /// Whether the kernels for any register are faster than those for single windows: marks of both signs do not pay.
+    /// Returns whether the kernels for any register are faster than those for single windows: marks of both
+    /// signs are slower.
     fn plain_is_faster(&self, mode: ShortMode) -> bool {
         let negative = self.layer.geometry.has_negative_operands();
         self.narrow.sixteen && negative && mode == ShortMode::Saturate
     }
 
-    /// One window to a vector.
+    /// Steps one window per vector.
     fn step_singles<const COUNT: bool>(
         &self,
         mode: ShortMode,
@@ -156,7 +157,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// The same, with a log.
+    /// Steps one window per vector, with a log.
     fn trace_singles(
         &self,
         mode: ShortMode,
@@ -185,7 +186,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// Two windows to a vector.
+    /// Steps two windows per vector.
     fn step_pairs<const COUNT: bool>(
         &self,
         mode: ShortMode,
@@ -221,7 +222,7 @@ impl Stepping<'_, '_> {
         }
     }
 
-    /// The windows at `slots` whose lanes read cells of their own.
+    /// Returns the windows at `slots` whose lanes read cells of their own.
     fn own_windows<'w>(
         &'w self,
         slots: &[[usize; 2]],
@@ -229,7 +230,7 @@ impl Stepping<'_, '_> {
     ) -> PairWindows<'w> {
         let Self { layer, tile, .. } = self;
         for (pair, &slots) in pairs.iter_mut().zip(slots) {
-            // What a second window reads that there is not makes no difference.
+            // The values read for a missing second window do not matter.
             let first = tile.corners[self.pixels[slots[0]]];
             let second = self.pixels.get(slots[1]).map_or(first, |&at| tile.corners[at]);
             let source = [first, second].map(|corner| corner + tile.block.reads.first());
@@ -244,7 +245,8 @@ impl Stepping<'_, '_> {
         PairWindows::Own(bytes, &pairs[..slots.len()])
     }
 
-    /// The products that are stepped of the windows at `slots`, by their first pixels; with ranks where they are `logged`.
+    /// Returns the products that are stepped for the windows at `slots`, by their first pixels; with ranks if
+    /// `logged`.
     fn lists<'w>(
         &self,
         slots: &[[usize; 2]],
@@ -264,22 +266,23 @@ impl Stepping<'_, '_> {
         })
     }
 
-    /// The activations of the window at `corner` and of the one beside it.
+    /// Returns the activations of the window at `corner` and of the next one.
     fn list_cells(&self, corner: usize) -> ListCells<'_> {
         let Tile { image, .. } = self.tile;
         let geometry = &self.layer.geometry;
-        // Windows that are neighbouring cells have none in common: laid out, every cell would be read once.
+        // Windows of adjacent cells do not overlap: in another layout, every cell would be read only once.
         if geometry.runs().len() > 1 {
             return ListCells::Pairs(&image.pairs(self.layer.kernels)[corner..]);
         }
         let first = &image.bytes()[corner..];
-        // What the second one reads where there is none makes no difference.
+        // The values read for a missing second window do not matter.
         let second = image.bytes().get(corner + image.pair_distance()..);
         let second = second.filter(|bytes| bytes.len() > geometry.reach()).unwrap_or(first);
         ListCells::Bytes { windows: [first, second], origin: image.origin() }
     }
 
-    /// The slots of windows that go together: neighbours that are both stepped, and those left over.
+    /// Returns the slots of windows that form pairs: adjacent windows that are both stepped, then the
+    /// remaining ones.
     fn pair_up<'p>(&self, pairs: &'p mut [[usize; 2]; TILE]) -> &'p [[usize; 2]] {
         let Self { tile, pixels, .. } = self;
         let distance = tile.image.pair_distance();
@@ -317,7 +320,7 @@ impl Stepping<'_, '_> {
         self.layer.kernels.step_pairs_logged(mode, stepping, windows, &turns, log, out);
     }
 
-    /// Addition by addition, counted.
+    /// Steps and counts addition by addition.
     fn step(&self, log: Option<&mut Log>, windows: &mut Windows, out: &mut [Stepped]) {
         on_windows!(self.read(windows), x => self.step_windows(&self.chosen(&x)[..self.pixels.len()], log, out));
     }
@@ -357,7 +360,7 @@ impl Stepping<'_, '_> {
         });
     }
 
-    /// Steps pixel after pixel, each with a trail, and logs what is noted.
+    /// Steps pixel after pixel, each with a trail, and logs the recorded overflows.
     fn log_each(
         &self,
         log: &mut Log,
@@ -378,7 +381,7 @@ impl Stepping<'_, '_> {
     }
 }
 
-/// One fit per dot product, where the result leaves the level.
+/// Fits each dot product once, when the result leaves the level.
 fn hand_over(narrow: &Narrow, sums: &Lanes) -> Stepped {
     let mut stepped = Stepped { value: *sums, ..Stepped::ZERO };
     for (lane, &sum) in sums.iter().enumerate() {
@@ -393,7 +396,7 @@ fn hand_over(narrow: &Narrow, sums: &Lanes) -> Stepped {
     stepped
 }
 
-/// The low bits: those of every sum on the way are those of the last one.
+/// Keeps the low bits of the exact sum, which equal those of the wrapped sum.
 fn wrap(narrow: &Narrow, sums: &Lanes) -> Stepped {
     let Rails { bits, .. } = narrow.rails;
     let shift = 32 - bits.min(32);

@@ -1,4 +1,4 @@
-//! The stepping kernel by itself, as benchmarks time it.
+//! Stepping kernel on its own, for benchmarks.
 
 use guardbit_num::{Format, Overflow};
 
@@ -7,20 +7,21 @@ use super::pairs::{ListCells, PairOfWindows, PairRow, PairStepping, PairWeights,
 use super::simd::{Kernels, ShortMode};
 use crate::options::Isa;
 
-/// Dot products on one saturating register that 16-bit lanes are enough for.
+/// Dot products on one saturating register that fits 16-bit lanes.
 #[derive(Debug)]
 pub struct Stepper {
     kernels: Kernels,
-    /// `[block of channels][k]`
+    /// Weights, indexed `[block of channels][k]`.
     weights: Vec<Vec<Row>>,
-    /// The same for two windows.
+    /// Weights for two windows.
     doubled: Vec<PairWeights>,
     rails: Rails,
 }
 
 impl Stepper {
-    /// A register of `bits` bits, 2 to 15, for products of `weights`, `[k][channel]`, with activations; both have at most
-    /// nine bits, and products fit 16. `isa` are the best that the CPU has, if none are given.
+    /// Creates a register of `bits` bits, 2 to 15, for products of `weights`, `[k][channel]`, with
+    /// activations. Both have at most nine bits, and products fit 16 bits. Without `isa`, the best available
+    /// instructions are used.
     pub fn new(weights: &[Vec<i16>], bits: u32, isa: Option<Isa>) -> Option<Self> {
         let format = Format::signed(bits).ok().filter(|_| bits <= 15)?;
         let channels = weights.first()?.len();
@@ -40,8 +41,8 @@ impl Stepper {
         })
     }
 
-    /// Steps every dot product of `activations`, `[pixel][k]`. Gives the sums, `[pixel][channel]` with the channels
-    /// filled up to whole vectors, and the overflows above and below.
+    /// Steps every dot product of `activations`, `[pixel][k]`. `sums` receives the sums, `[pixel][channel]`,
+    /// with channels padded to whole vectors. Returns the numbers of overflows above and below.
     pub fn run(&self, activations: &[Vec<i16>], sums: &mut Vec<i32>) -> [u64; 2] {
         let channels = self.weights.len() * LANES;
         sums.resize(activations.len() * channels, 0);
@@ -89,7 +90,7 @@ impl Stepper {
         }
     }
 
-    /// Rows two by two.
+    /// Lists the products of rows, two rows at a time.
     fn lists(&self, tile: &[Vec<i16>]) -> Vec<StepList> {
         let list = |pair: &[Vec<i16>]| {
             let second = pair.last().map_or(&[][..], |row| row);

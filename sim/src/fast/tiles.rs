@@ -1,4 +1,4 @@
-//! A range of one sample's output pixels, tile by tile.
+//! Runs a range of one sample's output pixels, tile by tile.
 
 use std::ops::Range;
 
@@ -17,59 +17,60 @@ use crate::codes::{Packed, PackedMut, Spare};
 use crate::options::Options;
 use crate::stats::DotErrors;
 
-/// Some pixels of one sample, about to run.
+/// Range of pixels of one sample that is to be run.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'j> {
     pub image: &'j Image<'j>,
-    /// First pixel and the one behind the last.
+    /// First pixel, and the pixel after the last one.
     pub pixels: (usize, usize),
     pub sample: usize,
     pub options: &'j Options,
-    /// Whether the exact codes are asked for; else they need only be whole where some layer makes no others.
+    /// Whether the exact codes are requested. Otherwise they need to be complete only if some layer produces
+    /// exactly these.
     pub wants_exact: bool,
 }
 
-/// One layer over one range: its register and what happens in it.
+/// One layer over one range: its register and its counts.
 pub(super) struct Run<'r, 'a> {
     pub layer: &'r FastLayer<'a>,
     pub path: Path,
     pub counts: &'r mut LayerCounts,
     pub log: Log,
-    /// Output codes `[pixel][channel]`; `None` while they are the exact ones.
+    /// Output codes `[pixel][channel]`; `None` while they equal the exact ones.
     simulated: Option<Packed>,
 }
 
-/// Memory of a tile, used again and again: nothing in it is read before it is written.
+/// Reused memory of a tile: nothing in it is read before it is written.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    /// Of two blocks at most.
+    /// Sums of at most two blocks.
     pub(super) walked: [[Walked; TILE]; 2],
     pub(super) exact_codes: Aligned<[Lanes; TILE]>,
-    /// By block.
+    /// Plans by block.
     plans: Vec<Plan>,
     pub(super) windows: Windows,
     narrow: NarrowScratch,
 }
 
-/// What becomes of a block at a tile.
+/// Plan of a block at a tile.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     sums: Sums,
-    /// Whether no dot product can overflow, so that exact sums and their codes are all there is to make.
+    /// Whether no dot product can overflow, so that only exact sums and their codes are computed.
     settled: bool,
 }
 
-/// The same for what the narrow register does.
+/// Reused memory of the narrow register's results.
 #[derive(Debug)]
 struct NarrowScratch {
     stepped: [Stepped; TILE + 1],
-    /// Codes of what was stepped.
+    /// Codes of the stepped pixels.
     codes: Aligned<[Lanes; TILE]>,
     spare: Spare,
 }
 
 impl Scratch {
-    /// Memory for output codes.
+    /// Returns the memory for output codes.
     pub fn spare(&mut self) -> &mut Spare {
         &mut self.narrow.spare
     }
@@ -91,18 +92,18 @@ impl Default for Scratch {
     }
 }
 
-/// The pixels of a tile and what their dot products in one block of channels read.
+/// Pixels of a tile, and the inputs of their dot products in one block of channels.
 pub(super) struct Tile<'t> {
     pub block: &'t Block,
     /// Index of the block.
     pub index: usize,
     /// First pixel.
     pub pixel: usize,
-    /// First cell of every window, channels of the group left out.
+    /// First cell of every window, without the offset of the group's channels.
     pub corners: &'t [usize],
     pub image: &'t Image<'t>,
     pub walked: &'t [Walked],
-    /// Whether the extremes in `walked` are bounds of all prefixes; else nothing is known of them.
+    /// Whether the extremes in `walked` are bounds of all prefixes; otherwise they are undefined.
     bounded: bool,
     exact_codes: &'t [Lanes],
 }
@@ -117,7 +118,8 @@ impl Job<'_> {
     }
 }
 
-/// Runs a range through layers that differ in their register alone; `exact` gets the exact codes as far as the job says.
+/// Runs a range through layers that differ only in their register. `exact` receives the exact codes as far as
+/// the job requests them.
 pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch, exact: PackedMut<'_>) {
     let Some(layer) = runs.first().map(|run| run.layer) else { return };
     let options = job.options;
@@ -170,7 +172,7 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     prefixes.iter().for_each(|prefixes| prefixes.flush(runs, options));
 }
 
-/// What becomes of block `index` at a tile whose windows have norms up to `norm`, if they are known.
+/// Plans block `index` at a tile whose windows have norms up to `norm`, if they are known.
 fn plan(runs: &mut [Run<'_, '_>], index: usize, norm: Option<u32>, options: &Options) -> Plan {
     let mut plan = Plan { sums: Sums::Only, settled: true };
     for run in runs {
@@ -183,15 +185,15 @@ fn plan(runs: &mut [Run<'_, '_>], index: usize, norm: Option<u32>, options: &Opt
     plan
 }
 
-/// Prefixes of the exact sums, counted once for all layers whose registers are as signed.
+/// Counter of prefixes of the exact sums, for all layers whose registers have equal signedness.
 struct Prefixes {
     signed: bool,
-    /// Of several layers; a single one counts them with all the rest.
+    /// Shared counters of several layers; a single layer counts prefixes with everything else.
     shared: Option<Counters>,
 }
 
 impl Prefixes {
-    /// Those of `runs`, if any are counted.
+    /// Returns the counters for `runs`, if prefixes are counted.
     fn of_runs(runs: &[Run<'_, '_>], options: &Options) -> Vec<Self> {
         let signednesses = [false, true].into_iter().filter(|_| options.stats.counts_prefixes());
         let of_some = |signed: bool| {
@@ -203,7 +205,7 @@ impl Prefixes {
         signednesses.filter_map(of_some).collect()
     }
 
-    /// Counts those of a block at some pixels.
+    /// Counts the prefixes of a block at some pixels.
     fn count(&mut self, runs: &mut [Run<'_, '_>], (index, block): (usize, &Block), walked: &[Walked]) {
         let Self { signed, shared } = self;
         let Some(run) = runs.iter_mut().find(|run| run.path.signed == *signed) else { return };
@@ -213,7 +215,7 @@ impl Prefixes {
         counters.count_required(kernels, walked, block.count, *signed);
     }
 
-    /// Adds them to each of several layers.
+    /// Adds the counts to each of several layers.
     fn flush(&self, runs: &mut [Run<'_, '_>], options: &Options) {
         let Some((counters, first)) = self.shared.as_ref().zip(runs.first()) else { return };
         let blocks = &first.layer.blocks;
@@ -223,17 +225,17 @@ impl Prefixes {
 }
 
 impl<'r, 'a> Run<'r, 'a> {
-    /// `layer` about to run; its datapath must be covered.
+    /// Creates a run of `layer`; its datapath must be supported.
     pub fn new(layer: &'r FastLayer<'a>, path: Path, counts: &'r mut LayerCounts) -> Self {
         Self { layer, path, counts, log: Log::default(), simulated: None }
     }
 
-    /// What the narrow hardware made; `None` if it made the exact codes.
+    /// Returns the codes of the narrow hardware; `None` if they equal the exact codes.
     pub fn into_codes(self) -> Option<Packed> {
         self.simulated
     }
 
-    /// Takes a tile of which no dot product can overflow; the range's first pixel is `origin`.
+    /// Handles a tile in which no dot product can overflow; the range's first pixel is `origin`.
     fn pass(&mut self, tile: &TileAt<'_, '_>, sums: &[Walked], origin: usize) {
         self.settle(tile.index, sums.len() * tile.block.count);
         if let Some(simulated) = &mut self.simulated {
@@ -241,7 +243,7 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// Whether no dot product of a tile can overflow; if so, counts them.
+    /// Returns whether no dot product of a tile can overflow, and counts them if so.
     fn settle(&mut self, index: usize, dots: usize) -> bool {
         let LayerCounts { policies, settled, .. } = &mut *self.counts;
         let policy = &policies[index];
@@ -253,7 +255,7 @@ impl<'r, 'a> Run<'r, 'a> {
         policy.settles()
     }
 
-    /// Everything after the exact sums; `exact` has the exact codes up to this block of this tile.
+    /// Computes everything after the exact sums. `exact` holds the exact codes up to this block of this tile.
     fn narrow(
         &mut self,
         tile: &Tile<'_>,
@@ -301,7 +303,7 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// Finds the pixels of a tile where some dot product has to be stepped, and says how many they are.
+    /// Finds the pixels of a tile at which some dot product must be stepped, and returns their number.
     fn must_step(&mut self, tile: &Tile<'_>, pixels: &mut [usize; TILE]) -> usize {
         let count = tile.block.count;
         let settled = self.settle(tile.index, tile.corners.len() * count);
@@ -317,7 +319,7 @@ impl<'r, 'a> Run<'r, 'a> {
         self.layer.kernels.misfits(tile.walked, narrow.rails, &mut misfits);
         let (mut stepping, mut stepped) = (0, 0);
         for (at, &misfits) in misfits.iter().enumerate().take(all) {
-            // Written in any case, which is no jump.
+            // Written unconditionally, which avoids a branch.
             pixels[stepping] = at;
             stepping += usize::from(misfits > 0);
             stepped += misfits;
@@ -328,8 +330,8 @@ impl<'r, 'a> Run<'r, 'a> {
         stepping
     }
 
-    /// Output codes, and what is wrong with the sums; `codes` is room for those of `stepped`, and `spare` for those of the
-    /// range.
+    /// Computes output codes and the errors of the sums. `codes` is memory for the codes of `stepped`,
+    /// `spare` memory for those of the range.
     fn finish(
         &mut self,
         tile: &Tile<'_>,
@@ -360,7 +362,7 @@ impl<'r, 'a> Run<'r, 'a> {
         self.put(tile, &all[..tile.corners.len()], job, exact, spare);
     }
 
-    /// The same for output stages that the kernels do not do.
+    /// Computes output codes and errors for output stages that the kernels do not support.
     fn finish_one_by_one(
         &mut self,
         tile: &Tile<'_>,
@@ -400,7 +402,7 @@ impl<'r, 'a> Run<'r, 'a> {
         self.put(tile, &all[..tile.corners.len()], job, exact, spare);
     }
 
-    /// Puts the codes of a tile.
+    /// Writes the codes of a tile.
     fn put(
         &mut self,
         tile: &Tile<'_>,
@@ -413,7 +415,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let first = tile.pixel - job.pixels.0;
         let all = self.simulated.get_or_insert_with(|| {
             let mut all = spare.take(self.layer.output, job.len() * channels);
-            // All that was not put so far; from here on everything is.
+            // Copy all codes that were not written so far. From here on, all are written.
             all.as_mut().copy_from(exact, 0, (first + codes.len()) * channels);
             all
         });

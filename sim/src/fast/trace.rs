@@ -1,4 +1,4 @@
-//! The events of one dot product, found again one addition at a time.
+//! Recomputes the events of one dot product, one addition at a time.
 
 use guardbit_num::Direction;
 
@@ -6,7 +6,7 @@ use super::prepare::Narrow;
 use crate::dot::DotEvent;
 use crate::event::EventStage;
 
-/// Steps a register from `start`, which fits, through `products`; notes the first `limit` events.
+/// Steps a register from `start`, which fits, through `products`, and records the first `limit` events.
 pub(super) fn steps(
     narrow: &Narrow,
     start: i64,
@@ -32,7 +32,7 @@ pub(super) fn steps(
     }
 }
 
-/// The event of a level that is fitted once, after `steps` additions.
+/// Records the event of a level that is fitted once, after `steps` additions.
 pub(super) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
     let fit = narrow.overflow.fit(sum.into(), narrow.format);
     if let Some(direction) = fit.overflow {

@@ -1,26 +1,27 @@
-//! What is noted of windows after every product, where events are placed.
+//! Overflow counts of windows after every product, for placing events.
 
 use super::kernels::Vector;
 
-/// Steps whose overflows are counted in the bytes of a lane.
+/// Number of steps whose overflows are counted in the bytes of a lane.
 pub(crate) const COUNTED: usize = 255;
 
-/// Overflows of windows that are stepped together after each of their products.
+/// Numbers of overflows, after each product, of windows that are stepped together.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
-    /// `[k][window]`: counters of two bytes, that begin anew every [`COUNTED`] products.
+    /// Counters of two bytes, indexed `[k][window]`, which restart every [`COUNTED`] products.
     counts: Vec<Vector<i16>>,
-    /// `[k / COUNTED][window]`: the overflows before that.
+    /// Overflows before each restart, indexed `[k / COUNTED][window]`.
     earlier: Vec<Vector<i16>>,
     /// Number of windows.
     windows: usize,
 }
 
-/// What is traced of `P` windows, step by step.
+/// Trace of `P` windows, step by step.
 pub(crate) type Traced<const P: usize> = [[Vector<i16>; P]];
 
 impl Traces {
-    /// Makes room for `products` products of `P` windows: counters and what was before them, to be written.
+    /// Makes room for `products` products of `P` windows. Returns the counters and the overflows before each
+    /// restart, both to be written.
     pub fn open<const P: usize>(&mut self, products: usize) -> (&mut Traced<P>, &mut Traced<P>) {
         let Self { counts, earlier, windows } = self;
         *windows = P;
@@ -35,7 +36,7 @@ impl Traces {
         (&mut counts.as_chunks_mut().0[..products], &mut earlier.as_chunks_mut().0[..parts])
     }
 
-    /// The overflows of lane `lane` of window `window` before product `product`.
+    /// Returns the overflows of lane `lane` of window `window` before product `product`.
     pub fn before(&self, window: usize, product: usize, lane: usize) -> i32 {
         let Some(last) = product.checked_sub(1) else { return 0 };
         let row = |rows: &[Vector<i16>], index: usize| rows[index * self.windows + window][lane];

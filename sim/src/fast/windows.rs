@@ -1,4 +1,4 @@
-//! The activations of the windows of a tile, laid out for kernels of 16-bit operands.
+//! Activations of a tile's windows, laid out for kernels of 16-bit operands.
 
 use super::image::{Geometry, Image};
 use super::kernels::{Neighbours, Row, TILE};
@@ -12,9 +12,9 @@ pub(super) struct Windows {
     rows: [Vec<Row>; TILE],
     /// First pixel and first input channel of the windows in `shared`.
     held: Option<(usize, usize)>,
-    /// Products of pairs of windows that are stepped, by the pixel of the first one.
+    /// Products that are stepped of pairs of windows, by the pixel of the first one.
     lists: [StepList; TILE],
-    /// Which of them have been made, of which windows.
+    /// Windows for which each list was made.
     listed: [Option<(usize, usize)>; TILE],
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Read<'w> {
     Lanes([&'w [Row]; TILE]),
 }
 
-/// Runs an expression on whatever windows a [`Read`] holds.
+/// Runs an expression on the windows of a [`Read`], whatever their type.
 macro_rules! on_windows {
     ($read:expr, $x:ident => $work:expr) => {
         match $read {
@@ -43,14 +43,14 @@ macro_rules! on_windows {
 pub(super) use on_windows;
 
 impl Windows {
-    /// Forgets what it holds: another image follows.
+    /// Clears all windows, because another image follows.
     pub fn clear(&mut self) {
         self.held = None;
         self.listed = [None; TILE];
     }
 
-    /// The products that are stepped of pairs of windows that begin at some pixels of a tile; `windows` are the tile's
-    /// first pixel and the first input channel, and `list` makes a list.
+    /// Returns the products that are stepped of pairs of windows that begin at some pixels of a tile.
+    /// `windows` holds the tile's first pixel and the first input channel; `list` makes a list.
     pub fn lists(
         &mut self,
         windows: (usize, usize),
@@ -65,7 +65,8 @@ impl Windows {
         &self.lists
     }
 
-    /// What `block` reads in the windows with these corners, the first of which is that of `pixel`.
+    /// Returns the activations of `block` in the windows with these corners, the first of which is that of
+    /// `pixel`.
     pub fn read<'w>(
         &'w mut self,
         (geometry, image): (&'w Geometry, &'w Image<'_>),

@@ -1,23 +1,24 @@
-//! Weights and windows of a layer whose activations are read where they lie, as operands of 16 bits, two products to a
-//! lane.
+//! Weights and windows of a layer whose activations are read in place, as operands of 16 bits, two products
+//! per lane.
 
 use super::image::Geometry;
 use super::kernels::{Pair, Row};
 
-/// Where the pairs of a window are that all lanes share: two products that are added up at once, and whose cells are
-/// neighbours.
+/// Positions of the pairs of a window that all lanes share: two products that are added at once and whose
+/// cells are adjacent.
 #[derive(Debug)]
 pub(crate) struct PairLayout {
-    /// The products of every pair, in the order of addition; those that there are not have weight 0.
+    /// Products of every pair, in the order of addition; missing products have weight 0.
     products: Vec<[Option<usize>; 2]>,
-    /// Distance from the window's first cell to the first one of every pair.
+    /// Distance from the window's first cell to the first cell of every pair.
     offsets: Vec<u32>,
-    /// The greatest of them.
+    /// Greatest distance.
     reach: usize,
 }
 
 impl PairLayout {
-    /// `None` where neighbours are rarely added one after the other, or windows are too large.
+    /// Returns the layout; `None` if adjacent cells are rarely added one after the other, or windows are too
+    /// large.
     pub(super) fn new(geometry: &Geometry) -> Option<Self> {
         let (mut products, mut offsets) = (Vec::new(), Vec::new());
         let mut first = 0;
@@ -32,7 +33,7 @@ impl PairLayout {
         (4 * products.len() <= 3 * first).then_some(Self { products, offsets, reach })
     }
 
-    /// Weights `rows`, `[k][lane]`, pair by pair.
+    /// Packs the weights `rows`, `[k][lane]`, pair by pair.
     pub fn weights(&self, rows: &[Row]) -> Vec<Pair> {
         let pair = |products: &[Option<usize>; 2]| -> Pair {
             std::array::from_fn(|i| products[i % 2].map_or(0, |k| rows[k][i / 2]))
@@ -40,12 +41,12 @@ impl PairLayout {
         self.products.iter().map(pair).collect()
     }
 
-    /// Distance from a window's first cell to the first one of every pair.
+    /// Returns the distances from a window's first cell to the first cell of every pair.
     pub fn offsets(&self) -> &[u32] {
         &self.offsets
     }
 
-    /// The greatest of them.
+    /// Returns the greatest distance.
     pub fn reach(&self) -> usize {
         self.reach
     }

@@ -1,4 +1,5 @@
-//! Layers whose weights are activations, on the fast engine: image by image as layers with constant weights.
+//! Layers whose weights are activations, on the fast engine. Each image runs as a layer with constant
+//! weights.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ pub(super) fn run(
     let whole = || Packed::zeros(reading.dtype, layer.dots.window.dots());
     let (mut exact, mut image) = (whole(), None);
     let mut simulated: Vec<Packed> = runs.iter().map(|_| whole()).collect();
-    // Exact codes are what programs make that make no others.
+    // The exact codes are the result of programs that produce no others.
     let reading = Reading { wants_exact: true, ..*reading };
     each_image(layer, &reading, |index, weights, at, reading| {
         let layers: Vec<MacLayer> = runs.iter().map(|run| run.layer.with_weights(weights, index)).collect();
@@ -50,7 +51,7 @@ pub(super) fn run(
     Made { exact: exact.into(), simulated: simulated.into_iter().map(|codes| Some(codes.into())).collect() }
 }
 
-/// The exact output codes.
+/// Returns the exact output codes.
 pub(super) fn exact_codes(layer: &MacLayer, reading: &Reading<'_>, scratch: &mut Scratch) -> Codes {
     let (mut exact, mut image) = (Packed::zeros(reading.dtype, layer.dots.window.dots()), None);
     each_image(layer, reading, |index, weights, at, reading| {
@@ -62,7 +63,8 @@ pub(super) fn exact_codes(layer: &MacLayer, reading: &Reading<'_>, scratch: &mut
     exact.into()
 }
 
-/// Calls `each` with every image, the codes of all weights, the image's pixels, and the reading without weights.
+/// Calls `each` with every image, the codes of all weights, the image's pixels, and the reading without
+/// weights.
 fn each_image<'a>(
     layer: &MacLayer,
     reading: &Reading<'a>,

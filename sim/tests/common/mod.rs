@@ -100,7 +100,7 @@ pub fn conv2d(stride: usize, padding: Padding) -> Conv2d {
     }
 }
 
-/// `dots` independent dot products of length `k`: a 1x1 convolution with one group each.
+/// Returns `dots` independent dot products of length `k`: a 1x1 convolution with one group per dot product.
 pub fn independent_dots(activation: DType, weight: DType, k: usize, weights: Vec<i32>) -> Graph {
     let dots = weights.len() / k;
     let mut builder = GraphBuilder::new("dots");
@@ -111,7 +111,7 @@ pub fn independent_dots(activation: DType, weight: DType, k: usize, weights: Vec
     builder.finish(vec![y]).unwrap()
 }
 
-/// A graph of one node: activations, constant weights and bias where given.
+/// Returns a graph of one node with activations, and constant weights and bias if given.
 pub fn one_layer(
     op: impl Into<Op>,
     x: TensorType,
@@ -132,7 +132,7 @@ pub fn one_layer(
     builder.finish(vec![y]).unwrap()
 }
 
-/// What a run of one layer left behind.
+/// Results of a run of one layer.
 pub struct Ran {
     pub tensors: Vec<SampleTensors>,
     pub stats: LayerStats,

@@ -1,11 +1,11 @@
-//! The same network with narrower code ranges.
+//! Networks with narrower code ranges.
 
 use guardbit_graph::{CodeRange, DType, Graph, GraphBuilder, OutputSpec, Tensor, TensorId, TensorType};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The network with ranges of its own at about two of three quantized tensors, and its samples within them. Constants are
-/// clamped; zero points may lie outside of the range.
+/// Returns the network with ranges of its own for about two thirds of its quantized tensors, and its samples
+/// within them. Constants are clamped; zero points may lie outside the range.
 pub fn narrowed(graph: &Graph, samples: &[Vec<i32>], seed: u64) -> (Graph, Vec<Vec<i32>>) {
     let mut random = Ranges(Pcg64Mcg::seed_from_u64(seed));
     let mut builder = GraphBuilder::new(graph.name());
@@ -25,7 +25,7 @@ pub fn narrowed(graph: &Graph, samples: &[Vec<i32>], seed: u64) -> (Graph, Vec<V
         let output = OutputSpec::of(graph.tensor(node.output));
         let own = random.narrow(&graph.tensor(node.output).ty).quantization;
         let made = builder.node(node.op.clone(), &inputs, OutputSpec { quantization: own, ..output.clone() });
-        // Some operations hand on the type of what they read.
+        // Some operations give their output the type of their input.
         let read = &builder.tensor(inputs[0].unwrap()).ty.quantization;
         let like = OutputSpec { quantization: read.clone(), ..output };
         ids[node.output.index()] =
@@ -54,7 +54,7 @@ impl Ranges {
         ty
     }
 
-    /// A restricted range, one of fewer bits, or any.
+    /// Returns a restricted range, one of fewer bits, or an arbitrary one.
     fn range(&mut self, dtype: DType) -> Option<CodeRange> {
         let all = CodeRange::of(dtype);
         match self.below(6) {

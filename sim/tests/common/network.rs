@@ -17,7 +17,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{REQUANTIZE, random};
 
-/// A network with inputs for it.
+/// Network with inputs.
 #[derive(Debug, Clone)]
 pub struct NetworkCase {
     pub graph: Arc<Graph>,
@@ -25,7 +25,7 @@ pub struct NetworkCase {
     pub accelerator: Accelerator,
 }
 
-/// What one layer is. What does not fit the tensor before it is made to fit.
+/// Description of one layer, which is adapted to the tensor before it.
 #[derive(Debug, Clone)]
 struct Layer {
     kind: Kind,
@@ -37,7 +37,7 @@ struct Layer {
     activation: Activation,
     scheme: Scheme,
     has_bias: bool,
-    /// Of weights, bias, scales and zero points.
+    /// Seed of weights, bias, scales and zero points.
     seed: u64,
 }
 
@@ -46,13 +46,13 @@ enum Kind {
     Conv,
     Depthwise,
     FullyConnected,
-    /// A product with a constant matrix of one scale.
+    /// Product with a constant matrix of one scale.
     Matmul,
-    /// A product with what a convolution makes of the same tensor.
+    /// Product with the result of a convolution of the input.
     TwoActivations,
-    /// Scores of a tensor against itself, times what a convolution makes of it.
+    /// Scores of a tensor against itself, multiplied by the result of a convolution of it.
     Attention,
-    /// A 1x1 convolution, added to what it reads.
+    /// A 1x1 convolution, added to its input.
     Residual,
     AvgPool,
     MaxPool,
@@ -60,7 +60,8 @@ enum Kind {
     Sum,
 }
 
-/// Two to four layers, propagated errors likely, on any datapath; some layers have another one.
+/// Generates two to four layers on any datapath, with propagated errors likely; some layers have another
+/// datapath.
 pub fn network_case() -> impl Strategy<Value = NetworkCase> {
     let overrides = prop::collection::vec(prop::option::weighted(0.3, random::any_datapath()), 8);
     let packing = prop::option::weighted(0.1, random::packing());
@@ -81,7 +82,7 @@ pub fn network_case() -> impl Strategy<Value = NetworkCase> {
     )
 }
 
-/// One datapath per accelerated layer, where there is one.
+/// Gives accelerated layers datapaths of their own.
 fn with_overrides(graph: &Graph, base: Accelerator, datapaths: Vec<Option<Datapath>>) -> Accelerator {
     let places = partition(graph, &base).unwrap();
     let accelerated =
@@ -130,7 +131,7 @@ fn layer() -> impl Strategy<Value = Layer> {
     let channels = select(vec![1, 2, 3, 4, 5, 7, 16, 18]);
     let finish = (
         dtype(),
-        // Activations that clip hide what went wrong before.
+        // Activations that clip hide earlier errors.
         prop_oneof![Just(Activation::None), select(Activation::ALL.to_vec())],
         select(vec![Scheme::Double, Scheme::Double, Scheme::Single, Scheme::Even]),
         any::<bool>(),
@@ -171,18 +172,18 @@ impl Codes {
         low + self.below((i64::from(high) - i64::from(low) + 1) as u64) as i32
     }
 
-    /// From 1 to 4.
+    /// Returns a factor from 1 to 4.
     pub fn factor(&mut self) -> f32 {
         1.0 + self.below(1000) as f32 * 0.003
     }
 
-    /// Symmetric half of the time.
+    /// Returns a zero point, symmetric half of the time.
     pub fn zero_point(&mut self, dtype: DType) -> i32 {
         let middle = if dtype.is_signed() { 0 } else { 1 << (dtype.bits() - 1) };
         if self.below(2) == 0 { middle } else { self.within(dtype.min(), dtype.max()) }
     }
 
-    /// Any codes; half of the time only the least and the greatest.
+    /// Returns arbitrary codes; half of the time only the least and the greatest.
     pub fn activations(&mut self, dtype: DType, count: usize) -> Vec<i32> {
         let rails = self.below(2) == 0;
         let code = |_| match (rails, self.below(2)) {
@@ -194,7 +195,7 @@ impl Codes {
     }
 }
 
-/// One layer on its way into the graph.
+/// State while one layer is added to the graph.
 struct Adding<'a> {
     builder: &'a mut GraphBuilder,
     index: usize,
@@ -229,7 +230,7 @@ impl Adding<'_> {
         self.builder.node(op, inputs, out).unwrap()
     }
 
-    /// Weights with a scale per channel, and a bias where wanted.
+    /// Adds weights with a scale per channel, and a bias if requested.
     fn weights(&mut self, part: &str, shape: &[usize], axis: usize) -> [Option<TensorId>; 2] {
         let channels = shape[axis];
         let dtype = [DType::Int8, DType::Int8, DType::Int4, DType::UInt8][self.codes.below(4) as usize];
@@ -251,7 +252,7 @@ impl Adding<'_> {
         [Some(weights), bias]
     }
 
-    /// An output whose codes use much of their range, for sums of `terms` products.
+    /// Returns an output whose codes use much of their range, for sums of `terms` products.
     fn output(&mut self, x: TensorId, part: &str, dtype: DType, terms: usize) -> OutputSpec {
         let from = &self.builder.tensor(x).ty;
         let spread = (terms as f32).sqrt() * 2f32.powi(from.dtype.bits() as i32 - 2) * 60.0;
@@ -260,12 +261,12 @@ impl Adding<'_> {
         super::output(&self.name(part), dtype, scale, self.codes.zero_point(dtype))
     }
 
-    /// What the layer has beside its operands.
+    /// Returns the requantization of the layer.
     fn requantize(&self) -> guardbit_graph::Requantize {
         REQUANTIZE.with_scheme(self.layer.scheme)
     }
 
-    /// The window, no larger than the image.
+    /// Returns the window, limited to the size of the image.
     fn kernel(&self, [_, rows, cols, _]: [usize; 4]) -> [usize; 2] {
         [self.layer.kernel[0].min(rows), self.layer.kernel[1].min(cols)]
     }
@@ -303,7 +304,7 @@ impl Adding<'_> {
         self.node(op, &[Some(x), w, b], out)
     }
 
-    /// Followed by a reshape to one pixel.
+    /// Adds a fully connected layer, followed by a reshape to one pixel.
     fn fully_connected(&mut self, x: TensorId) -> TensorId {
         let terms = self.shape(x).iter().product();
         let units = self.layer.channels;
@@ -334,7 +335,7 @@ impl Adding<'_> {
         self.node(op, &[Some(x), Some(matrix)], out)
     }
 
-    /// What a convolution of this kernel makes of `x`.
+    /// Adds a convolution of `x` with the given kernel.
     fn projected(&mut self, x: TensorId, part: &str, channels: usize, kernel: [usize; 2]) -> TensorId {
         let depth = self.shape(x)[3];
         let [w, b] = self.weights(part, &[channels, kernel[0], kernel[1], depth], 0);
@@ -350,7 +351,8 @@ impl Adding<'_> {
         self.node(op, &[Some(x), w, b], out)
     }
 
-    /// One of both transposed, both, or none; or one matrix of the second for all rows of the first.
+    /// Adds a product of two activations with one, both or none of them transposed, or with one matrix of the
+    /// second for all rows of the first.
     fn two_activations(&mut self, x: TensorId) -> TensorId {
         let [_, rows, cols, depth] = self.shape(x);
         let (adj_x, adj_y, y) = match self.codes.below(5) {
@@ -407,7 +409,7 @@ impl Adding<'_> {
         self.node(op, &[Some(x), Some(y)], sum)
     }
 
-    /// Codes of the same meaning as those of `x`.
+    /// Returns an output whose codes have the scale and zero point of `x`.
     fn like(&self, x: TensorId, name: &str) -> OutputSpec {
         let ty = &self.builder.tensor(x).ty;
         OutputSpec { name: self.name(name), dtype: ty.dtype, quantization: ty.quantization.clone() }
@@ -416,7 +418,7 @@ impl Adding<'_> {
     fn pool(&mut self, x: TensorId) -> TensorId {
         let kernel = self.kernel(self.shape(x));
         let (stride, activation) = ([self.layer.stride; 2], self.layer.activation);
-        // Explicit padding could leave a window without any pixel.
+        // With explicit padding, a window could contain no pixel.
         let padding = if self.layer.padding == Padding::Valid { Padding::Valid } else { Padding::Same };
         let out = self.like(x, "y");
         match self.layer.kind {

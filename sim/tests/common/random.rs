@@ -12,7 +12,7 @@ use proptest::sample::select;
 
 use super::{REQUANTIZE, accelerator, datapath, one_layer, output, quantized};
 
-/// A layer with inputs for it.
+/// Layer with inputs.
 #[derive(Debug, Clone)]
 pub struct Case {
     pub graph: Graph,
@@ -20,12 +20,12 @@ pub struct Case {
     pub accelerator: Accelerator,
 }
 
-/// Any layer on any datapath.
+/// Generates any layer on any datapath.
 pub fn case() -> impl Strategy<Value = Case> {
     (layer(), base()).prop_map(|((graph, samples), accelerator)| Case { graph, samples, accelerator })
 }
 
-/// Any datapath in an array of any shape.
+/// Generates any datapath in an array of any shape.
 pub fn base() -> impl Strategy<Value = Accelerator> {
     (any_datapath(), array(), scheme()).prop_map(|(mut path, (array, flow), scheme)| {
         path.requantize.scheme = scheme;
@@ -36,7 +36,7 @@ pub fn base() -> impl Strategy<Value = Accelerator> {
     })
 }
 
-/// Any layer on any datapath that starts in the shared adder of a DSP48E2.
+/// Generates any layer on any datapath that starts in the shared adder of a DSP48E2.
 pub fn packed_case() -> impl Strategy<Value = Case> {
     (case(), packing()).prop_map(|(mut case, (chain, packing))| {
         pack(&mut case.accelerator.datapath, chain);
@@ -45,14 +45,14 @@ pub fn packed_case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Lanes that share an adder, and how many products they add in it.
+/// Generates packings, with the number of products that are added in the shared adder.
 pub fn packing() -> impl Strategy<Value = (Terms, Packing)> {
     let chain = prop_oneof![3 => (1usize..12).prop_map(Terms::Count), 1 => Just(Terms::All)];
     (chain, select(vec![Fixup::None, Fixup::Lut]))
         .prop_map(|(chain, fixup)| (chain, Packing::Dsp48e2Int8x2(fixup)))
 }
 
-/// Makes the innermost level one of the shared adder.
+/// Replaces the innermost level by one of the shared adder.
 pub fn pack(path: &mut Datapath, chain: Terms) {
     path.product = Product { register: Register::Auto, shift: 0, round: Rounding::Floor.into() };
     // A shared adder has one order for all of its lanes.
@@ -68,13 +68,14 @@ pub fn pack(path: &mut Datapath, chain: Terms) {
     }
 }
 
-/// A layer of any kind with two samples; some of its codes may have a narrower range than their dtype.
+/// Generates a layer of any kind with two samples; some of its codes may have a narrower range than their
+/// dtype.
 pub fn layer() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let layer = prop_oneof![conv(), depthwise(), fully_connected(), pool(), reduction(), product_of_two()];
     (layer, prop::option::weighted(0.4, any::<u64>())).prop_map(narrowed)
 }
 
-/// A network with its samples, with narrower code ranges where there is a seed for them.
+/// Returns a network with its samples, with narrower code ranges if there is a seed for them.
 pub fn narrowed(((graph, samples), seed): ((Graph, Vec<Vec<i32>>), Option<u64>)) -> (Graph, Vec<Vec<i32>>) {
     match seed {
         Some(seed) => super::narrow::narrowed(&graph, &samples, seed),
@@ -181,7 +182,7 @@ fn any_register() -> impl Strategy<Value = Register> {
     prop_oneof![1 => Just(Register::Auto), 6 => fixed]
 }
 
-/// Every mode that lets the run go on.
+/// Generates every mode that does not stop the run.
 pub fn mode() -> impl Strategy<Value = Overflow> {
     select(Overflow::ALL.into_iter().filter(|&mode| mode != Overflow::Trap).collect::<Vec<_>>())
 }
@@ -192,7 +193,7 @@ pub fn padding() -> impl Strategy<Value = Padding> {
     prop_oneof![Just(Padding::Same), Just(Padding::Valid), explicit]
 }
 
-/// Type of the activations, and two samples.
+/// Generates the type of the activations, and two samples.
 fn activations(shape: [usize; 4]) -> impl Strategy<Value = (TensorType, Vec<Vec<i32>>)> {
     let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4, DType::Int16]);
     dtype.prop_flat_map(move |dtype| {
@@ -205,7 +206,7 @@ fn activations(shape: [usize; 4]) -> impl Strategy<Value = (TensorType, Vec<Vec<
     })
 }
 
-/// Weights with a scale and a zero point per index of `axis`.
+/// Generates weights with a scale and a zero point per index of `axis`.
 fn weights(shape: [usize; 4], axis: usize) -> impl Strategy<Value = (TensorType, Vec<i32>)> {
     let dtype = select(vec![DType::Int8, DType::UInt8, DType::Int4]);
     dtype.prop_flat_map(move |dtype| {
@@ -237,7 +238,7 @@ fn conv() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
                 weights([channels, kh, kw, depth], 0),
                 bias(channels),
             );
-            // Three cells: one window always fits.
+            // With three cells, one window always fits.
             let dilation = if h < 3 || w < 3 { 1 } else { dilation };
             parts.prop_map(move |((x, samples), w, bias)| {
                 let op = Conv2d {
@@ -323,14 +324,14 @@ fn reduction() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     )
 }
 
-/// An activation times itself, one of both transposed.
+/// Generates a product of an activation with itself, one factor transposed.
 fn product_of_two() -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     (1usize..4, 1usize..5, 1usize..5, any::<bool>()).prop_flat_map(|(images, rows, cols, adj_x)| {
         activations([1, images, rows, cols]).prop_map(move |(x, samples)| (squared(x, adj_x), samples))
     })
 }
 
-/// Two inputs whose product is the only layer, on any datapath; without samples.
+/// Generates two inputs whose product is the only layer, on any datapath, without samples.
 pub fn case_of_two_inputs() -> impl Strategy<Value = Case> {
     let sizes = (1usize..4, 1usize..4, 1usize..30, 1usize..4);
     sizes.prop_flat_map(|(images, rows, terms, cols)| {
@@ -345,8 +346,8 @@ pub fn case_of_two_inputs() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A network whose only layer multiplies its input, `[.., rows, columns]`, by itself: the first factor is transposed, or the
-/// second.
+/// Returns a network whose only layer multiplies its input, `[.., rows, columns]`, by itself; the first
+/// factor is transposed, or the second one.
 fn squared(x: TensorType, adj_x: bool) -> Graph {
     let mut builder = GraphBuilder::new("squared");
     let x = Some(builder.input("x", x).unwrap());
@@ -355,12 +356,13 @@ fn squared(x: TensorType, adj_x: bool) -> Graph {
     builder.finish(vec![y]).unwrap()
 }
 
-/// A layer with many channels on one serial level: what the vectorized kernels do, tails of lanes included.
+/// Generates a layer with many channels on one serial level, for the vectorized kernels and partly used
+/// vectors.
 pub fn vector_case() -> impl Strategy<Value = Case> {
     (vector_layer(vec![DType::Int8, DType::UInt8]), vector_datapath()).prop_map(on_path)
 }
 
-/// A layer with many channels on any datapath, registers at the widths of lanes among them.
+/// Generates a layer with many channels on any datapath, including registers as wide as lanes.
 pub fn levels_case() -> impl Strategy<Value = Case> {
     let types = vec![DType::Int8, DType::Int8, DType::UInt8, DType::Int16];
     (vector_layer(types), levels_datapath(), array()).prop_map(|(layer, path, (array, flow))| {
@@ -371,7 +373,8 @@ pub fn levels_case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A layer with many channels whose innermost level steps runs on 16-bit lanes, in arrays as wide as blocks of channels.
+/// Generates a layer with many channels whose innermost level steps runs on 16-bit lanes, in arrays as wide
+/// as blocks of channels.
 pub fn runs_case() -> impl Strategy<Value = Case> {
     let wide = (1usize..40, select(vec![1, 3, 16, 17, 40]), 1usize..17)
         .prop_map(|(rows, cols, dot_width)| Array::new(rows, cols, dot_width));
@@ -386,7 +389,8 @@ pub fn runs_case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Two levels: runs in a register of about 16 bits, under any register, with a bias in it or behind.
+/// Generates two levels: runs in a register of about 16 bits, followed by any register, with a bias in it or
+/// after it.
 fn runs_datapath() -> impl Strategy<Value = Datapath> {
     let terms = prop_oneof![
         4 => select(vec![1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65]).prop_map(Terms::Count),
@@ -421,7 +425,7 @@ fn on_path(((graph, samples), path): ((Graph, Vec<Vec<i32>>), Datapath)) -> Case
     Case { graph, samples, accelerator: accelerator(path) }
 }
 
-/// Any datapath, with runs and widths at which kernels change.
+/// Generates any datapath, with runs and widths at which kernels change.
 fn levels_datapath() -> impl Strategy<Value = Datapath> {
     let terms = prop_oneof![
         3 => select(vec![1, 2, 3, 7, 8, 15, 16, 17, 64]).prop_map(Terms::Count),
@@ -445,7 +449,7 @@ fn levels_datapath() -> impl Strategy<Value = Datapath> {
     })
 }
 
-/// A register of any width and mode, many of them as wide as lanes or next to that.
+/// Generates a register of any width and mode, often about as wide as lanes.
 fn lane_register() -> impl Strategy<Value = Register> {
     let bits = prop_oneof![
         4 => 2u32..24,
@@ -479,12 +483,12 @@ fn vector_datapath() -> impl Strategy<Value = Datapath> {
         })
 }
 
-/// Codes, many of them at the rails of the dtype.
+/// Generates codes, many of them at the limits of the dtype.
 fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
     let free = prop::collection::vec(dtype.min()..=dtype.max(), len);
     let small = prop::collection::vec((-3).max(dtype.min())..=3, len);
     let rails = prop::collection::vec(select(vec![dtype.min(), dtype.max()]), len);
-    // One rail for a while, then the other: what drives a sum to its own rails.
+    // One limit for a while, then the other, which drives a sum to its own rails.
     let blocks = (0..=len, any::<bool>()).prop_map(move |(turn, up)| {
         let rail = |first: bool| if first == up { dtype.max() } else { dtype.min() };
         (0..len).map(|i| rail(i < turn)).collect()
@@ -492,7 +496,8 @@ fn codes_at_rails(dtype: DType, len: usize) -> impl Strategy<Value = Vec<i32>> {
     prop_oneof![free, small, rails, blocks]
 }
 
-/// A layer of up to 40 channels whose codes often sit at the rails, activations of one of these types.
+/// Generates a layer of up to 40 channels whose codes are often at their limits, with activations of one of
+/// these types.
 pub fn vector_layer(types: Vec<DType>) -> impl Strategy<Value = (Graph, Vec<Vec<i32>>)> {
     let sizes = (1usize..5, 1usize..5, 1usize..20, 1usize..40, 1usize..4, 0usize..4);
     let types = (select(types), select(vec![DType::Int8, DType::UInt8]), any::<bool>());

@@ -14,19 +14,21 @@ use proptest::sample::select;
 use super::network::{Codes, NetworkCase};
 use super::{REQUANTIZE, accelerator, datapath, quantized, random, serial};
 
-/// What a network carries from step to step.
+/// State that a network carries from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The output of a fully connected layer that reads it, next to the input.
+    /// Output of a fully connected layer that reads the state next to the input.
     Dense,
-    /// The output of a convolution that reads it, next to the channels of the input.
+    /// Output of a convolution that reads the state next to the channels of the input.
     Image,
-    /// The last rows that a convolution reads: a slice of what a layer makes of the input, below the rows before.
+    /// Last rows that a convolution reads: a slice of a layer's output for the input, below the previous
+    /// rows.
     Rows,
 }
 
-/// A network with a state that an accelerated layer reads and another one follows from, and a second state that is the first one a
-/// step later. Samples are the steps of a stream; schemes are the model's own, so that the exact run is the model's.
+/// Generates a network with a state that an accelerated layer reads and another one produces, and a second
+/// state that follows the first one by a step. Samples are the steps of a stream. Schemes are the model's
+/// own, so that the exact run equals the model.
 pub fn stream_case() -> impl Strategy<Value = NetworkCase> {
     let kind = select(vec![Kind::Dense, Kind::Image, Kind::Rows]);
     let dtype = select(vec![DType::Int8, DType::Int8, DType::UInt8, DType::Int16]);
@@ -42,7 +44,7 @@ pub fn stream_case() -> impl Strategy<Value = NetworkCase> {
     })
 }
 
-/// One narrow accumulator, or any datapath.
+/// Generates one narrow accumulator, or any datapath.
 fn hardware(dtype: DType) -> impl Strategy<Value = Accelerator> {
     let narrow = (3u32..9, random::mode()).prop_map(move |(spare, overflow)| {
         let format = Format::signed(dtype.bits() + spare).unwrap();
@@ -86,7 +88,7 @@ fn network(
     (builder.finish(vec![outputs, late]).unwrap(), samples)
 }
 
-/// A network on its way. All activations have the same scale and zero point.
+/// State while a network is built. All activations have one scale and zero point.
 struct Adding {
     builder: GraphBuilder,
     codes: Codes,
@@ -94,7 +96,7 @@ struct Adding {
     quantization: Quantization,
 }
 
-/// Input, state, what the state becomes, and output.
+/// Input, state, next value of the state, and output.
 type Made = (TensorId, TensorId, TensorId, TensorId);
 
 impl Adding {
@@ -124,7 +126,7 @@ impl Adding {
         self.builder.node(op, &parts.map(Some), spec).unwrap()
     }
 
-    /// Weights whose sums, scaled, use much of the range of the output.
+    /// Adds weights whose scaled sums use much of the range of the output.
     fn weights(&mut self, name: &str, shape: &[usize]) -> TensorId {
         let terms = shape.iter().skip(1).product::<usize>();
         let scale = self.codes.factor() / (70.0 * (terms as f32).sqrt());

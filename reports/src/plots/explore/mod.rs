@@ -5,12 +5,13 @@ use crate::ExploreRecord;
 use crate::tables::PointRow;
 
 plots! {
-    /// Every plot of an exploration, in the order of the report.
+    /// All plots of an exploration, in the order of the report.
     EXPLORE_PLOTS of ExploreRecord:
     pareto
 }
 
-/// What is compared of a design, with both ends of its interval: from 0 to 1, or a number of codes, which has none.
+/// Returns the compared quality of a design with both ends of its interval: a share from 0 to 1, or a number
+/// of codes, which has no interval and is repeated.
 fn quality(record: &ExploreRecord, row: &PointRow) -> Option<[f64; 3]> {
     let share = match record.quality.as_str() {
         "accuracy" => row.accuracy?,

@@ -1,4 +1,4 @@
-//! What designs lose against what they take.
+//! Plot of the quality that designs lose against their cost.
 
 use super::quality;
 use crate::numbers::counted;
@@ -19,7 +19,7 @@ pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     draw,
 };
 
-/// Most designs of the front, and beside it.
+/// Greatest number of designs shown on the front, and off the front.
 const FRONT: usize = 400;
 const OTHERS: usize = 1000;
 

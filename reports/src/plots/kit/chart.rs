@@ -1,4 +1,4 @@
-//! A panel with two axes.
+//! Panel with two axes.
 
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::element::{Circle, PathElement, Polygon, Rectangle};
@@ -11,17 +11,18 @@ use super::figure::{Area, DrawError, text};
 use super::scale::Scale;
 use super::style::{GREY, INK, Look, Marker, PALE, font, thin};
 
-/// Size of the letters of notes.
+/// Font size of notes, in pixels.
 const NOTE: f64 = 10.5;
 
-/// Where a note may stand: pixels from its place, and the side of it that is there; the best first.
+/// Returns candidate positions of a note, the best first: distances in pixels from its point, and the side of
+/// the text that faces the point.
 fn beside() -> impl Iterator<Item = (i32, i32, HPos)> {
     [10, 18, 26, 34, 46, 58].into_iter().flat_map(|far| {
         [(8, far, HPos::Left), (8, -far, HPos::Left), (-8, far, HPos::Right), (-8, -far, HPos::Right)]
     })
 }
 
-/// Pixels that something covers.
+/// Rectangle of pixels that something covers.
 struct Covered {
     left: i32,
     right: i32,
@@ -51,13 +52,13 @@ impl Covered {
 /// An axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// What is measured, with its unit.
+    /// Title: the quantity with its unit.
     pub title: String,
-    /// Where values lie.
+    /// Mapping from values to positions.
     pub scale: Scale,
 }
 
-/// A panel that series are drawn on. Values are those of the axes, not places.
+/// Panel on which series are drawn. Coordinates are values of the axes, not positions.
 pub struct Chart<'a, 'b> {
     area: &'a Area<'b>,
     context: ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>,
@@ -66,13 +67,13 @@ pub struct Chart<'a, 'b> {
 }
 
 impl Axis {
-    /// An axis.
+    /// Returns an axis.
     pub fn new(title: impl Into<String>, scale: Scale) -> Self {
         Self { title: title.into(), scale }
     }
 }
 
-/// A panel with grid, ticks and titles; `titles` are a title and a smaller line below it.
+/// Draws a panel with grid, ticks and titles; `titles` holds a title and a smaller line below it.
 pub fn chart<'a, 'b>(
     area: &'a Area<'b>,
     titles: (&str, &str),
@@ -105,7 +106,7 @@ pub fn chart<'a, 'b>(
 }
 
 impl Chart<'_, '_> {
-    /// A line through points, with markers.
+    /// Draws a line through points, with markers.
     pub fn line(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
         let places: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y))).collect();
         let style = look.color.stroke_width(2);
@@ -120,14 +121,14 @@ impl Chart<'_, '_> {
         self.points(points, look)
     }
 
-    /// A thin line through points, without markers.
+    /// Draws a thin line through points, without markers.
     pub fn outline(&mut self, points: &[(f64, f64)], color: RGBColor) -> Result<(), DrawError> {
         let places = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y)));
         self.context.draw_series(LineSeries::new(places.collect::<Vec<_>>(), color.stroke_width(1)))?;
         Ok(())
     }
 
-    /// Markers without a line.
+    /// Draws markers without a line.
     pub fn points(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
         for &(x, y) in points {
             marker(self.area, look, self.pixel((self.x.at(x), self.y.at(y))))?;
@@ -135,7 +136,7 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    /// An interval on the y axis at a value of the x axis: a thin line with an end at either side.
+    /// Draws a vertical interval at `x`: a thin line with a bar at either end.
     pub fn whisker(&self, x: f64, (low, high): (f64, f64), color: RGBColor) -> Result<(), DrawError> {
         let at = |y: f64| self.pixel((self.x.at(x), self.y.at(y)));
         let (low, high) = (at(low), at(high));
@@ -150,7 +151,7 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    /// A box between two points; `edge` is drawn around it.
+    /// Draws a box between two points; `edge` is the colour of its outline.
     pub fn bar(
         &self,
         from: (f64, f64),
@@ -166,38 +167,38 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    /// A dashed line across the panel at a place of the x axis.
+    /// Draws a dashed vertical line across the panel at a position of the x axis.
     pub fn upright(&self, x: f64, color: RGBColor) -> Result<(), DrawError> {
         self.dashes((x, self.y.range.0), (x, self.y.range.1), color, 2)
     }
 
-    /// A dashed line across the panel at a value of the y axis.
+    /// Draws a dashed horizontal line across the panel at a value of the y axis.
     pub fn level(&self, y: f64, color: RGBColor) -> Result<(), DrawError> {
         let y = self.y.at(y);
         self.dashes((self.x.range.0, y), (self.x.range.1, y), color, 2)
     }
 
-    /// The lowest place of the y axis.
+    /// Returns the lowest position of the y axis.
     pub fn ground(&self) -> f64 {
         self.y.range.0
     }
 
-    /// The highest place of the y axis.
+    /// Returns the highest position of the y axis.
     pub fn ceiling(&self) -> f64 {
         self.y.range.1
     }
 
-    /// The last place of the x axis.
+    /// Returns the last position of the x axis.
     pub fn end(&self) -> f64 {
         self.x.range.1
     }
 
-    /// The place of a value on the y axis.
+    /// Returns the position of a value on the y axis.
     pub fn height(&self, y: f64) -> f64 {
         self.y.at(y)
     }
 
-    /// Text at a pixel offset from a place.
+    /// Writes text at an offset in pixels from a position.
     pub fn note(
         &self,
         note: &str,
@@ -210,8 +211,8 @@ impl Chart<'_, '_> {
         text(self.area, note, NOTE, color, anchor, (x + offset.0, y + offset.1))
     }
 
-    /// Texts beside their places, each where it covers neither another one nor a marker at one of `markers`, as far as there is
-    /// such a place.
+    /// Writes texts next to their positions. Each is placed so that it covers neither another text nor one of
+    /// `markers`, if such a place exists.
     pub fn notes(
         &self,
         notes: &[(String, (f64, f64))],
@@ -263,7 +264,7 @@ impl Chart<'_, '_> {
         Ok(())
     }
 
-    /// Pixel of a place, in the panel's own area.
+    /// Returns the pixel of a position, relative to the panel's own area.
     fn pixel(&self, place: (f64, f64)) -> (i32, i32) {
         let (x, y) = self.context.plotting_area().map_coordinate(&place);
         let (left, top) = self.area.get_base_pixel();
@@ -271,7 +272,7 @@ impl Chart<'_, '_> {
     }
 }
 
-/// A marker at a pixel.
+/// Draws a marker at a pixel.
 pub fn marker(area: &Area<'_>, look: Look, (x, y): (i32, i32)) -> Result<(), DrawError> {
     let fill = look.color.filled();
     let line = |dx0: i32, dy0: i32, dx1: i32, dy1: i32| {
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
     use crate::plots::kit::{Content, figure};
 
-    /// Where the texts of a chart with these notes stand, at half of their height.
+    /// Returns the places of the texts in a chart with these notes, at half of their height.
     fn places(notes: &[(&str, (f64, f64))]) -> Vec<(String, Covered)> {
         let notes: Vec<_> = notes.iter().map(|(note, place)| ((*note).to_owned(), *place)).collect();
         let markers: Vec<_> = notes.iter().map(|(_, place)| *place).collect();
@@ -327,7 +328,7 @@ mod tests {
         svg.split("<text").filter_map(text).collect()
     }
 
-    /// As layers of a network, or designs, that are nearly the same.
+    /// The points lie close together, as those of similar layers or designs do.
     #[test]
     fn notes_cover_neither_each_other_nor_stand_outside() {
         let close = [

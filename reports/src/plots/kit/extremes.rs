@@ -1,19 +1,20 @@
-//! What a picture shows of more than it has room for: the worst and the best.
+//! Selects the worst and the best items of a list that is too long for a plot.
 
 use super::figure::Content;
 use crate::numbers::grouped;
 
-/// What is shown of a list, in its own order, and how long the list is.
+/// Shown items of a list, in the order of the list, with the length of the list.
 #[derive(Debug, Clone)]
 pub struct Extremes<T> {
-    /// What is shown.
+    /// Shown items.
     pub shown: Vec<T>,
-    /// How many there are.
+    /// Length of the whole list.
     pub all: usize,
 }
 
 impl<T> Extremes<T> {
-    /// All of `items`; of more than `most` the worst and the best, by how bad each is. Of equally bad ones the first.
+    /// Selects all of `items`, or, if there are more than `most`, the worst and the best by `badness`. Of
+    /// equally bad items the first ones are selected.
     pub fn of(items: Vec<T>, most: usize, badness: impl Fn(&T) -> f64) -> Self {
         let all = items.len();
         if all <= most {
@@ -29,7 +30,8 @@ impl<T> Extremes<T> {
         Self { shown: shown.collect(), all }
     }
 
-    /// A sentence on what is left out, if anything is: `what` are the items, `by` says what makes them bad.
+    /// Returns a sentence on the items that are left out, if any. `what` names the items, `by` names the
+    /// quantity that ranks them.
     pub fn left_out(&self, what: &str, by: &str) -> Option<String> {
         let shown = self.shown.len();
         (shown < self.all).then(|| {
@@ -41,7 +43,7 @@ impl<T> Extremes<T> {
         })
     }
 
-    /// The sentence as a block of a figure.
+    /// Returns the sentence of [`left_out`](Self::left_out) as a block of a figure.
     pub fn note(&self, what: &str, by: &str) -> Option<Content<'static>> {
         self.left_out(what, by).map(Content::note)
     }
@@ -56,7 +58,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(guardbit_testing::cases(400)))]
 
-        /// Nothing that is left out is worse than half of what is shown, or better than the other half.
+        /// No omitted item is worse than any of the worse half of the shown items, or better than any of the
+        /// better half.
         #[test]
         fn what_is_left_out_lies_between(items in prop::collection::vec(0u8..50, 0..60), most in 1usize..20) {
             let extremes = Extremes::of(items.iter().copied().enumerate().collect(), most, |(_, bad)| f64::from(*bad));

@@ -1,4 +1,4 @@
-//! The sheet that a plot is drawn on: heading, content below each other, fixed width.
+//! Sheet on which a plot is drawn: a heading, then blocks of content below each other, at a fixed width.
 
 use std::fmt;
 use std::rc::Rc;
@@ -13,53 +13,53 @@ use crate::legal::legal;
 
 /// Width of every plot in pixels.
 pub const WIDTH: u32 = 960;
-/// Most pixels of a plot from top to bottom: what goes beyond is left out, with a note. Plots choose what they show so that
-/// it fits; this holds for all of them.
+/// Greatest height of a plot in pixels. Content beyond it is left out, with a note. Plots select their
+/// content so that it fits; this limit applies to all plots regardless.
 pub const MOST_HEIGHT: u32 = 4000;
 const MARGIN: u32 = 14;
 const TITLE: u32 = 30;
 const SUBTITLE: u32 = 20;
 
-/// A part of a sheet.
+/// Part of a sheet.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Why a plot could not be drawn.
+/// Reason why a plot could not be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawError(String);
 
 type Draw<'a> = dyn Fn(&Area<'_>) -> Result<(), DrawError> + 'a;
 
-/// A block of a figure, over its whole width.
+/// Block of a figure over its whole width.
 pub struct Content<'a> {
     height: u32,
     draw: Box<Draw<'a>>,
 }
 
 impl<'a> Content<'a> {
-    /// A block of that height.
+    /// Creates a block of the given height in pixels.
     pub fn new(height: u32, draw: impl Fn(&Area<'_>) -> Result<(), DrawError> + 'a) -> Self {
         Self { height, draw: Box::new(draw) }
     }
 
-    /// A line of small text.
+    /// Creates a line of small text.
     pub fn note(note: impl Into<String>) -> Self {
         let note = note.into();
         Self::new(20, move |area| text(area, &note, 11.0, GREY, (HPos::Left, VPos::Center), (0, 10)))
     }
 
-    /// A heading of what follows.
+    /// Creates a heading for the following blocks.
     pub fn heading(heading: impl Into<String>) -> Self {
         let heading = heading.into();
         Self::new(28, move |area| text(area, &heading, 13.5, INK, (HPos::Left, VPos::Center), (0, 16)))
     }
 
-    /// Nothing.
+    /// Creates an empty block.
     pub fn gap(height: u32) -> Self {
         Self::new(height, |_| Ok(()))
     }
 }
 
-/// The SVG document of a figure.
+/// Returns the SVG document of a figure.
 pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<String, DrawError> {
     let head = TITLE + if subtitle.is_empty() { 4 } else { SUBTITLE };
     let (content, cut) = fitting(content, MOST_HEIGHT - 2 * MARGIN - head);
@@ -84,7 +84,7 @@ pub fn figure(title: &str, subtitle: &str, content: &[Content<'_>]) -> Result<St
     Ok(legal(svg))
 }
 
-/// The blocks that have room, and a note on the others, if there are some.
+/// Returns the blocks that fit into `room` pixels, and a note on the number of other blocks, if any.
 fn fitting<'a, 'b>(content: &'b [Content<'a>], room: u32) -> (&'b [Content<'a>], Option<Content<'static>>) {
     let mut left = room;
     let fits = |block: &Content<'_>| {
@@ -107,12 +107,12 @@ fn fitting<'a, 'b>(content: &'b [Content<'a>], room: u32) -> (&'b [Content<'a>],
     (&content[..count], Some(note(content.len() - count)))
 }
 
-/// A figure that says why there is nothing to see.
+/// Returns a figure that explains why it shows nothing.
 pub fn notice(title: &str, why: &str) -> Result<String, DrawError> {
     figure(title, "", &[Content::gap(16), Content::note(why), Content::gap(8)])
 }
 
-/// How many of `count` panels stand side by side.
+/// Returns the number of columns in which `count` panels are arranged.
 pub fn columns(count: usize) -> usize {
     match count {
         0 | 1 => 1,
@@ -121,7 +121,7 @@ pub fn columns(count: usize) -> usize {
     }
 }
 
-/// Blocks of equal panels, `columns` side by side, that fill the width of a figure.
+/// Returns blocks of equal panels, `columns` side by side, that fill the width of a figure.
 pub fn panels<'a, T: 'a>(
     items: impl IntoIterator<Item = T>,
     columns: usize,
@@ -144,7 +144,7 @@ pub fn panels<'a, T: 'a>(
     std::iter::from_fn(row).collect()
 }
 
-/// Text at a place in pixels.
+/// Writes text at a position in pixels.
 pub fn text(
     area: &Area<'_>,
     text: &str,
@@ -160,7 +160,7 @@ pub fn text(
 }
 
 impl DrawError {
-    /// An error with that message.
+    /// Creates an error with a message.
     pub fn new(message: impl fmt::Display) -> Self {
         Self(message.to_string())
     }

@@ -1,4 +1,4 @@
-//! A table of coloured cells: what remains legible where there are too many curves.
+//! Table of coloured cells, which stays legible where there are too many curves.
 
 use plotters::element::Rectangle;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -7,36 +7,37 @@ use plotters::style::{Color, RGBColor};
 use super::figure::{Area, Content, DrawError, WIDTH, text};
 use super::style::{GREY, INK};
 
-/// Least room for the labels, and the most, beside which cells can still be told apart.
+/// Least and greatest width of the labels, in pixels. Cells next to wider labels would be too narrow to
+/// distinguish.
 const LABELS: (i32, i32) = (190, 400);
-/// What a letter of a label takes.
+/// Width of a letter of a label, in pixels.
 const LETTER: f64 = 6.6;
 const NOTES: i32 = 165;
 const HEAD: u32 = 22;
 const ROW: u32 = 20;
 const FOOT: u32 = 30;
 
-/// A coloured cell.
+/// Coloured cell.
 #[derive(Debug, Clone)]
 pub struct HeatCell {
-    /// Its colour.
+    /// Fill colour.
     pub fill: RGBColor,
-    /// Text in it, where there is room.
+    /// Text, shown if there is room.
     pub text: String,
     /// Colour of the text.
     pub ink: RGBColor,
 }
 
-/// A row of cells; `None` is left blank.
+/// Row of cells; `None` is left blank.
 #[derive(Debug, Clone)]
 pub struct HeatRow {
-    /// What it is about.
+    /// Label of the row.
     pub label: String,
-    /// One per column.
+    /// One cell per column.
     pub cells: Vec<Option<HeatCell>>,
-    /// To the right of the cells.
+    /// Note to the right of the cells.
     pub note: String,
-    /// A line before the cell of that index.
+    /// Index of the cell before which a line is drawn.
     pub fence: Option<usize>,
 }
 
@@ -45,7 +46,7 @@ pub struct HeatRow {
 pub struct HeatTable {
     /// Names of the columns; empty names are not drawn.
     pub columns: Vec<String>,
-    /// What the columns are, with their unit.
+    /// Title of the columns, with their unit.
     pub title: String,
     /// Heading of the notes.
     pub note_title: String,
@@ -54,7 +55,7 @@ pub struct HeatTable {
 }
 
 impl HeatTable {
-    /// The table as a block of a figure.
+    /// Returns the table as a block of a figure.
     pub fn content(self) -> Content<'static> {
         let height = HEAD + ROW * self.rows.len() as u32 + FOOT;
         Content::new(height, move |area| self.draw(area))
@@ -80,7 +81,7 @@ impl HeatTable {
         text(area, &self.title, 11.5, INK, (HPos::Center, VPos::Center), (middle, foot))
     }
 
-    /// Where the cells begin: the longest label ends before.
+    /// Returns the position in pixels where the cells begin, to the right of the longest label.
     fn labels(&self) -> i32 {
         let longest = self.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
         ((longest as f64 * LETTER) as i32 + 12).clamp(LABELS.0, LABELS.1)
@@ -132,7 +133,7 @@ mod tests {
             }
         };
         assert_eq!(table("#0 conv2d").labels(), LABELS.0);
-        // 34 letters of 6 pixels at least.
+        // The label has 34 letters of at least 6 pixels.
         assert!(table("#21 depthwise_conv2d_10, runs of 8").labels() >= 34 * 6 + 8);
     }
 }

@@ -1,4 +1,4 @@
-//! Legends, above what they explain and never over it.
+//! Legends, placed above the content they explain and never over it.
 
 use plotters::element::{PathElement, Rectangle};
 use plotters::style::text_anchor::{HPos, VPos};
@@ -10,28 +10,28 @@ use super::style::{GREY, INK, Look, thin};
 
 const LINE: u32 = 20;
 const GAP: i32 = 8;
-/// Length of a mark's line.
+/// Length of a mark's line, in pixels.
 const STROKE: i32 = 34;
-/// Width of a mark's box.
+/// Width of a mark's box, in pixels.
 const BOX: i32 = 18;
 const LETTER: f64 = 6.9;
 
-/// What stands before the name.
+/// Mark in front of a name.
 #[derive(Debug, Clone, Copy)]
 pub enum Mark {
-    /// A series.
+    /// Line and marker of a series.
     Series(Look),
-    /// The marker of a series without lines.
+    /// Marker of a series that is drawn without lines.
     Marker(Look),
-    /// A thin line.
+    /// Thin line.
     Line(RGBColor),
-    /// A filled box.
+    /// Filled box.
     Box(RGBColor),
-    /// A dashed line.
+    /// Dashed line.
     Dashes(RGBColor),
 }
 
-/// A name with its mark.
+/// Name with its mark.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The mark.
@@ -47,7 +47,7 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// A legend of `entries`.
+    /// Arranges `entries` in lines.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let room = WIDTH as i32 - 40;
         let mut lines: Vec<Vec<(i32, Entry)>> = Vec::new();
@@ -64,7 +64,7 @@ impl Legend {
         Self { lines }
     }
 
-    /// The legend as a block of a figure.
+    /// Returns the legend as a block of a figure.
     pub fn content(self) -> Content<'static> {
         let height = LINE * self.lines.len() as u32 + 6;
         Content::new(height, move |area| self.draw(area))
@@ -99,7 +99,7 @@ impl Mark {
 }
 
 impl Entry {
-    /// A name with its mark.
+    /// Creates a name with its mark.
     pub fn new(mark: Mark, name: impl Into<String>) -> Self {
         Self { mark, name: name.into() }
     }

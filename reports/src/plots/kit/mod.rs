@@ -1,4 +1,4 @@
-//! What plots are put together from.
+//! Building blocks of plots.
 
 mod chart;
 mod extremes;

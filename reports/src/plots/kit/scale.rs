@@ -1,20 +1,20 @@
-//! From values to places along an axis, with ticks.
+//! Mapping from values to positions along an axis, with ticks.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// Room for a value that has no place on a logarithm or a line: 0 or infinity.
+/// Room for a value without a position on a logarithmic or unbounded axis: 0 or infinity.
 const OUTSIDE: f64 = 1.0;
 
-/// An axis without a title: where values lie and which are named.
+/// Axis without a title: the mapping from values to positions, and the named positions.
 #[derive(Debug, Clone)]
 pub struct Scale {
-    /// First and last place.
+    /// First and last position.
     pub range: (f64, f64),
-    /// Places with their names.
+    /// Positions with their names.
     pub ticks: Vec<(f64, String)>,
-    /// Place of a line between what the axis can and cannot measure.
+    /// Position of a line between the scale and the separate place of 0 or infinity.
     pub split: Option<f64>,
     kind: Kind,
 }
@@ -22,18 +22,19 @@ pub struct Scale {
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Linear,
-    /// Decades; 0 stands at its own place below.
+    /// Decades; 0 has its own position below them.
     Log {
         zero: f64,
     },
-    /// Infinity stands at its own place above.
+    /// Linear; infinity has its own position above.
     Unbounded {
         infinity: f64,
     },
 }
 
 impl Scale {
-    /// Whole numbers from `low` to `high`, each in the middle of its place; at most `most` of them are named.
+    /// Returns a scale of whole numbers from `low` to `high`, each in the middle of its cell. At most `most`
+    /// of them are named.
     pub fn whole(low: u32, high: u32, most: u32) -> Self {
         let step = [1, 2, 4, 8, 16].into_iter().find(|step| (high - low) / step < most).unwrap_or(32);
         let ticks = (low..=high).filter(|value| value % step == 0);
@@ -45,14 +46,14 @@ impl Scale {
         }
     }
 
-    /// From 0 to `high`, ticks at round values.
+    /// Returns a scale from 0 to `high` with ticks at round values.
     pub fn from_zero(high: f64) -> Self {
         let high = if high > 0.0 { high } else { 1.0 };
         let ticks = round_ticks(0.0, high).into_iter().map(|tick| (tick, si(tick))).collect();
         Self { range: (0.0, high * 1.06), ticks, split: None, kind: Kind::Linear }
     }
 
-    /// From `low` to `high`, ticks at round values.
+    /// Returns a scale from `low` to `high` with ticks at round values.
     pub fn between(low: f64, high: f64) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         let margin = 0.03 * (high - low);
@@ -60,13 +61,13 @@ impl Scale {
         Self { range: (low - margin, high + margin), ticks, split: None, kind: Kind::Linear }
     }
 
-    /// The same, ending at the last value.
+    /// Returns the scale without the margin after its last value.
     pub fn without_margin(mut self) -> Self {
         self.range.1 /= 1.06;
         self
     }
 
-    /// From 0 % to 100 %, for values from 0 to 1.
+    /// Returns a scale from 0 % to 100 %, for values from 0 to 1.
     pub fn percent() -> Self {
         let ticks = (0..=5).map(|i| f64::from(i) / 5.0);
         Self {
@@ -77,13 +78,14 @@ impl Scale {
         }
     }
 
-    /// Decades of shares up to 100 %, with a place for 0.
+    /// Returns a scale of decades for shares up to 100 %, with a separate position for 0.
     pub fn log_share(values: impl IntoIterator<Item = f64>) -> Self {
         let least = values.into_iter().filter(|&value| value > 0.0).fold(0.1, f64::min);
         Self::log(least.log10().floor().max(-9.0) as i32, 0, percent)
     }
 
-    /// Decades of shares up to 100 %, for bars that stand on the axis: 0 is no bar.
+    /// Returns a scale of decades for shares up to 100 %, for bars that start at the axis: a share of 0 has
+    /// no bar.
     pub fn log_bars(values: impl IntoIterator<Item = f64>) -> Self {
         let mut scale = Self::log_share(values);
         scale.ticks.pop();
@@ -92,7 +94,7 @@ impl Scale {
         scale
     }
 
-    /// Decades around values above 0.
+    /// Returns a scale of decades that contains all values above 0.
     pub fn decades(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = values.into_iter().fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
@@ -104,20 +106,20 @@ impl Scale {
         scale
     }
 
-    /// Names below each other, the first one on top.
+    /// Returns a scale of names below each other, the first one at the top.
     pub fn names(names: impl ExactSizeIterator<Item = String>) -> Self {
         let last = names.len() as f64 - 1.0;
         let ticks = names.enumerate().map(|(i, name)| (last - i as f64, name)).collect();
         Self { range: (-0.6, last + 0.6), ticks, split: None, kind: Kind::Linear }
     }
 
-    /// Decades of counts, with a place for 0.
+    /// Returns a scale of decades for counts, with a separate position for 0.
     pub fn log_count(values: impl IntoIterator<Item = u64>) -> Self {
         let greatest = values.into_iter().max().unwrap_or(0).max(10);
         Self::log(0, (greatest as f64).log10().ceil() as i32, si)
     }
 
-    /// dB, with a place for infinity, which is called `exact`.
+    /// Returns a scale in dB, with a separate position for infinity, which is named `exact`.
     pub fn decibel(values: impl IntoIterator<Item = f64>) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (low, high) = finite.fold((0.0f64, 10.0f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -132,7 +134,7 @@ impl Scale {
         }
     }
 
-    /// The place of a value. What lies outside stands at the edge.
+    /// Returns the position of a value. A value outside the scale is placed at its edge.
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         match self.kind {
@@ -144,7 +146,7 @@ impl Scale {
         }
     }
 
-    /// The name of a place.
+    /// Returns the name of a position; empty if it has none.
     pub fn name(&self, place: f64) -> &str {
         let tick = self.ticks.iter().find(|(tick, _)| (tick - place).abs() < 1e-9);
         tick.map_or("", |(_, name)| name)
@@ -164,7 +166,7 @@ impl Scale {
     }
 }
 
-/// As plotters sees it, an axis is a line of places.
+/// plotters only sees positions, not values.
 impl Ranged for Scale {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -197,7 +199,7 @@ impl ValueFormatter<f64> for Scale {
     }
 }
 
-/// A share as a percentage of two digits.
+/// Returns a share as a percentage with two significant digits.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value == 0.0 {
@@ -215,7 +217,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A share in %, without the sign, in at most four characters: for cells of tables.
+/// Returns a share in percent, without the sign and in at most four characters, for table cells.
 pub fn short_percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".into(),
@@ -226,7 +228,7 @@ pub fn short_percent(share: f64) -> String {
     }
 }
 
-/// A number with `k`, `M`, `G` for thousands.
+/// Returns a number with the suffix `k`, `M` or `G`, or as a power of ten from 1e15 on.
 pub fn si(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
         v if v >= 1e15 => return power(value),

@@ -1,7 +1,7 @@
-//! Colours, letters, lines and markers.
+//! Colours, fonts, lines and markers.
 //!
 //! The colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of
-//! colour vision tell apart. No plot relies on colour alone: lines also differ in marker or dash.
+//! colour vision can distinguish. No plot relies on colour alone: lines also differ in marker or dash.
 
 use guardbit_num::Overflow;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -18,13 +18,13 @@ pub const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xB2);
 pub const VERMILLION: RGBColor = RGBColor(0xD5, 0x5E, 0x00);
 const PURPLE: RGBColor = RGBColor(0xCC, 0x79, 0xA7);
 
-/// Text and frames.
+/// Colour of text and frames.
 pub const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
-/// Points that others stand out from.
+/// Colour of points in the background, from which other points stand out.
 pub const SILVER: RGBColor = RGBColor(0xB4, 0xB4, 0xB4);
-/// Notes and reference lines.
+/// Colour of notes and reference lines.
 pub const GREY: RGBColor = RGBColor(0x66, 0x66, 0x66);
-/// Grids.
+/// Colour of grids.
 pub const PALE: RGBColor = RGBColor(0xE4, 0xE4, 0xE4);
 
 /// Shape of a marker.
@@ -38,18 +38,18 @@ pub enum Marker {
     Plus,
 }
 
-/// How a series looks.
+/// Look of a series.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     /// Colour of line and marker.
     pub color: RGBColor,
     /// Shape of the markers.
     pub marker: Marker,
-    /// Length of dashes and of the gaps between them; a full line if `None`.
+    /// Length of the dashes and of the gaps between them in pixels; `None` for a solid line.
     pub dash: Option<(i32, i32)>,
 }
 
-/// The looks of series that have no fixed one.
+/// Looks of series that have no fixed look.
 const LOOKS: [Look; 8] = [
     Look { color: BLUE, marker: Marker::Circle, dash: None },
     Look { color: VERMILLION, marker: Marker::Square, dash: None },
@@ -61,12 +61,13 @@ const LOOKS: [Look; 8] = [
     Look { color: BLUE, marker: Marker::Square, dash: Some((2, 3)) },
 ];
 
-/// The look of the series of that index.
+/// Returns the look of the series with the given index.
 pub fn category_look(index: usize) -> Look {
     LOOKS[index % LOOKS.len()]
 }
 
-/// The looks of overflow modes, in the order of their list; the last one is that of any other. Dashes let a curve below show through.
+/// Looks of the overflow modes, in the order of their list; the last one is for unknown modes. Dashes let a
+/// curve below show through.
 const MODE_LOOKS: [Look; 8] = [
     Look { color: BLUE, marker: Marker::Circle, dash: None },
     Look { color: VERMILLION, marker: Marker::Square, dash: Some((9, 4)) },
@@ -78,22 +79,22 @@ const MODE_LOOKS: [Look; 8] = [
     Look { color: GREY, marker: Marker::Square, dash: Some((9, 2)) },
 ];
 
-/// The look of an overflow mode, the same in every plot.
+/// Returns the look of an overflow mode, which is equal in all plots.
 pub fn mode_look(mode: &str) -> Look {
     let last = MODE_LOOKS.len() - 1;
     let at = Overflow::ALL.iter().position(|known| known.name() == mode);
     MODE_LOOKS[at.map_or(last, |at| at.min(last))]
 }
 
-/// Letters of `size` pixels, placed by `anchor`.
+/// Returns a text style with letters of `size` pixels, positioned by `anchor`.
 pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'static> {
-    // plotters takes the size of the bounding box, which it holds to be 1.24 times that of the letters.
+    // plotters expects the size of the bounding box, which it assumes to be 1.24 times that of the letters.
     let family = FontFamily::Name("DejaVu Sans, Verdana, sans-serif");
     let font = FontDesc::new(family, size * 1.24, FontStyle::Normal);
     TextStyle { font, color: color.to_backend_color(), pos: Pos::new(anchor.0, anchor.1) }
 }
 
-/// A line of one pixel.
+/// Returns the style of a line of one pixel.
 pub fn thin(color: RGBColor) -> ShapeStyle {
     color.stroke_width(1)
 }
@@ -102,7 +103,7 @@ pub fn thin(color: RGBColor) -> ShapeStyle {
 mod tests {
     use super::*;
 
-    /// Neither a mode of another version nor a new one looks like one of the modes.
+    /// Unknown modes, and any future mode, must not look like a known mode.
     #[test]
     fn modes_look_different() {
         let text = |mode: &str| format!("{:?}", mode_look(mode));

@@ -4,7 +4,7 @@ use super::plots;
 use crate::QuantizeRecord;
 
 plots! {
-    /// Every plot of a quantization, in the order of the report.
+    /// All plots of a quantization, in the order of the report.
     QUANTIZE_PLOTS of QuantizeRecord:
     sqnr_to_float
     value_histograms

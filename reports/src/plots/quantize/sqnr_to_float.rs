@@ -1,4 +1,4 @@
-//! SQNR of every part against the float network.
+//! Plot of the SQNR of every part against the float network.
 
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -18,7 +18,7 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     draw,
 };
 
-/// Most bars.
+/// Greatest number of bars.
 const ROWS: usize = 120;
 
 fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {

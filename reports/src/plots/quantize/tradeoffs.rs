@@ -1,4 +1,4 @@
-//! What mixed widths trade: bytes against signal to noise ratio.
+//! Plot of the trade-off of mixed widths: bytes against signal-to-noise ratio.
 
 use super::subtitle;
 use crate::QuantizeRecord;
@@ -17,7 +17,7 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     draw,
 };
 
-/// Most curves.
+/// Greatest number of curves.
 const CURVES: usize = 7;
 
 fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
@@ -55,7 +55,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     Ok(Drawing::Figure(figure(title, &subtitle(record), &[Legend::new(entries).content(), panel])?))
 }
 
-/// From the least to the greatest value.
+/// Returns a scale from the least to the greatest value.
 fn scale(values: impl Iterator<Item = f64>) -> Scale {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
     Scale::between(low, high)

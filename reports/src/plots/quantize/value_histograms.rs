@@ -1,4 +1,4 @@
-//! The values of every tensor, and which of them its codes cover.
+//! Plot of the values of every tensor and the range that its codes cover.
 
 use super::subtitle;
 use crate::QuantizeRecord;
@@ -16,9 +16,9 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     draw,
 };
 
-/// Most tensors that get a panel.
+/// Greatest number of tensors that get a panel.
 const PANELS: usize = 24;
-/// A tensor with its bins.
+/// Tensor with its bins.
 struct Panel<'a> {
     row: &'a TensorRow,
     bins: Vec<&'a HistogramRow>,

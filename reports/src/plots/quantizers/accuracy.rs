@@ -1,4 +1,4 @@
-//! Accuracy against width, one curve per way of quantizing.
+//! Plot of accuracy against width, one curve per quantizer.
 
 use crate::figures::Fraction;
 use crate::numbers::{counted, percentage};
@@ -60,7 +60,7 @@ fn draw_panel(
     Ok(())
 }
 
-/// Every name once, in the order in which they first come.
+/// Returns every name once, in the order of first occurrence.
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     let mut found = Vec::new();
     for name in names {

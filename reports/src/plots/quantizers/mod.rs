@@ -5,5 +5,5 @@ mod accuracy;
 use super::Plot;
 use crate::QuantizersRecord;
 
-/// All of them.
+/// All plots of a comparison of quantizers.
 pub const QUANTIZER_PLOTS: &[Plot<QuantizersRecord>] = &[accuracy::PLOT];

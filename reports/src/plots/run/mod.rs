@@ -1,11 +1,11 @@
-//! Plots of one run.
+//! Plots of a run.
 
 use super::plots;
 use crate::RunRecord;
 use crate::numbers::counted;
 
 plots! {
-    /// Every plot of a run, in the order of the report.
+    /// All plots of a run, in the order of the report.
     RUN_PLOTS of RunRecord:
     required_bits
     sqnr
@@ -15,7 +15,7 @@ plots! {
 }
 
 plots! {
-    /// The plots of a run whose sums were counted.
+    /// Plots of a run whose sums were counted.
     SUM_PLOTS of RunRecord:
     sum_histograms
 }
@@ -27,7 +27,7 @@ fn subtitle(run: &RunRecord) -> String {
     format!("{} on {} · {} · {}", run.model, run.hw, counted(run.outcome.samples, "sample"), run.mode)
 }
 
-/// Names the layers that a plot leaves out.
+/// Returns a note that names the layers a plot leaves out.
 fn left_out(why: &str, labels: &[String]) -> String {
     const NAMED: usize = 5;
     let named = labels[..labels.len().min(NAMED)].join(", ");

@@ -1,4 +1,4 @@
-//! Overflow events over the rows and columns of the array.
+//! Plot of overflow events over the rows and columns of the array.
 
 use plotters::element::Rectangle;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -19,9 +19,9 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Most panels, that of all layers together included.
+/// Greatest number of panels, including the panel of all layers.
 const PANELS: usize = 12;
-/// Most cells along one side of a panel; larger arrays are drawn in blocks.
+/// Greatest number of cells along one side of a panel; larger arrays are drawn in blocks.
 const CELLS: usize = 32;
 const COLUMNS: usize = 4;
 const SIDE: i32 = 176;
@@ -74,7 +74,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
 }
 
-/// All layers on one map, if they all run on an array of the same size.
+/// Returns one map of all layers, if they all run on arrays of equal size.
 fn together(layers: &[&LayerActivity]) -> Option<Map> {
     let (rows, cols) = (layers[0].rows, layers[0].cols);
     if layers.iter().any(|layer| (layer.rows, layer.cols) != (rows, cols)) {
@@ -88,19 +88,19 @@ fn together(layers: &[&LayerActivity]) -> Option<Map> {
 }
 
 impl Map {
-    /// Height of its cells in pixels.
+    /// Returns the height of the cells in pixels.
     fn height(&self) -> i32 {
         let rows = self.rows.div_ceil(block(self.rows));
         side(rows) * rows as i32
     }
 }
 
-/// Elements that share a cell along one side.
+/// Returns the number of elements that share a cell along one side.
 fn block(count: usize) -> usize {
     count.div_ceil(CELLS)
 }
 
-/// Size in pixels of one of `count` cells.
+/// Returns the size in pixels of one of `count` cells.
 fn side(count: usize) -> i32 {
     (SIDE / count as i32).clamp(1, 44)
 }
@@ -125,7 +125,7 @@ fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
     let (width, height) = (side(cols), side(rows));
     let corner = |row: usize, col: usize| (LEFT + col as i32 * width, TOP + row as i32 * height);
     for row in 0..rows {
-        // Neighbours of one colour are one rectangle: large arrays stay small files.
+        // Adjacent cells of one colour become one rectangle, which keeps files of large arrays small.
         let color = |col: usize| {
             let count = cells[row * cols + col];
             (count > 0).then(|| Ramp::ORANGE.color(count as f64 / most as f64))

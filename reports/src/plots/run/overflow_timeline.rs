@@ -1,4 +1,4 @@
-//! Overflow events over the cycles of every layer.
+//! Plot of overflow events over the cycles of every layer.
 
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::numbers::number;
@@ -17,9 +17,9 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Most layers that get a panel each.
+/// Greatest number of layers that get a panel each.
 const PANELS: usize = 12;
-/// Most layers in a table.
+/// Greatest number of layers in a table.
 const ROWS: usize = 120;
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {

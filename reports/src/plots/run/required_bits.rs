@@ -1,4 +1,4 @@
-//! Required bits of every level against its width.
+//! Plot of the required bits of every level against its width.
 
 use super::subtitle;
 use crate::plots::kit::{DrawError, figure};
@@ -34,7 +34,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     Ok(Drawing::Figure(figure(title, &subtitle(run), &content(&levels))?))
 }
 
-/// The counts of the simulation: a histogram alone does not know of symmetric rails.
+/// Returns the available width with the counts of the simulation. The histogram alone would not account for
+/// symmetric rails.
 fn available(run: &RunRecord, histogram: &LevelHistogram) -> Option<Available> {
     let bits = histogram.bits.bits()?;
     let own = |row: &&LayerRow| row.index == histogram.index && row.level == histogram.level;

@@ -1,4 +1,4 @@
-//! Products per cycle against products per byte from outside.
+//! Roofline plot: products per cycle against products per byte of external memory traffic.
 
 use guardbit_hwmodels::TimingConvention;
 use guardbit_hwmodels::timing::Bound;
@@ -22,17 +22,17 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Most layers.
+/// Greatest number of layers.
 const POINTS: usize = 300;
-/// Most layers that are named at one place.
+/// Greatest number of layers that are named at one place.
 const NAMED: usize = 4;
 
-/// A layer, with its products per byte and per cycle.
+/// Layer with its products per byte and per cycle.
 type Point<'a> = (&'a BottleneckRow, [f64; 2]);
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let (peak, rate) = (run.timing.peak_macs_per_cycle as f64, run.timing.dram_bytes_per_cycle);
-    // Elsewhere no layer waits for the memory, or not for all that it moves.
+    // With other conventions layers do not wait for the memory, or not for all bytes it moves.
     let rate = (run.timing.convention == TimingConvention::Overlapped.name() && rate > 0.0).then_some(rate);
     let points: Vec<Point<'_>> =
         run.bottlenecks.iter().filter_map(|row| Some((row, place(row, rate)?))).collect();
@@ -83,7 +83,8 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
 }
 
-/// Products per byte that takes the memory time, and per cycle; all bytes where no memory takes time.
+/// Returns the products per byte that takes memory time, and the products per cycle. All bytes count if the
+/// memory takes no time.
 fn place(row: &BottleneckRow, rate: Option<f64>) -> Option<[f64; 2]> {
     let per_byte = match rate {
         Some(rate) => row.macs as f64 / (row.dram_cycles as f64 * rate),
@@ -93,12 +94,13 @@ fn place(row: &BottleneckRow, rate: Option<f64>) -> Option<[f64; 2]> {
     place.iter().all(|value| *value > 0.0 && value.is_finite()).then_some(place)
 }
 
-/// The power of ten at or below all values.
+/// Returns the power of ten at or below all values.
 fn least_decade(values: impl Iterator<Item = f64>) -> f64 {
     10f64.powf(values.fold(f64::INFINITY, f64::min).log10().floor())
 }
 
-/// Places with the numbers of the layers there; those too close to stand beside each other are named together.
+/// Returns positions with the numbers of the layers there. Positions too close to label separately share a
+/// label.
 fn named(points: &[Point<'_>]) -> Vec<(String, [f64; 2])> {
     const CLOSE: f64 = 0.06;
     let mut sorted: Vec<&Point<'_>> = points.iter().collect();

@@ -1,4 +1,4 @@
-//! SQNR of every layer's output.
+//! Plot of the SQNR of every layer's output.
 
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -16,7 +16,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Most bars.
+/// Greatest number of bars.
 const ROWS: usize = 120;
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {

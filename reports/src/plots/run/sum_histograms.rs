@@ -1,4 +1,4 @@
-//! Distributions of sums over the register's range and beyond.
+//! Plot of the distribution of sums within the register's range and beyond.
 
 use plotters::style::RGBColor;
 
@@ -21,9 +21,9 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Most levels that get a panel each: those that go furthest beyond their range.
+/// Greatest number of levels that get a panel each. Levels that go furthest beyond their range are chosen.
 const PANELS: usize = 24;
-/// What lies outside the register's range.
+/// Colour of the region outside the register's range.
 const BEYOND: RGBColor = RGBColor(0xFB, 0xE9, 0xE2);
 
 fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
@@ -59,7 +59,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
 }
 
-/// Prefixes outside the range.
+/// Returns the number of prefixes outside the range.
 fn outside(histogram: &SumHistogram) -> u64 {
     let (low, high) = histogram.range;
     let edges = histogram.bins.edges();
@@ -103,7 +103,7 @@ fn panel(area: &Area<'_>, histogram: &&SumHistogram, several: bool, y: &Axis) ->
     }
     for (kind, color) in [(SumKind::MinPrefix, VERMILLION), (SumKind::MaxPrefix, ORANGE)] {
         let shares = shares(histogram, kind);
-        // Outlines of the bins, from one gap to the next.
+        // Outline each run of non-empty bins.
         for run in filled(&shares) {
             let corners = run.flat_map(|bin| [span(bin).0, span(bin).1].map(|x| (x, shares[bin])));
             panel.outline(&corners.collect::<Vec<_>>(), color)?;
@@ -113,7 +113,7 @@ fn panel(area: &Area<'_>, histogram: &&SumHistogram, several: bool, y: &Axis) ->
     panel.upright(high, INK)
 }
 
-/// Stretches of bins in which there is something.
+/// Returns the runs of adjacent non-empty bins.
 fn filled(shares: &[f64]) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for bin in (0..shares.len()).filter(|&bin| shares[bin] > 0.0) {
@@ -125,7 +125,7 @@ fn filled(shares: &[f64]) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// What lies outside, in words that fit above one of three panels.
+/// Returns a summary of the sums outside the range, short enough for one of three panels.
 fn summary(histogram: &SumHistogram) -> String {
     let both = [SumKind::MinPrefix, SumKind::MaxPrefix].map(|kind| histogram.total(kind).iter().sum::<u64>());
     let outside = percent(outside(histogram) as f64 / (both[0] + both[1]).max(1) as f64);

@@ -1,4 +1,5 @@
-//! How the codes of every layer differ under another scheme: by itself, and behind all layers before it.
+//! Plot of the codes that differ in every layer under another scheme: with the layer alone changed, and with
+//! all layers before it changed too.
 
 use crate::numbers::counted;
 use crate::plots::kit::{
@@ -19,7 +20,7 @@ pub(super) const PLOT: Plot<SchemesRecord> = Plot {
 
 const HEIGHT: u32 = 250;
 
-/// What a panel shows: title, title of its axis, value of a row.
+/// Panel: its title, the title of its axis, and the value of a row.
 type Panel = (&'static str, &'static str, fn(&SchemeRow) -> f64);
 
 const SHARES: [Panel; 2] = [

@@ -5,5 +5,5 @@ mod growth;
 use super::Plot;
 use crate::SchemesRecord;
 
-/// All of them.
+/// All plots of a comparison of requantization schemes.
 pub const SCHEME_PLOTS: &[Plot<SchemesRecord>] = &[growth::PLOT];

@@ -4,7 +4,7 @@ use super::plots;
 use crate::SizeRecord;
 
 plots! {
-    /// Every plot of a sizing, in the order of the report.
+    /// All plots of a sizing, in the order of the report.
     SIZE_PLOTS of SizeRecord:
     widths
     out_of_range

@@ -1,4 +1,4 @@
-//! Dot products that do not fit, against width, pooled over the layers.
+//! Plot of the share of dot products that do not fit, against width, pooled over the layers.
 
 use super::{NO_LAYERS, subtitle};
 use crate::plots::kit::{Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels};
@@ -15,7 +15,7 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
-/// A curve: its name, and its share at a width.
+/// Curve: its name, and its share at a width.
 type Series = (&'static str, fn(&SizeRateRow) -> Option<Fraction>);
 
 const SERIES: [Series; 3] = [
@@ -32,7 +32,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let levels: Vec<&[SizeRateRow]> = size.rates.chunk_by(|a, b| a.level == b.level).collect();
     let several = levels.len() > 1;
     let shares = size.rates.iter().flat_map(|row| SERIES.iter().filter_map(|(_, rate)| rate(row)));
-    // The axes are the same in every panel, so that levels can be compared.
+    // All panels share the axes, so that levels can be compared.
     let x = Axis::new("bits", Scale::whole(low, high, if several { 20 } else { 40 }));
     let y = Axis::new("dot products that do not fit", Scale::log_share(shares.map(Fraction::value)));
     let entry = |(i, (name, _)): (usize, &Series)| Entry::new(Mark::Series(category_look(i)), *name);
@@ -41,7 +41,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     content.extend(panels(levels, if several { 2 } else { 1 }, 320, move |area, rows| {
         let name = if several { rows[0].level.as_str() } else { "" };
         let mut panel = chart(area, (name, ""), &x, &y)?;
-        // The first below the second: prefixes are never fewer.
+        // Draw the first curve last: the second is never below it.
         for (i, (_, rate)) in SERIES.iter().enumerate().rev() {
             let point = |row: &SizeRateRow| Some((f64::from(row.bits), rate(row)?.value()));
             let points: Vec<(f64, f64)> = rows.iter().filter_map(point).collect();

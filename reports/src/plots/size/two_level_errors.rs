@@ -1,4 +1,4 @@
-//! Two-level accumulation: how often a layer is wrong, by inner width and length of runs.
+//! Plot of two-level accumulation: the rate of wrong sums by inner width and length of runs.
 
 use std::collections::BTreeSet;
 
@@ -23,11 +23,11 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
-/// Most layers, of a row per length of runs each.
+/// Greatest number of layers; each has one row per length of runs.
 const ROWS: usize = 16;
-/// How deep the blue of proved points is.
+/// Depth of blue for points whose exactness is proved.
 const PROVED: f64 = 0.35;
-/// The colour of points without a wrong sum.
+/// Colour of points without a wrong sum.
 const NONE: RGBColor = RGBColor(0xE9, 0xE9, 0xE9);
 
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
@@ -63,7 +63,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
 }
 
-/// One row per length of runs; the layer's name stands at the first.
+/// Returns one row per length of runs; the first row carries the layer's name.
 fn layer_rows(
     layer: &SizeRow,
     points: &[&SizeGridRow],
@@ -85,7 +85,7 @@ fn layer_rows(
     tiles.into_iter().enumerate().map(row).collect()
 }
 
-/// The points with the widest outer accumulator.
+/// Returns the points with the widest outer accumulator.
 fn widest_outer(size: &SizeRecord) -> Vec<&SizeGridRow> {
     let mut widest: Vec<&SizeGridRow> = Vec::new();
     for row in &size.grid {
@@ -114,7 +114,7 @@ fn cell(row: &SizeGridRow, scale: &Scale) -> Option<HeatCell> {
     Some(HeatCell { fill, ink, text })
 }
 
-/// How far up the axis a rate stands.
+/// Returns the position of a rate along the axis, 0 to 1.
 fn depth(rate: f64, scale: &Scale) -> f64 {
     let low = scale.at(0.0);
     ((scale.at(rate) - low - 1.0) / (0.0 - low - 1.0).max(1.0)).clamp(0.0, 1.0)

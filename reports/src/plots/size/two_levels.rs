@@ -1,4 +1,4 @@
-//! Two-level accumulation: tiles against inner widths.
+//! Plot of two-level accumulation: tiles against inner widths.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
-/// Most layers.
+/// Greatest number of layers.
 const ROWS: usize = 120;
 
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {

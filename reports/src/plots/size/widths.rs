@@ -1,4 +1,4 @@
-//! The width of every layer by every way of knowing.
+//! Plot of the width of every layer by every method.
 
 use super::{NO_LAYERS, subtitle};
 use crate::plots::kit::{
@@ -17,7 +17,7 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
     draw,
 };
 
-/// A way of knowing: its name, and the width of a layer by it.
+/// Method: its name, and the width it finds for a layer.
 type Series = (&'static str, fn(&SizeRow) -> Option<u32>);
 
 const SERIES: [Series; 7] = [
@@ -30,7 +30,7 @@ const SERIES: [Series; 7] = [
     ("by weights", |row| row.bits_weights),
 ];
 
-/// Most layers.
+/// Greatest number of layers.
 const ROWS: usize = 50;
 
 fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
@@ -56,7 +56,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let dots = Content::new(height, |area| {
         let mut panel = chart(area, ("", ""), &x, &y)?;
         let last = layers.len() as f64 - 1.0;
-        // Series of one layer stand one below the other, so that equal widths do not hide each other.
+        // Series of one layer are placed below each other, so that equal widths do not hide each other.
         let step = 0.72 / used.len().max(2) as f64;
         for (place, (look, (_, width))) in used.iter().enumerate() {
             let shift = (used.len() as f64 - 1.0) / 2.0 - place as f64;

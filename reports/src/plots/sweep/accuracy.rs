@@ -1,4 +1,4 @@
-//! Accuracy and agreement against width.
+//! Plot of accuracy and agreement against width.
 
 use super::by_width;
 use super::group::{Group, mode_legend, subtitle};
@@ -16,7 +16,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-/// One panel.
+/// Panel of the figure.
 struct Panel<'a> {
     group: &'a Group<'a>,
     title: &'static str,
@@ -25,7 +25,7 @@ struct Panel<'a> {
     note: String,
 }
 
-/// A share, and its interval.
+/// Share with its interval.
 #[derive(Clone, Copy)]
 struct Shown {
     value: fn(&SummaryRow) -> Option<Fraction>,

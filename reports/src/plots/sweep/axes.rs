@@ -1,4 +1,4 @@
-//! Accuracy over the axes of a sweep: a heat map.
+//! Heat map of the accuracy over the axes of a sweep.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -28,13 +28,12 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     Ok(Drawing::Figure(figure(title, &format!("{}{named}", counted(points.len() as u64, "point")), &content)?))
 }
 
-/// What tells a row, and its cells: name of the column, and share.
+/// Values that identify a row, and its cells: name of the column, and share.
 type Labelled<'a> = (Vec<&'a str>, Vec<(&'a str, Fraction)>);
 
-/// A cell per point. The columns are a dimension whose values are short: of those that leave the fewest cells blank (axes that
-/// go together would), the one with the most values.
-///
-/// Also says what the columns and the rows are.
+/// Returns a table with one cell per point, and a sentence on its columns and rows. The columns are a
+/// dimension with short values. Among those that leave the fewest cells blank, the dimension with the most
+/// values is chosen; axes that vary together would leave most cells blank.
 fn table(points: &[PointRecord], shown: Shown) -> (Vec<Content<'static>>, String) {
     let all = dimensions(points);
     let is_narrow = |dimension: &Dimension<'_>| {
@@ -48,7 +47,7 @@ fn table(points: &[PointRecord], shown: Shown) -> (Vec<Content<'static>>, String
     let narrow = (0..all.len()).filter(|&at| is_narrow(&all[at]));
     let across = narrow.max_by_key(|at| (Reverse(blanks(at)), all[*at].values().len()));
     let mut columns = across.map_or(vec![""], |at| all[at].values());
-    // Numbers in order.
+    // Sort numbers by value.
     if across.is_some_and(|at| all[at].numbers().is_some()) {
         columns.sort_by(|a, b| a.parse().unwrap_or(0.0f64).total_cmp(&b.parse().unwrap_or(0.0)));
     }
@@ -89,19 +88,19 @@ fn table(points: &[PointRecord], shown: Shown) -> (Vec<Content<'static>>, String
     (std::iter::once(table).chain(note).collect(), by + &rows_by)
 }
 
-/// Most rows.
+/// Greatest number of rows.
 const ROWS: usize = 60;
-/// More columns have no room for their names.
+/// Greatest number of columns; the names of more would not fit.
 const COLUMNS: usize = 24;
 
-/// A label that has room beside the cells.
+/// Shortens a label to the room next to the cells.
 fn cut(label: &str) -> String {
     const ROOM: usize = 30;
     let count = label.chars().count();
     if count <= ROOM { label.into() } else { label.chars().take(ROOM - 1).chain(['…']).collect() }
 }
 
-/// The values of all other dimensions than `across`, of a point.
+/// Returns a point's values of all dimensions except `across`.
 fn row_of<'a>(all: &'a [Dimension<'_>], across: usize, index: usize) -> Vec<&'a str> {
     (0..all.len()).filter(|&at| at != across).map(|at| all[at].of[index].as_str()).collect()
 }

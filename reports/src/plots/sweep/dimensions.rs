@@ -1,38 +1,39 @@
-//! What tells the points of a sweep from each other.
+//! Settings that distinguish the points of a sweep.
 
 use std::collections::HashSet;
 
 use crate::tables::short_key;
 use crate::{Fraction, PointRecord};
 
-/// Something that differs among points: an axis, or network, accelerator, width or overflow mode.
+/// Setting that differs among points: an axis, network, accelerator, width or overflow mode.
 pub(super) struct Dimension<'a> {
-    /// As the table names it.
+    /// Name in tables.
     pub name: &'a str,
-    /// Of every point.
+    /// Value of every point.
     pub of: Vec<String>,
 }
 
 impl Dimension<'_> {
-    /// The values, each once, in the order of the points.
+    /// Returns the distinct values, in the order of the points.
     pub fn values(&self) -> Vec<&str> {
         let mut seen = HashSet::new();
         self.of.iter().map(String::as_str).filter(|value| seen.insert(*value)).collect()
     }
 
-    /// As plots name it.
+    /// Returns the name in plots.
     pub fn short_name(&self) -> String {
         short_key(self.name)
     }
 
-    /// The value of every point as a number, if all are some.
+    /// Returns the value of every point as a number, if all values are numbers.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         let number = |value: &String| value.parse::<f64>().ok().filter(|number| number.is_finite());
         self.of.iter().map(number).collect()
     }
 }
 
-/// Everything that differs among points, the axes last. What an axis says already is left out.
+/// Returns every setting that differs among points, the axes last. A setting that repeats an axis is left
+/// out.
 pub(super) fn dimensions(points: &[PointRecord]) -> Vec<Dimension<'_>> {
     let of = |name, value: &dyn Fn(&PointRecord) -> String| Dimension {
         name,
@@ -47,7 +48,8 @@ pub(super) fn dimensions(points: &[PointRecord]) -> Vec<Dimension<'_>> {
         of("overflow", &|point| point.summary.overflow.clone()),
         of("bits", &|point| point.summary.bits.map_or(String::new(), |bits| bits.to_string())),
     ];
-    // Said by an axis: that of its name, or one with the same values.
+    // An axis with the setting's name repeats it: always for `model` and `hw`, otherwise if the values are
+    // equal.
     let is_axis = |own: &Dimension<'_>| {
         axes.iter().any(|axis| {
             let names = axis.name == own.name || axis.name.ends_with(&format!(".{}", own.name));
@@ -58,7 +60,7 @@ pub(super) fn dimensions(points: &[PointRecord]) -> Vec<Dimension<'_>> {
     own.into_iter().chain(axes).filter(|dimension| dimension.values().len() > 1).collect()
 }
 
-/// What is shown of a point.
+/// Share of a point that a plot shows.
 #[derive(Clone, Copy)]
 pub(super) enum Shown {
     Accuracy,
@@ -66,13 +68,13 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// The accuracy, where there are labels; `None` where nothing is classified.
+    /// Returns the accuracy if there are labels, otherwise the agreement; `None` if nothing is classified.
     pub fn of(points: &[PointRecord]) -> Option<Self> {
         let any = |shown: Self| points.iter().any(|point| shown.share(point).is_some());
         [Self::Accuracy, Self::Agreement].into_iter().find(|&shown| any(shown))
     }
 
-    /// In words.
+    /// Returns the name in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Accuracy => "top-1 accuracy",
@@ -80,7 +82,7 @@ impl Shown {
         }
     }
 
-    /// Of a point.
+    /// Returns the share of a point.
     pub fn share(self, point: &PointRecord) -> Option<Fraction> {
         match self {
             Self::Accuracy => point.summary.accuracy,
@@ -88,7 +90,7 @@ impl Shown {
         }
     }
 
-    /// Its interval.
+    /// Returns both ends of the share's interval.
     pub fn ends(self, point: &PointRecord) -> Option<(f64, f64)> {
         let row = &point.summary;
         let (low, high) = match self {
@@ -99,8 +101,8 @@ impl Shown {
     }
 }
 
-/// Why nothing is shown.
+/// Reason shown if only one register is varied.
 pub(super) const NOTHING_VARIED: &str = "Nothing beside one register is varied.";
-/// The same.
+/// Reason shown if nothing is classified.
 pub(super) const NOTHING_CLASSIFIED: &str =
     "Accuracy and agreement are defined for classes, in propagated mode only.";

@@ -1,4 +1,4 @@
-//! The points of one model on one accelerator.
+//! Groups of sweep points: one model on one accelerator.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -8,21 +8,21 @@ use crate::plots::kit::{Axis, Content, Entry, Extremes, Legend, Mark, Scale, mod
 use crate::tables::short_key;
 use crate::{PointRecord, layer_label};
 
-/// Most groups that get panels of their own.
+/// Greatest number of groups that get panels of their own.
 const MOST: usize = 8;
 
-/// Those groups that are shown: all, or the worst and the best.
+/// Groups that are shown: all, or the worst and the best.
 pub(crate) type Groups<'a> = Extremes<Group<'a>>;
 
 impl<'a> Groups<'a> {
-    /// What is shown of the groups of these points.
+    /// Returns the shown groups of `points`.
     pub fn shown(points: &'a [PointRecord]) -> Self {
         Self::of(Group::all(points), MOST, Group::badness)
     }
 }
 
 impl<'a, G: Borrow<Group<'a>>> Extremes<G> {
-    /// A sentence on the groups that are left out, if any are.
+    /// Returns a sentence on the groups that are left out, if any.
     pub fn others(&self) -> Option<String> {
         let by = match self.shown.iter().all(|group| group.borrow().share().is_some()) {
             true => "accuracy (agreement without labels), over their points",
@@ -31,25 +31,25 @@ impl<'a, G: Borrow<Group<'a>>> Extremes<G> {
         self.left_out("combinations of the axes", by)
     }
 
-    /// The same as a block of a figure.
+    /// Returns the sentence of [`others`](Self::others) as a block of a figure.
     pub fn others_note(&self) -> Option<Content<'static>> {
         self.others().map(Content::note)
     }
 }
 
-/// The points of one model on one accelerator, in order of width.
+/// Points of one model on one accelerator, in order of width.
 #[derive(Debug, Clone)]
 pub(crate) struct Group<'a> {
     /// The points.
     pub points: Vec<&'a PointRecord>,
-    /// Overflow modes, in the order in which they were asked for.
+    /// Overflow modes, in the order in which they were given.
     pub modes: Vec<&'a str>,
-    /// What tells this group from the others; empty if there is but one.
+    /// Settings that distinguish this group from others; empty for a single group.
     pub heading: String,
 }
 
 impl<'a> Group<'a> {
-    /// All groups, in the order in which they were asked for.
+    /// Returns all groups, in the order in which they were given.
     pub fn all(points: &'a [PointRecord]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         let mut known = HashMap::new();
@@ -79,12 +79,12 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// The points of one overflow mode, in order of width.
+    /// Returns the points of one overflow mode, in order of width.
     pub fn of_mode(&self, mode: &str) -> Vec<&'a PointRecord> {
         self.points.iter().copied().filter(|point| point.summary.overflow == mode).collect()
     }
 
-    /// The axis of swept widths, with at most that many ticks.
+    /// Returns the axis of swept widths with at most `ticks` ticks.
     pub fn width_axis(&self, ticks: u32) -> Axis {
         let level = &self.points[0].summary.level;
         let (low, high) =
@@ -92,7 +92,7 @@ impl<'a> Group<'a> {
         Axis::new(format!("width of level {level} (bits)"), Scale::whole(low, high, ticks))
     }
 
-    /// Index and label of every layer with a row in some point.
+    /// Returns index and label of every layer with a row in some point.
     pub fn layers(&self) -> Vec<(usize, String)> {
         let mut layers: Vec<(usize, String)> = Vec::new();
         for row in self.points.iter().flat_map(|point| &point.layers) {
@@ -104,7 +104,8 @@ impl<'a> Group<'a> {
         layers
     }
 
-    /// The mean accuracy of its points, or without labels agreement; `None` where nothing is classified.
+    /// Returns the mean accuracy of the points, or the mean agreement without labels; `None` if nothing is
+    /// classified.
     fn share(&self) -> Option<f64> {
         let shares =
             self.points.iter().filter_map(|point| point.summary.accuracy.or(point.summary.top1_agreement));
@@ -112,7 +113,7 @@ impl<'a> Group<'a> {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// The more, the worse its points are on the whole.
+    /// Returns a measure that is greater the worse the points are on average.
     pub(super) fn badness(&self) -> f64 {
         let differ: f64 =
             self.points.iter().filter_map(|point| point.summary.output_mismatch).map(|n| n as f64).sum();
@@ -127,7 +128,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What was swept, for the line below the title.
+/// Returns the line below the title: what was swept.
 pub(super) fn subtitle(groups: &Groups<'_>) -> String {
     let summary = &groups.shown[0].points[0].summary;
     let of = format!("{} · {}", counted(summary.samples, "sample"), summary.mode);
@@ -137,7 +138,7 @@ pub(super) fn subtitle(groups: &Groups<'_>) -> String {
     }
 }
 
-/// A legend of the overflow modes of all groups, and what else is drawn.
+/// Returns a legend of the overflow modes of all groups, followed by `more`.
 pub(super) fn mode_legend(groups: &[Group<'_>], more: impl IntoIterator<Item = Entry>) -> Content<'static> {
     let mut modes: Vec<&str> = Vec::new();
     for mode in groups.iter().flat_map(|group| &group.modes) {

@@ -1,4 +1,4 @@
-//! A figure per layer against width: curves for a few layers, tables for many.
+//! Plot of a figure per layer against width: curves for a few layers, tables for many.
 
 use plotters::style::RGBColor;
 
@@ -10,28 +10,28 @@ use crate::plots::kit::{
 };
 use crate::tables::LayerRow;
 
-/// Most layers that get a curve each.
+/// Greatest number of layers that get a curve each.
 const CURVES: usize = 7;
-/// Most rows of a table.
+/// Greatest number of rows of a table.
 const ROWS: usize = 60;
-/// Most groups of layers: they take more room than curves of whole networks.
+/// Greatest number of groups of layers, which take more room than curves of whole networks.
 const GROUPS: usize = 4;
 
-/// What is drawn.
+/// Figure to draw.
 pub(super) struct Figure {
     /// Title of the y axis.
     pub axis: &'static str,
     /// Title of a table's columns, before the name of the level.
     pub table: &'static str,
-    /// The value of one of a layer's rows; `None` where that row has none.
+    /// Value of one of a layer's rows; `None` if that row has none.
     pub value: fn(&LayerRow, &PointRecord) -> Option<f64>,
-    /// The axis of these values.
+    /// Axis of these values.
     pub scale: fn(&[f64]) -> Scale,
     /// How bad a value is.
     pub badness: fn(f64) -> f64,
-    /// A table cell: fill, colour of the text, text.
+    /// Table cell: fill, colour of the text, text.
     pub cell: fn(f64, &Scale) -> (RGBColor, RGBColor, String),
-    /// What the colours of a table mean.
+    /// Legend of the colours of a table.
     pub legend: fn(&Scale) -> Vec<Entry>,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct Figure {
 struct Mode<'a> {
     group: &'a Group<'a>,
     name: &'a str,
-    /// Per layer: its label, and its values by width.
+    /// Label and values by width of every layer.
     layers: Vec<(String, Vec<(u32, f64)>)>,
 }
 
-/// The values of every layer of every group.
+/// Returns the values of every layer of every group as blocks of a figure.
 pub(super) fn content<'a>(groups: &'a Groups<'a>, figure: &'a Figure) -> Vec<Content<'a>> {
     let mut content = Vec::new();
-    // The first ones are not the worst: they stand in their own order.
+    // The first groups are not the worst: they are listed in their original order.
     let of_many = groups.shown.iter().any(|group| group.layers().len() > CURVES);
     let most = if of_many { GROUPS } else { groups.shown.len() };
     let chosen = Extremes {

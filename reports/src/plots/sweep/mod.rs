@@ -10,7 +10,7 @@ use crate::PointRecord;
 pub(crate) use group::{Group, Groups};
 
 plots! {
-    /// Every plot of a sweep, in the order of the report.
+    /// All plots of a sweep, in the order of the report.
     SWEEP_PLOTS of [PointRecord]:
     accuracy
     axes
@@ -23,11 +23,11 @@ plots! {
 
 const NO_POINTS: &str = "No point ran to its end.";
 
-/// Why points are in no [`Group`]: said in place of plots against width, and of findings by width.
+/// Reason why points are in no [`Group`]; shown instead of plots against width and findings by width.
 pub(crate) const NO_WIDTH: &str = "No width of a level is swept for the whole network. \"Accuracy over the axes\" shows these points, \
      and summary.csv and sweep.csv have their other figures.";
 
-/// The points by width; where none has one, why there is nothing to see.
+/// Returns the points by width, or the reason why there is nothing to show if no point has a width.
 fn by_width(points: &[PointRecord]) -> Result<Groups<'_>, Drawing> {
     let groups = Groups::shown(points);
     match (groups.shown.is_empty(), points.is_empty()) {

@@ -1,4 +1,4 @@
-//! Output codes that differ, against width.
+//! Plot of the output codes that differ, against width.
 
 use super::by_width;
 use super::group::{Group, mode_legend, subtitle};

@@ -1,4 +1,4 @@
-//! Overflow rate of every layer against width.
+//! Plot of the overflow rate of every layer against width.
 
 use plotters::style::RGBColor;
 
@@ -53,7 +53,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
 }
 
-/// How far up the axis a rate stands.
+/// Returns the position of a rate along the axis, 0 to 1.
 fn depth(rate: f64, scale: &Scale) -> f64 {
     let low = scale.at(0.0);
     let place = scale.at(rate);

@@ -1,4 +1,4 @@
-//! Accuracy over one axis, a curve for every combination of the others.
+//! Plot of the accuracy over one axis, with a curve for every combination of the other axes.
 
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
@@ -19,12 +19,12 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-/// More curves cannot be told apart.
+/// Greatest number of curves that can be distinguished.
 const CURVES: usize = 8;
-/// Most points of a curve.
+/// Greatest number of points of a curve.
 const POINTS: usize = 100;
 
-/// A curve: what tells it, and its points by value of the axis.
+/// Curve: the values that identify it, and its points by value of the axis.
 type Curve<'a> = (Vec<&'a str>, Vec<(f64, &'a PointRecord)>);
 
 fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
@@ -70,7 +70,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }
 
-/// The points by everything but the dimension `along`, in order of its numbers.
+/// Groups the points by every dimension except `along`, and sorts each group by that dimension's numbers.
 fn curves<'a>(
     points: &'a [PointRecord],
     all: &'a [Dimension<'_>],
@@ -122,8 +122,8 @@ fn draw_panel(
     Ok(())
 }
 
-/// How far curves stand beside each other, so that points and bars of the same height can be told apart: a part of the
-/// least step between two numbers, which are `span` apart from end to end.
+/// Returns the horizontal offset between curves that separates points and bars of equal height: a fraction of
+/// the least step between two numbers. `span` is the distance between the first and the last number.
 fn apart(numbers: &[f64], span: f64) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

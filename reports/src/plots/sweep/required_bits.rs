@@ -1,4 +1,4 @@
-//! Required bits of the swept level.
+//! Plot of the required bits of the swept level.
 
 use super::by_width;
 use super::group::{Group, subtitle};

@@ -1,4 +1,4 @@
-//! SQNR of every layer against width.
+//! Plot of the SQNR of every layer against width.
 
 use plotters::style::RGBColor;
 
@@ -18,7 +18,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-/// From here on, the colours of a table do not change.
+/// SQNR in dB from which on the colours of a table do not change.
 const GOOD: f64 = 60.0;
 
 const FIGURE: Figure = Figure {
@@ -50,7 +50,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
 }
 
-/// The darker, the more noise.
+/// Returns the colour depth, 0 to 1, which grows with the noise.
 fn depth(sqnr: f64) -> f64 {
     1.0 - (sqnr / GOOD).clamp(0.0, 1.0)
 }

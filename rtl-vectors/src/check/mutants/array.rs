@@ -1,4 +1,4 @@
-//! Faults of the arrays: in what surrounds the arithmetic.
+//! Faults of the arrays outside the arithmetic.
 
 use super::{Facts, Mutant};
 use crate::manifest::ArrayInfo;

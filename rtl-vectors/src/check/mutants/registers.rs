@@ -1,8 +1,8 @@
-//! Faults of a register's rails, and the proof that one changes nothing.
+//! Faults of a register's rails, and proofs that a fault changes nothing.
 //!
-//! A fit is a function of the exact value, made of linear pieces. Two of them are the same over a range of values if
-//! they are the same at both ends of every piece there. The ranges are those of [`Reach`](crate::reach::Reach): bounds
-//! over all stimuli of the layer.
+//! A fit is a function of the exact value, composed of linear pieces. Two fits agree over a range of values
+//! if they agree at both ends of every piece there. The ranges are those of [`Reach`](crate::reach::Reach):
+//! bounds over all stimuli of the layer.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use guardbit_num::{Overflow, Rails};
 use super::{Facts, Target};
 use crate::manifest::{Manifest, RegisterInfo};
 
-/// Most pieces that are compared.
+/// Greatest number of pieces that are compared.
 const MAX_PIECES: i128 = 1 << 14;
 
-/// A fault of one register: another parameter of its module.
+/// Fault of one register: a different parameter of its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Wrap,
@@ -27,17 +27,17 @@ pub(super) enum Fault {
     Wider,
 }
 
-/// A fault of `gb_fit`, which is in every register.
+/// Fault of `gb_fit`, which affects every register.
 pub(super) struct FitFault {
     pub name: &'static str,
     pub change: &'static str,
     pub file: &'static str,
     pub edit: (&'static str, &'static str),
-    /// What becomes of a fit.
+    /// Returns the faulty fit.
     pub changed: fn(Fit) -> Fit,
 }
 
-/// Whether what becomes of a value beyond a rail depends on which one it crossed.
+/// Returns whether the result for a value beyond a rail depends on which rail it crossed.
 fn reads_rail(mode: Overflow) -> bool {
     mode.hdl().contains("rail")
 }
@@ -104,7 +104,7 @@ impl Fault {
         }
     }
 
-    /// Whether a register can have it.
+    /// Returns whether the fault applies to a register.
     fn applies(self, register: &Register) -> bool {
         let (mode, has_memory) = (register.fit.mode, register.has_memory);
         match self {
@@ -127,7 +127,7 @@ impl Fault {
         }
     }
 
-    /// The manifest of a design with this fault: one parameter of one register differs.
+    /// Returns the manifest of a design with this fault: one parameter of one register differs.
     pub fn planted(self, manifest: &Manifest, register: &Register) -> Manifest {
         let mut faulty = manifest.clone();
         let info = match register.place {
@@ -140,7 +140,7 @@ impl Fault {
         faulty
     }
 
-    /// Why it changes nothing, if that is proved.
+    /// Returns the reason why the fault changes nothing, if that is proved.
     pub fn equivalent(self, register: &Register) -> Option<String> {
         if self == Self::NotSticky && !register.goes_on {
             return Some(format!(
@@ -170,7 +170,7 @@ impl FitFault {
     }
 }
 
-/// Registers of a design that have a width, with the faults that each can have.
+/// Returns the registers of a design that have a width, with the faults that apply to each.
 pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let arithmetic = &facts.manifest.arithmetic;
     let is_unit = target != Target::Array;
@@ -197,7 +197,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
             }
         }));
     }
-    // The VHDL unit ends with the sum.
+    // The VHDL unit has no requantizer and ends with the sum.
     if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
         all.extend(Register::new(&arithmetic.bias.register, reach).map(|register| Register {
             name: "bias".into(),
@@ -210,7 +210,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     all
 }
 
-/// Which register of a unit.
+/// Identifies a register of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RegisterId {
     Product,
@@ -218,21 +218,21 @@ enum RegisterId {
     Bias,
 }
 
-/// A register with rails.
+/// Register with rails.
 #[derive(Debug, Clone)]
 pub(super) struct Register {
     pub name: String,
     place: RegisterId,
     pub fit: Fit,
-    /// Every exact value that it is shown.
+    /// Range of all exact values that reach it.
     reach: Range,
-    /// The low bits that the module behind keeps; none if that is not looked at.
+    /// Number of low bits that the following module keeps; `None` if that is not considered.
     port: Option<u32>,
     shows_flags: bool,
-    /// Whether it holds a value between two additions.
+    /// Whether it keeps a value between two additions.
     has_memory: bool,
     goes_on: bool,
-    /// Values below 0 all give the same code.
+    /// Whether all values below 0 give one code.
     hides_negative: bool,
 }
 
@@ -259,7 +259,7 @@ impl Register {
         })
     }
 
-    /// The faults that it can have.
+    /// Returns the faults that apply to this register.
     pub fn faults(&self) -> impl Iterator<Item = Fault> + '_ {
         Fault::ALL.into_iter().filter(|fault| fault.applies(self))
     }
@@ -273,7 +273,7 @@ impl Register {
         format!("every exact result of {} lies in {}..={}", self.name, self.reach.min, self.reach.max)
     }
 
-    /// Why `changed` behaves alike, if it does for every value in reach.
+    /// Returns the reason why `changed` behaves like the original fit, if it does for every value in reach.
     fn same(&self, changed: Fit) -> Option<String> {
         let mut starts = BTreeSet::from([self.reach.min]);
         let mut add = |at: i128| {
@@ -287,7 +287,7 @@ impl Register {
         }
         let widths = [Some(self.fit.bits), Some(changed.bits), self.port];
         for bits in widths.into_iter().flatten().filter(|&bits| bits < 100) {
-            // Where a value of so many bits wraps or changes its sign.
+            // Points where a value of `bits` bits wraps or changes its sign.
             let half = 1i128 << (bits - 1);
             let (first, last) = (self.reach.min.div_euclid(half), self.reach.max.div_euclid(half) + 1);
             if last - first > MAX_PIECES {
@@ -314,7 +314,7 @@ impl Register {
         })
     }
 
-    /// What can be seen of a value behind the register.
+    /// Returns what can be observed of a value after the register.
     fn seen(&self, fit: Fit, value: i128) -> (i128, Option<(bool, bool)>) {
         let (held, flags) = fit.apply(value);
         let kept = self.port.map_or(held, |bits| {
@@ -326,7 +326,7 @@ impl Register {
     }
 }
 
-/// `gb_fit`.
+/// Parameters of `gb_fit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fit {
     pub bits: u32,
@@ -334,12 +334,12 @@ pub(super) struct Fit {
     pub mode: Overflow,
     off_by_one: bool,
     swapped: bool,
-    /// Whether the wrapped value stands where the rail that was crossed should.
+    /// Whether the wrapped value replaces the rail that was crossed.
     rail_wraps: bool,
 }
 
 impl Fit {
-    /// `MIN` and `MAX` of the module.
+    /// Returns `MIN` and `MAX` of the module.
     fn rails(self) -> (i128, i128) {
         let top = self.bits - u32::from(self.signed);
         let max = (1i128 << top) - 1 - i128::from(self.off_by_one);
@@ -351,7 +351,7 @@ impl Fit {
         (min, max)
     }
 
-    /// What comes out, and the flags `high` and `low`.
+    /// Returns the result and the flags `high` and `low`.
     fn apply(self, value: i128) -> (i128, (bool, bool)) {
         let (min, max) = self.rails();
         let (high, low) = (value > max, value < min);

@@ -1,4 +1,4 @@
-//! Faults of the MAC unit outside of its registers' rails: control, order, requantization.
+//! Faults of the MAC unit outside its registers' rails: control, order and requantization.
 
 use guardbit_hwmodels::Check;
 use guardbit_num::Scheme;
@@ -11,7 +11,7 @@ fn always(_: &Facts) -> bool {
     true
 }
 
-/// Whether the design is built with a module of a kind of level.
+/// Returns whether the design contains a module of a kind of level.
 fn has(f: &Facts, module: &str) -> bool {
     f.levels().iter().any(|l| l.reduce.module() == module)
 }
@@ -40,7 +40,7 @@ fn never(_: &Facts) -> Option<String> {
     None
 }
 
-/// Sign extension is for negative values.
+/// Sign extension matters only for negative values.
 fn no_negative_values(f: &Facts) -> Option<String> {
     let serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| !l.reduce.takes_run_at_once());
     let least = serial.map(|(_, reach)| reach.input.min).min()?;
@@ -52,7 +52,7 @@ fn no_negative_operands(f: &Facts) -> Option<String> {
     (a.min >= 0 && w.min >= 0).then(|| "no operand is negative".into())
 }
 
-/// A clear falls into a run only where a dot product has several beats.
+/// A clear falls into a run only if a dot product has several beats.
 fn one_beat(f: &Facts) -> Option<String> {
     let beats = f.manifest.layer.terms.div_ceil(f.manifest.interface.lanes);
     (beats == 1).then(|| "every dot product is one beat, so that no clear falls inside a run".into())
@@ -75,7 +75,7 @@ fn two_lanes(f: &Facts) -> Option<String> {
     (f.manifest.interface.lanes == 2).then(|| "two lanes are paired in one way only".into())
 }
 
-/// The last level's runs end with the dot product, and the next one clears them.
+/// The last level's runs end with the dot product, and the next dot product clears them.
 fn one_run(f: &Facts) -> Option<String> {
     let inner = f.levels().len() - 1;
     let mut serial =
@@ -94,7 +94,7 @@ fn no_bias(f: &Facts) -> Option<String> {
     (bias.word_min == 0 && bias.word_max == 0).then(|| "every bias of the layer is 0".into())
 }
 
-/// A second register in front of the first one.
+/// Adds a second register in front of the first one.
 const LATE: &[(&str, &str)] = &[
     ("    logic valid1, clear1;", "    logic valid1, clear1, valid0, clear0;"),
     ("run_last1;", "run_last0, run_last1;"),

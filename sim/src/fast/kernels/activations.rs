@@ -1,20 +1,20 @@
-//! What the lanes multiply.
+//! Activations that the lanes multiply.
 
 use super::{LANES, Row};
 
-/// The activations of one pixel, one step after the other; one more, a 0, follows an odd number of them.
+/// Activations of one pixel, step by step. A further one, a 0, follows an odd number of them.
 pub(crate) trait Activations: Copy {
-    /// The first `steps` steps.
+    /// Returns the first `steps` steps.
     fn first(self, steps: usize) -> Self;
-    /// Without the first `steps` steps.
+    /// Returns the activations without the first `steps` steps.
     fn skip(self, steps: usize) -> Self;
-    /// What every lane multiplies in step `k`.
+    /// Returns the operand of every lane in step `k`.
     fn lanes(self, k: usize) -> Row;
-    /// What one lane multiplies in step `k`.
+    /// Returns the operand of one lane in step `k`.
     fn at(self, k: usize, lane: usize) -> i16;
 }
 
-/// All lanes read the same activation.
+/// All lanes read one activation.
 impl Activations for &[i16] {
     #[inline(always)]
     fn first(self, steps: usize) -> Self {
@@ -60,7 +60,7 @@ impl Activations for &[Row] {
     }
 }
 
-/// Lanes that read neighbours: in step `k` those from `cells[offsets[k]]` on.
+/// Lanes that read adjacent cells: in step `k`, those from `cells[offsets[k]]` on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Neighbours<'x> {
     cells: &'x [i16],
@@ -68,7 +68,7 @@ pub(crate) struct Neighbours<'x> {
 }
 
 impl<'x> Neighbours<'x> {
-    /// `reach` is the greatest of `offsets`.
+    /// Creates the activations; `reach` is the greatest of `offsets`.
     ///
     /// # Panics
     /// If some lane reads beyond `cells`.
@@ -76,10 +76,10 @@ impl<'x> Neighbours<'x> {
         Self { cells: &cells[..reach + LANES], offsets }
     }
 
-    /// What the lanes read in step `k`.
+    /// Returns the operands of the lanes in step `k`.
     #[inline(always)]
     pub fn row(&self, k: usize) -> &Row {
-        // The window ends before the image does: there is always a row.
+        // The window ends before the image does, so there is always a row.
         self.cells[self.offsets[k]..].first_chunk().unwrap_or(&[0; LANES])
     }
 }
@@ -106,8 +106,8 @@ impl Activations for Neighbours<'_> {
     }
 }
 
-/// Operands that are `origin` more than bytes where they lie: those of step `k` from `bytes[offsets[k]]` on, for every lane
-/// its `OWN`, else the first one for all.
+/// Operands in place that are `origin` more than their bytes. Step `k` reads from `bytes[offsets[k]]` on:
+/// with `OWN`, every lane its own byte, otherwise all lanes the first one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteCells<'x, const OWN: bool> {
     bytes: &'x [u8],
@@ -116,7 +116,7 @@ pub(crate) struct ByteCells<'x, const OWN: bool> {
 }
 
 impl<'x, const OWN: bool> ByteCells<'x, OWN> {
-    /// Of a window whose cells begin with `bytes`; what does not lie within them panics where it is read.
+    /// Creates the activations of a window whose cells begin with `bytes`. Reading beyond them panics.
     pub fn new(bytes: &'x [u8], offsets: &'x [usize], origin: i32) -> Self {
         Self { bytes, offsets, origin: origin as i16 }
     }
@@ -152,7 +152,7 @@ impl<const OWN: bool> Activations for ByteCells<'_, OWN> {
     }
 }
 
-/// The first `steps` steps of every pixel.
+/// Returns the first `steps` steps of every pixel.
 #[inline(always)]
 pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) -> [X; P] {
     let mut x = *x;
@@ -162,21 +162,21 @@ pub(crate) fn first<X: Activations, const P: usize>(x: &[X; P], steps: usize) ->
     x
 }
 
-/// Operands, which are `origin` more than their bytes.
+/// Appends operands, which are `origin` more than their bytes.
 #[inline(always)]
 pub(crate) fn operands(bytes: &[u8], origin: i32, out: &mut Vec<i16>) {
     let origin = origin as i16;
     out.extend(bytes.iter().map(|&byte| i16::from(byte) + origin));
 }
 
-/// Magnitudes of operands, which are `origin` more than their bytes.
+/// Appends magnitudes of operands, which are `origin` more than their bytes.
 #[inline(always)]
 pub(crate) fn magnitudes(bytes: &[u8], origin: i32, out: &mut Vec<u8>) {
     let origin = origin as i16;
     out.extend(bytes.iter().map(|&byte| (i16::from(byte) + origin).unsigned_abs() as u8));
 }
 
-/// Sums of the squares of every `channels` operands, which are `origin` more than their bytes.
+/// Appends the sums of squares of every `channels` operands, which are `origin` more than their bytes.
 #[inline(always)]
 pub(crate) fn squares(bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<u32>) {
     let origin = origin as i16;
@@ -187,8 +187,8 @@ pub(crate) fn squares(bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<
     out.extend(bytes.chunks_exact(channels).map(|position| position.iter().map(square).sum::<u32>()));
 }
 
-/// Every operand beside that `distance` cells further, which is any where there is none; an operand is `origin` more
-/// than its byte.
+/// Appends every operand paired with the one `distance` cells further; the latter is arbitrary if it does not
+/// exist. An operand is `origin` more than its byte.
 #[inline(always)]
 pub(crate) fn pairs(bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u32>) {
     let operand = |byte: u8| (i32::from(byte) + origin) as u32;

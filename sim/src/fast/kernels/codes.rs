@@ -1,6 +1,6 @@
-//! Output codes: from sums, and beside the exact ones.
+//! Computes output codes from sums, and compares them with the exact codes.
 
-// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+// The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
 use super::{LANES, Lanes, Stepped, Walked};
@@ -28,33 +28,35 @@ impl Delivered for Stepped {
     }
 }
 
-/// From sums to output codes, lane by lane: bias, multiplier, clamp, zero point.
+/// Conversion of sums to output codes, lane by lane: bias, multiplier, clamp, zero point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scaling {
-    /// Added first; the sum with it stays within 32 bits.
+    /// Bias, added first; the result stays within 32 bits.
     pub bias: Lanes,
-    /// 31 bits; of scheme E the multiplier itself, the bits of a float32.
+    /// Significand of 31 bits; for scheme E, the multiplier itself as the bits of a float32.
     pub significand: Lanes,
-    /// Shift to the left before the multiplication, 0..=30.
+    /// Left shift before the multiplication, 0..=30.
     pub left: Lanes,
-    /// Shift to the right: after the doubling high multiplication, 0..=31, or of the whole product, 31..=62.
+    /// Right shift: after the doubling high multiplication, 0..=31, or of the whole product, 31..=62.
     pub right: Lanes,
-    /// Least and greatest code, less the zero point.
+    /// Least and greatest code, minus the zero point.
     pub low: Lanes,
     pub high: Lanes,
     pub zero_point: i32,
-    /// Whether every lane is shifted to the right, and nothing on the way to its code comes near the ends of 32 bits.
+    /// Whether every lane is shifted to the right, and no intermediate value approaches the limits of 32
+    /// bits.
     pub has_room: bool,
 }
 
 impl Scaling {
-    /// Whether no code lies below the zero point: then it does not matter how negative sums are rounded.
+    /// Returns whether no code lies below the zero point, in which case the rounding of negative sums does
+    /// not matter.
     pub fn is_rectified(&self) -> bool {
-        // Without an early end it is done on vectors, as below.
+        // Without an early exit the compiler can vectorize these loops.
         self.low.iter().fold(true, |all, &low| all & (low >= 0))
     }
 
-    /// Whether the bounds of the codes that are written as `rows` are those of signed bytes.
+    /// Returns whether the bounds of the codes written as `rows` are those of signed bytes.
     pub fn fills_bytes(&self, rows: ByteRows) -> bool {
         let [low, high] = [i8::MIN, i8::MAX].map(|bound| i32::from(bound) - self.zero_point);
         let fills = |l: usize| (self.low[l] == low) & (self.high[l] == high);
@@ -62,9 +64,9 @@ impl Scaling {
         all && rows.least == i32::from(i8::MIN)
     }
 
-    /// Whether lane `lane`, the sums of which lie within `range` with their bias, is as [`Self::has_room`] says: 32 bits
-    /// hold twice the sum that is multiplied, and the product with half a code and the zero point, which are added to it
-    /// before the shift to the right.
+    /// Returns whether lane `lane` satisfies [`Self::has_room`], if its sums with their bias lie within
+    /// `range`. 32 bits must hold twice the sum that is multiplied, and the product with half a code and the
+    /// zero point, which are added to it before the right shift.
     pub fn lane_has_room(&self, lane: usize, range: (i64, i64)) -> bool {
         let (left, right) = (self.left[lane], self.right[lane]);
         let greatest = range.0.unsigned_abs().max(range.1.unsigned_abs());
@@ -73,27 +75,27 @@ impl Scaling {
     }
 }
 
-/// Where codes of consecutive pixels go as bytes.
+/// Destination of codes of consecutive pixels as bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteRows {
-    /// Lanes that are written of every pixel: the first ones.
+    /// Number of lanes, from the first one on, that are written per pixel.
     pub count: usize,
-    /// The least code; the bytes are codes less this one.
+    /// Least code; the bytes are codes minus this one.
     pub least: i32,
-    /// Bytes from pixel to pixel.
+    /// Number of bytes from one pixel to the next.
     pub stride: usize,
 }
 
-/// Two roundings: a doubling high multiplication, then a shift to the right with ties away from zero
-/// (`guardbit_num`'s scheme D).
+/// Scheme D of `guardbit_num` with two roundings: a doubling high multiplication, then a right shift with
+/// ties away from zero.
 pub(crate) const DOUBLE: u8 = 0;
-/// One rounding of the whole product, half up (scheme S).
+/// Scheme S: one rounding of the whole product, half up.
 pub(crate) const SINGLE: u8 = 1;
-/// A product in float32, rounded half to even (scheme E); the bounds of codes are at most 2^24, which a float32
-/// holds.
+/// Scheme E: a product in float32, rounded half to even. The bounds of codes are at most 2^24, which a
+/// float32 holds exactly.
 pub(crate) const EVEN: u8 = 2;
 
-/// Output codes of sums.
+/// Returns the output codes of sums.
 #[inline(always)]
 pub(crate) fn codes<const SCHEME: u8>(sum: &Lanes, scaling: &Scaling) -> Lanes {
     let mut codes = [0; LANES];
@@ -114,7 +116,7 @@ pub(crate) fn codes<const SCHEME: u8>(sum: &Lanes, scaling: &Scaling) -> Lanes {
 #[inline(always)]
 fn double(x: i32, significand: i32, right: u32) -> i32 {
     let product = i64::from(x) * i64::from(significand) + (1 << 30);
-    // The result has 32 bits: a logical shift gives the same ones.
+    // The result has 32 bits, so a logical shift gives equal bits.
     let high = ((product as u64) >> 31) as u32 as i32;
     let mask = (1u32 << right).wrapping_sub(1) as i32;
     let threshold = ((mask as u32) >> 1) as i32 + i32::from(high < 0);
@@ -123,7 +125,7 @@ fn double(x: i32, significand: i32, right: u32) -> i32 {
 
 #[inline(always)]
 fn single(x: i32, significand: i32, right: u32) -> i32 {
-    // Made positive by a multiple of 2^right, so that a logical shift does.
+    // A multiple of 2^right makes the product positive, so that a logical shift suffices.
     const LIFT: u64 = 1 << 62;
     let product = i64::from(x) * i64::from(significand) + (1i64 << (right - 1));
     (((product as u64).wrapping_add(LIFT) >> right) as u32).wrapping_sub((LIFT >> right) as u32) as i32
@@ -135,7 +137,7 @@ fn even(x: i32, multiplier: i32, low: i32, high: i32) -> i32 {
     rounded.max(low as f32).min(high as f32) as i32
 }
 
-/// Adds the squares of codes of at most 16 bits, fewer than 2^28, less their zero point.
+/// Adds the squares of codes of at most 16 bits minus their zero point. There must be fewer than 2^28 codes.
 #[inline(always)]
 pub(crate) fn signal<C: Code>(codes: &[C], zero_point: C, signal: &mut u64) {
     for part in codes.chunks(PART) {
@@ -144,15 +146,15 @@ pub(crate) fn signal<C: Code>(codes: &[C], zero_point: C, signal: &mut u64) {
     }
 }
 
-/// Compares codes of at most 16 bits, fewer than 2^28, `[pixel][channel]`; adds to the mismatches per channel and
-/// to the squares of the differences.
+/// Compares codes of at most 16 bits, `[pixel][channel]`, of which there must be fewer than 2^28. Adds to the
+/// mismatches per channel and to the sum of squared differences.
 #[inline(always)]
 pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64) {
     let channels = mismatches.len().max(1);
-    // Pixels that fill a vector, counted by themselves: as many as a byte counts.
+    // Pixels that fill a vector are counted separately, up to the capacity of a byte.
     let mut counts = vec![0u8; (64 / channels).max(1) * channels];
     let vector = counts.len();
-    // Squares are added up while the codes are still near.
+    // Squares are added while the codes are still in the cache.
     let part = (PART / vector).clamp(1, 255) * vector;
     for (exact, simulated) in exact.chunks(part).zip(simulated.chunks(part)) {
         *noise += squares(exact, simulated);
@@ -169,7 +171,7 @@ pub(crate) fn compare<C: Code>(exact: &[C], simulated: &[C], mismatches: &mut [u
     }
 }
 
-/// The squares of the differences.
+/// Returns the sum of squared differences.
 #[inline(always)]
 fn squares<C: Code>(exact: &[C], simulated: &[C]) -> u64 {
     let mut all = 0;
@@ -180,14 +182,14 @@ fn squares<C: Code>(exact: &[C], simulated: &[C]) -> u64 {
     all
 }
 
-/// Codes whose squares are added up before they are made 64 bits wide.
+/// Number of codes whose squares are added before the sum is widened to 64 bits.
 const PART: usize = 1 << 12;
 
-/// A code as it is stored.
+/// Stored code.
 pub(crate) trait Code: Copy + PartialEq {
-    /// Holds [`PART`] squares of differences.
+    /// Type that holds the sum of [`PART`] squared differences.
     type Square: Copy + Default + std::ops::Add<Output = Self::Square> + Into<u64>;
-    /// The square of the difference.
+    /// Returns the squared difference.
     fn square(self, other: Self) -> Self::Square;
 }
 
@@ -196,7 +198,7 @@ impl Code for u8 {
 
     #[inline(always)]
     fn square(self, other: Self) -> u32 {
-        // Of 16 bits, of which there are instructions for products.
+        // In 16 bits, for which there are multiplication instructions.
         let difference = i16::from(self) - i16::from(other);
         (i32::from(difference) * i32::from(difference)) as u32
     }
@@ -221,7 +223,8 @@ mod tests {
     use super::*;
     use crate::options::Isa;
 
-    /// One lane: what is added, significand, shifts, zero point, and the greatest sum with its bias.
+    /// Parameters of one lane: bias, significand, shifts, zero point, and the greatest sum including its
+    /// bias.
     type Lane = (i32, i32, i32, i32, i64);
 
     fn lane() -> impl Strategy<Value = Lane> {
@@ -233,13 +236,13 @@ mod tests {
         )
     }
 
-    /// Sums at the ends of the range, about them and everywhere, on every body.
+    /// Tests sums at and near the ends of the range, and anywhere, on every body.
     fn check(lanes: &[Lane], zero_point: i32, sums: &[i64]) -> Result<(), TestCaseError> {
         check_above(i32::MIN / 2, lanes, zero_point, sums)?;
         check_above(0, lanes, zero_point, sums)
     }
 
-    /// The same where no code is less than the zero point and `low`.
+    /// Tests sums as above, where no code is less than the zero point plus `low`.
     fn check_above(low: i32, lanes: &[Lane], zero_point: i32, sums: &[i64]) -> Result<(), TestCaseError> {
         let of = |f: fn(&Lane) -> i32| std::array::from_fn(|l| f(&lanes[l]));
         let mut scaling = Scaling {
@@ -266,7 +269,7 @@ mod tests {
         Ok(())
     }
 
-    /// Scheme E on every body, beside its definition; powers of two make ties.
+    /// Compares scheme E on every body with its definition; powers of two produce ties.
     fn check_even(multiplier: f64, zero_point: i32, sums: &[i32]) -> Result<(), TestCaseError> {
         let requantizer = Requantizer::new(Scheme::Even, Multiplier::new(multiplier).unwrap());
         let scaling = Scaling {
@@ -292,9 +295,9 @@ mod tests {
         Ok(())
     }
 
-    /// Codes as bytes, of the first lanes of some pixels, on every body; what lies between stays.
-    /// The zero point lies `zero` above the least code of a byte, and the bound from above lacks `missing` of the greatest
-    /// one in one lane.
+    /// Tests codes as bytes, for the first lanes of some pixels, on every body; bytes between them stay
+    /// unchanged. The zero point lies `zero` above the least code of a byte, and the upper bound is `missing`
+    /// below the greatest code in one lane.
     fn check_bytes(
         lane: Lane,
         (zero, rectified, missing): (i32, bool, i32),
@@ -365,7 +368,7 @@ mod tests {
             sums in prop::collection::vec(any::<i64>(), 8),
         ) {
             check(&lanes, zero_point, &sums)?;
-            // All lanes alike: so many have room.
+            // With equal lanes, many of them have room.
             for lane in &lanes {
                 check(&[*lane; LANES], zero_point, &[sums[0], lane.4, -lane.4, lane.4 / 2, -lane.4 / 2])?;
             }

@@ -1,6 +1,6 @@
-//! What happened in a block, counted lane by lane.
+//! Counts of a block, lane by lane.
 
-// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+// The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
 use super::{LANES, Lanes, Stepped, Walked};
@@ -39,7 +39,7 @@ impl LaneCounters {
     };
 }
 
-/// Counts what delivered sums are wrong about; `code` is what became of them, `right` the exact code.
+/// Counts the errors of delivered sums; `code` holds their codes, `right` the exact codes.
 #[inline(always)]
 pub(crate) fn count_errors(
     counters: &mut LaneCounters,
@@ -57,7 +57,7 @@ pub(crate) fn count_errors(
     }
 }
 
-/// Counts what happened in the register; its format holds `least..=greatest`.
+/// Counts the overflows of a register whose format holds `least..=greatest`.
 #[inline(always)]
 pub(crate) fn count_events(
     counters: &mut LaneCounters,
@@ -74,7 +74,7 @@ pub(crate) fn count_events(
     }
 }
 
-/// Counts sums that the register's format holds, `least..=greatest`, and prefixes of which it does not.
+/// Counts sums that fit the register's format, `least..=greatest`, although one of their prefixes does not.
 #[inline(always)]
 pub(crate) fn count_transient(counters: &mut LaneCounters, walked: &Walked, least: i32, greatest: i32) {
     for l in 0..LANES {
@@ -84,7 +84,7 @@ pub(crate) fn count_transient(counters: &mut LaneCounters, walked: &Walked, leas
     }
 }
 
-/// Takes the extremes of prefixes and sums.
+/// Updates the extremes of prefixes and sums.
 #[inline(always)]
 pub(crate) fn take_extremes(counters: &mut LaneCounters, walked: &Walked) {
     for l in 0..LANES {

@@ -1,8 +1,8 @@
-//! The loops of the fast engine, as plain safe code over arrays of lanes.
+//! Loops of the fast engine as plain safe code over arrays of lanes.
 //!
-//! A lane is an output channel; the products of one dot product are added one after the other, those of
-//! [`LANES`] channels and of up to `P` pixels side by side. The functions are inlined into the bodies of
-//! [`simd`](super::simd), each of which compiles them for other vector instructions.
+//! A lane is an output channel. The products of one dot product are added one after the other; those of
+//! [`LANES`] channels and of up to `P` pixels are added in parallel. The functions are inlined into the
+//! bodies of [`simd`](super::simd), each of which compiles them for another set of vector instructions.
 
 mod activations;
 mod codes;
@@ -26,10 +26,10 @@ pub(crate) use sums::*;
 pub(crate) use vector::*;
 pub(crate) use widths::*;
 
-/// Output channels that are computed side by side.
+/// Number of output channels that are computed in parallel.
 pub(crate) const LANES: usize = 16;
 
-/// Pixels that are handed to a kernel at once, at most.
+/// Greatest number of pixels that are passed to a kernel at once.
 pub(crate) const TILE: usize = 32;
 
 /// One 16-bit operand per lane.
@@ -38,15 +38,15 @@ pub(crate) type Row = [i16; LANES];
 /// One 32-bit integer per lane.
 pub(crate) type Lanes = [i32; LANES];
 
-/// The number of 32 bits that is nearest.
+/// Returns the nearest 32-bit integer.
 pub(crate) fn near(value: i128) -> i32 {
     value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// Two operands per lane: those of two steps that follow each other.
+/// Two operands per lane, of two consecutive steps.
 pub(crate) type Pair = [i16; 2 * LANES];
 
-/// Aligned as vectors are: none touches two lines of the cache.
+/// Value aligned like a vector, so that no vector crosses a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Aligned<T>(pub T);
@@ -65,7 +65,7 @@ impl<T> DerefMut for Aligned<T> {
     }
 }
 
-/// The exact sums of one pixel: their final values and the extremes over their prefixes and the start.
+/// Exact sums of one pixel: their final values and the extremes over their prefixes and the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Walked {
@@ -78,7 +78,7 @@ impl Walked {
     pub const ZERO: Self = Self { sum: [0; LANES], min: [0; LANES], max: [0; LANES] };
 }
 
-/// The narrow sums of one pixel and its overflows.
+/// Narrow sums of one pixel and its overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Stepped {
@@ -91,21 +91,21 @@ impl Stepped {
     pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
 }
 
-/// What a narrow register does, as far as a kernel must know.
+/// Narrow register, as far as kernels need to know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rails {
-    /// Least and greatest value that is left alone.
+    /// Least and greatest value that is not changed.
     pub low: i32,
     pub high: i32,
-    /// Width; used where the register wraps.
+    /// Width in bits; used if the register wraps.
     pub bits: u32,
-    /// What is held of a value beyond each rail; used where the rails alone decide it.
+    /// Result for a value beyond each rail; used if it depends on the rail alone.
     pub below: i32,
     pub above: i32,
 }
 
 impl Rails {
-    /// Those of a register for sums of 32 bits, which never meet wider ones.
+    /// Returns the rails of a register for sums of 32 bits, which never exceed wider rails.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         let (low, high) = overflow.limits(format);
         let beyond = |exact: i128| near(overflow.fit(exact, format).value);

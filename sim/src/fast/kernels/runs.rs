@@ -2,24 +2,25 @@
 
 use super::{Lanes, Row, Vector};
 
-/// What the runs of one block's dot products came to.
+/// Results of the runs of one block's dot products.
 pub(crate) struct RunsOut<'s> {
-    /// Run by run: exact sums, and what the hardware holds.
+    /// Exact sums and values of the hardware, run by run.
     pub exact: &'s mut [Vector<i32>],
     pub held: &'s mut [Vector<i32>],
-    /// Overflows above and below.
+    /// Number of overflows above and below.
     pub counts: [&'s mut Lanes; 2],
-    /// Least and greatest of all exact prefixes, or nodes; where they are asked for.
+    /// Least and greatest of all exact prefixes, or nodes, if requested.
     pub prefixes: Option<[&'s mut Lanes; 2]>,
-    /// Overflows of trees, product by product: those of the additions that end with it. Of chains one row for each of
-    /// [`noted_parts`], with a bit per product, the last one the lowest. Empty if nobody asks.
+    /// Overflow log; empty if not requested. For trees, it has a row per product: the overflows of the
+    /// additions that end with it. For chains, it has one row for each of [`noted_parts`], with a bit per
+    /// product, the last product in the lowest bit.
     pub log: &'s mut [Row],
 }
 
-/// Steps whose overflows are noted in the bits of a lane.
+/// Number of steps whose overflows are recorded in the bits of a lane.
 pub(crate) const NOTED: usize = 16;
 
-/// The products of runs of `length` each, in parts of which bits of a lane note the overflows.
+/// Returns the products of runs of `length` products each, in parts whose overflows fit the bits of a lane.
 pub(crate) fn noted_parts(products: usize, length: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..products).step_by(length).flat_map(move |begin| {
         let end = products.min(begin + length);
@@ -27,21 +28,22 @@ pub(crate) fn noted_parts(products: usize, length: usize) -> impl Iterator<Item 
     })
 }
 
-/// Longest runs of trees that are stepped two windows to a lane.
+/// Greatest length of runs of trees that are stepped two windows per lane.
 pub(crate) const PAIR_TREE: usize = 64;
 
-/// `i`, of which the compiler knows nothing: it shall make vectors of the lanes of one step, not of several steps.
+/// Returns `i`, hidden from the compiler, so that it vectorizes over the lanes of one step and not over
+/// several steps.
 #[inline(always)]
 pub(crate) fn step_index(i: usize) -> usize {
     std::hint::black_box(i)
 }
 
-/// A tree of `values`, which it overwrites: adjacent pairs, round after round; an odd last value passes up unchanged.
-/// `node` also gets the index of the last value that it contains.
+/// Reduces `values`, which it overwrites, as a tree: adjacent pairs, round after round; an odd last value
+/// passes up unchanged. `node` also receives the index of the last value that it contains.
 #[inline(always)]
 pub(crate) fn rounds<T: Copy>(values: &mut [T], mut node: impl FnMut(&T, &T, usize) -> T) -> T {
     let mut left = values.len();
-    // Values in one value of this round.
+    // Number of values combined in one value of this round.
     let mut width = 1;
     while left > 1 {
         let pairs = left / 2;

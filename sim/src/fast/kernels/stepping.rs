@@ -1,6 +1,6 @@
 //! A narrow register, addition by addition.
 
-// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+// The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
 use super::{Activations, LANES, Lanes, Rails, Row, Stepped, first};
@@ -12,7 +12,7 @@ pub(crate) const CHOSEN: u8 = 3;
 pub(crate) const LATCHED: u8 = 4;
 pub(crate) const EXACT: u8 = 5;
 
-/// What is noted on the way: `log[i]` gets the overflows before step `checkpoints[i]`; checkpoints ascend.
+/// Overflows recorded on the way: `log[i]` receives those before step `checkpoints[i]`. Checkpoints ascend.
 pub(crate) struct Trail<'t> {
     pub checkpoints: &'t [u32],
     pub log: &'t mut [Lanes],
@@ -27,8 +27,8 @@ impl Trail<'_> {
 
 /// Defines a stepping kernel on lanes of one integer type.
 ///
-/// `trail` is written for the first pixel; overflows are counted where `COUNT`. `$add` is the addition whose result
-/// still shows on which side of the rails the exact sum lies.
+/// `trail` is written for the first pixel. Overflows are counted if `COUNT`. `$add` is an addition whose
+/// result lies on the side of the rails on which the exact sum lies.
 macro_rules! stepper {
     ($(#[$doc:meta])* $name:ident, $lane:ty, $add:ident) => {
         $(#[$doc])*

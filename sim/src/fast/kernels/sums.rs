@@ -1,12 +1,12 @@
-//! Exact sums, and what their prefixes do.
+//! Exact sums, and information about their prefixes.
 
-// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+// The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
 use super::{Activations, LANES, Lanes, Pair, Rails, Row, Walked, first};
 
-/// Exact sums from `start`, with the extremes of their prefixes. No sum may leave 32 bits, and no product 16
-/// bits where `SHORT`.
+/// Computes exact sums from `start`, with the extremes of their prefixes. No sum may exceed 32 bits, and with
+/// `SHORT` no product may exceed 16 bits.
 #[inline(always)]
 pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
     x: &[X; P],
@@ -37,8 +37,8 @@ pub(crate) fn walk<X: Activations, const P: usize, const SHORT: bool>(
     }
 }
 
-/// The step with which the exact sum of each lane first lies outside of the rails, counted from 0; the number of steps where
-/// none does. No sum may leave 32 bits.
+/// Computes, for each lane, the first step after which the exact sum lies outside the rails, counted from 0,
+/// or the number of steps if there is none. No sum may exceed 32 bits.
 #[inline(always)]
 pub(crate) fn first_outside<X: Activations>(
     x: X,
@@ -62,7 +62,7 @@ pub(crate) fn first_outside<X: Activations>(
     }
 }
 
-/// [`sum`] with bounds, from 0, of every run of so many `pairs` of steps.
+/// Computes [`sum`] with bounds, from 0, for every run of `pairs` pairs of steps.
 #[inline(always)]
 pub(crate) fn sum_runs<X: Activations>(x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {
     for ((run, weights), out) in weights.chunks(pairs).enumerate().zip(out.as_chunks_mut::<1>().0) {
@@ -70,7 +70,7 @@ pub(crate) fn sum_runs<X: Activations>(x: X, weights: &[Pair], pairs: usize, out
     }
 }
 
-/// How many lanes have a prefix outside of the rails.
+/// Returns the number of lanes with a prefix outside the rails.
 #[inline(always)]
 pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
     let mut misfits = 0;
@@ -80,13 +80,15 @@ pub(crate) fn misfits(walked: &Walked, rails: Rails) -> usize {
     misfits as usize
 }
 
-/// Pairs of steps after which a bound is taken anew.
+/// Number of pairs of steps after which a new bound is taken.
 pub(crate) const BOUND_PAIRS: usize = 32;
 
-/// Exact sums from `start`, and bounds of their prefixes: with P and N the sums of the positive and of the
-/// negative products of some steps, every prefix within them lies between N and P beyond their start.
+/// Computes exact sums from `start`, with bounds of their prefixes. Let P and N be the sums of the positive
+/// and of the negative products of some steps. Every prefix within these steps lies between N and P, relative
+/// to their start.
 ///
-/// Without `BOUNDED` only the sums count. The products of [`BOUND_PAIRS`] pairs may not leave 31 bits in sum.
+/// Without `BOUNDED` only the sums are computed. The sum of the products of [`BOUND_PAIRS`] pairs may not
+/// exceed 31 bits.
 #[inline(always)]
 pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
     x: &[X; P],
@@ -118,7 +120,7 @@ pub(crate) fn sum<X: Activations, const P: usize, const BOUNDED: bool>(
         for p in 0..P {
             for l in 0..LANES {
                 let change = sum[p][l] - before[p][l];
-                // Both are even.
+                // Both operands are even.
                 max[p][l] = max[p][l].max(before[p][l] + (size[p][l] + change) / 2);
                 min[p][l] = min[p][l].min(before[p][l] - (size[p][l] - change) / 2);
             }

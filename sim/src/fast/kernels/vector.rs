@@ -1,23 +1,23 @@
-//! Lanes that lie as registers want them.
+//! Lanes aligned for vector registers.
 
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
 use super::LANES;
 
-/// An integer that vectors are made of.
+/// Integer type of vector lanes.
 pub(crate) trait InVector: Copy {
-    /// A zero-sized type with the alignment of a vector of it. Loads and stores that cross a cache line take twice as long,
-    /// those that cross a page many times as long.
+    /// Zero-sized type with the alignment of a vector. Loads and stores that cross a cache line take twice as
+    /// long, and those that cross a page many times as long.
     type Begin: Copy + Eq + Debug;
 }
 
-/// Aligns to 32 bytes, half a cache line.
+/// Alignment to 32 bytes, half a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(32))]
 pub(crate) struct HalfLine;
 
-/// Aligns to a cache line.
+/// Alignment to a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Line;

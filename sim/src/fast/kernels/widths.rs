@@ -1,39 +1,39 @@
-//! Dot products by the bits that they need.
+//! Counts dot products by the bits that they require.
 
-// One loop over all lanes, whatever it indexes, is what the compiler turns into vectors.
+// The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
 use super::{Aligned, LANES, Lanes, TILE, Walked};
 use crate::stats::HISTOGRAM_BINS;
 
-/// One bit per lane: the [`mark`] of the width of its dot product, or none.
+/// One bit per lane: the [`mark`] of the width of its dot product, or no bit.
 type Marks = Aligned<[u32; LANES]>;
 
 const NONE: Marks = Aligned([0; LANES]);
 
-/// Numbers of dot products by width, bit by bit: each lane has as many numbers as a word has bits, and logic counts all of
-/// them at once.
+/// Numbers of dot products by width, stored bit by bit. Each lane holds one number per bit of a word, and
+/// bitwise logic counts all of them at once.
 #[derive(Debug, Clone)]
 pub(crate) struct WidthCounts {
-    /// The lowest bits of the numbers, the second ones, and so on.
+    /// Bits of the numbers, the lowest ones first.
     bits: [Marks; BITS],
-    /// By bit a carry that is added with the next one.
+    /// Carry per bit that is added together with the next one.
     waiting: [Marks; BITS],
     groups: usize,
 }
 
-/// Bits of a number.
+/// Number of bits of a number.
 const BITS: usize = 16;
-/// Pixels whose marks are added at once.
+/// Number of pixels whose marks are added at once.
 const GROUP: usize = 1 << GROUP_BITS;
 const GROUP_BITS: usize = 3;
-/// Groups after which a carry could be lost.
+/// Number of groups after which a carry could be lost.
 const MOST_GROUPS: usize = (1 << (BITS - GROUP_BITS)) - 1;
 
 impl WidthCounts {
     pub const ZERO: Self = Self { bits: [NONE; BITS], waiting: [NONE; BITS], groups: 0 };
 
-    /// Whether one more tile could be one too many for the numbers.
+    /// Returns whether one more tile could exceed the capacity of the numbers.
     pub fn is_full(&self) -> bool {
         self.groups + TILE / GROUP > MOST_GROUPS
     }
@@ -56,7 +56,7 @@ impl WidthCounts {
     #[inline(always)]
     fn count(&mut self, marks: &[Marks; GROUP]) {
         let mut carry = self.add_group(marks);
-        // As a binary number counts up: where a carry waits, both go on as one.
+        // Counts like a binary number: a waiting carry and a new one continue as one carry.
         let mut bit = GROUP_BITS;
         for _ in 0..self.groups.trailing_ones() {
             carry = full_add(&mut self.bits[bit], &self.waiting[bit], &carry);
@@ -66,7 +66,7 @@ impl WidthCounts {
         self.groups += 1;
     }
 
-    /// Adds marks to the lowest bits; gives what is carried on.
+    /// Adds marks to the lowest bits and returns the carries.
     #[inline(always)]
     fn add_group(&mut self, marks: &[Marks; GROUP]) -> Marks {
         let mut carries = *marks;
@@ -79,7 +79,7 @@ impl WidthCounts {
     }
 }
 
-/// Full adders: `bits` become the lower bits of the sum of all three; gives the upper ones.
+/// Full adders: `bits` becomes the lower bits of the sum of all three arguments; returns the upper bits.
 #[inline(always)]
 fn full_add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
     let mut carry = NONE;
@@ -91,8 +91,8 @@ fn full_add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
     carry
 }
 
-/// Counts the bits that hold the final sums, and those that hold the prefixes, in two's complement, of the first `lanes` dot
-/// products of every pixel of a tile.
+/// Counts the bits of two's complement that hold the final sums, and those that hold the prefixes, for the
+/// first `lanes` dot products of every pixel of a tile.
 #[inline(always)]
 pub(crate) fn count_widths([finals, prefixes]: &mut [WidthCounts; 2], walked: &[Walked], lanes: usize) {
     for walked in walked.chunks(GROUP) {
@@ -111,7 +111,7 @@ pub(crate) fn count_widths([finals, prefixes]: &mut [WidthCounts; 2], walked: &[
     }
 }
 
-/// Bits that hold 0 and everything between extremes in two's complement, lane by lane.
+/// Computes, lane by lane, the bits of two's complement that hold 0 and every value between extremes.
 #[inline(always)]
 pub(crate) fn required(extremes: [(&Lanes, &Lanes); 2], widths: &mut [[u8; LANES]; 2]) {
     for ((min, max), widths) in extremes.into_iter().zip(widths) {
@@ -121,26 +121,26 @@ pub(crate) fn required(extremes: [(&Lanes, &Lanes); 2], widths: &mut [[u8; LANES
     }
 }
 
-/// What is as long as the longest number between `min` and `max`, and 0.
+/// Returns a number as long as the longest number between `min` and `max`, including 0.
 #[inline(always)]
 fn of_range(min: i32, max: i32) -> i32 {
     max.max(0) | magnitude(min.min(0))
 }
 
-/// A negative number is as long as its complement.
+/// Returns a number of equal length: a negative number is as long as its complement.
 #[inline(always)]
 fn magnitude(number: i32) -> i32 {
     number ^ (number >> 31)
 }
 
-/// The mark of the width that holds a magnitude and a sign: the bit of the number of its leading zeros, and the lowest one for
-/// 32 of them.
+/// Returns the mark of the width that holds a magnitude and a sign: the bit whose index is the number of
+/// leading zeros, or the lowest bit for 32 of them.
 #[inline(always)]
 fn mark(magnitude: i32) -> u32 {
     1u32.wrapping_shl(magnitude.leading_zeros())
 }
 
-/// The width of a mark.
+/// Returns the width of a mark.
 fn width_of(mark: u32) -> usize {
     match mark.trailing_zeros() {
         0 => 1,

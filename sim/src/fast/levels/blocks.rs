@@ -9,29 +9,29 @@ use super::super::prepare::{self, Reads};
 /// Up to [`LANES`] output channels.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The first channel and their number.
+    /// First channel and number of channels.
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
     /// `[k][lane]`, 0 where there is no channel.
     pub weights: Vec<Row>,
-    /// The same, two steps at a time.
+    /// Weights of two steps at a time.
     pub pairs: Vec<Pair>,
 }
 
 impl Block {
-    /// What the output stage has to know, where no sum is greater than `reach`.
+    /// Returns the input of the output stage if no sum exceeds `reach`.
     pub(super) fn delivered(&self, reach: i64) -> Channels {
         Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
     }
 }
 
-/// Channels that share lanes; `None` if a weight does not fit.
+/// Returns the blocks of channels that share lanes; `None` if a weight does not fit.
 pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
     let window = &layer.dots.window;
     let channels = window.channels();
     let per_group = channels / window.groups;
-    // Groups that would leave lanes empty share them.
+    // Groups that would leave lanes empty share blocks.
     let shared = window.groups > 1 && per_group < LANES;
     let together = if shared { channels } else { per_group };
     let mut blocks = Vec::new();

@@ -1,4 +1,4 @@
-//! Output codes of dot products, exact ones and those of the narrow hardware, and what is wrong with the latter.
+//! Computes output codes of dot products, exact and simulated, and the errors of the latter.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::output;
 use crate::stats::DotErrors;
 
 impl LevelsLayer<'_> {
-    /// The exact output codes of some pixels of one sample.
+    /// Returns the exact output codes of some pixels of one sample.
     pub fn exact_codes(&self, image: &Image<'_>, pixels: Range<usize>) -> Vec<i32> {
         match &self.lanes {
             Lanes::Bits32(_) => self.exact_codes_on::<i32>(image, pixels),
@@ -56,7 +56,7 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// What `output` takes for lane `lane`, whose output channel is `channel`.
+    /// Returns the input of `output` for lane `lane`, whose output channel is `channel`.
     fn sum(
         &self,
         (channel, delivered): (usize, i128),
@@ -69,7 +69,7 @@ impl LevelsLayer<'_> {
         output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
-    /// Whether the output codes of block `index` are made on vectors.
+    /// Returns whether the output codes of block `index` are computed on vectors.
     pub(super) fn ends_on_vectors<V: Lane>(&self, plan: &Plan<V>, index: usize) -> bool {
         V::BITS == 32
             && self.plain_end
@@ -77,7 +77,7 @@ impl LevelsLayer<'_> {
             && plan.starts[index].misfit == [false; LANES]
     }
 
-    /// The output codes of one block at one pixel, and what is wrong with them.
+    /// Computes the output codes of one block at one pixel, and their errors.
     pub(super) fn finish_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
@@ -97,7 +97,7 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// The output codes of one dot product, and what is wrong with them.
+    /// Computes the output codes of one dot product, and their errors.
     pub(super) fn finish<V: Lane>(
         &self,
         work: Work<'_, V>,

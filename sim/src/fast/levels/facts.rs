@@ -1,19 +1,19 @@
-//! What the statistics of a level need to know.
+//! Data that the statistics of a level depend on.
 
 use guardbit_hwmodels::{Level, MacLayer};
 use guardbit_num::{Format, Overflow};
 
-/// What the statistics of a level need to know.
+/// Data that the statistics of a level depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LevelFacts {
-    /// Additions per dot product.
+    /// Number of additions per dot product.
     pub adds: u64,
     pub signed: bool,
-    /// Least and greatest value of the format: what persistent and transient speak of.
+    /// Least and greatest value of the format, which define persistent and transient overflows.
     pub held: (i64, i64),
 }
 
-/// Those of every level of `layer`.
+/// Returns the data of every level of `layer`.
 pub(super) fn facts(layer: &MacLayer) -> Vec<LevelFacts> {
     let mut values = layer.order.len();
     let of_level = |level: &Level| {

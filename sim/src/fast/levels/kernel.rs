@@ -12,19 +12,19 @@ use super::plan::{Known, Plan, Start};
 use super::scratch::{Extremes, Scratch};
 use super::sixteen::{serial_sixteen, tree_sixteen};
 
-/// What the stages of one block have in common.
+/// Data that the stages of one block share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work<'a, V: Lane> {
     pub plan: &'a Plan<V>,
     pub start: &'a Start<V>,
-    /// First stages that cannot overflow: the product, then each level.
+    /// Number of first stages that cannot overflow: the product, then each level.
     pub certain: usize,
-    /// Whether extremes of prefixes are asked for.
+    /// Whether extremes of prefixes are requested.
     pub full: bool,
 }
 
 impl<'a, V: Lane> Work<'a, V> {
-    /// Whether nothing can overflow.
+    /// Returns whether nothing can overflow.
     pub fn is_certain(&self) -> bool {
         self.certain > self.plan.levels.len()
     }
@@ -42,7 +42,7 @@ impl<'a, V: Lane> Work<'a, V> {
     }
 }
 
-/// Products and the innermost level: leaves its results in the scratch.
+/// Computes products and the innermost level, and stores the results in the scratch.
 pub(super) struct Inner<'a, X, V: Lane> {
     pub work: Work<'a, V>,
     pub x: X,
@@ -50,27 +50,28 @@ pub(super) struct Inner<'a, X, V: Lane> {
     pub scratch: &'a mut Scratch<V>,
 }
 
-/// The exact sums alone.
+/// Computes the exact sums alone.
 pub(super) struct Exact<'a, X, V: Lane> {
     pub x: X,
     pub weights: &'a [Row],
     pub sums: &'a mut Vector<V>,
 }
 
-/// Takes the exact sums of the innermost runs for what they come to, where `rails` keep their bounds; says whether all do.
+/// Uses the exact sums of the innermost runs as results if `rails` contain their bounds. Returns whether all
+/// do.
 pub(super) struct TakeSums<'a, V: Lane> {
     pub rails: Option<&'a Rails<V>>,
     pub scratch: &'a mut Scratch<V>,
     pub keeps: &'a mut bool,
 }
 
-/// The end of the runs of the innermost level, whose sums are in the scratch: of products as they are.
+/// Ends the runs of the innermost level, whose unshifted sums are in the scratch.
 pub(super) struct Leave<'a, V: Lane> {
     pub work: Work<'a, V>,
     pub scratch: &'a mut Scratch<V>,
 }
 
-/// The levels above the innermost one.
+/// Computes the levels above the innermost one.
 pub(super) struct Outer<'a, V: Lane> {
     pub work: Work<'a, V>,
     pub scratch: &'a mut Scratch<V>,
@@ -85,7 +86,7 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
         let product_rails = plan.product.rails.as_ref().filter(|_| work.certain == 0);
         let plain = product_rails.is_none() && plan.product.shift == 0;
         let mut level = work.level(0, product_rails.is_some());
-        // Values that need 64 bits come from products beyond 16.
+        // Values that need 64 bits come from products of more than 16 bits.
         let sixteen = plan.sixteen.as_ref().filter(|_| V::BITS == 32 && level.rails.is_some());
         let length = level.stage.terms.run_length(weights.len());
         scratch.resize(weights.len().div_ceil(length));
@@ -101,7 +102,7 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
                 (Some(rails), Known::Serial) => {
                     scratch.stepped = true;
                     let bits = scratch.logs[0].rows_to_write(parts, Some(length));
-                    // Every run but the last one has as many parts.
+                    // Every run except the last one has an equal number of parts.
                     let first = bits.len().min(index * length.div_ceil(NOTED));
                     serial_sixteen(rails, run, work.full, seen, &mut counts, &mut bits[first..])
                 }
@@ -224,7 +225,7 @@ impl<V: Lane> Vectorized for Outer<'_, V> {
     }
 }
 
-/// The products of one run.
+/// Products of one run.
 #[derive(Clone, Copy)]
 pub(super) struct Products<'a, X> {
     pub x: X,

@@ -1,37 +1,37 @@
-//! Integers that lanes are made of, and what a register does with a whole row of them.
+//! Integer types of lanes, and operations of a register on a whole row of them.
 
 use guardbit_num::{Beyond, Format, Overflow, Rounding};
 
 use super::super::kernels::{InVector, LANES, Vector};
 
-/// A signed integer of one lane.
+/// Signed integer of one lane.
 pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static {
-    /// Width.
+    /// Width in bits.
     const BITS: u32;
     const ZERO: Self;
     const ONES: Self;
 
-    /// The low bits.
+    /// Returns the low bits of a value.
     fn low_bits(value: i128) -> Self;
-    /// The nearest one.
+    /// Returns the nearest lane value.
     fn nearest(value: i128) -> Self;
     fn wide(self) -> i64;
-    /// A product of operands; it fits.
+    /// Returns a product of operands, which must fit.
     fn product(a: i16, b: i16) -> Self;
-    /// A product that fits 16 bits.
+    /// Converts a product that fits 16 bits.
     fn of_product(product: i16) -> Self;
-    /// Modulo `2^BITS`.
+    /// Returns the sum modulo `2^BITS`.
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
-    /// A sum that lies on the same side of every rail as the exact one.
+    /// Returns a sum that lies on the same side of every rail as the exact one.
     fn reach(self, other: Self) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn not(self) -> Self;
     fn shift_right(self, shift: u32) -> Self;
-    /// All ones, or none.
+    /// Returns a value with all bits set, or none.
     fn mask(set: bool) -> Self;
-    /// The low 16 bits.
+    /// Returns the low 16 bits.
     fn short(self) -> i16;
 }
 
@@ -124,22 +124,22 @@ lane!(i16, i16, saturating_add);
 lane!(i32, i32, wrapping_add);
 lane!(i64, i32, wrapping_add);
 
-/// What a narrow register leaves alone, and how it wraps.
+/// Rails of a narrow register, and how it wraps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rails<V: Lane> {
-    /// Least and greatest value that is left alone.
+    /// Least and greatest value that is not changed.
     pub low: V,
     pub high: V,
-    /// The format's least value and its bits, where it wraps.
+    /// Least value and bits of the format, if it wraps.
     base: V,
     mask: V,
-    /// What is held of a value beyond each rail, where the rails alone decide it.
+    /// Result for a value beyond each rail, if it depends on the rail alone.
     below: V,
     above: V,
     pub mode: Mode,
 }
 
-/// An overflow mode as far as kernels must know.
+/// Overflow mode, as far as kernels distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Saturate,
@@ -155,7 +155,7 @@ pub(super) const CHOSEN: u8 = Mode::Chosen as u8;
 pub(super) const LATCHED: u8 = Mode::Latched as u8;
 pub(super) const EXACT: u8 = Mode::Exact as u8;
 
-/// Calls a function for each mode with the mode as its last constant.
+/// Calls a function with the mode as its last generic constant.
 macro_rules! with_mode {
     ($mode:expr, $name:ident::<$($generic:ty),*>$arguments:tt) => {
         match $mode {
@@ -170,7 +170,7 @@ macro_rules! with_mode {
 pub(super) use with_mode;
 
 impl<V: Lane> Rails<V> {
-    /// The rails of a register that does not trap.
+    /// Returns the rails of a register that does not trap.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         let (low, high) = overflow.limits(format);
         let mode = match overflow.beyond() {
@@ -192,7 +192,7 @@ impl<V: Lane> Rails<V> {
         }
     }
 
-    /// Whether all lanes between these are left alone.
+    /// Returns whether no value of a lane between `min` and `max` is changed.
     #[inline(always)]
     pub fn keep(&self, min: &Vector<V>, max: &Vector<V>) -> bool {
         let mut outside = V::ZERO;
@@ -203,7 +203,7 @@ impl<V: Lane> Rails<V> {
     }
 }
 
-/// Overflows of one stage, lane by lane.
+/// Numbers of overflows of one stage, lane by lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts<V: Lane> {
     pub high: Vector<V>,
@@ -213,7 +213,7 @@ pub(super) struct Counts<V: Lane> {
 impl<V: Lane> Counts<V> {
     pub const NONE: Self = Self { high: Vector::ZERO, low: Vector::ZERO };
 
-    /// Lane by lane, in both directions.
+    /// Returns the number of overflows in both directions, lane by lane.
     pub fn totals(&self) -> [u64; LANES] {
         std::array::from_fn(|lane| (self.high[lane].wide() + self.low[lane].wide()) as u64)
     }
@@ -259,7 +259,7 @@ pub(super) fn add<V: Lane, const MODE: u8>(
     (value, misfit)
 }
 
-/// One narrowing, with nothing remembered; as [`add`].
+/// Fits a single value without state; otherwise like [`add`].
 #[inline(always)]
 pub(super) fn fit<V: Lane>(
     rails: &Rails<V>,
@@ -281,7 +281,7 @@ fn fit_by<V: Lane, const MODE: u8>(
     add::<V, MODE>(rails, exact, none, free, counts)
 }
 
-/// `value / 2^shift`, rounded; `shift` is at most `V::BITS - 2`.
+/// Returns `value / 2^shift`, rounded; `shift` is at most `V::BITS - 2`.
 #[inline(always)]
 pub(super) fn shift_right<V: Lane>(value: &Vector<V>, shift: u32, round: Rounding) -> Vector<V> {
     if shift == 0 {

@@ -1,4 +1,4 @@
-//! One level at work.
+//! Reduction of runs by one level.
 
 use guardbit_hwmodels::Check;
 
@@ -8,15 +8,15 @@ use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
 
-/// One level at work.
+/// Reduces runs by one level.
 #[derive(Clone, Copy)]
 pub(super) struct Reducer<'a, V: Lane> {
     pub stage: &'a Stage<V>,
-    /// `None` if nothing that arrives can overflow.
+    /// Rails; `None` if no value that arrives can overflow.
     pub rails: Option<&'a Rails<V>>,
     pub start: Option<&'a Start<V>>,
     pub full: bool,
-    /// Whether the narrow values may be others than the unbounded ones.
+    /// Whether the narrow values may differ from the unbounded ones.
     pub lost: bool,
 }
 
@@ -41,13 +41,13 @@ impl<V: Lane> Reducer<'_, V> {
         }
     }
 
-    /// The rails, if every addition is checked against them.
+    /// Returns the rails if every addition is checked against them.
     #[inline(always)]
     fn at_each_add(&self) -> Option<&Rails<V>> {
         self.rails.filter(|_| self.stage.check == Check::EachAdd)
     }
 
-    /// Reduces one run of a serial level, as [`run`](Self::run).
+    /// Reduces one run of a serial level like [`run`](Self::run).
     #[inline(always)]
     pub fn serial(
         self,
@@ -119,14 +119,14 @@ impl<V: Lane> Reducer<'_, V> {
         (sum, held)
     }
 
-    /// Whether no node of a tree overflows.
+    /// Returns whether no node of a tree overflows.
     #[inline(always)]
     fn keeps(self, rails: &Rails<V>, values: impl Values<V>) -> bool {
         let bounds = bounds(values);
         rails.keep(&bounds.min, &bounds.max)
     }
 
-    /// The end of a run: its final sum, the fit where overflow is checked at the hand-over, the shift.
+    /// Ends a run: records its final sum, fits it if the level checks at the hand-over, and shifts it.
     #[inline(always)]
     pub fn leave(
         self,

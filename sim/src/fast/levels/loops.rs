@@ -7,7 +7,7 @@ use super::scratch::Extremes;
 
 /// Values that are reduced one after the other.
 pub(super) trait Values<V: Lane>: Copy {
-    /// How many there are.
+    /// Returns the number of values.
     fn count(self) -> usize;
     fn at(self, i: usize) -> Vector<V>;
 }
@@ -24,7 +24,7 @@ impl<V: Lane> Values<V> for &[Vector<V>] {
     }
 }
 
-/// The exact sum.
+/// Returns the exact sum.
 #[inline(always)]
 pub(super) fn add_up<V: Lane>(values: impl Values<V>, start: Vector<V>) -> Vector<V> {
     let mut sum = start;
@@ -52,7 +52,7 @@ pub(super) fn bounds<V: Lane>(values: impl Values<V>) -> Extremes<V> {
     sums
 }
 
-/// The exact sum and the extremes of its prefixes.
+/// Returns the exact sum and records the extremes of its prefixes.
 #[inline(always)]
 pub(super) fn walk<V: Lane>(
     values: impl Values<V>,
@@ -81,7 +81,7 @@ pub(super) fn note<V: Lane>(row: &mut Row, misfit: &Vector<V>) {
     }
 }
 
-/// The narrow register, addition by addition.
+/// Steps the narrow register, addition by addition.
 #[inline(always)]
 pub(super) fn step<V: Lane, S: Values<V>, const MODE: u8>(
     rails: &Rails<V>,
@@ -104,7 +104,7 @@ fn step_logged<V: Lane, S: Values<V>, const MODE: u8, const LOG: bool>(
     counts: &mut Counts<V>,
     log: &mut [Row],
 ) -> Vector<V> {
-    // A copy, of which the compiler knows that nothing changes it.
+    // The compiler knows that nothing changes a copy.
     let rails = &{ *rails };
     let (mut held, mut free, mut counted) = (start.held, start.free, *counts);
     for i in 0..values.count() {
@@ -118,7 +118,7 @@ fn step_logged<V: Lane, S: Values<V>, const MODE: u8, const LOG: bool>(
     held
 }
 
-/// The nodes of a tree, round by round.
+/// Computes the nodes of a tree, round by round.
 #[inline(always)]
 pub(super) fn tree<V: Lane, const MODE: u8>(
     rails: &Rails<V>,
@@ -139,11 +139,11 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
     counts: &mut Counts<V>,
     log: &mut [Row],
 ) -> Vector<V> {
-    // A copy, of which the compiler knows that nothing changes it.
+    // The compiler knows that nothing changes a copy.
     let rails = &{ *rails };
     let mut counted = *counts;
     let held = rounds(values, |left, right, last| {
-        // Nothing is remembered from one node to the next.
+        // Nodes have no state in common.
         let mut free = Vector::ONES;
         let (node, misfit) = add::<V, MODE>(rails, left, right, &mut free, &mut counted);
         if LOG {
@@ -155,7 +155,7 @@ fn tree_logged<V: Lane, const MODE: u8, const LOG: bool>(
     held
 }
 
-/// The exact sum, and the extremes of the nodes.
+/// Returns the exact sum, and records the extremes of the nodes.
 #[inline(always)]
 pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Extremes<V>) -> Vector<V> {
     let mut extremes = *prefixes;
@@ -171,7 +171,7 @@ pub(super) fn tree_extremes<V: Lane>(values: &mut [Vector<V>], prefixes: &mut Ex
     sum
 }
 
-/// The same with the nodes in memory of their own, so that the values stay.
+/// Returns the sum and records extremes like `tree_extremes`, but keeps the values and writes to `nodes`.
 #[inline(always)]
 pub(super) fn tree_extremes_beside<V: Lane>(
     values: &[Vector<V>],
@@ -198,7 +198,7 @@ pub(super) fn tree_extremes_beside<V: Lane>(
     tree_extremes(nodes, prefixes)
 }
 
-/// The same values on wider lanes.
+/// Returns the values on wider lanes.
 #[inline(always)]
 pub(super) fn widen<V: Lane>(row: &Vector<i16>) -> Vector<V> {
     let mut wide = Vector::ZERO;

@@ -5,7 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
-/// Runs `$work` with the activations of one block, whatever they are.
+/// Runs `$work` with the activations of one block, whatever their type.
 macro_rules! on_operands {
     ($operands:expr, $x:ident => $work:expr) => {
         match $operands {
@@ -60,7 +60,7 @@ use plan::Plan;
 use scratch::Scratch;
 use tally::{Counts, Tally};
 
-/// A layer prepared for any datapath.
+/// Layer of any supported datapath, prepared.
 #[derive(Debug)]
 pub(crate) struct LevelsLayer<'a> {
     layer: &'a MacLayer,
@@ -68,38 +68,38 @@ pub(crate) struct LevelsLayer<'a> {
     geometry: Geometry,
     blocks: Vec<Block>,
     finisher: Finisher<'a>,
-    /// Whether sums leave the datapath in unit 1: what the finisher knows.
+    /// Whether sums leave the datapath in unit 1, as the finisher requires.
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
-    /// How the innermost level is stepped two windows at a time, where it is.
+    /// How the innermost level is stepped two windows at a time, if it is.
     paired: Option<Paired>,
     places: Places<'a>,
 }
 
-/// The datapath on the narrowest lanes that hold it.
+/// Plan of the datapath on the narrowest lanes that hold it.
 #[derive(Debug)]
 enum Lanes {
     Bits32(Plan<i32>),
     Bits64(Plan<i64>),
 }
 
-/// The activations of one block at one pixel.
+/// Activations of one block at one pixel.
 enum Operands<'b> {
-    /// The same for all lanes.
+    /// Activations that all lanes share.
     Window(&'b [i16]),
     Neighbours(Neighbours<'b>),
     Lanes(&'b [Row]),
 }
 
-/// What is needed all the way through some pixels.
+/// State that is kept while some pixels are run.
 struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
     buffers: Buffers,
     tally: Tally<V>,
-    /// By block, whether bounds pay.
+    /// Trials per block that decide whether bounds pay off.
     trials: Vec<Trials>,
-    /// For dot products whose events are found again.
+    /// Scratch for dot products whose events are recomputed.
     again: Scratch<V>,
 }
 
@@ -116,23 +116,23 @@ impl<'p, V: Lane> Course<'p, V> {
     }
 }
 
-/// Where activations are gathered.
+/// Memory for gathered activations.
 #[derive(Default)]
 struct Buffers {
     window: Vec<i16>,
     rows: Vec<Row>,
 }
 
-/// Some pixels of one sample.
+/// Range of pixels of one sample.
 pub(crate) struct LevelsTask<'t> {
-    /// Its codes as [`LevelsLayer::image`] lays them out, and as they are.
+    /// Codes of the sample, laid out by [`LevelsLayer::image`], and original.
     pub image: &'t Image<'t>,
     pub input: &'t Codes,
     pub pixels: Range<usize>,
     pub sample: usize,
 }
 
-/// A range of outputs of one sample.
+/// Range of outputs of one sample.
 struct Task<'t, 's, 'i> {
     layer: &'i MacLayer,
     sample: usize,
@@ -151,7 +151,7 @@ struct Task<'t, 's, 'i> {
 }
 
 impl<'a> LevelsLayer<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not covered.
+    /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not supported.
     pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
         let window = &layer.dots.window;
         let geometry = Geometry::new(layer, &codes);
@@ -159,7 +159,8 @@ impl<'a> LevelsLayer<'a> {
         if window.dots() == 0
             || layer.order.is_empty()
             || layer.packing != Packing::None
-            // Orders of single dot products and random numbers by place are the reference's.
+            // Orders that differ by dot product, and random numbers by place, are left to the reference
+            // engine.
             || layer.datapath.order.walk.depends_on_data()
             || layer.datapath.rounds_at_random()
             || layer.datapath.bias.register.overflow() == Some(Overflow::Trap)
@@ -248,7 +249,7 @@ impl<'a> LevelsLayer<'a> {
         (task.exact, task.simulated)
     }
 
-    /// What the lanes of a block multiply at a pixel.
+    /// Returns the operands of a block's lanes at a pixel.
     fn operands<'b>(
         &'b self,
         block: &Block,
@@ -290,7 +291,7 @@ impl<'a> LevelsLayer<'a> {
         self.flush(&course, task);
     }
 
-    /// The same, two pixels at a time where windows are as far from each other as pairs are.
+    /// Runs two pixels at a time where the distance of their windows is that of pairs.
     fn run_pairs(
         &self,
         plan: &Plan<i32>,
@@ -337,7 +338,7 @@ impl<'a> LevelsLayer<'a> {
         course.tally.reserve(self.layer.order.len() as u64, &self.blocks, &self.levels, counts);
     }
 
-    /// Adds everything that was counted to the statistics.
+    /// Adds all counts to the statistics.
     fn flush<V: Lane>(&self, course: &Course<'_, V>, task: &mut Task<'_, '_, '_>) {
         if task.options.stats.counts() {
             let counts = Counts { stats: task.stats, level: task.options.stats };
@@ -407,7 +408,7 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// Counts what every level did in the dot products of block `index` at one pixel.
+    /// Counts the results of every level for the dot products of block `index` at one pixel.
     fn count_block<V: Lane>(
         &self,
         work: Work<'_, V>,

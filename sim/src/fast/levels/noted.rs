@@ -1,4 +1,4 @@
-//! Events of serial runs as bits, and heat maps that are counted without going through them one by one.
+//! Events of serial runs as bits, and heat maps that are counted without visiting events one by one.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::stats::LayerStats;
 pub(super) struct Bits<'l> {
     rows: &'l [Row],
     products: usize,
-    /// Products of a run.
+    /// Number of products of a run.
     length: usize,
 }
 
@@ -22,19 +22,19 @@ impl<'l> Bits<'l> {
         Self { rows, products, length }
     }
 
-    /// The products that rows speak of, and the rows.
+    /// Returns the products that each row covers, and the row.
     pub fn parts(self) -> impl Iterator<Item = (Range<usize>, &'l Row)> {
         noted_parts(self.products, self.length).zip(self.rows)
     }
 
-    /// The first product with an event in a lane.
+    /// Returns the first product with an event in a lane.
     pub fn first(self, lane: usize) -> Option<usize> {
         let (products, row) = self.parts().find(|(_, row)| row[lane] != 0)?;
         let bit = NOTED - 1 - row[lane].leading_zeros() as usize;
         Some(products.end - 1 - bit)
     }
 
-    /// The same with a row per product.
+    /// Unpacks the bits to one row per product.
     pub fn unfold(self, rows: &mut Vec<Row>) {
         rows.clear();
         for (products, noted) in self.parts() {
@@ -43,10 +43,10 @@ impl<'l> Bits<'l> {
     }
 }
 
-/// Events of dot products in processing elements side by side, on their way to the heat map.
+/// Events of dot products in adjacent processing elements, not yet added to the heat map.
 #[derive(Debug, Default)]
 pub(super) struct Heat {
-    /// Per block.
+    /// Events per block.
     blocks: Vec<BlockHeat>,
     /// Room for [`Bits::unfold`].
     pub rows: Vec<Row>,
@@ -57,16 +57,16 @@ pub(super) struct Heat {
 struct BlockHeat {
     /// First processing element of the first lane.
     element: usize,
-    /// Dot products per lane.
+    /// Number of dot products counted per lane.
     held: u32,
-    /// Products of all and of a run.
+    /// Number of products of all runs, and of one run.
     products: usize,
     length: usize,
     /// Four bits each: those of bits 0, 4, 8 and 12 of a row of [`Bits`], of bits 1, 5, 9 and 13, and so on.
     counts: Vec<[Row; 4]>,
 }
 
-/// Dot products that four bits count.
+/// Number of dot products that four bits can count.
 const HELD: u32 = 15;
 
 impl Heat {
@@ -92,12 +92,12 @@ impl Heat {
         kernels.run(Add { counts: &mut block.counts, rows: bits.rows });
     }
 
-    /// Whether nothing was ever counted.
+    /// Returns whether no event was ever counted.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Puts everything into the heat map.
+    /// Adds all events to the heat map.
     pub fn flush(&mut self, kernels: Kernels, steps: &[WayStep], stats: &mut LayerStats) {
         self.blocks.iter_mut().for_each(|block| block.flush(kernels, steps, stats));
     }

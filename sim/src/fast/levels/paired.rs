@@ -1,4 +1,4 @@
-//! The innermost of several levels with two windows side by side, where the CPU has instructions for that.
+//! Steps the innermost of several levels two windows at a time, if the CPU has instructions for it.
 
 use guardbit_hwmodels::{MacLayer, Register};
 
@@ -13,29 +13,30 @@ use super::blocks::Block;
 use super::plan::{Known, Plan};
 use super::scratch::Scratch;
 
-/// What stepping two windows at a time needs to know of a layer.
+/// Data for stepping two windows of a layer at a time.
 #[derive(Debug)]
 pub(super) struct Paired {
     known: Known,
     mode: ShortMode,
     rails: Rails,
-    /// Products of a run.
+    /// Number of products of a run.
     length: usize,
-    /// Parts of all runs in which overflows are noted.
+    /// Number of parts of all runs in which overflows are recorded.
     parts: usize,
     /// Whether activations may be negative.
     negative: bool,
     offsets: CellOffsets,
-    /// Per block; `None` where its dot products cannot overflow the level, or its lanes read cells that are no neighbours.
+    /// Weights per block; `None` if its dot products cannot overflow the level, or its lanes read cells that
+    /// are not adjacent.
     weights: Vec<Option<Weights>>,
 }
 
-/// Weights of a block as the CPU steps them.
+/// Weights of a block in the layout that the CPU steps.
 #[derive(Debug)]
 enum Weights {
-    /// Two windows to a lane: every lane twice.
+    /// Layout for two windows per lane: every lane twice.
     Pairs(Vec<PairRow>),
-    /// One window to a vector.
+    /// Layout for one window per vector.
     Singles(SingleWeights),
 }
 
@@ -48,7 +49,7 @@ impl Weights {
     }
 }
 
-/// What is asked for.
+/// Requested results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub prefixes: bool,
@@ -56,7 +57,7 @@ pub(super) struct Asked {
 }
 
 impl Paired {
-    /// `None` if the level is stepped in another way.
+    /// Returns the data; `None` if the level is stepped in another way.
     pub fn new(
         layer: &MacLayer,
         geometry: &Geometry,
@@ -93,7 +94,7 @@ impl Paired {
         })
     }
 
-    /// Whether block `index` is stepped so.
+    /// Returns whether block `index` is stepped in this way.
     pub fn steps(&self, index: usize) -> bool {
         self.weights[index].is_some()
     }
@@ -154,7 +155,7 @@ impl Paired {
         self.mode != ShortMode::Saturate
     }
 
-    /// Where the runs of a dot product with so many products go.
+    /// Returns where the results of the runs of a dot product with `products` products are stored.
     fn out<'s>(&self, scratch: &'s mut Scratch<i32>, products: usize, asked: Asked) -> RunsOut<'s> {
         let Scratch { unbounded, narrow, levels, logs, .. } = scratch;
         let seen = &mut levels[0];

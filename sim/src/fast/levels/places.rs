@@ -1,4 +1,4 @@
-//! Where and when the events of a layer happen, counted without going through them one by one.
+//! Counts the time and place of a layer's events without visiting events one by one.
 
 use std::sync::OnceLock;
 
@@ -11,20 +11,20 @@ use super::scratch::Events;
 use crate::event::EventStage;
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
-/// The places of a layer's additions; looked up when the first event has to be placed.
+/// Places of a layer's additions, computed when the first event is placed.
 #[derive(Debug)]
 pub(super) struct Places<'a> {
     layer: &'a MacLayer,
     ways: OnceLock<Vec<Way>>,
-    /// Per level and output index.
+    /// Stay per level and output index.
     stays: OnceLock<Vec<Vec<Stay>>>,
-    /// Per output index, the earliest cycle at any level.
+    /// Earliest cycle at any level, per output index.
     earliest: OnceLock<Vec<u64>>,
     /// Per output index, the earliest cycle of a product or of the bias.
     narrowings: OnceLock<Vec<u64>>,
 }
 
-/// The way of every dot product through one level, from where its first value is added.
+/// Way of every dot product through one level, relative to the addition of its first value.
 #[derive(Debug)]
 struct Way {
     steps: Vec<WayStep>,
@@ -33,24 +33,24 @@ struct Way {
 /// One value on its way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WayStep {
-    /// The last product in it.
+    /// Last product that it contains.
     k: usize,
-    /// Since the first value.
+    /// Number of cycles since the first value.
     cycles: u64,
-    /// From that of the first value, counted row by row.
+    /// Distance from the processing element of the first value, counted row by row.
     pub elements: usize,
 }
 
 /// One dot product at one level.
 #[derive(Debug, Clone, Copy)]
 struct Stay {
-    /// The earliest, mostly that of the first value, and that of the last value.
+    /// Earliest cycle, mostly that of the first value, and cycle of the last value.
     cycles: [u64; 2],
-    /// Parts of the layer's time in which they lie.
+    /// Intervals of the layer's time that contain these cycles.
     bins: [u8; 2],
-    /// Of the first value.
+    /// Processing element of the first value.
     element: u32,
-    /// Whether [`Way`] says all about it.
+    /// Whether [`Way`] describes it completely.
     is_regular: bool,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// No event of the dot product of output `index` is earlier.
+    /// Returns a lower bound of the cycles of all events of output `index`.
     pub fn earliest(&self, index: usize) -> u64 {
         let earliest = self.earliest.get_or_init(|| {
             let of_output = |index: usize| self.stays().iter().map(|level| level[index].cycles[0]).min();
@@ -149,7 +149,7 @@ impl<'a> Places<'a> {
         kernels.run(BitsInTime { layer, steps, begins, bits, timeline: &mut stats.timeline });
     }
 
-    /// Puts everything that was counted of the innermost level into the heat map.
+    /// Adds all counts of the innermost level to the heat map.
     pub fn flush(&self, kernels: Kernels, heat: &mut Heat, stats: &mut LayerStats) {
         if !heat.is_empty() {
             heat.flush(kernels, &self.ways()[0].steps, stats);
@@ -189,7 +189,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Notes the first event of each dot product that may be the first of all; `position` has the value of its lane.
+    /// Records the first event of each dot product that may be the first of all; `position` has the value of
+    /// its lane.
     fn note_firsts(
         &self,
         (level, first): (usize, usize),
@@ -262,7 +263,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Counts the events of one dot product, value by value, whatever the order in which they happen.
+    /// Counts the events of one dot product, value by value, in any order of time.
     fn count_each(
         &self,
         level: usize,
@@ -279,7 +280,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The cycle at which value `i` is added.
+    /// Returns the cycle at which value `i` is added.
     fn cycle(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> u64 {
         let step = &self.ways()[level].steps[i];
         if stay.is_regular {
@@ -288,7 +289,7 @@ impl<'a> Places<'a> {
         self.layer.timing.place(self.layer.dots.window.output_position(index), step.k, level).cycle
     }
 
-    /// The processing element that adds value `i`.
+    /// Returns the processing element that adds value `i`.
     fn element(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> usize {
         let step = &self.ways()[level].steps[i];
         if stay.is_regular {
@@ -310,7 +311,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Counts the events of dot products that stay in place; whether that is all, for none enters another part of the time.
+/// Counts events of dot products that stay in place. Returns whether that is all: none enters another
+/// interval.
 fn count_in_place(stays: &[Stay], totals: &[u64], stats: &mut LayerStats) -> bool {
     for (stay, total) in stays.iter().zip(totals) {
         stats.heat_map[stay.element as usize] += total;
@@ -323,13 +325,13 @@ fn count_in_place(stays: &[Stay], totals: &[u64], stats: &mut LayerStats) -> boo
     in_one_bin
 }
 
-/// Dot products that all take the same way at the same time or nearly so.
+/// Dot products that take equal ways at equal or similar times.
 struct Together<'a> {
     layer: &'a MacLayer,
     steps: &'a [WayStep],
     /// First cycle per lane.
     begins: [u64; LANES],
-    /// First processing element of the first lane, where each moves on beside the one before.
+    /// First processing element of the first lane, if each dot product moves next to the one before.
     first: Option<usize>,
     log: &'a [Row],
     stats: &'a mut LayerStats,
@@ -352,7 +354,7 @@ impl Vectorized for Together<'_> {
         while let (Some(step), Some(row)) = (steps.first(), rows.first()) {
             let bin = timeline_bin(layer, least + step.cycles);
             let end = turn(layer, bin);
-            // Additions of all lanes in the same part of the time.
+            // Additions of all lanes in one interval of the time.
             let count = steps.partition_point(|step| greatest + step.cycles < end);
             stats.timeline[bin] += sum_of_rows(&rows[..count]);
             if count == 0 {
@@ -365,7 +367,7 @@ impl Vectorized for Together<'_> {
     }
 }
 
-/// The sum of all numbers, of which none is negative.
+/// Returns the sum of all numbers, none of which is negative.
 #[inline(always)]
 fn sum_of_rows(rows: &[Row]) -> u64 {
     let mut sums = Vector::<i32>::ZERO;
@@ -378,7 +380,7 @@ fn sum_of_rows(rows: &[Row]) -> u64 {
     sums.iter().map(|&sum| sum as u64).sum()
 }
 
-/// The parts of the time in which the events of dot products happen, each on the way of all others.
+/// Events of dot products by interval of the time, for dot products with equal ways.
 struct BitsInTime<'a> {
     layer: &'a MacLayer,
     steps: &'a [WayStep],
@@ -397,7 +399,7 @@ impl Vectorized for BitsInTime<'_> {
             (least, greatest) = (least.min(begin), greatest.max(begin));
         }
         let (mut bin, mut end) = (0, 0);
-        // Events since the part of the time began, lane by lane.
+        // Number of events since the interval began, lane by lane.
         let mut sums = [0i32; LANES];
         for (products, row) in bits.parts() {
             let steps = &steps[products];
@@ -420,7 +422,7 @@ impl Vectorized for BitsInTime<'_> {
                 sums[l] += row[l].count_ones() as i32;
             }
             if greatest + to >= end {
-                // The events from then on.
+                // Number of events from then on.
                 let mut later = [0; LANES];
                 for bit in 0..steps.len() {
                     let cycles = steps[steps.len() - 1 - step_index(bit)].cycles;
@@ -433,7 +435,7 @@ impl Vectorized for BitsInTime<'_> {
                     timeline[bin] += (sums[l] - later[l]) as u64;
                     timeline[bin + 1] += later[l] as u64;
                 }
-                // Some lanes may still be in this part of the time.
+                // Some lanes may still be in this interval.
                 sums = [0; LANES];
             }
         }
@@ -454,7 +456,7 @@ pub(super) fn add_row(counts: &mut [u64], row: &Row) {
     }
 }
 
-/// The first cycle that lies in a later part of the layer's time than `bin`.
+/// Returns the first cycle in a later interval of the layer's time than `bin`.
 fn turn(layer: &MacLayer, bin: usize) -> u64 {
     match bin + 1 {
         TIMELINE_BINS => u64::MAX,
@@ -462,7 +464,7 @@ fn turn(layer: &MacLayer, bin: usize) -> u64 {
     }
 }
 
-/// The way of the first output, level by level.
+/// Returns the way of the first output, level by level.
 fn ways(layer: &MacLayer) -> Vec<Way> {
     let out = layer.dots.window.output_position(0);
     let count = layer.order.len();
@@ -477,7 +479,7 @@ fn ways(layer: &MacLayer) -> Vec<Way> {
         let (cycle, first) = (place(0).cycle, element(0));
         let step = |i: usize| WayStep {
             k: last_of(i),
-            // Asked for only where the cycle never falls.
+            // Used only if cycles never decrease.
             cycles: place(i).cycle.saturating_sub(cycle),
             elements: element(i).wrapping_sub(first),
         };
@@ -504,7 +506,7 @@ fn stays(layer: &MacLayer, level: usize, way: &Way) -> Vec<Stay> {
             // There are fewer than 256 parts.
             bins: [begin, end].map(|place| timeline_bin(layer, place.cycle) as u8),
             element: (begin.row * layer.timing.array.cols + begin.col) as u32,
-            // Where the last cycle of a layer cuts the way off, it cuts off its end.
+            // If the last cycle of a layer truncates the way, it truncates its end.
             is_regular: keeps_order
                 && layer.timing.ways_are_alike()
                 && end.cycle - begin.cycle == last.cycles,

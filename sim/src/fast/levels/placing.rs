@@ -1,4 +1,4 @@
-//! Where and when the events of a block happen.
+//! Determines the time and place of a block's events.
 
 use super::super::image::Image;
 use super::super::kernels::LANES;
@@ -9,7 +9,7 @@ use super::{Course, LevelsLayer, Operands, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
 
-/// Walks single dot products again to find their events.
+/// Recomputes single dot products to find their events.
 pub(super) struct Walker {
     input: Vec<i32>,
     outcome: DotOutcome,
@@ -93,7 +93,7 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Notes the first event of block `index` at one pixel, whose first output is `first`.
+    /// Records the first event of block `index` at one pixel, whose first output is `first`.
     fn find_first<V: Lane>(
         &self,
         course: &mut Course<'_, V>,

@@ -1,4 +1,4 @@
-//! A datapath on lanes of one width, made once per layer: rails, starts, and what weights alone certify.
+//! Datapath on lanes of one width, prepared once per layer: rails, starts, and proofs from weights alone.
 
 use guardbit_hwmodels::bounds::{Range, level_sums};
 use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
@@ -9,12 +9,12 @@ use super::blocks::Block;
 use super::lane::{Lane, Mode, Rails};
 use crate::output;
 
-/// A datapath on lanes of type `V`: no value that it can hold comes near their ends.
+/// Datapath on lanes of type `V`: no value that it can hold approaches their limits.
 #[derive(Debug)]
 pub(super) struct Plan<V: Lane> {
     pub product: Product<V>,
     pub levels: Vec<Stage<V>>,
-    /// Of the last level, per block.
+    /// Starts of the last level, per block.
     pub starts: Vec<Start<V>>,
     /// Stages (the product, then each level) that no dot product of a block can overflow, whatever it reads: the
     /// first ones, per block.
@@ -24,24 +24,24 @@ pub(super) struct Plan<V: Lane> {
     /// Pairs of products in a run of the innermost of several levels, where bounds of its prefixes, or nodes, say whether
     /// it overflows.
     pub run_pairs: Option<usize>,
-    /// The innermost level on 16-bit lanes, where they are enough.
+    /// Rails of the innermost level on 16-bit lanes, if these suffice.
     pub sixteen: Option<Rails<i16>>,
-    /// Bits that are dropped on the way.
+    /// Whether bits are dropped on the way.
     pub drops_bits: bool,
-    /// No sum of the last level is greater, exact or not.
+    /// Upper bound of the magnitude of all sums of the last level, exact or not.
     pub reach: i64,
 }
 
-/// The multiplier's output.
+/// Output of the multiplier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Product<V: Lane> {
-    /// `None` if it is never met.
+    /// Rails; `None` if no value can exceed them.
     pub rails: Option<Rails<V>>,
     pub shift: u32,
     pub round: Rounding,
 }
 
-/// The kinds of levels that are known here.
+/// Kinds of levels that are supported here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     Serial,
@@ -49,33 +49,33 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// That of a kind; `None` if only the reference knows it.
+    /// Returns the kind of a level; `None` if only the reference engine supports it.
     fn of(reduce: Reduce) -> Option<Self> {
         let known = [(Reduce::Serial, Self::Serial), (Reduce::Tree, Self::Tree)];
         known.into_iter().find(|(kind, _)| *kind == reduce).map(|(_, way)| way)
     }
 }
 
-/// One accumulation level.
+/// Accumulation level.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage<V: Lane> {
     pub known: Known,
     pub terms: Terms,
     pub check: Check,
-    /// `None` if it is never met.
+    /// Rails; `None` if no value can exceed them.
     pub rails: Option<Rails<V>>,
     pub shift: u32,
     pub round: Rounding,
 }
 
-/// What a level starts from: nothing, or a bias.
+/// Initial values of a level: 0, or a bias.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<V: Lane> {
-    /// Without a width.
+    /// Value with unlimited width.
     pub unbounded: Vector<V>,
-    /// In the register.
+    /// Value in the register.
     pub held: Vector<V>,
-    /// No bits where a sticky register is stuck.
+    /// Mask that is 0 where a sticky register is stuck.
     pub free: Vector<V>,
     /// Whether the bias did not fit.
     pub misfit: [bool; LANES],
@@ -102,7 +102,7 @@ impl<V: Lane> Plan<V> {
         }
         let holds = |shift: u32| shift <= V::BITS - 2;
 
-        // The greatest magnitude of what travels on.
+        // Greatest magnitude of the values at the current stage.
         let mut reach = product;
         let path = datapath.product;
         let rails = meets::<V>(path.register, &mut reach)?;
@@ -114,7 +114,7 @@ impl<V: Lane> Plan<V> {
 
         let mut values = terms;
         let mut levels = Vec::new();
-        // That of exact sums.
+        // Greatest magnitude of exact sums.
         let mut greatest = product_of_operands * terms as i128 + bias;
         for (index, level) in datapath.levels.iter().enumerate() {
             let length = level.terms.run_length(values);
@@ -154,7 +154,7 @@ fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V
         return Some(None);
     }
     if !format.is_signed() {
-        // Wrapping makes large values of small negative ones; else magnitudes never grow.
+        // Wrapping turns small negative values into large ones; otherwise magnitudes never grow.
         *reach += format.max();
     }
     Some(Some(Rails::new(format, overflow)))
@@ -164,7 +164,7 @@ fn shifted(reach: i128, shift: u32) -> i128 {
     if shift == 0 { reach } else { (reach >> shift) + 1 }
 }
 
-/// Fitted as the mode of the level says.
+/// Returns the start, fitted in the overflow mode of the level.
 fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<Start<V>> {
     let mut start = Start::ZERO;
     let level = layer.datapath.levels.last()?;
@@ -196,7 +196,7 @@ fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
 
 fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {
     let datapath = &layer.datapath;
-    // In 64 bits, which hold these products: every weight of a network comes by here.
+    // In 64 bits, which hold these products: every weight of a network passes here.
     let product = |&weight: &i32| {
         let ends = [operands.0, operands.1].map(|operand| operand * i64::from(weight));
         Range::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
@@ -211,25 +211,25 @@ fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) ->
     1 + kept.count()
 }
 
-/// See [`Plan::short`]; `product` is the greatest one.
+/// Returns the value of [`Plan::short`]; `product` is the greatest product.
 fn is_short<V: Lane>(levels: &[Stage<V>], product: i128, terms: usize) -> bool {
     let [first, _, ..] = levels else { return false };
     let greatest = i128::from(i16::MAX);
     product <= greatest && terms as i128 <= greatest && first.check == Check::EachAdd && first.rails.is_some()
 }
 
-/// See [`Plan::run_pairs`].
+/// Returns the value of [`Plan::run_pairs`].
 fn run_pairs<V: Lane>(levels: &[Stage<V>], terms: usize) -> Option<usize> {
     let [first, _, ..] = levels else { return None };
     let length = first.terms.run_length(terms);
     let whole = length.is_multiple_of(2) || length >= terms;
     let pairs = length.min(terms).div_ceil(2);
-    // Bounds that are taken anew begin with a sum, which is a prefix, but in no other node of a tree.
+    // A new bound begins with a sum, which is a prefix but may not be a node of a tree.
     let bounded = first.known == Known::Serial || pairs <= BOUND_PAIRS;
     (V::BITS == 32 && first.check == Check::EachAdd && whole && bounded).then_some(pairs)
 }
 
-/// The rails of a register if 16-bit lanes hold its sums.
+/// Returns the rails of a register if 16-bit lanes hold its sums.
 fn sixteen(register: Register) -> Option<Rails<i16>> {
     let Register::Fixed { format, overflow } = register else { return None };
     let rails = Rails::new(format, overflow);

@@ -1,17 +1,17 @@
-//! Values on their way through the levels of one block at one pixel, and what became of them.
+//! Values of one block at one pixel on their way through the levels, and their results.
 
 use super::super::kernels::{LANES, Row, Vector, Walked};
 use super::lane::{Counts, Lane};
 use super::noted::Bits;
 use super::plan::Plan;
 
-/// What one level did in the dot products of one block.
+/// Results of one level for the dot products of one block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<V: Lane> {
     pub counts: Counts<V>,
-    /// Of all unbounded prefixes and 0; only where they are asked for.
+    /// Extremes of all unbounded prefixes and 0, if requested.
     pub prefixes: Extremes<V>,
-    /// Of all unbounded final sums and 0.
+    /// Extremes of all unbounded final sums and 0.
     pub finals: Extremes<V>,
 }
 
@@ -22,52 +22,52 @@ pub(super) struct Extremes<V: Lane> {
     pub max: Vector<V>,
 }
 
-/// Values on their way through the levels, and what became of them.
+/// Values on their way through the levels, and their results.
 #[derive(Debug)]
 pub(super) struct Scratch<V: Lane> {
     /// Results of a level, run by run: unbounded, and in the hardware.
     pub unbounded: Vec<Vector<V>>,
     pub narrow: Vec<Vector<V>>,
-    /// How many there are.
+    /// Number of runs.
     pub runs: usize,
-    /// One run of products.
+    /// Products of one run.
     pub run_unbounded: Vec<Vector<V>>,
     pub run_narrow: Vec<Vector<V>>,
     pub run_sixteen: Vec<Vector<i16>>,
-    /// The exact sums of the innermost runs with bounds of their prefixes.
+    /// Exact sums of the innermost runs, with bounds of their prefixes.
     pub bounds: Vec<Walked>,
-    /// Whether some lane's hardware holds another value than the counterpart.
+    /// Whether the hardware's value differs from the unbounded one in some lane.
     pub lost: bool,
     /// Whether some run was stepped.
     pub stepped: bool,
     pub product_events: Vector<V>,
-    /// The exact sums at unit 1, a preloaded bias not included; only where bits are dropped.
+    /// Exact sums at unit 1 without a preloaded bias; only if bits are dropped.
     pub products: Vector<V>,
     pub levels: Vec<Seen<V>>,
-    /// Per level, where its events happened; only where that is asked for.
+    /// Log of events per level, if requested.
     pub logs: Vec<Log>,
 }
 
-/// Events of one level, value by value of the level below: those of the additions that end with it.
+/// Events of one level by value of the level below: those of the additions that end with it.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     rows: Vec<Row>,
     asked: bool,
     written: bool,
-    /// Values of the level below.
+    /// Number of values of the level below.
     values: usize,
-    /// Where rows are [`Bits`], how many values a run has.
+    /// Number of values of a run, if rows are [`Bits`].
     bits: Option<usize>,
 }
 
-/// The events of a level.
+/// Events of a level.
 pub(super) enum Events<'l> {
     /// A row per value.
     Rows(&'l [Row]),
     Bits(Bits<'l>),
 }
 
-/// The part of a log that belongs to one run.
+/// Part of a log that belongs to one run.
 pub(super) struct RunLog<'a> {
     log: &'a mut Log,
     first: usize,
@@ -75,7 +75,7 @@ pub(super) struct RunLog<'a> {
 }
 
 impl Log {
-    /// The events of the dot products at hand; no rows if there are none.
+    /// Returns the events of the current dot products; no rows if there are none.
     pub fn events(&self) -> Events<'_> {
         match self.bits {
             _ if !self.written => Events::Rows(&[]),
@@ -99,12 +99,12 @@ impl Log {
         &mut self.rows
     }
 
-    /// The part of the values from `first` on.
+    /// Returns the part of the values from `first` on.
     pub fn run(&mut self, first: usize, count: usize) -> RunLog<'_> {
         RunLog { log: self, first, count }
     }
 
-    /// One row per value, to be added to; none if nobody asks.
+    /// Returns one row per value, to be added to; empty if not requested.
     #[inline(always)]
     pub fn all(&mut self) -> &mut [Row] {
         if !self.asked {
@@ -120,7 +120,7 @@ impl Log {
 }
 
 impl RunLog<'_> {
-    /// The same for the values of the run.
+    /// Returns the rows of the run's values; empty if not requested.
     #[inline(always)]
     pub fn rows(&mut self) -> &mut [Row] {
         match self.log.all() {
@@ -133,7 +133,7 @@ impl RunLog<'_> {
 impl<V: Lane> Extremes<V> {
     pub const ZERO: Self = Self { min: Vector::ZERO, max: Vector::ZERO };
 
-    /// Takes one more into account.
+    /// Includes a further value.
     #[inline(always)]
     pub fn take(&mut self, value: &Vector<V>) {
         for l in 0..LANES {
@@ -166,7 +166,7 @@ impl<V: Lane> Scratch<V> {
         }
     }
 
-    /// Nothing seen yet.
+    /// Clears all results.
     pub fn clear(&mut self) {
         self.lost = false;
         self.stepped = false;
@@ -185,7 +185,7 @@ impl<V: Lane> Scratch<V> {
         }
     }
 
-    /// Whether some lane's hardware holds another value than the counterpart.
+    /// Returns whether the hardware's value differs from the unbounded one in some lane.
     #[inline(always)]
     pub fn differs(&self) -> bool {
         let mut any = V::ZERO;
@@ -197,7 +197,7 @@ impl<V: Lane> Scratch<V> {
         any != V::ZERO
     }
 
-    /// As after a dot product whose sums no level can overflow.
+    /// Sets the results of dot products whose sums no level can overflow.
     pub fn settle(&mut self, exact: &[i32; LANES]) {
         self.clear();
         let mut sums = Vector::ZERO;
@@ -206,12 +206,12 @@ impl<V: Lane> Scratch<V> {
         (self.unbounded[0], self.narrow[0]) = (sums, sums);
     }
 
-    /// What the last level delivered.
+    /// Returns the sums that the last level delivered.
     pub fn delivered(&self) -> &Vector<V> {
         &self.narrow[0]
     }
 
-    /// The same with unlimited widths.
+    /// Returns the sums of the last level with unlimited widths.
     pub fn unbounded(&self) -> &Vector<V> {
         &self.unbounded[0]
     }

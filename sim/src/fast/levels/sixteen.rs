@@ -1,4 +1,4 @@
-//! The innermost level on 16-bit lanes, its counterpart on wider ones.
+//! The innermost level on 16-bit lanes, with its unbounded values on wider ones.
 
 use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, step_index};
 use super::kernel::Products;
@@ -75,7 +75,7 @@ fn serial_sixteen_full<X: Activations, V: Lane, const MODE: u8>(
     (sum, widen(&held))
 }
 
-/// A run of a tree on 16-bit lanes, its counterpart on wider ones.
+/// Reduces a run of a tree on 16-bit lanes, with unbounded values on wider ones.
 #[inline(always)]
 pub(super) fn tree_sixteen<X: Activations, V: Lane>(
     rails: &Rails<i16>,
@@ -106,7 +106,7 @@ pub(super) fn tree_sixteen<X: Activations, V: Lane>(
         }
         tree_extremes(unbounded, &mut seen.prefixes);
     }
-    // A lone value is not a node.
+    // A single value is not a node.
     let held = with_mode!(rails.mode, tree::<i16>(rails, narrow, counts, log.rows()));
     (sum, widen(&held))
 }
@@ -119,7 +119,7 @@ struct ShortSum {
 }
 
 impl ShortSum {
-    /// As many as it takes.
+    /// Greatest number of products.
     const PRODUCTS: usize = 128;
     const ZERO: Self = Self { low: Vector::ZERO, upper: Vector::ZERO };
 

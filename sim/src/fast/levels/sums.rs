@@ -1,4 +1,4 @@
-//! The sums of a block: at once where nothing can overflow or bounds say so, else level by level.
+//! Sums of a block: computed at once if a proof or bounds exclude overflows, otherwise level by level.
 
 use super::super::image::Image;
 use super::super::kernels::Walked;
@@ -10,7 +10,7 @@ use super::scratch::Scratch;
 use super::{Course, LevelsLayer, Operands, Task, tally};
 
 impl LevelsLayer<'_> {
-    /// The runs of block `index` at one pixel by their exact sums, as [`Self::sum_runs`].
+    /// Computes the runs of block `index` at one pixel by their exact sums, like [`Self::sum_runs`].
     pub(super) fn sums_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
@@ -26,7 +26,7 @@ impl LevelsLayer<'_> {
         on_operands!(operands, x => self.sum_runs(work, (index, pairs), x, scratch, trials))
     }
 
-    /// The sums of one block, through all levels.
+    /// Computes the sums of one block through all levels.
     pub(super) fn sum_block<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
@@ -52,7 +52,7 @@ impl LevelsLayer<'_> {
         self.step_block(work, index, x, scratch);
     }
 
-    /// The same, level by level.
+    /// Computes the sums of one block level by level.
     pub(super) fn step_block<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
@@ -92,7 +92,7 @@ impl LevelsLayer<'_> {
     }
 }
 
-/// The rails of the innermost level, where weights do not certify it.
+/// Returns the rails of the innermost level, unless weights prove that it cannot overflow.
 fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
     work.plan.levels[0].rails.as_ref().filter(|_| work.certain <= 1)
 }

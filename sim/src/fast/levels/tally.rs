@@ -1,4 +1,4 @@
-//! What dot products did at every level, counted lane by lane.
+//! Counts of dot products at every level, lane by lane.
 
 use super::super::kernels::{self, LANES, LaneCounters, Lanes, Vector};
 use super::super::simd::{Kernels, Vectorized};
@@ -12,17 +12,17 @@ use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 /// Counts of every block and level of a layer.
 #[derive(Debug)]
 pub(super) struct Tally<V: Lane> {
-    /// `[block][level]`
+    /// Tallies, indexed `[block][level]`.
     levels: Vec<Vec<LaneTally<V>>>,
-    /// Per block, what is wrong in the end.
+    /// Errors of delivered sums, per block.
     errors: Vec<LaneCounters>,
-    /// Per level, dot products by the bits that their final sums, and that their prefixes need.
+    /// Dot products per level by the bits that their final sums, and that their prefixes require.
     required: Vec<[[u64; HISTOGRAM_BINS]; 2]>,
-    /// Additions per lane that are counted so far.
+    /// Number of additions per lane that are counted so far.
     additions: u64,
 }
 
-/// What the dot products of one block did at one level.
+/// Counts of the dot products of one block at one level.
 #[derive(Debug, Clone, Copy)]
 struct LaneTally<V: Lane> {
     high: Vector<V>,
@@ -34,7 +34,7 @@ struct LaneTally<V: Lane> {
     finals: Extremes<V>,
 }
 
-/// Additions per lane after which counts are put elsewhere.
+/// Number of additions per lane after which counts are flushed.
 const ROOM: u64 = 1 << 30;
 
 impl<V: Lane> Tally<V> {
@@ -47,7 +47,7 @@ impl<V: Lane> Tally<V> {
         }
     }
 
-    /// Makes room for the dot products of one pixel, of so many additions each at most.
+    /// Makes room for the dot products of one pixel, of at most `additions` additions each.
     pub fn reserve(&mut self, additions: u64, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
         self.additions += additions;
         if self.additions > ROOM {
@@ -79,12 +79,12 @@ impl<V: Lane> Tally<V> {
         }
     }
 
-    /// Counts what sums of block `index`, which are others than the exact ones, are wrong about, given with their codes.
+    /// Counts the errors of inexact sums of block `index`, given with their codes.
     pub fn count_errors(&mut self, kernels: Kernels, index: usize, sums: [&Lanes; 2], codes: [&Lanes; 2]) {
         kernels.run(CountErrors { counters: &mut self.errors[index], sums, codes });
     }
 
-    /// Adds everything to the statistics.
+    /// Adds all counts to the statistics.
     pub fn flush(&self, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
         let Counts { stats, level } = counts;
         for ((block, levels), errors) in blocks.iter().zip(&self.levels).zip(&self.errors) {
@@ -102,7 +102,7 @@ impl<V: Lane> Tally<V> {
     }
 }
 
-/// Where counts go, and what is asked for.
+/// Destination of counts, and the level of statistics.
 pub(super) struct Counts<'s> {
     pub stats: &'s mut LayerStats,
     pub level: StatsLevel,
@@ -155,7 +155,7 @@ impl<V: Lane> Vectorized for Count<'_, V> {
             let outside = |of: &Extremes<V>, l: usize| {
                 V::mask(of.min[l] < least).or(V::mask(of.max[l] > greatest)).and(one)
             };
-            // A copy overlaps with nothing, as the compiler knows.
+            // The compiler knows that a copy overlaps with nothing.
             let mut all = *tally;
             for l in 0..LANES {
                 let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
@@ -179,7 +179,7 @@ impl<V: Lane> Vectorized for Count<'_, V> {
     }
 }
 
-/// See [`Tally::count_errors`].
+/// Counts errors: see [`Tally::count_errors`].
 struct CountErrors<'a> {
     counters: &'a mut LaneCounters,
     sums: [&'a Lanes; 2],
@@ -194,7 +194,7 @@ impl Vectorized for CountErrors<'_> {
     }
 }
 
-/// Bits that hold everything between such extremes, lane by lane.
+/// Returns the bits that hold every value between extremes, lane by lane.
 fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) -> [[usize; LANES]; 2] {
     if V::BITS == 32 && signed {
         let [a, b] = extremes.map(|of| (narrow(&of.min), narrow(&of.max)));
@@ -208,7 +208,7 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
     extremes.map(|of| std::array::from_fn(|lane| of_lane(of, lane)))
 }
 
-/// Lanes of values that fit 32 bits.
+/// Converts lanes of values that fit 32 bits.
 #[inline(always)]
 pub(super) fn narrow<V: Lane>(row: &Vector<V>) -> Lanes {
     row.map(|value| value.wide() as i32)

@@ -1,4 +1,4 @@
-//! Kernels that make output codes of sums.
+//! Kernels that compute output codes from sums.
 
 use super::super::kernels::{self, Aligned, ByteRows, Delivered, LANES, Lanes, Scaling, TILE};
 use super::Kernels;
@@ -7,7 +7,7 @@ use super::{avx2, avx512};
 use crate::options::Isa;
 
 impl Kernels {
-    /// [`kernels::codes`] for every pixel of a tile.
+    /// Runs [`kernels::codes`] for every pixel of a tile.
     pub fn codes<D: Delivered, const SCHEME: u8>(self, sums: &[D], scaling: &Scaling, out: &mut [Lanes]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::codes`] for every pixel of a tile.
+        /// Runs [`kernels::codes`] for every pixel of a tile.
         codes_any [D: Delivered, const SCHEME: u8] [D, SCHEME]
         (sums: &[D], scaling: &Scaling, out: &mut [Lanes])
         for (sum, out) in sums.iter().zip(out) {
@@ -54,7 +54,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::codes`] for every pixel of a tile, written as bytes.
+    /// Runs [`kernels::codes`] for every pixel of a tile and writes bytes.
     ///
     /// # Panics
     /// If `out` is too short.

@@ -1,4 +1,4 @@
-//! The bodies of the kernels that read operands of 16 bits where they lie.
+//! Bodies of the kernels that read operands of 16 bits in place.
 
 use super::super::cells::PlacedWindows;
 use super::super::kernels::{Lanes, Pair, Row, Walked};
@@ -11,13 +11,13 @@ use super::kernels;
 use crate::options::Isa;
 
 impl Kernels {
-    /// Whether sums are made from operands of 16 bits where they lie.
+    /// Returns whether sums are computed from operands of 16 bits in place.
     pub fn sums_in_place(self) -> bool {
         matches!(self.isa, Isa::Avx2 | Isa::Avx512)
     }
 
-    /// [`kernels::sum`] for the windows at `corners`, with `count` lanes the weights of which are not 0. Asked for where
-    /// [`Self::sums_in_place`] is true.
+    /// Runs [`kernels::sum`] for the windows at `corners`; only the weights of the first `count` lanes may be
+    /// nonzero. Requires [`Self::sums_in_place`].
     pub fn sum_in_place<const BOUNDED: bool>(
         self,
         (cells, corners): (&[i16], &[usize]),
@@ -36,7 +36,7 @@ impl Kernels {
         unreachable!("sums are made in place where there are instructions for them")
     }
 
-    /// [`kernels::walk`] for windows where they lie. Asked for where [`Self::sums_in_place`] is true; products fit 16 bits.
+    /// Runs [`kernels::walk`] for windows in place. Requires [`Self::sums_in_place`]; products fit 16 bits.
     pub fn walk_in_place(
         self,
         windows: PlacedWindows<'_>,
@@ -52,8 +52,8 @@ impl Kernels {
         unreachable!("windows are walked in place where there are instructions for it")
     }
 
-    /// [`kernels::sum`] for windows where they lie, whose lanes read cells of their own. Asked for where [`Self::sums_own`]
-    /// is true; products fit 16 bits.
+    /// Runs [`kernels::sum`] for windows in place whose lanes read cells of their own. Requires
+    /// [`Self::sums_own`]; products fit 16 bits.
     pub fn sum_own<const BOUNDED: bool>(
         self,
         windows: PlacedWindows<'_>,
@@ -69,7 +69,7 @@ impl Kernels {
         unreachable!("sums are made in place where there are instructions for them")
     }
 
-    /// Whether [`Self::sum_own`] takes so many products.
+    /// Returns whether [`Self::sum_own`] supports `products` products.
     pub fn sums_own(self, products: usize) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self.sums_in_place() && products <= avx2::SPLIT_PRODUCTS;

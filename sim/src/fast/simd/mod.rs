@@ -1,8 +1,9 @@
-//! The bodies of the kernels: the same safe code, compiled for different vector instructions and chosen at
-//! run time. The only `unsafe` of the crate: calls of functions whose instructions the CPU is known to have.
+//! Bodies of the kernels: safe code that is compiled for several vector instruction sets, one of which is
+//! chosen at run time. All `unsafe` code of the crate is here; it calls functions whose instructions the CPU
+//! is known to support.
 
 #![allow(unsafe_code)]
-// See `kernels`.
+// See `kernels` for the reason.
 #![allow(clippy::needless_range_loop)]
 
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
@@ -12,16 +13,16 @@ use super::kernels::{self, Activations, Code, Lanes, Pair, Rails, Row, SATURATE,
 use super::plane::Plane;
 use crate::options::Isa;
 
-/// The instructions that the kernels use.
+/// Instruction set of the kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernels {
-    /// Only ever one for which [`available`] has answered yes.
+    /// Instruction set; [`available`] has confirmed it.
     isa: Isa,
-    /// Whether registers of 16 bits are stepped two windows to a vector; only if [`has_pairs`] has answered yes.
+    /// Whether registers of 16 bits are stepped two windows per vector; [`has_pairs`] has confirmed it.
     pairs: bool,
 }
 
-/// Whether this CPU has the instructions.
+/// Returns whether this CPU supports the instructions.
 pub(crate) fn available(isa: Isa) -> bool {
     match isa {
         Isa::Portable => true,
@@ -41,7 +42,7 @@ pub(crate) fn available(isa: Isa) -> bool {
     }
 }
 
-/// Whether this CPU steps two windows to a vector beside `isa`.
+/// Returns whether this CPU can step two windows per vector in addition to `isa`.
 fn has_pairs(isa: Isa) -> bool {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -54,7 +55,7 @@ fn has_pairs(isa: Isa) -> bool {
     }
 }
 
-/// Plain safe code that is compiled for each body; `run` is to be inlined always.
+/// Plain safe code that is compiled for each body; `run` must always be inlined.
 pub(crate) trait Vectorized {
     fn run(self);
 }
@@ -95,8 +96,8 @@ macro_rules! kernel {
     };
 }
 
-/// Runs a kernel on as many pixels at a time as given first, on the rest as many at a time as given next, and so on;
-/// the last number is to be 1.
+/// Runs a kernel on the first given number of pixels at a time, on the rest with the next number, and so on;
+/// the last number must be 1.
 macro_rules! in_chunks {
     ($x:ident, $out:ident, [$($pixels:literal),+], |$some:ident, $results:ident| $work:expr) => {{
         let (rest, out_rest) = (&$x[..], &mut $out[..]);
@@ -129,24 +130,24 @@ mod windows;
 pub(crate) use short::ShortMode;
 
 impl Kernels {
-    /// The forced instructions where the CPU has them, else the best ones that it has.
+    /// Returns the forced instructions if the CPU supports them, otherwise the best available ones.
     pub fn choose(forced: Option<Isa>) -> Self {
         let mut wanted = forced.into_iter().chain([Isa::Avx512Vnni, Isa::Avx512, Isa::Avx2]);
         let isa = wanted.find(|&isa| available(isa)).unwrap_or(Isa::Portable);
         Self { isa, pairs: has_pairs(isa) }
     }
 
-    /// Whether sums can be made from bytes.
+    /// Returns whether sums can be computed from bytes.
     pub fn sums_bytes(self) -> bool {
         self.isa == Isa::Avx512Vnni
     }
 
-    /// Whether registers of 16 bits are stepped two windows to a vector.
+    /// Returns whether registers of 16 bits are stepped two windows per vector.
     pub fn steps_pairs(self) -> bool {
         self.pairs
     }
 
-    /// Whether they are stepped one window to a vector.
+    /// Returns whether registers of 16 bits are stepped one window per vector.
     pub fn steps_singles(self) -> bool {
         !self.pairs && matches!(self.isa, Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni)
     }
@@ -157,21 +158,21 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::walk`] for every pixel of a tile: two together, so that the sums and extremes of both fit the
-        /// registers of AVX2.
+        /// Runs [`kernels::walk`] for every pixel of a tile, two at a time, so that the sums and extremes of
+        /// both fit the registers of AVX2.
         walk [X: Activations, const SHORT: bool] [X, SHORT]
         (x: &[X], weights: &[Row], start: &Lanes, out: &mut [Walked])
         in_chunks!(x, out, [2, 1], |x, out| kernels::walk::<_, _, SHORT>(x, weights, start, out))
     }
 
     kernel! {
-        /// [`kernels::first_outside`].
+        /// Runs [`kernels::first_outside`].
         first_outside [X: Activations] [X]
         (x: X, weights: &[Row], start: &Lanes, rails: Rails, out: &mut Lanes)
         kernels::first_outside(x, weights, start, rails, out)
     }
 
-    /// [`kernels::step_i16`] for every pixel of a tile.
+    /// Runs [`kernels::step_i16`] for every pixel of a tile.
     pub fn step_i16<X: VectorActivations, const MODE: u8>(
         self,
         x: &[X],
@@ -191,7 +192,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::step_i16`] for every pixel of a tile, in any mode.
+        /// Runs [`kernels::step_i16`] for every pixel of a tile, in any mode.
         step_i16_any [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, [2, 1], |x, out| {
@@ -200,7 +201,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::step_i16`] for one pixel, with a trail.
+        /// Runs [`kernels::step_i16`] for one pixel, with a trail.
         step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
         (
             x: X,
@@ -214,7 +215,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::step_i32`] for every pixel of a tile.
+        /// Runs [`kernels::step_i32`] for every pixel of a tile.
         step_i32 [X: Activations, const MODE: u8] [X, MODE]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, [2, 1], |x, out| {
@@ -223,7 +224,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::step_i32`] for one pixel, with a trail.
+        /// Runs [`kernels::step_i32`] for one pixel, with a trail.
         step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
         (
             x: X,
@@ -237,7 +238,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// A saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
+        /// Runs a saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
         clamp_i16 [X: Activations] [X]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, [4, 2, 1], |x, out| {
@@ -246,7 +247,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// A saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
+        /// Runs a saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
         clamp_i32 [X: Activations] [X]
         (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
         in_chunks!(x, out, [4, 2, 1], |x, out| {
@@ -254,8 +255,8 @@ impl Kernels {
         })
     }
 
-    /// Exact sums of a block at the windows from `corners` on, and as much about their prefixes as asked for. Asked for
-    /// where [`Self::sums_bytes`] is true.
+    /// Computes exact sums of a block at the windows from `corners` on, with information about their prefixes
+    /// as requested. Requires [`Self::sums_bytes`].
     pub fn sum_bytes(
         self,
         how: ByteSums<'_>,
@@ -286,8 +287,8 @@ impl Kernels {
         unreachable!("sums of bytes are asked for where there are instructions for them")
     }
 
-    /// Exact sums of two blocks at the same windows, all lanes of which read the same cells. Asked for where
-    /// [`Self::sums_bytes`] is true.
+    /// Computes exact sums of two blocks at the same windows, in which all lanes read shared cells. Requires
+    /// [`Self::sums_bytes`].
     pub fn sum_bytes_of_two(
         self,
         windows: (&[u8], &[usize]),
@@ -305,55 +306,55 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::operands`].
+        /// Runs [`kernels::operands`].
         operands [] []
         (bytes: &[u8], origin: i32, out: &mut Vec<i16>)
         kernels::operands(bytes, origin, out)
     }
 
     kernel! {
-        /// [`kernels::magnitudes`].
+        /// Runs [`kernels::magnitudes`].
         magnitudes [] []
         (bytes: &[u8], origin: i32, out: &mut Vec<u8>)
         kernels::magnitudes(bytes, origin, out)
     }
 
     kernel! {
-        /// [`kernels::squares`].
+        /// Runs [`kernels::squares`].
         squares [] []
         (bytes: &[u8], origin: i32, channels: usize, out: &mut Vec<u32>)
         kernels::squares(bytes, origin, channels, out)
     }
 
     kernel! {
-        /// [`kernels::pairs`].
+        /// Runs [`kernels::pairs`].
         pairs [] []
         (bytes: &[u8], distance: usize, origin: i32, out: &mut Vec<u32>)
         kernels::pairs(bytes, distance, origin, out)
     }
 
     kernel! {
-        /// [`Plane::codes`].
+        /// Runs [`Plane::codes`].
         plane [] []
         (plane: Plane, a: &[u8], b: &[u8], out: &mut [u8])
         plane.codes(a, b, out)
     }
 
     kernel! {
-        /// [`kernels::compare`].
+        /// Runs [`kernels::compare`].
         compare [C: Code] [C]
         (exact: &[C], simulated: &[C], mismatches: &mut [u32], noise: &mut u64)
         kernels::compare(exact, simulated, mismatches, noise)
     }
 
     kernel! {
-        /// [`kernels::signal`].
+        /// Runs [`kernels::signal`].
         signal [C: Code] [C]
         (codes: &[C], zero_point: C, signal: &mut u64)
         kernels::signal(codes, zero_point, signal)
     }
 
-    /// [`kernels::sum_runs`].
+    /// Runs [`kernels::sum_runs`].
     pub fn sum_runs<X: VectorActivations>(self, x: X, weights: &[Pair], pairs: usize, out: &mut [Walked]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
@@ -363,7 +364,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::sum`] for every pixel of a tile.
+    /// Runs [`kernels::sum`] for every pixel of a tile.
     pub fn sum<X: VectorActivations, const BOUNDED: bool>(
         self,
         x: &[X],

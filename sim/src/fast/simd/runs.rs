@@ -10,8 +10,8 @@ use super::{Kernels, ShortMode};
 use super::{avx2, avx512, short};
 
 impl Kernels {
-    /// Steps the serial runs of the windows at `corner`, two windows to a lane. Asked for where [`Self::steps_pairs`] is
-    /// true.
+    /// Steps the serial runs of the windows at `corner`, two windows per lane. Requires
+    /// [`Self::steps_pairs`].
     pub fn step_pair_chains(
         self,
         mode: ShortMode,
@@ -32,7 +32,8 @@ impl Kernels {
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
-    /// The same for trees, of at most [`kernels::PAIR_TREE`] products, whose rails lie inside of 16 bits.
+    /// Reduces the trees of the windows at `corner`, two windows per lane. Trees have at most
+    /// [`kernels::PAIR_TREE`] products, and their rails lie within 16 bits. Requires [`Self::steps_pairs`].
     pub fn step_pair_trees(
         self,
         wraps: bool,
@@ -55,7 +56,7 @@ impl Kernels {
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
-    /// Steps the serial runs of windows, one to a vector. Asked for where [`Self::steps_singles`] is true.
+    /// Steps the serial runs of windows, one per vector. Requires [`Self::steps_singles`].
     pub fn step_chains(self, mode: ShortMode, runs: &SingleRuns<'_>, out: &mut [RunsOut<'_>; 2]) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_singles() {
@@ -70,7 +71,8 @@ impl Kernels {
         unreachable!("runs are stepped where there are instructions for them")
     }
 
-    /// The same for trees, of at most [`kernels::PAIR_TREE`] products, whose rails lie inside of 16 bits.
+    /// Reduces the trees of windows, one per vector. Trees have at most [`kernels::PAIR_TREE`] products, and
+    /// their rails lie within 16 bits. Requires [`Self::steps_singles`].
     pub fn step_trees(self, wraps: bool, runs: &SingleRuns<'_>, out: &mut [RunsOut<'_>; 2]) {
         #[cfg(target_arch = "x86_64")]
         if self.steps_singles() {

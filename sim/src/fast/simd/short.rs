@@ -4,23 +4,23 @@ use guardbit_num::{Beyond, Overflow};
 
 use super::super::kernels::Rails;
 
-/// What a register of at most 16 bits does, on lanes of 16 bits.
+/// Behaviour of a register of at most 16 bits, on lanes of 16 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShortMode {
-    /// Saturates where 15 bits hold its sums.
+    /// Saturates; 15 bits hold its sums.
     Saturate,
-    /// Saturates at the ends of 16 bits.
+    /// Saturates at the limits of 16 bits.
     Saturate16,
-    /// Wraps where 15 bits hold its sums and one more.
+    /// Wraps; 15 bits hold its sums and one further value.
     Wrap,
-    /// Wraps as 15 bits do.
+    /// Wraps like 15 bits.
     Wrap15,
-    /// Wraps as 16 bits do.
+    /// Wraps like 16 bits.
     Wrap16,
 }
 
 impl ShortMode {
-    /// That of a register whose products fit 16 bits.
+    /// Returns the mode of a register whose products fit 16 bits.
     pub fn of(overflow: Overflow, rails: &Rails) -> Option<Self> {
         let saturates = match overflow.beyond() {
             Beyond::Rail => true,
@@ -37,19 +37,20 @@ impl ShortMode {
     }
 }
 
-/// Saturating where 15 bits hold its sums.
+/// Saturating; 15 bits hold the sums.
 pub(super) const SATURATE_IN_15: u8 = 0;
-/// Saturating at the ends of the lanes.
+/// Saturating at the limits of the lanes.
 pub(super) const SATURATE_16: u8 = 1;
-/// Wrapping where 15 bits hold its sums and one more.
+/// Wrapping; 15 bits hold the sums and one further value.
 pub(super) const WRAP: u8 = 2;
-/// Wrapping as 15 bits do.
+/// Wrapping like 15 bits.
 pub(super) const WRAP_15: u8 = 3;
-/// Wrapping as the lanes do.
+/// Wrapping like the lanes.
 pub(super) const WRAP_16: u8 = 4;
 
-/// What sums are held less. Those that saturate end where the lanes do, so that the lanes clamp them from above; of
-/// those that wrap the least one is held as 0, so that the sign says which are less.
+/// Returns the value that is subtracted from stored sums. Saturating sums end where the lanes do, so that the
+/// lanes clamp them from above. For wrapping sums, the least one is stored as 0, so that the sign shows which
+/// are less.
 pub(super) fn base<const MODE: u8>(rails: Rails) -> i32 {
     match MODE {
         SATURATE_IN_15 => rails.high - i32::from(i16::MAX),
@@ -58,7 +59,7 @@ pub(super) fn base<const MODE: u8>(rails: Rails) -> i32 {
     }
 }
 
-/// Runs a kernel under its mode, given as a constant.
+/// Runs a kernel with the mode as a constant.
 #[cfg(target_arch = "x86_64")]
 macro_rules! with_mode {
     ($mode:ident, |$const_mode:ident| $work:expr) => {{

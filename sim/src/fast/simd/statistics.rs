@@ -1,4 +1,4 @@
-//! Kernels for what tiles add to the counters.
+//! Kernels that count the results of tiles.
 
 use super::super::kernels::{self, LANES, LaneCounters, Lanes, Rails, Stepped, Walked, WidthCounts};
 use super::super::log::Log;
@@ -9,7 +9,7 @@ use super::{avx2, avx512};
 use crate::options::Isa;
 
 impl Kernels {
-    /// [`kernels::misfits`] of every pixel of a tile.
+    /// Runs [`kernels::misfits`] for every pixel of a tile.
     pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
@@ -23,7 +23,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::misfits`] of every pixel of a tile.
+        /// Runs [`kernels::misfits`] for every pixel of a tile.
         misfits_on_lanes [] []
         (walked: &[Walked], rails: Rails, out: &mut [usize])
         for (walked, out) in walked.iter().zip(out) {
@@ -31,7 +31,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::count_errors`] for some pixels of a tile.
+    /// Runs [`kernels::count_errors`] for some pixels of a tile.
     pub fn count_errors(
         self,
         counters: &mut LaneCounters,
@@ -54,7 +54,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_errors`] for some pixels of a tile.
+        /// Runs [`kernels::count_errors`] for some pixels of a tile.
         count_errors_on_lanes [] []
         (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
         for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
@@ -62,7 +62,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::count_events`] for some pixels of a tile.
+    /// Runs [`kernels::count_events`] for some pixels of a tile.
     pub fn count_events(
         self,
         counters: &mut LaneCounters,
@@ -85,7 +85,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_events`] for some pixels of a tile.
+        /// Runs [`kernels::count_events`] for some pixels of a tile.
         count_events_on_lanes [] []
         (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
         for (&at, stepped) in pixels.iter().zip(stepped) {
@@ -93,7 +93,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::count_transient`] for some pixels of a tile.
+    /// Runs [`kernels::count_transient`] for some pixels of a tile.
     pub fn count_transient(
         self,
         counters: &mut LaneCounters,
@@ -112,7 +112,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::count_transient`] for some pixels of a tile.
+        /// Runs [`kernels::count_transient`] for some pixels of a tile.
         count_transient_on_lanes [] []
         (counters: &mut LaneCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
         for &at in pixels {
@@ -120,7 +120,7 @@ impl Kernels {
         }
     }
 
-    /// [`kernels::take_extremes`] for every pixel of a tile.
+    /// Runs [`kernels::take_extremes`] for every pixel of a tile.
     pub fn take_extremes(self, counters: &mut LaneCounters, walked: &[Walked]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
@@ -131,27 +131,27 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`kernels::take_extremes`] for every pixel of a tile.
+        /// Runs [`kernels::take_extremes`] for every pixel of a tile.
         take_extremes_on_lanes [] []
         (counters: &mut LaneCounters, walked: &[Walked])
         walked.iter().for_each(|walked| kernels::take_extremes(counters, walked))
     }
 
     kernel! {
-        /// [`kernels::required`].
+        /// Runs [`kernels::required`].
         required [] []
         (extremes: [(&Lanes, &Lanes); 2], widths: &mut [[u8; LANES]; 2])
         kernels::required(extremes, widths)
     }
 
     kernel! {
-        /// [`kernels::count_widths`].
+        /// Runs [`kernels::count_widths`].
         count_widths [] []
         (counts: &mut [WidthCounts; 2], walked: &[Walked], lanes: usize)
         kernels::count_widths(counts, walked, lanes)
     }
 
-    /// [`Schedule::count`] for some pixels of a tile, given by their sites.
+    /// Runs [`Schedule::count`] for some pixels of a tile, given by their sites.
     pub fn count_places(
         self,
         schedule: &Schedule,
@@ -171,7 +171,7 @@ impl Kernels {
     }
 
     kernel! {
-        /// [`Schedule::count`] for some pixels of a tile, given by their sites.
+        /// Runs [`Schedule::count`] for some pixels of a tile, given by their sites.
         count_places_on_lanes [] []
         (schedule: &Schedule, sites: &[usize], stepped: &[Stepped], log: &Log, places: &mut Places<'_>)
         for (slot, (&site, stepped)) in sites.iter().zip(stepped).enumerate() {

@@ -1,21 +1,22 @@
-//! Trees whose nodes are made as soon as both of their values are there, so that few have to be held: the rounds of the
-//! hardware give the same nodes in another order.
+//! Trees whose nodes are computed as soon as both values are available, so that few values must be held. They
+//! give the nodes of the hardware's rounds, in another order.
 
 use super::super::kernels::{NOTED, PAIR_TREE};
 
-/// Leaves of a subtree whose nodes follow each other without a loop: as many as most trees have. Also those after which
-/// exact sums beside them have to be flushed.
+/// Number of leaves of a subtree whose nodes are computed without a loop; most trees have this size. Also the
+/// number of leaves after which exact sums must be flushed.
 pub(super) const UNROLLED: usize = NOTED;
 
-/// Subtrees on the way to the greatest tree: of each power of two leaves.
+/// Number of subtrees of each power of two leaves, up to the greatest tree.
 pub(super) const LEVELS: usize = PAIR_TREE.ilog2() as usize + 1;
 
-/// The methods that walk a tree, for a type that has `leaf`, `node` and `flush`, on instructions `$features`. Where it is
-/// used, [`UNROLLED`] and [`LEVELS`] are to be known.
+/// Defines the methods that walk a tree, for a type with `leaf`, `node` and `flush`, on instructions
+/// `$features`. [`UNROLLED`] and [`LEVELS`] must be in scope.
 #[cfg(target_arch = "x86_64")]
 macro_rules! subtrees {
     ($features:literal, $value:ty, $nothing:expr) => {
-        /// The tree of the next `count` products: subtrees of powers of two, then what is left from the last to the first.
+        /// Returns the tree of the next `count` products: subtrees of powers of two, which are then combined
+        /// from the last to the first.
         #[inline]
         #[target_feature(enable = $features)]
         fn tree(&mut self, count: usize) -> $value {

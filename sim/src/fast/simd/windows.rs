@@ -1,4 +1,4 @@
-//! Kernels that step windows on a register of 16 bits, two or one to a vector.
+//! Kernels that step windows on a register of 16 bits, two or one per vector.
 
 use super::super::kernels::Stepped;
 use super::super::log::Log;
@@ -11,9 +11,9 @@ use super::{Kernels, ShortMode};
 use super::{avx2, avx512, short};
 
 impl Kernels {
-    /// Lists the products that are to be stepped of the two windows whose cells begin with `cells`; `runs` are the distances
-    /// and lengths of neighbouring cells in the order of addition. Says how many come before each product where `RANKS`.
-    /// Asked for where [`Self::steps_pairs`] is true.
+    /// Lists the products that must be stepped, of the two windows whose cells begin with `cells`. `runs`
+    /// holds the distances and lengths of adjacent cells in the order of addition. With `RANKS`, the list
+    /// also contains the number of listed products before each product. Requires [`Self::steps_pairs`].
     pub fn list_steps<const RANKS: bool>(
         self,
         cells: ListCells<'_>,
@@ -28,7 +28,7 @@ impl Kernels {
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
-    /// Steps pairs of windows on a register of 16 bits. Asked for where [`Self::steps_pairs`] is true.
+    /// Steps pairs of windows on a register of 16 bits. Requires [`Self::steps_pairs`].
     pub fn step_pairs<const COUNT: bool>(
         self,
         mode: ShortMode,
@@ -46,7 +46,7 @@ impl Kernels {
         unreachable!("pairs are stepped where there are instructions for them")
     }
 
-    /// Steps windows on a register of 16 bits, one to a vector. Asked for where [`Self::steps_singles`] is true.
+    /// Steps windows on a register of 16 bits, one per vector. Requires [`Self::steps_singles`].
     pub fn step_singles<const COUNT: bool>(
         self,
         mode: ShortMode,
@@ -64,7 +64,7 @@ impl Kernels {
         unreachable!("single windows are stepped where there are instructions for them")
     }
 
-    /// The same for four windows, two or one, with what `traces` takes.
+    /// Steps four windows, two or one, and records the overflows after each product in `traces`.
     pub fn trace_singles(
         self,
         mode: ShortMode,
@@ -83,7 +83,8 @@ impl Kernels {
         unreachable!("single windows are stepped where there are instructions for them")
     }
 
-    /// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+    /// Steps pairs of windows and logs the overflows up to every turn of each window. `turns` holds the turns
+    /// by slot; `log` must have room for them.
     pub fn step_pairs_logged(
         self,
         mode: ShortMode,

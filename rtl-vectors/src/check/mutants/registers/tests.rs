@@ -17,7 +17,7 @@ fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Re
 }
 
 proptest! {
-    /// The comparison of pieces says the same as that of every value.
+    /// Comparing pieces gives the result of comparing every value.
     #[test]
     fn pieces_stand_for_all_values(
         bits in 3u32..7,
@@ -42,7 +42,7 @@ proptest! {
     }
 }
 
-/// Why, in words.
+/// Reasons in words.
 #[test]
 fn reasons() {
     let mode = Overflow::Saturate;
@@ -53,7 +53,7 @@ fn reasons() {
     let beyond = register(fit, Range { min: -16, max: 16 }, Some(6), (true, false));
     assert_eq!(Fault::Narrower.equivalent(&beyond), None);
     assert!(Fault::Wrap.equivalent(&beyond).is_some());
-    // A wider register that wraps keeps the same low bits, and only flags tell.
+    // A wider register that wraps keeps the low bits, so only the flags differ.
     let wraps = Fit { mode: Overflow::Wrap, ..fit };
     assert!(
         Fault::Wider

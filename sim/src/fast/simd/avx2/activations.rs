@@ -1,4 +1,4 @@
-//! Activations as vectors.
+//! Activations as AVX2 vectors.
 
 use std::arch::x86_64::*;
 
@@ -7,9 +7,9 @@ use super::super::super::kernels::{Activations, LANES, Neighbours, Row};
 use super::super::super::words::PairLayout;
 use super::load_row;
 
-/// Activations two at a time.
+/// Activations of two steps at a time.
 pub(crate) trait Pairs: Copy {
-    /// Steps `2 * k` and `2 * k + 1` side by side, for the first eight lanes and for the others.
+    /// Returns steps `2 * k` and `2 * k + 1` interleaved, for the first eight lanes and for the others.
     ///
     /// # Safety
     /// The CPU has AVX2, and both steps exist.
@@ -18,7 +18,7 @@ pub(crate) trait Pairs: Copy {
 
 /// Activations as vectors.
 pub(crate) trait VectorActivations: Activations + Pairs {
-    /// What the lanes multiply in step `k`.
+    /// Returns the operands of the lanes in step `k`.
     ///
     /// # Safety
     /// The CPU has AVX2, and the step exists.
@@ -76,7 +76,7 @@ impl VectorActivations for Neighbours<'_> {
     }
 }
 
-/// The pairs of a window that all lanes share, where they lie.
+/// Pairs of a window that all lanes share, read in place.
 #[derive(Clone, Copy)]
 pub(super) struct InPlace<'x> {
     cells: &'x [i16],
@@ -84,7 +84,7 @@ pub(super) struct InPlace<'x> {
 }
 
 impl<'x> InPlace<'x> {
-    /// Those of the window at `corner`.
+    /// Returns the pairs of the window at `corner`.
     ///
     /// # Panics
     /// If it does not lie within the cells.
@@ -107,8 +107,8 @@ impl Pairs for InPlace<'_> {
     }
 }
 
-/// A window where it lies: its cells, as many as its products read. Lane `l` reads cell `l` from a product's cell on where
-/// `OWN`; else all lanes read that one.
+/// Window that is read in place; holds exactly the cells that its products read. With `OWN`, lane `l` reads
+/// the `l`-th cell from a product's cell on; otherwise all lanes read that cell.
 #[derive(Clone, Copy)]
 pub(super) struct Placed<'x, const OWN: bool> {
     cells: &'x [i16],
@@ -116,7 +116,7 @@ pub(super) struct Placed<'x, const OWN: bool> {
 }
 
 impl<'x, const OWN: bool> Placed<'x, OWN> {
-    /// The window at `corner`.
+    /// Returns the window at `corner`.
     ///
     /// # Panics
     /// If it does not lie within the cells.
@@ -126,16 +126,16 @@ impl<'x, const OWN: bool> Placed<'x, OWN> {
         Self { cells: &cells[corner..corner + last], offsets }
     }
 
-    /// Distances of the products' cells.
+    /// Returns the distances of the products' cells.
     #[inline(always)]
     pub fn offsets(self) -> &'x [u32] {
         self.offsets.all()
     }
 
-    /// What the lanes multiply at a distance.
+    /// Returns the operands of the lanes at a distance.
     ///
     /// # Safety
-    /// The CPU has AVX2, and it is one of [`Self::offsets`].
+    /// The CPU has AVX2, and `offset` is one of [`Self::offsets`].
     #[inline]
     #[target_feature(enable = "avx2")]
     pub unsafe fn operands(self, offset: usize) -> __m256i {
@@ -147,7 +147,7 @@ impl<'x, const OWN: bool> Placed<'x, OWN> {
     }
 }
 
-/// The lanes of both rows in turn, for the first eight lanes and for the others.
+/// Interleaves the lanes of both rows, for the first eight lanes and for the others.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn side_by_side(a: &Row, b: &Row) -> [__m256i; 2] {

@@ -1,16 +1,16 @@
-//! Output codes.
+//! Output codes on AVX2.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::{HALF, load, store};
 
-/// The odd lanes in the places of the even ones.
+/// Shuffle that moves odd lanes to even ones.
 const ODD: i32 = 0xf5;
-/// The odd lanes of the second operand.
+/// Blend that takes odd lanes from the second operand.
 const BLEND: i32 = 0xaa;
 
-/// Output codes under scheme D: see [`kernels::codes`](super::super::super::kernels::codes).
+/// Computes output codes under scheme D: see [`kernels::codes`](super::super::super::kernels::codes).
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn codes_double<'s>(
     sums: impl Iterator<Item = &'s Lanes>,
@@ -45,7 +45,7 @@ struct Half {
     zero_point: __m256i,
     significand: __m256i,
     odd_significand: __m256i,
-    /// What is added before the shift to the right where there is room: half a code and the zero point.
+    /// Value that is added before the right shift if there is room: half a code and the zero point.
     added: __m256i,
 }
 
@@ -58,14 +58,14 @@ impl Half {
                 .map(|lanes| load(lanes, half));
         let (one, zero_point) = (_mm256_set1_epi32(1), _mm256_set1_epi32(scaling.zero_point));
         let half_code = _mm256_sllv_epi32(one, _mm256_sub_epi32(right, one));
-        // Not by a shift to the right: the compiler would take what it knows of the upper halves then for a reason to multiply
-        // 64 bits.
+        // Not by a right shift: from its knowledge of the upper halves the compiler would derive a 64-bit
+        // multiplication.
         let odd_significand = _mm256_shuffle_epi32::<ODD>(significand);
         let added = _mm256_add_epi32(half_code, _mm256_sllv_epi32(zero_point, right));
         Self { bias, left, right, low, high, zero_point, significand, odd_significand, added }
     }
 
-    /// Products of the even and of the odd lanes of `x`, with `half` added.
+    /// Returns the products of the even and of the odd lanes of `x`, with `half` added.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn products(&self, x: __m256i, half: i64) -> [__m256i; 2] {
@@ -91,7 +91,7 @@ impl Half {
         _mm256_add_epi32(clamped, self.zero_point)
     }
 
-    /// The same where [`Scaling::has_room`].
+    /// Returns the codes of sums; requires [`Scaling::has_room`].
     #[inline]
     #[target_feature(enable = "avx2")]
     fn code_with_room<const RECTIFIED: bool>(&self, sum: __m256i) -> __m256i {
@@ -99,9 +99,9 @@ impl Half {
         _mm256_min_epi32(_mm256_max_epi32(self.rounded::<RECTIFIED>(sum), low), high)
     }
 
-    /// The code before it is clamped, where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both
-    /// roundings add, and the zero point, are added before the shift to the right. Where `RECTIFIED`, codes below the zero
-    /// point, which the clamp lifts, may be others below it.
+    /// Returns codes before they are clamped; requires [`Scaling::has_room`]. The doubling is included in the
+    /// left shift; the rounding terms of both roundings and the zero point are added before the right shift.
+    /// With `RECTIFIED`, codes below the zero point, which the clamp raises, may have other values below it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn rounded<const RECTIFIED: bool>(&self, sum: __m256i) -> __m256i {
@@ -147,7 +147,7 @@ pub(in super::super) fn put_double<D: Delivered>(
     }
 }
 
-/// The same where [`Scaling::has_room`].
+/// Writes the output codes of sums as bytes; requires [`Scaling::has_room`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn put_with_room<D: Delivered, const RECTIFIED: bool>(
@@ -157,7 +157,7 @@ fn put_with_room<D: Delivered, const RECTIFIED: bool>(
     out: &mut [u8],
 ) {
     let halves = [Half::new(scaling, 0), Half::new(scaling, 1)];
-    // The bounds as words, which hold every code of a byte.
+    // The bounds as 16-bit words, which hold every code of a byte.
     let bounds = |of: fn(&Half) -> __m256i, [a, b]: [&Half; 2]| {
         _mm256_packs_epi32(_mm256_add_epi32(of(a), a.zero_point), _mm256_add_epi32(of(b), b.zero_point))
     };
@@ -195,8 +195,8 @@ pub(in super::super) fn put_bytes(codes: &[Lanes], rows: ByteRows, out: &mut [u8
     }
 }
 
-/// Writes codes, which `words` makes of `N` pixels, of the first `WIDTH` lanes of each, in the order of `_mm256_packs_epi32`: one
-/// pixel, or the first halves of two.
+/// Writes the codes of the first `WIDTH` lanes of every pixel. `words` computes them for `N` pixels in the
+/// order of `_mm256_packs_epi32`: for one pixel, or for the first halves of two.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
@@ -206,13 +206,13 @@ fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
     words: impl Fn([&Lanes; N]) -> __m256i,
 ) {
     let least = _mm256_set1_epi16(rows.least as i16);
-    // Packed once more, pixels lie in turns, by four lanes.
+    // After the second packing, pixels are interleaved in groups of four lanes.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (index, pixels) in sums.chunks(2 * N).enumerate() {
-        // The last pixel stands for those that are missing.
+        // The last pixel replaces missing ones.
         let sum = |at: usize| pixels[at.min(pixels.len() - 1)].delivered();
         let mut codes = [_mm256_setzero_si256(); 2];
-        // One place that `words` is called from, so that it is inlined.
+        // A single call of `words`, so that it is inlined.
         for (i, codes) in codes.iter_mut().enumerate() {
             *codes = _mm256_sub_epi16(words(std::array::from_fn(|pixel| sum(i * N + pixel))), least);
         }
@@ -231,7 +231,7 @@ fn put_rows<D: Delivered, const N: usize, const WIDTH: usize>(
     }
 }
 
-/// Stores the bytes of pixels, `WIDTH` of each, 16 or 8.
+/// Stores the bytes of pixels, `WIDTH` (16 or 8) of each.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store_pixels<const WIDTH: usize>(bytes: __m256i, stride: usize, out: &mut [u8]) {

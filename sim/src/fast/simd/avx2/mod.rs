@@ -1,4 +1,4 @@
-//! Kernels for AVX2: sixteen output channels are one vector of 16 bits, or two of 32.
+//! Kernels for AVX2: sixteen output channels fill one vector of 16-bit lanes, or two of 32-bit lanes.
 
 mod activations;
 mod codes;
@@ -24,10 +24,10 @@ pub(super) use walk::walk_in_place;
 
 use super::super::kernels::{LANES, Lanes, Row};
 
-/// Lanes of a vector of 32 bits.
+/// Number of lanes in a vector of 32-bit lanes.
 const HALF: usize = LANES / 2;
 
-/// The first eight lanes, or the others.
+/// Loads the first eight lanes, or the others.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(lanes: &Lanes, half: usize) -> __m256i {
@@ -36,7 +36,7 @@ fn load(lanes: &Lanes, half: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
 }
 
-/// The same.
+/// Stores the first eight lanes, or the others.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(lanes: &mut Lanes, half: usize, value: __m256i) {
@@ -59,7 +59,7 @@ fn store_row(row: &mut Row, value: __m256i) {
     unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), value) };
 }
 
-/// Lanes of 16 bits, signed, as those of 32.
+/// Converts signed 16-bit lanes to 32-bit lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn widen(row: __m256i) -> [__m256i; 2] {

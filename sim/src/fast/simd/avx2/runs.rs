@@ -1,4 +1,4 @@
-//! Serial runs of an innermost level, one window to a vector.
+//! Serial runs of an innermost level, one window per vector.
 
 use std::arch::x86_64::*;
 
@@ -8,12 +8,12 @@ use super::activations::Placed;
 use super::singles::{Beside, Registers, Step};
 use super::{load, store, store_row, widen};
 
-/// Exact sums of the runs of one window, found beside stepping.
+/// Exact sums of the runs of one window, computed in addition to stepping.
 trait Sums: Copy {
-    /// Products after which [`Self::end_part`] has to be called.
+    /// Number of products after which [`Self::end_part`] must be called.
     const PART: usize;
 
-    /// Nothing yet.
+    /// Returns empty sums.
     ///
     /// # Safety
     /// The CPU has AVX2.
@@ -23,26 +23,26 @@ trait Sums: Copy {
     /// The CPU has AVX2.
     unsafe fn take(&mut self, step: Step);
 
-    /// Part `part` of all runs ends, after `steps` products.
+    /// Ends part `part`, counted over all runs, after `steps` products.
     ///
     /// # Safety
     /// The CPU has AVX2.
     unsafe fn end_part(&mut self, part: usize, steps: usize, out: &mut RunsOut<'_>);
 
-    /// The sum of the run that ends.
+    /// Returns the sum of the run that ends.
     ///
     /// # Safety
     /// The CPU has AVX2.
     unsafe fn end_run(&mut self) -> [__m256i; 2];
 
-    /// All runs have ended.
+    /// Finishes after all runs have ended.
     ///
     /// # Safety
     /// The CPU has AVX2.
     unsafe fn end(&self, out: &mut RunsOut<'_>);
 }
 
-/// Those of `P` windows.
+/// Sums of `P` windows.
 struct OfWindows<S, const P: usize>([S; P]);
 
 impl<S: Sums, const P: usize> Beside for OfWindows<S, P> {
@@ -54,8 +54,8 @@ impl<S: Sums, const P: usize> Beside for OfWindows<S, P> {
     }
 }
 
-/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes: the lower
-/// bytes add less than 2^15 to that.
+/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes,
+/// because the lower bytes add less than 2^15 to the latter.
 #[derive(Clone, Copy)]
 pub(super) struct Finals {
     low: __m256i,
@@ -64,7 +64,7 @@ pub(super) struct Finals {
 }
 
 impl Finals {
-    /// As many as it takes until it is flushed.
+    /// Greatest number of products before a flush.
     pub const PRODUCTS: usize = 128;
 
     #[inline]
@@ -93,7 +93,7 @@ impl Finals {
         (self.low, self.upper) = (_mm256_setzero_si256(), _mm256_setzero_si256());
     }
 
-    /// The sum since the run before; nothing is left to be flushed.
+    /// Returns the sum since the previous run. Everything must have been flushed.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub fn finish(&mut self) -> [__m256i; 2] {
@@ -133,7 +133,7 @@ impl Sums for Finals {
     unsafe fn end(&self, _: &mut RunsOut<'_>) {}
 }
 
-/// The least and the greatest of 0 and some exact sums.
+/// Least and greatest of 0 and some exact sums.
 #[derive(Clone, Copy)]
 pub(super) struct Extremes {
     min: [__m256i; 2],
@@ -168,12 +168,12 @@ impl Extremes {
     }
 }
 
-/// Final sums, the extremes of prefixes, and which products overflow.
+/// Final sums, extremes of prefixes, and the products that overflow.
 #[derive(Clone, Copy)]
 struct Prefixes {
     sum: [__m256i; 2],
     extremes: Extremes,
-    /// One bit per product, the last one the lowest: whether the sum is held as it is.
+    /// One bit per product, the last one in the lowest bit: whether the sum fits.
     fits: __m256i,
 }
 
@@ -219,17 +219,17 @@ impl Sums for Prefixes {
     }
 }
 
-/// Serial runs of two windows.
+/// Steps serial runs of two windows.
 ///
 /// # Panics
-/// If a window does not lie within the cells, or there is no room for what comes out.
+/// If a window does not lie within the cells, or there is no room for the results.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn chains<const MODE: u8, const OWN: bool>(
     runs: &SingleRuns<'_>,
     out: &mut [RunsOut<'_>; 2],
 ) {
     match out[0].prefixes {
-        // What is made of one window fills the registers.
+        // The results of one window fill the registers.
         Some(_) => {
             let (corners, out) = (runs.corners.as_chunks::<1>().0, out.as_chunks_mut::<1>().0);
             for (corners, out) in corners.iter().zip(out) {
@@ -282,7 +282,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums, const P: usize>(
     }
 }
 
-/// What run `run` came to.
+/// Stores the results of run `run`.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn store_run(run: usize, held: [__m256i; 2], exact: [__m256i; 2], out: &mut RunsOut<'_>) {
@@ -292,7 +292,7 @@ pub(super) fn store_run(run: usize, held: [__m256i; 2], exact: [__m256i; 2], out
     }
 }
 
-/// Adds overflows on 16 bits to those that were counted.
+/// Adds 16-bit overflow counts to the totals.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn store_counts(counts: [__m256i; 2], out: &mut RunsOut<'_>) {

@@ -1,12 +1,12 @@
-//! A saturating [`step_i16`](super::super::super::kernels::step_i16) that counts in bytes. Compilers do not find it in the
-//! plain code.
+//! Saturating [`step_i16`](super::super::super::kernels::step_i16) that counts in bytes, which compilers do
+//! not derive from the plain code.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Lanes, Rails, Row, Stepped, first};
 use super::{VectorActivations, load_row, store_wide};
 
-/// A saturating [`step_i16`](super::super::kernels::step_i16) for every pixel of a tile.
+/// Runs a saturating [`step_i16`](super::super::kernels::step_i16) for every pixel of a tile.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn saturate_tile<X: VectorActivations>(
     x: &[X],
@@ -18,11 +18,11 @@ pub(in super::super) fn saturate_tile<X: VectorActivations>(
     in_chunks!(x, out, [4, 2, 1], |x, out| saturate(x, weights, start, rails, out));
 }
 
-/// Steps after which counts of a byte are moved to where there is room; fewer than a byte counts.
+/// Number of steps after which byte counts are widened; a byte can count a few more.
 const COUNTED: usize = 252;
 
-/// Both counts of a lane share 16 bits: the high byte counts overflows above, the low one all of them. So the
-/// registers hold four pixels.
+/// Steps `P` pixels. Both counts of a lane share 16 bits: the high byte counts overflows above, the low byte
+/// counts all. The registers therefore hold four pixels.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn saturate<X: VectorActivations, const P: usize>(

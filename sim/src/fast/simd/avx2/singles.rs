@@ -1,4 +1,4 @@
-//! Registers of at most 16 bits, one window to a vector.
+//! Registers of at most 16 bits, one window per vector.
 
 use std::arch::x86_64::*;
 
@@ -28,10 +28,10 @@ pub(in super::super) fn step_singles<const MODE: u8, const COUNT: bool>(
     });
 }
 
-/// The same for as many windows as are stepped at a time, four, two or one, with what `traces` takes.
+/// Steps four, two or one windows, and records the overflows after each product in `traces`.
 ///
 /// # Panics
-/// As above, or if there are others than so many.
+/// If a window does not lie within the cells, or there is another number of windows.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn trace_singles<const MODE: u8>(
     stepping: &SingleStepping<'_>,
@@ -83,10 +83,10 @@ fn trace<const MODE: u8, const OWN: bool, const P: usize>(
     registers.store(out);
 }
 
-/// Products that are stepped one after the other: distances of their cells, weights, marks.
+/// Products that are stepped one after the other: distances of their cells, weights and marks.
 pub(super) type Products<'w> = (&'w [u32], &'w [Vector<i16>], &'w [Vector<i16>]);
 
-/// All products, in parts of [`COUNTED`].
+/// Returns all products in parts of [`COUNTED`].
 fn parts<'w>(stepping: &SingleStepping<'w>) -> impl Iterator<Item = Products<'w>> {
     let SingleWeights { rows, marks } = stepping.weights;
     let offsets = stepping.offsets.all().chunks(COUNTED);
@@ -96,19 +96,19 @@ fn parts<'w>(stepping: &SingleStepping<'w>) -> impl Iterator<Item = Products<'w>
         .map(|((offsets, rows), marks)| (offsets, rows, marks))
 }
 
-/// What one step of a window came to.
+/// Result of one step of a window.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub product: __m256i,
-    /// All ones in lanes without an overflow, where they are counted.
+    /// All bits set in lanes without an overflow, if overflows are counted.
     pub fits: __m256i,
-    /// Overflows of the part, as [`SingleWeights::marks`] count them.
+    /// Overflows of the part, as counted by [`SingleWeights::marks`].
     pub counts: __m256i,
 }
 
-/// What is made of steps beside the sums.
+/// Data that is computed from steps in addition to the sums.
 pub(super) trait Beside {
-    /// Step `k` of window `p`.
+    /// Processes step `k` of window `p`.
     ///
     /// # Safety
     /// The CPU has AVX2.
@@ -123,7 +123,7 @@ impl Beside for Nothing {
     unsafe fn take(&mut self, _: usize, _: usize, _: Step) {}
 }
 
-/// The counters after each step.
+/// Records the counters after each step.
 struct Noted<'t, const P: usize>(&'t mut Traced<P>);
 
 impl<const P: usize> Beside for Noted<'_, P> {
@@ -136,7 +136,7 @@ impl<const P: usize> Beside for Noted<'_, P> {
 
 /// Sums and overflows so far.
 pub(super) struct Registers<const P: usize> {
-    /// What the sums are held less.
+    /// Value that is subtracted from the stored sums.
     base: i32,
     pub value: [__m256i; P],
     pub above: [__m256i; P],
@@ -148,9 +148,9 @@ impl<const P: usize> Registers<P> {
     #[target_feature(enable = "avx2")]
     pub fn new<const MODE: u8>(stepping: &SingleStepping<'_>) -> Self {
         let base = base::<MODE>(stepping.rails);
-        // That fits 16 bits: the start lies between the rails.
+        // The result fits 16 bits, because the start lies between the rails.
         let start = [0, 1].map(|half| _mm256_sub_epi32(load(stepping.start, half), _mm256_set1_epi32(base)));
-        // The order of quarters after packing: 0, 2, 1, 3.
+        // Order of quarters after packing: 0, 2, 1, 3.
         let value = _mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi32(start[0], start[1]));
         let zero = _mm256_setzero_si256();
         Self { base, value: [value; P], above: [zero; P], below: [zero; P] }
@@ -192,7 +192,8 @@ impl<const P: usize> Registers<P> {
                 let product = _mm256_mullo_epi16(x, w);
                 let wrapped = _mm256_add_epi16(value[p], product);
                 let saturated = _mm256_adds_epi16(value[p], product);
-                // What is held, and what differs from the wrapped sum just where the exact one lies beyond the rails.
+                // The value that is held, and a value that differs from the wrapped sum exactly if the exact
+                // sum lies beyond the rails.
                 let (next, shows) = match MODE {
                     SATURATE_IN_15 => {
                         let next = _mm256_max_epi16(saturated, least);
@@ -209,7 +210,7 @@ impl<const P: usize> Registers<P> {
                 let mut fits = _mm256_setzero_si256();
                 if COUNT {
                     let mark = match NEGATIVE {
-                        // The other direction where the activation is negative.
+                        // The direction is reversed if the activation is negative.
                         true => _mm256_xor_si256(mark, _mm256_and_si256(_mm256_srai_epi16::<15>(x), swap)),
                         false => mark,
                     };
@@ -230,7 +231,7 @@ impl<const P: usize> Registers<P> {
         }
     }
 
-    /// The sums of window `p`.
+    /// Returns the sums of window `p`.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub fn held(&self, p: usize) -> [__m256i; 2] {
@@ -250,7 +251,7 @@ impl<const P: usize> Registers<P> {
     }
 }
 
-/// The least and the greatest sum as they are held.
+/// Returns the least and the greatest sum as stored.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn ends<const MODE: u8>(rails: Rails) -> [__m256i; 2] {

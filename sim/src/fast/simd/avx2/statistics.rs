@@ -1,11 +1,12 @@
-//! What tiles add to the counters.
+//! Counts of tiles on AVX2.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
 use super::{HALF, load, store};
 
-/// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::super::kernels::count_errors).
+/// Counts the errors of delivered sums: see
+/// [`kernels::count_errors`](super::super::super::kernels::count_errors).
 ///
 /// # Panics
 /// If a pixel has no sums.
@@ -52,7 +53,8 @@ pub(in super::super) fn count_errors(
     }
 }
 
-/// Counts what happened in the register: see [`kernels::count_events`](super::super::super::kernels::count_events).
+/// Counts the overflows of the register: see
+/// [`kernels::count_events`](super::super::super::kernels::count_events).
 ///
 /// # Panics
 /// If a pixel has no sums.
@@ -86,7 +88,7 @@ pub(in super::super) fn count_events(
     }
 }
 
-/// How many lanes of every pixel have a prefix outside of the rails.
+/// Counts, for every pixel, the lanes with a prefix outside the rails.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usize]) {
     let (low, high) = (_mm256_set1_epi32(rails.low), _mm256_set1_epi32(rails.high));
@@ -97,7 +99,7 @@ pub(in super::super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usiz
             outside[half] = _mm256_or_si256(below, _mm256_cmpgt_epi32(load(&walked.max, half), high));
         }
         let lanes = _mm256_packs_epi32(outside[0], outside[1]);
-        // Two bits a lane.
+        // Two mask bits per lane.
         *out = _mm256_movemask_epi8(lanes).count_ones() as usize / 2;
     }
 }

@@ -1,5 +1,5 @@
-//! [`kernels::sum`](super::super::super::kernels::sum) with the multiply-add of pairs, which compilers do not find in the
-//! plain code.
+//! [`kernels::sum`](super::super::super::kernels::sum) with the multiply-add of pairs, which compilers do not
+//! derive from the plain code.
 
 use std::arch::x86_64::*;
 
@@ -9,7 +9,7 @@ use super::super::super::words::PairLayout;
 use super::activations::{InPlace, Pairs, Placed};
 use super::{HALF, VectorActivations, load, load_row, store, widen};
 
-/// Sums of the windows of a tile.
+/// Computes sums of the windows of a tile.
 ///
 /// # Panics
 /// If a window has fewer steps than there are weights.
@@ -20,7 +20,7 @@ pub(in super::super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
     start: &Lanes,
     out: &mut [Walked],
 ) {
-    // The steps that are read exist.
+    // Ensures that the steps that are read exist.
     let some = |x: X| x.first(2 * weights.len());
     if BOUNDED {
         in_chunks!(x, out, [2, 1], |x, out| sum::<_, _, 2, BOUNDED>(&x.map(some), weights, start, out));
@@ -29,10 +29,10 @@ pub(in super::super) fn sum_tile<X: VectorActivations, const BOUNDED: bool>(
     }
 }
 
-/// The same for windows that all lanes share, where they lie. Weights of lanes from `count` on are 0.
+/// Computes sums of windows that all lanes share, in place. Weights of lanes from `count` on are 0.
 ///
 /// # Panics
-/// If a window does not lie within the cells, or there are not as many weights as pairs.
+/// If a window does not lie within the cells, or the number of weights differs from that of the pairs.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
     (cells, corners): (&[i16], &[usize]),
@@ -59,7 +59,7 @@ pub(in super::super) fn sum_in_place<const BOUNDED: bool>(
     }
 }
 
-/// [`kernels::sum_runs`](super::super::super::kernels::sum_runs).
+/// Computes [`kernels::sum_runs`](super::super::super::kernels::sum_runs).
 ///
 /// # Panics
 /// If the window has fewer steps than there are weights.
@@ -76,8 +76,8 @@ pub(in super::super) fn sum_runs<X: VectorActivations>(
     }
 }
 
-/// Sums of windows that have as many pairs of steps as there are weights, in the first `HALVES` halves of the lanes; the others
-/// keep what they start from.
+/// Computes sums of windows with one pair of steps per weight, in the first `HALVES` halves of the lanes. The
+/// other lanes keep their start.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
@@ -108,7 +108,7 @@ fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
                     let a = pairs[half];
                     sum[p][half] = _mm256_add_epi32(sum[p][half], _mm256_madd_epi16(a, w[half]));
                     if BOUNDED {
-                        // 16 bits hold every magnitude below 0, but not that of -32768 above.
+                        // 16 bits hold every negated magnitude, but not the magnitude of -32768.
                         let size_below = _mm256_min_epi16(a, _mm256_sub_epi16(_mm256_setzero_si256(), a));
                         let products = _mm256_madd_epi16(size_below, w_size[half]);
                         size[p][half] = _mm256_sub_epi32(size[p][half], products);
@@ -140,11 +140,11 @@ fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
     }
 }
 
-/// Products that [`Split`] takes.
+/// Greatest number of products of a [`Split`].
 pub(in super::super) const SPLIT_PRODUCTS: usize = 128;
 
-/// [`kernels::sum`](super::super::super::kernels::sum) of windows where lane `l` reads cell `l` from each product's cell on.
-/// Products fit 16 bits, and are at most [`SPLIT_PRODUCTS`].
+/// Computes [`kernels::sum`](super::super::super::kernels::sum) of windows in which lane `l` reads the `l`-th
+/// cell from each product's cell on. Products fit 16 bits; there are at most [`SPLIT_PRODUCTS`].
 ///
 /// # Panics
 /// If a window does not lie within the cells.
@@ -194,7 +194,7 @@ fn own<const P: usize, const BOUNDED: bool>(
             let (start, change) = (load(start, half), change[half]);
             store(&mut out[p].sum, half, _mm256_add_epi32(start, change));
             if BOUNDED {
-                // The sums of the positive and of the negative products.
+                // Sums of the positive and of the negative products.
                 let up = _mm256_srai_epi32::<1>(_mm256_add_epi32(size[half], change));
                 let down = _mm256_srai_epi32::<1>(_mm256_sub_epi32(size[half], change));
                 store(&mut out[p].max, half, _mm256_add_epi32(start, up));
@@ -204,8 +204,8 @@ fn own<const P: usize, const BOUNDED: bool>(
     }
 }
 
-/// The exact sum of up to [`SPLIT_PRODUCTS`] products in 16 bits each: it follows from its low 16 bits and the sum of their
-/// upper bytes, for the lower bytes add less than 2^15 to that.
+/// Exact sum of up to [`SPLIT_PRODUCTS`] products in 16 bits each. It follows from its low 16 bits and the
+/// sum of the products' upper bytes, because the lower bytes add less than 2^15 to the latter.
 #[derive(Clone, Copy)]
 struct Split {
     low: __m256i,

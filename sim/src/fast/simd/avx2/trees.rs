@@ -1,4 +1,4 @@
-//! Trees of an innermost level, one window to a vector.
+//! Trees of an innermost level, one window per vector.
 
 use std::arch::x86_64::*;
 
@@ -9,10 +9,10 @@ use super::activations::Placed;
 use super::runs::{Extremes, Finals, store_counts, store_run};
 use super::{load_row, store_row, widen};
 
-/// Trees of two windows, of up to [`PAIR_TREE`] products each. Both rails lie inside of 16 bits.
+/// Reduces trees of two windows, of up to [`PAIR_TREE`] products each. Both rails lie within 16 bits.
 ///
 /// # Panics
-/// If a window does not lie within the cells, or there is no room for what comes out.
+/// If a window does not lie within the cells, or there is no room for the results.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     runs: &SingleRuns<'_>,
@@ -27,11 +27,10 @@ pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     }
 }
 
-/// A value as the hardware holds it, and the exact one where `FULL`.
+/// Value of the hardware, and the exact one if `FULL`.
 type Value = (__m256i, [__m256i; 2]);
 
-/// One tree after the other, and what was seen of them. `FULL` asks for extremes of exact nodes, `LOG` for overflows by
-/// product.
+/// Reduces one tree after the other. `FULL` requests extremes of exact nodes, `LOG` overflows by product.
 struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool> {
     window: Placed<'r, OWN>,
     weights: &'r [Vector<i16>],
@@ -41,11 +40,11 @@ struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
     most: __m256i,
     finals: Finals,
     extremes: Extremes,
-    /// Overflows of a tree: those above in the high byte, all in the low one.
+    /// Overflows of a tree: those above in the high byte, all in the low byte.
     counts: __m256i,
     above: __m256i,
     below: __m256i,
-    /// Per product, the overflows of the nodes that end with it.
+    /// Overflows, per product, of the nodes that end with it.
     noted: [__m256i; PAIR_TREE],
 }
 
@@ -77,7 +76,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// All trees of `length` products, the last one of what is left.
+    /// Reduces all trees of `length` products; the last one has the remaining products.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     fn run(mut self, length: usize, out: &mut RunsOut<'_>) {
@@ -101,7 +100,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
 
     subtrees!("avx2", Value, (_mm256_setzero_si256(), [_mm256_setzero_si256(); 2]));
 
-    /// Product `i` of the tree.
+    /// Returns product `i` of the tree.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn leaf(&mut self, i: usize) -> Value {
@@ -118,7 +117,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         (product, [_mm256_setzero_si256(); 2])
     }
 
-    /// The sum of two values, and what is seen of it; `last` is the last product in it.
+    /// Returns the sum of two values and records its overflow; `last` is the last product in it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn node(&mut self, left: Value, right: Value, last: usize) -> Value {
@@ -149,7 +148,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// Logs what was noted of a tree of `count` products.
+    /// Logs the overflows of a tree of `count` products.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn log(&mut self, count: usize, out: &mut RunsOut<'_>) {
@@ -164,7 +163,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// Takes the overflows of a tree to the others.
+    /// Adds the overflows of a tree to the totals.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn count(&mut self) {

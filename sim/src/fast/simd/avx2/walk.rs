@@ -1,5 +1,5 @@
-//! [`kernels::walk`](super::super::super::kernels::walk) of windows where they lie: the prefixes of some products at a time on
-//! lanes of 16 bits.
+//! [`kernels::walk`](super::super::super::kernels::walk) of windows in place: the prefixes of a few products
+//! at a time on lanes of 16 bits.
 
 use std::arch::x86_64::*;
 
@@ -8,7 +8,7 @@ use super::super::super::kernels::{Lanes, Row, Walked};
 use super::activations::Placed;
 use super::{load, load_row, store, widen};
 
-/// Products whose prefixes are made on 16 bits, from 0.
+/// Number of products whose prefixes are computed in 16 bits, from 0.
 const PART: usize = 32;
 
 /// Walks windows whose products fit 16 bits.
@@ -54,7 +54,7 @@ fn walk<const OWN: bool, const P: usize>(
             }
         }
         for p in 0..P {
-            // Only what was held at an end of 16 bits can have been beyond it.
+            // Only values at the limits of 16 bits can have been clamped.
             let ends = _mm256_or_si256(_mm256_cmpeq_epi16(min[p], least), _mm256_cmpeq_epi16(max[p], most));
             match _mm256_testz_si256(ends, ends) {
                 1 => all[p].append(sum[p], min[p], max[p]),
@@ -67,7 +67,7 @@ fn walk<const OWN: bool, const P: usize>(
     }
 }
 
-/// A sum and the extremes of its prefixes, for the first eight lanes and for the others.
+/// Sum and extremes of its prefixes, for the first eight lanes and for the others.
 #[derive(Clone, Copy)]
 struct Extremes {
     sum: [__m256i; 2],
@@ -83,7 +83,7 @@ impl Extremes {
         Self { sum: start, min: start, max: start }
     }
 
-    /// Appends products that add up to `sum`, and the extremes of their own prefixes.
+    /// Appends products that sum to `sum`, with the extremes of their own prefixes.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn append(&mut self, sum: __m256i, min: __m256i, max: __m256i) {

@@ -1,11 +1,11 @@
-//! Output codes.
+//! Output codes on AVX-512.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::{load, store};
 
-/// Output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).
+/// Computes output codes under scheme D: see [`kernels::codes`](super::super::kernels::codes).
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn codes_double<'s>(
     sums: impl Iterator<Item = &'s Lanes>,
@@ -42,7 +42,7 @@ pub(in super::super) fn codes_double<'s>(
     }
 }
 
-/// The same where [`Scaling::has_room`].
+/// Computes output codes; requires [`Scaling::has_room`].
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn codes_with_room<'s, const RECTIFIED: bool>(
     sums: impl Iterator<Item = &'s Lanes>,
@@ -55,13 +55,13 @@ fn codes_with_room<'s, const RECTIFIED: bool>(
     }
 }
 
-/// What makes codes where [`Scaling::has_room`]: the doubling is a shift on the way in, and what both roundings add, and the
-/// zero point, are added before the shift to the right.
+/// Computes codes; requires [`Scaling::has_room`]. The doubling is included in the left shift; the rounding
+/// terms of both roundings and the zero point are added before the right shift.
 #[derive(Clone, Copy)]
 struct Room {
     bias: __m512i,
     left: __m512i,
-    /// Of lanes 0, 2, 4 and so on, and of the others.
+    /// Significands of the even lanes, and of the odd ones.
     significands: [__m512i; 2],
     added: __m512i,
     right: __m512i,
@@ -88,7 +88,7 @@ impl Room {
         }
     }
 
-    /// The first eight lanes twice.
+    /// Returns the scaling of the first eight lanes twice.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     fn doubled(self) -> Self {
@@ -104,8 +104,8 @@ impl Room {
         }
     }
 
-    /// Sums as codes, not yet clamped. Where `RECTIFIED`, negative products, which the clamp lifts, may be rounded in any
-    /// way.
+    /// Returns codes before they are clamped. With `RECTIFIED`, negative products, which the clamp raises,
+    /// may be rounded in any way.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     fn rounded<const RECTIFIED: bool>(&self, sums: __m512i) -> __m512i {
@@ -129,7 +129,7 @@ impl Room {
         _mm512_min_epi32(_mm512_max_epi32(codes, self.low), self.high)
     }
 
-    /// The codes of sums as bytes. Where `FULL`, the bounds are those of signed bytes.
+    /// Returns the codes of sums as bytes. With `FULL`, the bounds are those of signed bytes.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     fn bytes<const RECTIFIED: bool, const FULL: bool>(&self, sums: __m512i, least: __m512i) -> __m128i {
@@ -141,14 +141,14 @@ impl Room {
     }
 }
 
-/// The first eight lanes of both.
+/// Returns the first eight lanes of both.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn pair(first: __m512i, second: __m512i) -> __m512i {
     _mm512_inserti64x4::<1>(first, _mm512_castsi512_si256(second))
 }
 
-/// Writes the output codes of sums under scheme D as bytes, where [`Scaling::has_room`].
+/// Writes the output codes of sums under scheme D as bytes; requires [`Scaling::has_room`].
 ///
 /// # Panics
 /// If `out` is too short.

@@ -1,5 +1,5 @@
-//! Exact sums of bytes where every lane reads a channel of its own: the columns of windows beside each other are put together
-//! once for all of them.
+//! Exact sums of bytes where every lane reads a channel of its own. The columns of adjacent windows are
+//! assembled once for all of them.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -9,10 +9,12 @@ use super::super::super::kernels::{LANES, Lanes, Walked};
 use super::sums::{Bounds, Interleaving, load_bytes};
 use super::{load, store};
 
-/// Exact sums of a block at some windows, given by their corners in the bytes; no extremes of prefixes.
+/// Computes exact sums of a block at windows given by their corners in the bytes, without extremes of
+/// prefixes.
 ///
 /// # Panics
-/// If a window does not lie within the bytes or their magnitudes, the block has no columns, or extremes are asked for.
+/// If a window does not lie within the bytes or their magnitudes, the block has no columns, or extremes are
+/// requested.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 pub(in super::super) fn column_sums(
     how: ByteSums<'_>,
@@ -51,8 +53,8 @@ pub(in super::super) fn column_sums(
     }
 }
 
-/// How many of the first windows lie beside each other, if there are any: one that does not is in another row, and so
-/// are those behind it.
+/// Returns the number of first windows that are adjacent, if there are any. A window that is not adjacent is
+/// in another row, and so are all windows after it.
 fn beside_each_other(corners: &[usize], columns: &Columns) -> Option<usize> {
     let (first, step) = (*corners.first()?, columns.stride * columns.channels);
     let (mut here, mut beyond) = (1, corners.len());
@@ -66,8 +68,8 @@ fn beside_each_other(corners: &[usize], columns: &Columns) -> Option<usize> {
     Some(here)
 }
 
-/// Windows of three columns beside each other, `STRIDE` positions from one to the next, from the one at `corner` on; with
-/// bounds of their prefixes if `bounded` says by which magnitudes.
+/// Sums adjacent windows of three columns, `STRIDE` positions apart, from the one at `corner` on. Computes
+/// bounds of their prefixes if `bounded` is given, with its magnitudes.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn slide<const STRIDE: usize>(
@@ -89,7 +91,7 @@ fn slide<const STRIDE: usize>(
     }
 }
 
-/// Final sums alone.
+/// Computes final sums alone.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn slide_sums<const STRIDE: usize>(
@@ -108,8 +110,8 @@ fn slide_sums<const STRIDE: usize>(
     }
 }
 
-/// The same with bounds of their prefixes: the products are one part. The magnitudes are the bytes themselves unless
-/// `OTHERS`.
+/// Computes sums with bounds of their prefixes, with all products as one part. The magnitudes are the bytes
+/// themselves unless `OTHERS`.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn slide_bounds<const STRIDE: usize, const OTHERS: bool>(
@@ -136,7 +138,7 @@ fn slide_bounds<const STRIDE: usize, const OTHERS: bool>(
     }
 }
 
-/// Weights of three columns.
+/// Loads the weights of three columns.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn load_three(rows: &[QuadRow]) -> [__m512i; 3] {
@@ -150,10 +152,10 @@ fn dot(start: __m512i, columns: [__m512i; 3], weights: [__m512i; 3]) -> __m512i 
     _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(first, columns[1], weights[1]), columns[2], weights[2])
 }
 
-/// A window of three columns that moves along: what it still reads is not put together again.
+/// Window of three columns that moves along and keeps the columns that it still reads.
 struct Sliding<const STRIDE: usize> {
     interleaving: Interleaving,
-    /// From the next column's first cell to each one that is read.
+    /// Distances from the next column's first cell to each one that is read.
     rows: [usize; 4],
     channels: usize,
     next: *const u8,
@@ -161,11 +163,11 @@ struct Sliding<const STRIDE: usize> {
 }
 
 impl<const STRIDE: usize> Sliding<STRIDE> {
-    /// Just before the window at `corner`.
+    /// Returns the state before the window at `corner`.
     ///
     /// # Safety
-    /// The CPU has AVX-512BW, VL and VNNI, and the window at `corner` lies within `bytes`, with [`LANES`] bytes from each
-    /// cell on.
+    /// The CPU has AVX-512BW, VL and VNNI, and the window at `corner` lies within `bytes`, with [`LANES`]
+    /// bytes from each cell on.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
     unsafe fn new(bytes: &[u8], corner: usize, columns: &Columns) -> Self {
@@ -183,10 +185,10 @@ impl<const STRIDE: usize> Sliding<STRIDE> {
         window
     }
 
-    /// The columns of the next window.
+    /// Returns the columns of the next window.
     ///
     /// # Safety
-    /// The same as for [`Self::new`] of that window.
+    /// The conditions of [`Self::new`] hold for that window.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
     unsafe fn next(&mut self) -> [__m512i; 3] {
@@ -211,7 +213,7 @@ impl<const STRIDE: usize> Sliding<STRIDE> {
     }
 }
 
-/// Final sums alone.
+/// Computes final sums alone.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum<const P: usize>(
@@ -238,7 +240,7 @@ fn sum<const P: usize>(
     }
 }
 
-/// The same with bounds of their prefixes: the products are one part.
+/// Computes sums with bounds of their prefixes, with all products as one part.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn bound<const P: usize>(
@@ -276,13 +278,13 @@ fn bound<const P: usize>(
     bounds.store(out);
 }
 
-/// The columns at every position of some windows beside each other.
+/// Columns at every position of some adjacent windows.
 #[derive(Clone, Copy)]
 struct Positions<'r> {
     columns: &'r [MaybeUninit<__m512i>],
 }
 
-/// Memory for them, not yet written.
+/// Uninitialized memory for columns.
 type Room = [MaybeUninit<__m512i>; Columns::MOST];
 
 impl<'r> Positions<'r> {
@@ -291,10 +293,11 @@ impl<'r> Positions<'r> {
         [const { MaybeUninit::uninit() }; Columns::MOST]
     }
 
-    /// Those of the `P` windows from the one at `corner` on.
+    /// Assembles the columns of the `P` windows from the one at `corner` on.
     ///
     /// # Safety
-    /// The CPU has AVX-512BW, VL and VNNI, and the windows lie within `bytes`, with [`LANES`] bytes from each cell on.
+    /// The CPU has AVX-512BW, VL and VNNI, and the windows lie within `bytes`, with [`LANES`] bytes from each
+    /// cell on.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
     unsafe fn new<const P: usize>(
@@ -314,7 +317,7 @@ impl<'r> Positions<'r> {
         Self { columns: room }
     }
 
-    /// The column at a position.
+    /// Returns the column at a position.
     ///
     /// # Safety
     /// It is a column of one of the windows.

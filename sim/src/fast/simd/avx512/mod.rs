@@ -1,5 +1,5 @@
-//! Kernels for AVX-512, 16 output channels to a vector of 32 bits. Sums of bytes need VNNI beside BW and VL, two windows to
-//! a vector VBMI2, BITALG and VPOPCNTDQ.
+//! Kernels for AVX-512 with 16 output channels per vector of 32-bit lanes. Sums of bytes need VNNI in
+//! addition to BW and VL; two windows per vector need VBMI2, BITALG and VPOPCNTDQ.
 
 mod codes;
 mod columns;
@@ -41,7 +41,7 @@ pub(super) fn store(lanes: &mut Lanes, value: __m512i) {
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), value) };
 }
 
-/// What belongs to the first windows, and to the second ones.
+/// Separates the values of the first window from those of the second one.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(super) fn halves(pairs: __m512i) -> [__m512i; 2] {

@@ -1,4 +1,4 @@
-//! One level of dot products, two windows to a vector.
+//! One level of dot products, two windows per vector.
 
 use std::arch::x86_64::*;
 
@@ -11,7 +11,7 @@ use super::registers::{BY_MARK, BY_MARK_AND_SIGN, BY_SIGNS, BY_WEIGHT, COUNTED, 
 use super::sources::{Bytes, Source};
 use super::{load, store};
 
-/// Pairs of windows, `$some` as many as go together at a time.
+/// Processes pairs of windows in groups; `$some` is a group.
 macro_rules! in_groups {
     ($windows:expr, |$some:ident| $work:expr) => {{
         let (fours, rest) = $windows.as_chunks::<4>();
@@ -22,7 +22,7 @@ macro_rules! in_groups {
     }};
 }
 
-/// Runs a kernel with the way in which overflows are told apart, given as a constant.
+/// Runs a kernel with the method that determines the direction of overflows as a constant.
 macro_rules! by_side {
     ($stepping:ident, |$side:ident| $work:expr) => {{
         macro_rules! under {
@@ -40,10 +40,11 @@ macro_rules! by_side {
     }};
 }
 
-/// Steps pairs of windows; how both share a vector their [`Source`] says.
+/// Steps pairs of windows, which share a vector as their [`Source`] defines.
 ///
 /// # Panics
-/// If a window does not lie within the cells, a list was made for other products, or a slot does not lie in `out`.
+/// If a window does not lie within the cells, a list was made for other products, or a slot does not lie in
+/// `out`.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(in super::super) fn step_pairs<const MODE: u8, const COUNT: bool>(
     stepping: &PairStepping<'_>,
@@ -63,7 +64,7 @@ pub(in super::super) fn step_pairs<const MODE: u8, const COUNT: bool>(
     }
 }
 
-/// Steps windows whose products `source` finds.
+/// Steps windows whose products `source` provides.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn step_all<const MODE: u8, const COUNT: bool, W: Copy, S: Source>(
     stepping: &PairStepping<'_>,
@@ -94,10 +95,11 @@ fn check(stepping: &PairStepping<'_>, windows: &[PairOfWindows<&StepList>]) {
     }
 }
 
-/// The same, with the overflows up to every turn of each window: `turns` has them by slot, `log` room for them.
+/// Steps pairs of windows and logs the overflows up to every turn of each window. `turns` holds the turns by
+/// slot; `log` must have room for them.
 ///
 /// # Panics
-/// As above.
+/// Under the conditions of [`step_pairs`].
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(in super::super) fn step_logged<const MODE: u8>(
     stepping: &PairStepping<'_>,
@@ -119,7 +121,7 @@ pub(in super::super) fn step_logged<const MODE: u8>(
     }
 }
 
-/// The same, with a log.
+/// Steps all windows with a log.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn log_all<const MODE: u8, W: Copy, S: Source>(
     stepping: &PairStepping<'_>,
@@ -134,7 +136,7 @@ fn log_all<const MODE: u8, W: Copy, S: Source>(
     }));
 }
 
-/// Steps of the longest one: shorter ones go on with products of 0.
+/// Returns the number of steps of the longest window; shorter ones continue with products of 0.
 #[inline(always)]
 fn steps<S: Source, const P: usize>(windows: &[PairOfWindows<S>; P], context: S::Context) -> usize {
     windows.iter().map(|window| window.source.steps(context)).max().unwrap_or(0)
@@ -181,7 +183,7 @@ fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
     let mut to = 0;
     while to < steps {
         let from = to;
-        // Steps of chunks without a moment need not be told apart.
+        // Chunks without a moment can be stepped without logging.
         let free = chunks.free_from(from / NOTED);
         if free > 0 {
             to = steps.min(from + NOTED * free.min(COUNTED / NOTED));
@@ -219,20 +221,20 @@ fn logged<const MODE: u8, const SIDE: u8, S: Source, const P: usize>(
     }
 }
 
-/// Which chunks of [`NOTED`] steps have moments, a bit each; the last one stands for all that follow.
+/// Bit set of the chunks of [`NOTED`] steps that have moments; the last bit stands for all later chunks.
 #[derive(Default)]
 struct Chunks(u64);
 
 impl Chunks {
     const LAST: usize = 63;
 
-    /// Takes moments between two steps.
+    /// Adds moments between two steps.
     fn take(&mut self, (least, greatest): (u32, u32)) {
         let [first, last] = [least, greatest].map(|step| (step as usize / NOTED).min(Self::LAST));
         self.0 |= (u64::MAX << first) & (u64::MAX >> (Self::LAST - last));
     }
 
-    /// Chunks without moments from `chunk` on, before the next one with some.
+    /// Returns the number of chunks without moments from `chunk` on, before the next one with moments.
     fn free_from(&self, chunk: usize) -> usize {
         match self.0 >> chunk.min(Self::LAST) {
             0 => usize::MAX,
@@ -241,7 +243,7 @@ impl Chunks {
     }
 }
 
-/// Finds the steps before which a turn of a window comes.
+/// Computes the steps before which a window's turn comes.
 ///
 /// # Safety
 /// The CPU has AVX-512BW and VL.
@@ -254,8 +256,8 @@ unsafe fn set_moment<S: Source>(moment: &mut Moment, turn: &Turn, source: S) {
     moment.between = (source.step_from(turn.between.0), source.step_from(turn.between.1));
 }
 
-/// Logs the overflows up to those moments that come within `steps`: there were as many as `before`, and one for every bit
-/// in `noted`, the last step in the lowest one.
+/// Logs the overflows up to the moments within `steps`. There were `before` overflows already, and one for
+/// every bit in `noted`, the last step in the lowest bit.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn note_moments(
@@ -272,7 +274,7 @@ fn note_moments(
         }
         let after = _mm512_sub_epi32(load(&moment.at), from);
         let here = _mm512_cmplt_epu32_mask(after, count);
-        // 16 bits of each lane at most.
+        // Each lane has at most 16 bits.
         let earlier = _mm512_popcnt_epi16(_mm512_srlv_epi32(noted, _mm512_sub_epi32(count, after)));
         let logged = load(log);
         store(log, _mm512_mask_mov_epi32(logged, here, _mm512_add_epi32(before, earlier)));

@@ -1,4 +1,4 @@
-//! When and where the events of a tile happen.
+//! Counts the time and place of a tile's events.
 
 use std::arch::x86_64::*;
 
@@ -10,7 +10,7 @@ use super::{load, store};
 /// Counts the events of some pixels, given by their sites: see [`Schedule::count`].
 ///
 /// # Panics
-/// If `log` has no such pixel, or `places` no such place.
+/// If `log` does not contain a pixel, or `places` does not contain a place.
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn count_places(
     schedule: &Schedule,
@@ -38,8 +38,8 @@ pub(in super::super) fn count_places(
     }
 }
 
-/// Adds events to the parts of the layer's time that each lane is in; all to the same one if they are there `together`.
-/// Lanes without a dot product have none.
+/// Adds events to the intervals of the layer's time that the lanes are in. With `together`, all lanes are in
+/// one interval. Lanes without a dot product have no events.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn count_part(timeline: &mut [Aligned<Lanes>], parts: &[u8; LANES], together: bool, events: __m512i) {
@@ -48,7 +48,7 @@ fn count_part(timeline: &mut [Aligned<Lanes>], parts: &[u8; LANES], together: bo
     }
     // SAFETY: sixteen bytes; the load takes any alignment.
     let each = unsafe { _mm_loadu_si128(parts.as_ptr().cast()) };
-    // Mostly few lanes have any, and those next to each other are in the same part.
+    // Usually few lanes have events, and adjacent ones are in one interval.
     let mut left = _mm512_test_epi32_mask(events, events);
     while left != 0 {
         let part = parts[left.trailing_zeros() as usize];

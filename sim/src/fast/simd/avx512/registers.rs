@@ -1,4 +1,4 @@
-//! Registers of at most 16 bits, two windows to a vector: how both share it a [`Source`] says.
+//! Registers of at most 16 bits, two windows per vector. A [`Source`] defines how both share it.
 
 use std::arch::x86_64::*;
 
@@ -10,27 +10,27 @@ use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP, WRAP_15, WRAP_16, b
 use super::sources::Source;
 use super::{load, store};
 
-/// Steps whose overflows are counted in the bytes of a lane.
+/// Number of steps whose overflows are counted in the bytes of a lane.
 pub(super) const COUNTED: usize = 255;
 
-/// How overflows are told apart where activations are not negative: by what the weights' marks say,
+/// Direction of overflows where activations are not negative: from the marks of the weights.
 pub(super) const BY_MARK: u8 = 0;
-/// or by the signs of the weights;
+/// Direction of overflows where activations are not negative: from the signs of the weights.
 pub(super) const BY_WEIGHT: u8 = 1;
-/// and where they may be negative: by the marks and the signs of the activations,
+/// Direction of overflows where activations may be negative: from the marks and the signs of the activations.
 pub(super) const BY_MARK_AND_SIGN: u8 = 2;
-/// or by the signs of both.
+/// Direction of overflows where activations may be negative: from the signs of both.
 pub(super) const BY_SIGNS: u8 = 3;
 
-/// `a & b | c`, `a ^ b & c` and `(a ^ b) & c`, as ternary logic.
+/// Ternary logic of `a & b | c`, `a ^ b & c` and `(a ^ b) & c`.
 const AND_OR: i32 = 0xea;
 const XOR_OF_AND: i32 = 0x78;
 const AND_OF_XOR: i32 = 0x28;
 
-/// Weights `row`.
+/// Loads the weights of row `row`.
 ///
 /// # Safety
-/// There are such weights.
+/// The row exists.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(super) unsafe fn load_row(rows: &[PairRow], row: usize) -> __m512i {
@@ -38,30 +38,31 @@ pub(super) unsafe fn load_row(rows: &[PairRow], row: usize) -> __m512i {
     unsafe { _mm512_load_si512(rows.as_ptr().add(row).cast()) }
 }
 
-/// The least and the greatest sum as they are held.
+/// Returns the least and the greatest sum as stored.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn ends<const MODE: u8>(rails: Rails) -> [__m512i; 2] {
     [rails.low, rails.high].map(|rail| _mm512_set1_epi16((rail - base::<MODE>(rails)) as i16))
 }
 
-/// Two windows in every register: sums and overflows so far.
+/// Sums and overflows so far, of two windows per register.
 pub(super) struct Registers<const P: usize> {
-    /// What the sums are held less.
+    /// Value that is subtracted from the stored sums.
     pub base: i32,
     pub value: [__m512i; P],
-    /// In both directions.
+    /// Number of overflows in both directions.
     pub events: [__m512i; P],
     pub below: [__m512i; P],
 }
 
-/// One bit per step, the last one the lowest: whether the exact sum lay above the rails, and below.
+/// One bit per step, the last one in the lowest bit: whether the exact sum lay above the rails, and below
+/// them.
 pub(super) struct Noted<const P: usize> {
     pub overs: [__m512i; P],
     pub unders: [__m512i; P],
 }
 
-/// What is found out beside stepping, product by product.
+/// Data that is computed in addition to stepping, product by product.
 pub(super) trait Beside {
     /// Takes the product of `x` and `w` for the two windows in register `p`.
     ///
@@ -70,7 +71,7 @@ pub(super) trait Beside {
     unsafe fn take(&mut self, p: usize, x: __m512i, w: __m512i, product: __m512i);
 }
 
-/// Nothing.
+/// Computes nothing.
 impl Beside for () {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
@@ -82,7 +83,7 @@ impl<const P: usize> Registers<P> {
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     pub fn new<S: Source>(start: &Lanes, base: i32) -> Self {
         let zero = _mm512_setzero_si512();
-        // That fits 16 bits: the start lies between the rails.
+        // The result fits 16 bits, because the start lies between the rails.
         let start = _mm512_sub_epi32(load(start), _mm512_set1_epi32(base));
         // SAFETY: the CPU has them, as for this function.
         let start = unsafe { S::both(start) };
@@ -112,7 +113,8 @@ impl<const P: usize> Registers<P> {
                 let product = _mm512_mullo_epi16(x, w);
                 let wrapped = _mm512_add_epi16(self.value[p], product);
                 let saturated = _mm512_adds_epi16(self.value[p], product);
-                // What is held, and what differs from the wrapped sum just where the exact one lies beyond the rails.
+                // The value that is held, and a value that differs from the wrapped sum exactly if the exact
+                // sum lies beyond the rails.
                 let (next, shows) = match MODE {
                     SATURATE_IN_15 => {
                         let next = _mm512_max_epi16(saturated, least);
@@ -127,8 +129,9 @@ impl<const P: usize> Registers<P> {
                 };
                 self.value[p] = next;
                 if COUNT {
-                    // The lower byte counts all events, the upper one those below the rails, which are those of negative
-                    // products. An operand of nine bits has its sign in the lowest bit of its upper byte too.
+                    // The lower byte counts all events. The upper byte counts those below the rails, which
+                    // come from negative products. An operand of nine bits has its sign in the lowest bit of
+                    // its upper byte too.
                     let event = match SIDE {
                         // SAFETY: as above, and that there are marks.
                         BY_MARK => unsafe { load_row(marks, row) },
@@ -180,10 +183,10 @@ impl<const P: usize> Registers<P> {
                 unsafe { beside.take(p, x, w, product) };
                 let sum = _mm512_adds_epi16(value[p], product);
                 let wrapped = _mm512_add_epi16(value[p], product);
-                // Both addends have the sign that the result does not have.
+                // An overflow above occurred if both addends are non-negative and the result is negative.
                 let above_lanes = _mm512_ternarylogic_epi32::<0x02>(value[p], product, wrapped);
-                // Negative where the sum is too great, and where it is too small. Saturating additions and comparisons
-                // run on one port of some CPUs, the others on two.
+                // Negative where the sum is too great, and where it is too small. Saturating additions and
+                // comparisons run on one port of some CPUs, the other instructions on two.
                 let (over, under, next) = match MODE {
                     // The difference fits: a held sum is at least the least one, and a product has 16 bits.
                     SATURATE_IN_15 => {
@@ -205,7 +208,7 @@ impl<const P: usize> Registers<P> {
         Noted { overs, unders }
     }
 
-    /// Counts what was noted.
+    /// Counts recorded overflows.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     pub fn count(&mut self, noted: Noted<P>) {
@@ -216,7 +219,7 @@ impl<const P: usize> Registers<P> {
         }
     }
 
-    /// Overflows above the rails.
+    /// Returns the number of overflows above the rails.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     pub fn above(&self, p: usize) -> __m512i {

@@ -1,5 +1,5 @@
-//! Serial runs of an innermost level for AVX-512, two windows to a lane: the low half of every lane the first one, the high
-//! half the second.
+//! Serial runs of an innermost level for AVX-512, two windows per lane: the low half of every lane belongs to
+//! the first window, the high half to the second.
 
 use std::arch::x86_64::*;
 
@@ -10,30 +10,30 @@ use super::registers::{Beside, Noted, Registers};
 use super::sources::{Dense, Source};
 use super::{halves, load, store};
 
-/// Exact sums of runs, found beside stepping.
+/// Exact sums of runs, computed in addition to stepping.
 pub(super) trait Sums: Beside {
-    /// Has to be called after [`NOTED`] products at the latest.
+    /// Must be called after at most [`NOTED`] products.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
     unsafe fn flush(&mut self);
 
-    /// The sums of both windows since the run before; nothing is left to be flushed.
+    /// Returns the sums of both windows since the previous run. Everything must have been flushed.
     ///
     /// # Safety
-    /// As above.
+    /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
     unsafe fn end(&mut self) -> [__m512i; 2];
 }
 
-/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes: the lower
-/// bytes add less than 2^15 to that.
+/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes,
+/// because the lower bytes add less than 2^15 to the latter.
 pub(super) struct Finals {
     low: __m512i,
     upper: __m512i,
     sums: [__m512i; 2],
 }
 
-/// The same with the least and the greatest prefix.
+/// Final sums with the least and the greatest prefix.
 pub(super) struct Prefixes {
     sums: [__m512i; 2],
     min: [__m512i; 2],
@@ -131,10 +131,10 @@ impl Sums for Prefixes {
     }
 }
 
-/// Serial runs of the windows at `corner`.
+/// Steps serial runs of the windows at `corner`.
 ///
 /// # Panics
-/// If a window does not lie within the pairs, or there is no room for what comes out.
+/// If a window does not lie within the pairs, or there is no room for the results.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(in super::super) fn chains<const MODE: u8, const OWN: bool>(
     runs: &PairRuns<'_>,
@@ -190,7 +190,7 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
     store_counts([registers.above(0), registers.below[0]], out);
 }
 
-/// Logs what was noted of part `part`.
+/// Logs the overflows of part `part`.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 fn log_part(noted: &Noted<1>, part: usize, out: &mut [RunsOut<'_>; 2]) {
@@ -213,7 +213,7 @@ pub(super) fn store_counts(counts: [__m512i; 2], out: &mut [RunsOut<'_>; 2]) {
     }
 }
 
-/// What belongs to the first windows, and to the second ones, on 16-bit lanes.
+/// Separates the 16-bit lanes of the first window from those of the second one.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(super) fn rows(pairs: __m512i) -> [__m256i; 2] {

@@ -1,4 +1,4 @@
-//! Where the products of two windows are found.
+//! Sources of the products of two windows.
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -8,38 +8,39 @@ use super::super::super::pairs::{PairBytes, PairCells, StepList};
 use super::super::super::schedule::NEVER;
 use super::halves;
 
-/// Where the products of two windows are found, and how both share a vector. Where nothing else is said, all products are
-/// stepped, and both windows share every lane of 32 bits.
+/// Source of the products of two windows, which also defines how both share a vector. By default, all
+/// products are stepped, and both windows share every lane of 32 bits.
 pub(super) trait Source: Copy {
-    /// What all windows have in common.
+    /// Data that all windows share.
     type Context: Copy;
 
-    /// How many there are.
+    /// Returns the number of steps.
     fn steps(self, context: Self::Context) -> usize;
 
-    /// What the lanes read in step `i`.
+    /// Returns the operands of the lanes in step `i`.
     ///
     /// # Safety
-    /// The CPU has AVX-512BW, the context is that of the windows, and there are more than `i` steps, or there is room for a
-    /// longer list than this.
+    /// The CPU has AVX-512BW, the context is that of the windows, and there are more than `i` steps, or there
+    /// is room for a longer list than this.
     unsafe fn operands(self, context: Self::Context, i: usize) -> __m512i;
 
-    /// Index of the weights of step `i`.
+    /// Returns the index of the weights of step `i`.
     ///
     /// # Safety
-    /// As above.
+    /// The conditions of [`Self::operands`] hold.
     #[inline(always)]
     unsafe fn row(self, i: usize) -> usize {
         i
     }
 
-    /// Steps before product `k`, of more than `k` products.
+    /// Returns the number of steps before product `k`; there are more than `k` products.
     #[inline(always)]
     fn step_from(self, k: u16) -> u32 {
         k.into()
     }
 
-    /// The steps that come with or after products `k`; [`NEVER`] where there are none, as for [`NEVER`] itself.
+    /// Returns the steps of products `k`, or the first ones after them; [`NEVER`] if there are none, or if
+    /// `k` is [`NEVER`].
     ///
     /// # Safety
     /// The CPU has AVX-512BW.
@@ -48,7 +49,7 @@ pub(super) trait Source: Copy {
         k
     }
 
-    /// The same numbers, of 16 bits each, for both windows.
+    /// Returns 16-bit numbers for both windows.
     ///
     /// # Safety
     /// The CPU has AVX-512BW.
@@ -59,7 +60,7 @@ pub(super) trait Source: Copy {
         _mm512_or_si512(low, _mm512_slli_epi32::<16>(lanes))
     }
 
-    /// What belongs to the first window, and to the second one.
+    /// Separates the values of the first window from those of the second one.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VBMI2 and BITALG.
@@ -70,7 +71,7 @@ pub(super) trait Source: Copy {
     }
 }
 
-/// All products: from the cells of a window, which are as many as its last product reads.
+/// Source of all products, from the cells of a window up to the last one that is read.
 #[derive(Clone, Copy)]
 pub(super) struct Dense<'a, const OWN: bool> {
     cells: &'a [u32],
@@ -78,7 +79,7 @@ pub(super) struct Dense<'a, const OWN: bool> {
 }
 
 impl<'a, const OWN: bool> Dense<'a, OWN> {
-    /// Those of the window at `corner`.
+    /// Returns the products of the window at `corner`.
     ///
     /// # Panics
     /// If it does not lie within the cells.
@@ -107,17 +108,17 @@ impl<const OWN: bool> Source for Dense<'_, OWN> {
     }
 }
 
-/// All products of two windows whose lanes read neighbouring bytes; the first window lies in the lower half of a vector, the
-/// second one in the upper one.
+/// Source of all products of two windows whose lanes read adjacent bytes. The first window occupies the lower
+/// half of a vector, the second one the upper half.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
-    /// First bytes.
+    /// First bytes of the windows.
     corners: [usize; 2],
     of: PhantomData<PairBytes<'a>>,
 }
 
 impl<'a> Bytes<'a> {
-    /// Those of the windows at `corners`.
+    /// Returns the products of the windows at `corners`.
     ///
     /// # Panics
     /// If they do not lie within the bytes.
@@ -199,7 +200,8 @@ impl Source for &StepList {
         let first = _mm512_cvtsi512_si32(k) as usize;
         let falling = _mm512_sub_epi32(_mm512_set1_epi32(first as i32), counting);
         let falls = _mm512_mask_cmpneq_epi32_mask(there, k, falling) == 0;
-        // Columns of an array begin one after the other: their ranks lie side by side, which is faster than a gather.
+        // Columns of an array begin one after the other, so their ranks are adjacent, and one load is faster
+        // than a gather.
         let steps = if falls && (LANES - 1..self.before.len()).contains(&first) {
             let backwards = _mm512_sub_epi32(_mm512_set1_epi32(LANES as i32 - 1), counting);
             // SAFETY: the first one lies within, and the others before it.

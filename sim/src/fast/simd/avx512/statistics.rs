@@ -1,11 +1,11 @@
-//! What tiles add to the counters.
+//! Counts of tiles on AVX-512.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
 use super::{load, store};
 
-/// Counts what delivered sums are wrong about: see [`kernels::count_errors`](super::super::kernels::count_errors).
+/// Counts the errors of delivered sums: see [`kernels::count_errors`](super::super::kernels::count_errors).
 ///
 /// # Panics
 /// If a pixel has no sums.
@@ -47,7 +47,7 @@ pub(in super::super) fn count_errors(
     }
 }
 
-/// Counts what happened in the register: see [`kernels::count_events`](super::super::kernels::count_events).
+/// Counts the overflows of the register: see [`kernels::count_events`](super::super::kernels::count_events).
 ///
 /// # Panics
 /// If a pixel has no sums.
@@ -101,7 +101,7 @@ pub(in super::super) fn count_transient(
     store(&mut counters.transient, transient);
 }
 
-/// Takes the extremes: see [`kernels::take_extremes`](super::super::super::kernels::take_extremes).
+/// Updates the extremes: see [`kernels::take_extremes`](super::super::super::kernels::take_extremes).
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn take_extremes(counters: &mut LaneCounters, walked: &[Walked]) {
     let LaneCounters { prefixes: [min_prefix, max_prefix], finals: [min_final, max_final], .. } = counters;
@@ -120,7 +120,7 @@ pub(in super::super) fn take_extremes(counters: &mut LaneCounters, walked: &[Wal
     store(max_final, greatest);
 }
 
-/// How many lanes of every pixel have a prefix outside of the rails.
+/// Counts, for every pixel, the lanes with a prefix outside the rails.
 #[target_feature(enable = "avx512bw,avx512vl,popcnt")]
 pub(in super::super) fn misfits(walked: &[Walked], rails: Rails, out: &mut [usize]) {
     let (low, high) = (_mm512_set1_epi32(rails.low), _mm512_set1_epi32(rails.high));

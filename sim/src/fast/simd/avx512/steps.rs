@@ -1,11 +1,12 @@
-//! Which products of two windows have to be stepped.
+//! Selects the products of two windows that must be stepped.
 
 use std::arch::x86_64::*;
 
 use super::super::super::pairs::{ListCells, StepList};
 
-/// Lists the products of the windows that begin with `cells`: `runs` are the distances and lengths of neighbouring cells
-/// in the order of addition. Says how many come before each one where `RANKS`.
+/// Lists the products of the windows that begin with `cells`. `runs` holds the distances and lengths of
+/// adjacent cells in the order of addition. With `RANKS`, the list also contains the number of listed
+/// products before each product.
 ///
 /// # Panics
 /// If a run does not lie within the cells.
@@ -38,10 +39,10 @@ pub(in super::super) fn list_steps<const RANKS: bool>(
     filling.finish();
 }
 
-/// Cells that one vector holds.
+/// Number of cells in one vector.
 const CHUNK: usize = 16;
 
-/// A list that is being filled: products so far, and those of them that it has.
+/// List that is being filled: the number of products so far, and of those that are listed.
 struct Filling<'l> {
     list: &'l mut StepList,
     first: usize,
@@ -49,7 +50,7 @@ struct Filling<'l> {
 }
 
 impl Filling<'_> {
-    /// Takes `length` cells; `load` gives some of them from the one with an index on, and 0 behind them.
+    /// Adds `length` cells. `load` returns a number of cells from an index on, followed by zeros.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
     fn run<const RANKS: bool>(&mut self, length: usize, load: impl Fn(usize, usize) -> __m512i) {
@@ -65,7 +66,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Takes the next `products` cells; the others are 0. `V` is at most 2.
+    /// Adds the next `products` cells; the others are 0. `V` is at most 2.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
     fn push<const RANKS: bool, const V: usize>(&mut self, cells: [__m512i; V], products: usize) {
@@ -90,7 +91,7 @@ impl Filling<'_> {
         self.count = count;
     }
 
-    /// Nothing follows.
+    /// Completes the list.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     fn finish(self) {
@@ -102,7 +103,7 @@ impl Filling<'_> {
     }
 }
 
-/// 0, 1, 2 and so on.
+/// Returns the vector 0, 1, 2, and so on.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn counting() -> __m512i {
@@ -118,10 +119,10 @@ fn counting() -> __m512i {
     unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) }
 }
 
-/// `count` cells, at most sixteen, and 0 behind them.
+/// Returns `count` cells, at most sixteen, followed by zeros.
 ///
 /// # Safety
-/// There are so many cells, and the CPU has AVX-512BW and VL.
+/// The cells exist, and the CPU has AVX-512BW and VL.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 unsafe fn pairs(cells: *const u32, count: usize) -> __m512i {
@@ -129,10 +130,10 @@ unsafe fn pairs(cells: *const u32, count: usize) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi32(first(count), cells.cast()) }
 }
 
-/// The same of two windows of bytes, to which `origin` is added.
+/// Returns `count` cells of two windows of bytes, to which `origin` is added, followed by zeros.
 ///
 /// # Safety
-/// As above, in both windows.
+/// The cells exist in both windows, and the CPU has AVX-512BW and VL.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 unsafe fn bytes(windows: [*const u8; 2], count: usize, origin: i32) -> __m512i {
@@ -145,13 +146,13 @@ unsafe fn bytes(windows: [*const u8; 2], count: usize, origin: i32) -> __m512i {
     _mm512_maskz_mov_epi32(there, _mm512_add_epi16(bytes, _mm512_set1_epi16(origin as i16)))
 }
 
-/// The first `count` of sixteen lanes.
+/// Returns the mask of the first `count` of sixteen lanes.
 #[inline]
 fn first(count: usize) -> __mmask16 {
     ((1u32 << count) - 1) as __mmask16
 }
 
-/// `count`, and one more for each earlier bit.
+/// Returns `count` plus the number of earlier bits, lane by lane.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vpopcntdq")]
 fn ranks(count: usize, bits: __mmask16) -> __m512i {

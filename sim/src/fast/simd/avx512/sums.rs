@@ -1,4 +1,4 @@
-//! Exact sums of bytes by dot-product instructions.
+//! Exact sums of bytes with dot-product instructions.
 
 use std::arch::x86_64::*;
 use std::hint::black_box;
@@ -9,21 +9,21 @@ use super::super::super::bytes::{
 use super::super::super::kernels::{Lanes, Walked};
 use super::{load, store};
 
-/// Four activations per lane.
+/// Source of four activations per lane.
 pub(crate) trait Quads: Source {
-    /// What loads have in common.
+    /// Constants that all loads share.
     type Order: Copy;
 
-    /// See [`Self::Order`].
+    /// Returns the constants of loads.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL and VNNI.
     unsafe fn order() -> Self::Order;
 
-    /// Those of quad `quad` in the window that begins at `corner`.
+    /// Returns the activations of quad `quad` in the window that begins at `corner`.
     ///
     /// # Safety
-    /// The CPU has AVX-512BW, VL and VNNI, and the window lies within `bytes` as [`Source::fits`] says.
+    /// The CPU has AVX-512BW, VL and VNNI, and the window lies within `bytes` as [`Source::fits`] requires.
     unsafe fn load(self, order: Self::Order, bytes: *const u8, corner: usize, quad: usize) -> __m512i;
 }
 
@@ -67,7 +67,7 @@ impl Quads for Gather<'_> {
     }
 }
 
-/// How four rows of sixteen bytes become sixteen lanes of four.
+/// Constants that convert four rows of sixteen bytes to sixteen lanes of four bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Interleaving {
     columns: __m512i,
@@ -78,14 +78,14 @@ impl Interleaving {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
     pub fn new() -> Self {
-        // Bytes 4 i .. 4 i + 4 of all four rows into part i, then row by row into byte by byte.
+        // Moves bytes 4 i .. 4 i + 4 of all four rows to part i, then transposes each part.
         let columns = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         let bytes = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        // LLVM makes many shuffles of the two if it knows them.
+        // LLVM would expand the two into many shuffles if it knew them.
         Self { columns: black_box(columns), bytes: black_box(_mm512_broadcast_i32x4(bytes)) }
     }
 
-    /// Byte `i` of each row in lane `i`.
+    /// Returns byte `i` of each row in lane `i`.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL and VNNI, and there are sixteen bytes from each pointer on.
@@ -110,7 +110,7 @@ pub(super) fn load_bytes(bytes: &QuadRow) -> __m512i {
     unsafe { _mm512_load_si512(bytes.as_ptr().cast()) }
 }
 
-/// Exact sums of a block at some windows, given by their corners in the bytes.
+/// Computes exact sums of a block at windows given by their corners in the bytes.
 ///
 /// # Panics
 /// If a window does not lie within the bytes or their magnitudes.
@@ -143,10 +143,10 @@ fn check<S: Source>(source: S, (len, corners): (usize, &[usize]), block: &ByteBl
     assert!(weights.len() == source.quads() && sizes.len() == source.quads());
 }
 
-/// Exact sums of two blocks at the same windows: what is read of these is read once for both.
+/// Computes exact sums of two blocks at the same windows, reading the activations once for both.
 ///
 /// # Panics
-/// As [`sums`], or if there are not as many sums as windows.
+/// Under the conditions of [`sums`], or if the number of sums differs from that of the windows.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 pub(in super::super) fn sums_of_two(
     (bytes, corners): (&[u8], &[usize]),
@@ -174,7 +174,7 @@ pub(in super::super) fn sums_of_two(
     }
 }
 
-/// The first `P` windows; gives their number.
+/// Sums the first `P` windows and returns their number.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_two<const P: usize>(
@@ -204,7 +204,7 @@ fn sum_two<const P: usize>(
     P
 }
 
-/// Final sums alone.
+/// Computes final sums alone.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
@@ -219,7 +219,7 @@ fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBl
     });
 }
 
-/// See [`ByteSums::Bounded`].
+/// Computes sums with bounds: see [`ByteSums::Bounded`].
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn bound_tile<S: Quads>(
@@ -235,7 +235,7 @@ fn bound_tile<S: Quads>(
     });
 }
 
-/// See [`ByteSums::Walked`].
+/// Computes sums with extremes: see [`ByteSums::Walked`].
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn extremes_tile<S: Quads>(
@@ -277,7 +277,7 @@ fn sum<S: Quads, const P: usize>(
     }
 }
 
-/// One window alone: four sums side by side.
+/// Sums a single window with four partial sums in parallel.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[QuadRow], start: &Lanes) -> __m512i {
@@ -300,7 +300,7 @@ fn sum_one<S: Quads>(bytes: &[u8], corner: usize, source: S, weights: &[QuadRow]
     _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]), _mm512_add_epi32(sums[2], sums[3]))
 }
 
-/// The same with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum).
+/// Computes sums with bounds of their prefixes: see [`kernels::sum`](super::super::kernels::sum).
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn bound<S: Quads, const P: usize>(
@@ -354,7 +354,7 @@ impl<const P: usize> Bounds<P> {
         Self { sum: start, min: start, max: start }
     }
 
-    /// Takes some products: what they add, and the sum of their magnitudes.
+    /// Adds some products, given by their sum and the sum of their magnitudes.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     pub fn take(&mut self, change: [__m512i; P], size: [__m512i; P]) {
@@ -378,7 +378,7 @@ impl<const P: usize> Bounds<P> {
     }
 }
 
-/// The same with the extremes of their prefixes, by `turns` of every quad.
+/// Computes sums with the extremes of their prefixes, by `turns` of every quad.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn extremes<S: Quads, const P: usize>(

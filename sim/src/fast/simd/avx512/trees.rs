@@ -1,5 +1,5 @@
-//! Trees of an innermost level for AVX-512, two windows to a lane: the low half of every lane the first one, the high
-//! half the second.
+//! Trees of an innermost level for AVX-512, two windows per lane: the low half of every lane belongs to the
+//! first window, the high half to the second.
 
 use std::arch::x86_64::*;
 use std::hint::black_box;
@@ -13,10 +13,11 @@ use super::runs::{Finals, Prefixes, Sums, rows, store_counts, store_row};
 use super::sources::{Dense, Source};
 use super::store;
 
-/// Trees of the windows at `corner`, of up to [`PAIR_TREE`] products each. Both rails lie inside of 16 bits.
+/// Reduces trees of the windows at `corner`, of up to [`PAIR_TREE`] products each. Both rails lie within 16
+/// bits.
 ///
 /// # Panics
-/// If a window does not lie within the pairs, or there is no room for what comes out.
+/// If a window does not lie within the pairs, or there is no room for the results.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
 pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     runs: &PairRuns<'_>,
@@ -30,11 +31,10 @@ pub(in super::super) fn trees<const WRAPS: bool, const OWN: bool>(
     }
 }
 
-/// A value of both windows: as the hardware holds it, and the exact ones where `FULL`.
+/// Value of both windows: that of the hardware, and the exact ones if `FULL`.
 type Value = (__m512i, [__m512i; 2]);
 
-/// One tree after the other, and what was seen of them. `FULL` asks for extremes of exact nodes, `LOG` for overflows by
-/// product.
+/// Reduces one tree after the other. `FULL` requests extremes of exact nodes, `LOG` overflows by product.
 struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool> {
     source: Dense<'r, OWN>,
     weights: &'r [PairRow],
@@ -42,7 +42,8 @@ struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
     begin: usize,
     least: __m512i,
     most: __m512i,
-    /// 1, of which the compiler knows nothing: it has a longer way to add a constant to some lanes.
+    /// The constant 1, hidden from the compiler, which would add a known constant to some lanes in a slower
+    /// way.
     one: __m512i,
     finals: Finals,
     prefixes: Prefixes,
@@ -50,7 +51,7 @@ struct Tree<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG:
     counts: __m512i,
     above: __m512i,
     below: __m512i,
-    /// Per product, the overflows of the nodes that end with it.
+    /// Overflows, per product, of the nodes that end with it.
     noted: [__m512i; PAIR_TREE],
 }
 
@@ -81,7 +82,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// All trees of `length` products, the last one of what is left.
+    /// Reduces all trees of `length` products; the last one has the remaining products.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn run(mut self, length: usize, out: &mut [RunsOut<'_>; 2]) {
@@ -113,7 +114,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         (_mm512_setzero_si512(), [_mm512_setzero_si512(); 2])
     );
 
-    /// Product `i` of the tree.
+    /// Returns product `i` of the tree.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn leaf(&mut self, i: usize) -> Value {
@@ -128,14 +129,14 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         (product, [zero; 2])
     }
 
-    /// The sum of two values, and what is seen of it; `last` is the last product in it.
+    /// Returns the sum of two values and records its overflow; `last` is the last product in it.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn node(&mut self, left: Value, right: Value, last: usize) -> Value {
         let sum = _mm512_adds_epi16(left.0, right.0);
         let clamped = _mm512_max_epi16(_mm512_min_epi16(sum, self.most), self.least);
         let misfits = _mm512_cmpneq_epi16_mask(sum, clamped);
-        // One side or the other, by the sign.
+        // The sign selects the side.
         let (above, sides) = (_mm512_set1_epi16(ABOVE), _mm512_set1_epi16(ABOVE | BELOW));
         let side = _mm512_ternarylogic_epi32::<0x78>(above, _mm512_srai_epi16::<15>(sum), sides);
         self.counts = _mm512_mask_add_epi16(self.counts, misfits, self.counts, side);
@@ -166,7 +167,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// Logs what was noted of a tree of `count` products.
+    /// Logs the overflows of a tree of `count` products.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn log(&mut self, count: usize, out: &mut [RunsOut<'_>; 2]) {
@@ -185,7 +186,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
         }
     }
 
-    /// Takes the overflows of a tree to the others.
+    /// Adds the overflows of a tree to the totals.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn count(&mut self) {
