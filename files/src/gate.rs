@@ -9,7 +9,7 @@ use crate::{ops, unfinished};
 
 /// Closed for good by [`interrupt`].
 static GATE: RwLock<()> = RwLock::new(());
-/// What an interrupt must clean up, oldest first.
+/// The resources that an interrupt must clean up, oldest first.
 static OPEN: Mutex<Vec<(u64, Open)>> = Mutex::new(Vec::new());
 
 thread_local! {

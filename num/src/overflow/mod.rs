@@ -51,15 +51,15 @@ modes! {
 struct Mode {
     /// The name used in files.
     name: &'static str,
-    /// What a register holds after an overflow, as a phrase for documents.
+    /// The value of a register after an overflow, as a phrase for documents.
     meaning: &'static str,
     /// Whether the lower rail of a signed register is the negative of the upper one.
     symmetric: bool,
-    /// What a register holds after an overflow.
+    /// The value of a register after an overflow.
     beyond: Beyond,
 }
 
-/// What a register holds if the exact value is beyond its rails.
+/// The value of a register if the exact value is beyond its rails.
 #[derive(Debug, Clone, Copy)]
 pub enum Beyond {
     /// The exact value.
