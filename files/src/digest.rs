@@ -1,4 +1,4 @@
-//! SHA-256 of files and of what results were made from.
+//! SHA-256 digests of files and of the inputs of results.
 
 use std::fmt;
 use std::fs::File;
@@ -9,63 +9,65 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256, written as 64 hexadecimal digits.
+/// A SHA-256 digest, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
-/// Takes bytes piece by piece.
+/// Computes a digest from bytes that arrive piece by piece.
 #[derive(Debug, Default)]
 pub struct Hasher(Sha256);
 
 impl Digest {
-    /// Of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         hasher.finish()
     }
 
-    /// Of `value` as compact JSON: fields in the order of their declaration, floats in the shortest form that reads
-    /// back to the same value.
+    /// Returns the digest of `value` as compact JSON.
+    ///
+    /// Fields are in the order of their declaration. Floats have the shortest form that reads back to an equal value.
     pub fn of_json(value: &impl Serialize) -> Self {
         let mut hasher = Hasher::default();
-        // Only maps with keys that are no strings cannot be written; there are none.
+        // Serialization fails only for maps whose keys are not strings, and no caller has such maps.
         let _ = serde_json::to_writer(io::BufWriter::new(&mut hasher), value);
         hasher.finish()
     }
 
-    /// Of a regular file.
+    /// Returns the digest of a regular file.
     ///
     /// # Errors
-    /// As [`open`](crate::open).
+    /// See [`open`](crate::open).
     pub fn of_file(path: &Path) -> io::Result<Self> {
         FileHasher::open(path)?.finish()
     }
 }
 
-/// The digest of a file on its way.
+/// Computes the digest of a file step by step.
 #[derive(Debug)]
 pub struct FileHasher {
     file: File,
     hasher: Hasher,
-    /// What was read last.
+    /// The bytes read last.
     bytes: Vec<u8>,
 }
 
 impl FileHasher {
-    /// Bytes that are read at a time.
+    /// Number of bytes read at a time.
     const PIECE: usize = 1 << 16;
 
-    /// Of a regular file.
+    /// Opens a regular file to compute its digest.
     ///
     /// # Errors
-    /// As [`open`](crate::open).
+    /// See [`open`](crate::open).
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: crate::open(path)?, hasher: Hasher::default(), bytes: Vec::new() })
     }
 
-    /// Takes as many bytes of the file as there are `others`, and these into another digest: two at a time take a CPU less
-    /// long than one after the other.
+    /// Hashes `others` into `other`, and an equal number of bytes of the file into its own digest.
+    ///
+    /// A CPU takes less time for two interleaved digests than for one after the other.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -81,7 +83,7 @@ impl FileHasher {
         Ok(())
     }
 
-    /// The digest of the whole file.
+    /// Returns the digest of the whole file.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -92,23 +94,23 @@ impl FileHasher {
         Ok(self.hasher.finish())
     }
 
-    /// Reads up to `count` bytes; whether there are any left.
+    /// Reads up to `count` bytes. Returns whether any were left.
     fn read(&mut self, count: usize) -> io::Result<bool> {
         self.bytes.clear();
         Ok(Read::take(&mut self.file, count as u64).read_to_end(&mut self.bytes)? > 0)
     }
 }
 
-/// Bytes that SHA-256 takes at a time.
+/// Size of a SHA-256 block in bytes.
 const BLOCK: usize = 64;
 
 impl Hasher {
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all bytes taken.
+    /// Returns the digest of all bytes added.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }
@@ -137,7 +139,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A text that is no SHA-256.
+/// Error for a text that is not a SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a SHA-256 of 64 hexadecimal digits")]
 pub struct DigestError;
@@ -175,7 +177,7 @@ impl<'de> Deserialize<'de> for Digest {
 mod tests {
     use super::*;
 
-    /// FIPS 180-4, the example of one block.
+    /// FIPS 180-4, the example with one block.
     #[test]
     fn it_is_sha_256() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -187,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Both digests are those of the whole, however the others come.
+    /// Both digests cover all bytes, however the other bytes are split.
     #[test]
     fn files_are_digested_beside_other_bytes() {
         let folder = tempfile::tempdir().unwrap();

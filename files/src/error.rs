@@ -1,61 +1,61 @@
-//! What can be wrong with a folder for results.
+//! Errors of output folders and output files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Foreign, inventory};
 
-/// Why results cannot be written to a folder.
+/// The reason why results cannot be written to a folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// A file or folder that cannot be written.
+    /// A file or folder cannot be written.
     #[error("{}: {source}", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A folder that cannot be looked into.
+    /// A folder cannot be listed.
     #[error("{}: the output folder cannot be read: {source}", path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// An output path that is a file, or no name of a folder.
+    /// The output path is a file, or cannot name a folder.
     #[error("{} is not a folder", path.display())]
     NotAFolder {
         /// The path.
         path: PathBuf,
     },
-    /// The root of the file system, which has no place beside it.
+    /// The output path is the root of the file system, which has no parent for a staging folder.
     #[error("{} is the root of the file system: it is not replaced by results", path.display())]
     Root {
         /// The path.
         path: PathBuf,
     },
-    /// A folder within one that nothing is written into.
+    /// The output folder lies in a folder that guardbit must not write to.
     #[error("{} lies in {}, where nothing is written", path.display(), outer.display())]
     Within {
         /// The folder.
         path: PathBuf,
-        /// The one that stays as it is.
+        /// The folder that must stay unchanged.
         outer: PathBuf,
     },
-    /// An output folder that holds something.
+    /// The output folder is not empty.
     #[error("{} is not empty", path.display())]
     Occupied {
         /// The folder.
         path: PathBuf,
         /// Whether guardbit wrote it.
         ours: bool,
-        /// In what it differs from what was asked for, where that is known.
+        /// The settings that differ from the requested ones, if known.
         differs: Vec<&'static str>,
     },
-    /// An output folder with files that guardbit did not write, or that were changed since.
+    /// The output folder holds files that guardbit did not write, or that were changed since.
     #[error("{} holds files that are not guardbit's:{}", path.display(), inventory::in_words(files))]
     Foreign {
         /// The folder.
@@ -63,7 +63,7 @@ pub enum FolderError {
         /// The files.
         files: Vec<Foreign>,
     },
-    /// A file that is there already.
+    /// The output file exists.
     #[error("{} is there already", path.display())]
     FileExists {
         /// The file.
@@ -71,19 +71,19 @@ pub enum FolderError {
         /// Whether guardbit wrote it.
         ours: bool,
     },
-    /// A file that guardbit did not write, and that is not replaced.
+    /// The file cannot be replaced, because guardbit did not write it.
     #[error("{} is not guardbit's: it is not replaced", path.display())]
     ForeignFile {
         /// The file.
         path: PathBuf,
     },
-    /// Results without a [`Manifest`](crate::Manifest): `--force` could never replace them.
+    /// The results have no [`Manifest`](crate::Manifest), so `--force` could never replace them.
     #[error("{}: the results have no manifest", path.display())]
     NoManifest {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder or file that another process writes to.
+    /// Another process writes to the folder or file.
     #[error("another guardbit is writing to {}", path.display())]
     Busy {
         /// The folder or file.
@@ -100,7 +100,7 @@ impl FolderError {
         move |source| Self::Read { path: path.into(), source }
     }
 
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Write { .. } => "guardbit::folder::write",
@@ -117,7 +117,7 @@ impl FolderError {
         }
     }
 
-    /// What may help.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Occupied { ours: true, differs, .. } => {

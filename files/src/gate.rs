@@ -1,4 +1,4 @@
-//! The end by a signal: operations on files stop between one and the next, and what is unfinished is removed.
+//! Signal handling: file operations stop between one and the next, and unfinished files are removed.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -7,17 +7,17 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::{ops, unfinished};
 
-/// Closed for ever by [`interrupt`].
+/// Closed for good by [`interrupt`].
 static GATE: RwLock<()> = RwLock::new(());
-/// What has to be tidied up, oldest first.
+/// The resources that an interrupt must clean up, oldest first.
 static OPEN: Mutex<Vec<(u64, Open)>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Whether this thread tidies up behind the closed gate.
+    /// Whether this thread cleans up behind the closed gate.
     static TIDYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Something that is to be tidied up at the end.
+/// Something that an interrupt must clean up.
 #[derive(Debug, Clone)]
 pub(crate) enum Open {
     /// A claimed target: its lock, and what is kept of it.
@@ -26,22 +26,22 @@ pub(crate) enum Open {
     Above(PathBuf),
     /// A staging folder and its target.
     Staging { folder: PathBuf, target: PathBuf },
-    /// A folder to work in.
+    /// A temporary folder.
     Scratch(PathBuf),
-    /// Something else, known by a number.
+    /// Any other resource, identified by a number.
     Other { act: fn(u32), id: u32 },
 }
 
-/// What is to be done when the process is interrupted, as long as this lives.
+/// A registered clean-up, which an interrupt performs as long as this value lives.
 #[derive(Debug)]
 pub struct Registered(u64);
 
-/// Holds the gate open for one operation.
+/// Holds the gate open for one operation. Returns `None` on the thread that cleans up.
 pub(crate) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
     (!TIDYING.get()).then(|| GATE.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// To be tidied up if the process is interrupted before the result is dropped.
+/// Registers a clean-up, which an interrupt performs until the returned value is dropped.
 pub(crate) fn register(open: Open) -> Registered {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -49,13 +49,14 @@ pub(crate) fn register(open: Open) -> Registered {
     Registered(id)
 }
 
-/// Does `act` to `id`, a process that was started, say, if the process is interrupted before the result is dropped.
+/// Registers `act`, which an interrupt calls with `id` until the returned value is dropped. `id` can be that of a
+/// process.
 pub fn at_interrupt(act: fn(u32), id: u32) -> Registered {
     register(Open::Other { act, id })
 }
 
 impl Registered {
-    /// Changes what is kept of a target.
+    /// Replaces the description of what is kept of a target.
     pub(crate) fn keeps(&self, text: String) {
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.iter_mut().find(|(id, _)| *id == self.0);
@@ -71,15 +72,16 @@ impl Drop for Registered {
     }
 }
 
-/// Ends all writing and removes what is unfinished: to be called once, before the process exits. No other thread does
-/// anything to files afterwards. Returns what is kept, in words, per target.
+/// Ends all writing and removes unfinished files. Returns a description of what is kept, one per target.
+///
+/// Call it once, before the process exits. Afterwards no other thread changes any file.
 pub fn interrupt() -> Vec<String> {
     std::mem::forget(GATE.write().unwrap_or_else(PoisonError::into_inner));
     TIDYING.set(true);
     let mut open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
     let mut kept = Vec::new();
     while let Some((_, last)) = open.pop() {
-        // What cannot be removed is left to the next run.
+        // The next run removes what cannot be removed now.
         match last {
             Open::Target { lock, kept: text } => {
                 let _ = ops::remove_file(&lock);

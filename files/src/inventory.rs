@@ -1,4 +1,4 @@
-//! Whose files are in a folder.
+//! Classifies the files of a folder: written by guardbit, or foreign.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{Digest, FolderError, ops, read_text, seal};
 
-/// Declares every manifest: its file, and the folders beside it whose files prove themselves.
+/// Declares every manifest: its file name, and the subfolders whose files are sealed individually.
 macro_rules! manifests {
     ($($(#[$doc:meta])* $name:ident: $file:literal, $parts:expr;)*) => {
-        /// The file of a folder of results that lists the others.
+        /// The manifest of an output folder: the file that lists the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Manifest { $($(#[$doc])* $name),* }
 
@@ -19,12 +19,13 @@ macro_rules! manifests {
             /// Every manifest.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Name of the file, which lies in the folder itself.
+            /// Returns the name of the file, which lies in the folder itself.
             pub const fn file(self) -> &'static str {
                 match self { $(Self::$name => $file),* }
             }
 
-            /// Folders beside it whose files prove themselves: before the work is done they are not listed yet.
+            /// Returns the subfolders whose files are sealed individually. They are not listed until the work is
+            /// complete.
             const fn parts(self) -> &'static [&'static str] {
                 match self { $(Self::$name => &$parts),* }
             }
@@ -33,31 +34,32 @@ macro_rules! manifests {
 }
 
 manifests! {
-    /// Of a run.
+    /// The manifest of a run.
     Run: "run.json", [];
-    /// Of a sweep.
+    /// The manifest of a sweep.
     Sweep: "sweep.json", ["points"];
-    /// Of widths that are enough.
+    /// The manifest of a sizing, which finds sufficient widths.
     Size: "size.json", [];
-    /// Of an exploration of designs.
+    /// The manifest of a design exploration.
     Explore: "explore.json", ["values", "searches"];
-    /// Of the report of a quantization.
+    /// The manifest of a quantization report.
     Quantize: "quantize.json", [];
-    /// Of a bundle of test vectors.
+    /// The manifest of a bundle of test vectors.
     Bundle: "manifest.json", [];
-    /// Of a folder that other programs worked in.
+    /// The manifest of a folder that other programs worked in.
     Work: "work.json", [];
 }
 
-/// Bytes of a sealed file, at most.
+/// Maximum size of a sealed file, in bytes.
 const SEALED_LIMIT: u64 = 1 << 28;
-/// So many foreign files are told.
+/// Maximum number of foreign files that an error lists.
 const TOLD: usize = 10;
 
-/// The files of a folder: guardbit's own, and others.
+/// The files of a folder, split into guardbit's own and foreign ones.
 ///
-/// A file is guardbit's if a manifest that is sealed (see [`seal`](crate::seal)) lists it with the SHA-256 that it has,
-/// or if it is sealed itself. Links, pipes, sockets and devices never are, nor folders that no file of guardbit's needs.
+/// A file belongs to guardbit if it is sealed (see [`seal`](crate::seal)), or if a sealed manifest lists it with its
+/// current SHA-256. Links, pipes, sockets and devices are always foreign, and so are folders without a file of
+/// guardbit.
 #[derive(Debug, Default)]
 pub struct Inventory {
     files: BTreeSet<PathBuf>,
@@ -66,25 +68,25 @@ pub struct Inventory {
     foreign: Vec<Foreign>,
 }
 
-/// A file that is not guardbit's.
+/// A file that does not belong to guardbit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// Path within the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// Why it is none.
+    /// The reason why it is foreign.
     pub why: Why,
 }
 
-/// Why a file is not guardbit's.
+/// The reason why a file does not belong to guardbit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// No manifest lists it.
     NotWritten,
-    /// A manifest lists it with another content.
+    /// A manifest lists it with different content.
     Changed,
-    /// A symbolic link.
+    /// It is a symbolic link.
     Link,
-    /// A pipe, socket or device.
+    /// It is a pipe, socket or device.
     Special,
     /// It cannot be read.
     Unreadable,
@@ -102,7 +104,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// A line per file, of the first ones.
+/// Returns one line per file, for the first [`TOLD`] files.
 pub(crate) fn in_words(files: &[Foreign]) -> String {
     let line = |file: &Foreign| format!("\n  {}: {}", shown(&file.path), file.why);
     let lines: String = files.iter().take(TOLD).map(line).collect();
@@ -112,24 +114,24 @@ pub(crate) fn in_words(files: &[Foreign]) -> String {
     }
 }
 
-/// Without what a terminal would obey.
+/// Returns a path without control characters, which a terminal would interpret.
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     text.chars().take(200).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// What the manifests of a folder say.
+/// The contents of all manifests of a folder.
 #[derive(Default)]
 struct Proofs {
     manifests: BTreeSet<PathBuf>,
     listed: HashMap<PathBuf, Vec<Digest>>,
     folders: BTreeSet<PathBuf>,
-    /// Those of the folders whose files prove themselves.
+    /// The subfolders whose files are sealed individually.
     parts: BTreeSet<PathBuf>,
 }
 
 impl Inventory {
-    /// Looks through `folder`. Every file that a manifest lists is read.
+    /// Returns the inventory of `folder`. Reads every file that a manifest lists.
     ///
     /// # Errors
     /// [`FolderError::Read`] if the folder cannot be listed.
@@ -156,22 +158,22 @@ impl Inventory {
         Ok(found)
     }
 
-    /// Whether guardbit wrote `path`, relative to the folder, as it is.
+    /// Returns whether guardbit wrote `path`, which is relative to the folder, with its current content.
     pub fn owns(&self, path: &Path) -> bool {
         self.files.contains(path) || self.manifests.contains(path)
     }
 
-    /// What is in the folder beside guardbit's files. What lies in a folder of others is not looked at.
+    /// Returns the foreign files of the folder. The contents of foreign folders are not listed.
     pub fn foreign(&self) -> &[Foreign] {
         &self.foreign
     }
 
-    /// Fails if anything in `folder` is not guardbit's.
+    /// Fails if anything in `folder` is foreign.
     pub(crate) fn require_ours(self, folder: &Path) -> Result<Self, FolderError> {
         if self.foreign.is_empty() { Ok(self) } else { Err(refused(folder, self.foreign)) }
     }
 
-    /// Fails if one of `paths`, which are there, is not guardbit's.
+    /// Fails if one of `paths`, all of which exist, is foreign.
     pub(crate) fn require_owned(&self, folder: &Path, paths: Vec<&str>) -> Result<(), FolderError> {
         let foreign = paths.into_iter().map(Path::new).filter(|path| !self.owns(path));
         let why =
@@ -182,7 +184,7 @@ impl Inventory {
         if files.is_empty() { Ok(()) } else { Err(refused(folder, files)) }
     }
 
-    /// Removes guardbit's files from `folder`, the manifests last, and the folders that this leaves empty.
+    /// Removes guardbit's files from `folder`, the manifests last, and the folders that become empty.
     pub(crate) fn remove(&self, folder: &Path) -> io::Result<()> {
         self.files.iter().try_for_each(|file| ops::remove_file(&folder.join(file)))?;
         for sub in self.folders.iter().rev() {
@@ -199,18 +201,18 @@ impl Inventory {
     }
 }
 
-/// What was guardbit's once is told first.
+/// Returns the error for foreign files. Files that were guardbit's once come first.
 fn refused(folder: &Path, mut files: Vec<Foreign>) -> FolderError {
     files.sort_by_key(|file| file.why != Why::Changed);
     FolderError::Foreign { path: folder.into(), files }
 }
 
-/// Whether a manifest of guardbit's lies in `folder`.
+/// Returns whether a manifest written by guardbit lies in `folder`.
 pub(crate) fn has_manifest(folder: &Path) -> bool {
     Manifest::ALL.iter().any(|manifest| sealed_text(&folder.join(manifest.file())).is_some())
 }
 
-/// The files in a folder and below it, sorted; no links, pipes and the like.
+/// Returns the regular files in a folder and below it, sorted. Links, pipes and the like are left out.
 pub(crate) fn regular_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(current) = folders.pop() {
@@ -227,7 +229,7 @@ pub(crate) fn regular_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> 
     Ok(files)
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, FolderError> {
     let entries = fs::read_dir(folder).and_then(|entries| {
         entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>()
@@ -237,13 +239,13 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, FolderError> {
     Ok(names)
 }
 
-/// The text of a sealed file that is no link.
+/// Returns the text of a sealed file that is not a link.
 fn sealed_text(path: &Path) -> Option<String> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_file.then(|| read_text(path, SEALED_LIMIT).ok())?.filter(|text| seal::is_sealed(text))
 }
 
-/// What something of guardbit's is.
+/// The kind of a file or folder that belongs to guardbit.
 enum Kind {
     Folder,
     File,
@@ -266,7 +268,7 @@ impl Proofs {
         proofs
     }
 
-    /// Says what the file or folder `path` is, or why it is not guardbit's.
+    /// Returns the kind of the file or folder `path`, or the reason why it is foreign.
     fn judge(&self, folder: &Path, path: &Path) -> Result<Kind, Why> {
         let full = folder.join(path);
         let kind = fs::symlink_metadata(&full).map_err(|_| Why::Unreadable)?.file_type();

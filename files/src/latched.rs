@@ -1,13 +1,13 @@
-//! Writers that stand no error.
+//! A writer that keeps its first error until the end.
 
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use crate::ops::OutFile;
 
-/// A file whose first error is kept until the end: what is written after it is thrown away.
+/// A file that keeps its first error until the end and discards everything written after it.
 ///
-/// Whoever writes an archive seeks back and forth to complete it, even when it is dropped, and panics (`zip`) where the
-/// file is not as long as it should be.
+/// The writer of an archive seeks back and forth to complete it, even when it is dropped. The crate `zip` panics if
+/// the file is shorter than expected.
 #[derive(Debug)]
 pub struct Latched {
     file: BufWriter<OutFile>,
@@ -21,7 +21,7 @@ impl Latched {
         Self { file: BufWriter::new(file), at: 0, end: 0, error: None }
     }
 
-    /// Whether everything was written.
+    /// Completes the file. Returns the first error, if any.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.attempt(|file| file.flush());
         self.error.map_or(Ok(()), Err)

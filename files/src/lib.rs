@@ -1,9 +1,9 @@
-//! Files of users: what is read is bounded, what is written is whole or not there, and what others wrote stays.
+//! Access to users' files: reads are bounded, writes are complete or absent, and foreign files are never replaced.
 //!
-//! Results go to a [`Target`]: a folder that one process at a time writes to. They are made in a hidden folder beside
-//! it, a [`Staging`], and put in place by one rename. `--force` replaces a folder only if every file in it is proven
-//! to be guardbit's own, see [`Inventory`]. What a killed process left behind is removed by the next one with the same
-//! target.
+//! Results go to a [`Target`], a folder that one process at a time writes to. They are prepared in a [`Staging`], a
+//! hidden folder next to the target, and put in place by one rename. `--force` replaces a folder only if every file
+//! in it belongs to guardbit, see [`Inventory`]. The next process with an equal target removes what a killed process
+//! left.
 
 mod digest;
 mod error;

@@ -1,4 +1,4 @@
-//! One process at a time writes to a folder.
+//! Locks, which let one process at a time write to a folder.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -10,19 +10,21 @@ use std::path::{Path, PathBuf};
 use crate::gate::{self, Open, Registered};
 use crate::{Digest, FolderError, Foreign, Why, ops};
 
-/// Names of more bytes are told by their hash: a file name has 255 at most.
+/// Maximum length in bytes of a name that is used directly. Longer names are hashed, because a file name has at most
+/// 255 bytes.
 const LONGEST_NAME: usize = 200;
 
-/// An empty file beside the target, locked by `flock`: the lock ends with the process, however it ends. The file is
-/// removed at the end; that of a killed process is taken over by the next one.
+/// An empty file next to the target, locked by `flock`. The lock ends with the process, however it ends.
+///
+/// The process removes the file when it is done. The next process takes over the file of a killed one.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
-    /// Locked as long as it is open.
+    /// Holds the lock while it is open.
     _file: File,
 }
 
-/// The hidden name that everything beside `target` begins with.
+/// Returns the hidden prefix of the names of all files and folders next to `target`.
 pub(crate) fn beside(target: &Path) -> OsString {
     let name = target.file_name().unwrap_or_default();
     let mut hidden = OsString::from(".");
@@ -35,7 +37,7 @@ pub(crate) fn beside(target: &Path) -> OsString {
     hidden
 }
 
-/// The folder that a target lies in.
+/// Returns the folder that contains a target.
 pub(crate) fn parent(target: &Path) -> &Path {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -43,7 +45,7 @@ pub(crate) fn parent(target: &Path) -> &Path {
     }
 }
 
-/// Where the lock of a target lies.
+/// Returns the path of a target's lock file.
 fn path(target: &Path) -> PathBuf {
     let mut name = beside(target);
     name.push("lock");
@@ -51,8 +53,9 @@ fn path(target: &Path) -> PathBuf {
 }
 
 impl Lock {
-    /// Takes the lock of `target`, at once or not at all, and registers what is `open` then: its file is never there without
-    /// being tidied up.
+    /// Locks `target` without waiting, and registers the clean-up that `open` returns.
+    ///
+    /// The lock file never exists without a registered clean-up.
     pub fn take(
         target: &Path,
         shown: &Path,
@@ -70,7 +73,7 @@ impl Lock {
         }
     }
 
-    /// The lock, if its file can be locked and still has its name.
+    /// Returns the lock if the file can be locked and still has its name.
     fn of_file(file: File, path: &Path, shown: &Path) -> Result<Option<Self>, FolderError> {
         let failed = FolderError::write(path);
         let opened = file.metadata().map_err(&failed)?;
@@ -83,7 +86,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(FolderError::Busy { path: shown.into() }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        // Whoever held it before may have removed it meanwhile: then it is no lock any more.
+        // A previous holder may have removed the file meanwhile. Then this lock protects nothing.
         match fs::symlink_metadata(path) {
             Ok(found) if (found.dev(), found.ino()) == (opened.dev(), opened.ino()) => {
                 Ok(Some(Self { path: path.into(), _file: file }))
@@ -97,7 +100,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Still locked: nobody else can have made a new one.
+        // The file is still locked, so no other process can have created a new one.
         let _ = ops::remove_file(&self.path);
     }
 }

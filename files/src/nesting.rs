@@ -1,19 +1,18 @@
-//! How deeply a YAML or JSON text nests, seen before it is parsed.
+//! Limits the nesting of a YAML or JSON text before it is parsed.
 //!
-//! The YAML library looks at every open bracket for every token: time grows with tokens times depth. Where the text is
-//! small enough for that not to matter nothing is checked here; where it is not, brackets are counted, and texts in
-//! which that could go wrong (quotes or brackets inside plain text, block scalars, quotes over several lines) are
-//! refused.
+//! The YAML library visits every open bracket for every token, so its time grows with tokens times depth. Texts that
+//! are small enough are not checked. In larger texts brackets are counted. Large texts in which counting could go
+//! wrong are rejected: quotes or brackets inside plain text, block scalars, and quoted texts over several lines.
 
 use std::fmt;
 
-/// Lists and maps in one another.
+/// Maximum nesting depth of lists and maps.
 const DEEPEST: usize = 64;
 
-/// Brackets times bytes that are parsed unseen: well below a second.
+/// Product of brackets and bytes up to which a text is not checked. Parsing such a text takes well below a second.
 const UNSEEN: usize = 1 << 27;
 
-/// A text that is not parsed.
+/// Error for a text that is not parsed because of its nesting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NestingError {
     /// Line, from 1.
@@ -41,7 +40,7 @@ impl fmt::Display for NestingError {
 impl std::error::Error for NestingError {}
 
 impl NestingError {
-    /// What may help.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&'static str> {
         match self.reason {
             Reason::Deep => None,
@@ -53,10 +52,10 @@ impl NestingError {
     }
 }
 
-/// Fails if a YAML or JSON text nests so deeply that parsing it would take long.
+/// Checks that a YAML or JSON text is not nested so deeply that parsing would take long.
 ///
 /// # Errors
-/// [`NestingError`] with the place.
+/// [`NestingError`] with the position.
 pub fn check_nesting(text: &str) -> Result<(), NestingError> {
     let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if brackets.saturating_mul(text.len()) <= UNSEEN {
@@ -71,23 +70,23 @@ pub fn check_nesting(text: &str) -> Result<(), NestingError> {
     })
 }
 
-/// A walk over the text that knows what is quoted.
+/// A scanner that keeps track of quotes and brackets.
 struct Scan<'a> {
     text: &'a [u8],
     at: usize,
-    /// Brackets open.
+    /// Number of open brackets.
     depth: usize,
-    /// The last two bytes that are neither blank nor comment, the later one first.
+    /// The last two bytes that are neither blank nor part of a comment, the later one first.
     last: [u8; 2],
-    /// Whether something blank follows the last of them.
+    /// Whether blanks follow the last of them.
     blank: bool,
-    /// Whether nothing but `-` and `?` stands on this line so far.
+    /// Whether this line holds nothing but `-` and `?` so far.
     begins: bool,
 }
 
 impl<'a> Scan<'a> {
     fn new(text: &'a str) -> Self {
-        // A document is a value, as if after a colon.
+        // The start of a document is equivalent to the position after a colon.
         Self { text: text.as_bytes(), at: 0, depth: 0, last: *b": ", blank: true, begins: true }
     }
 
@@ -129,12 +128,12 @@ impl<'a> Scan<'a> {
         self.blank = false;
     }
 
-    /// Whether a value begins here after `: `, or after `- ` at the start of a line.
+    /// Returns whether a value starts here, after `: ` or after `- ` at the start of a line.
     fn value_follows(&self) -> bool {
         self.blank && (self.last[0] == b':' || self.begins && matches!(self.last[0], b'-' | b'?'))
     }
 
-    /// Whether a bracket here opens a list or a map.
+    /// Returns whether a bracket here opens a list or a map.
     fn may_open(&self) -> bool {
         match self.depth {
             0 => self.value_follows(),
@@ -142,7 +141,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether a quote here begins a quoted text.
+    /// Returns whether a quote here starts a quoted text.
     fn may_quote(&self) -> bool {
         match (self.depth, self.last) {
             (0, _) => self.begins || self.value_follows(),
@@ -152,7 +151,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes to the closing quote, which must stand on the same line.
+    /// Moves to the closing quote, which must be on the same line.
     fn skip_quoted(&mut self, quote: u8) -> Result<(), (usize, Reason)> {
         let start = self.at;
         loop {
@@ -184,7 +183,7 @@ impl<'a> Scan<'a> {
 mod tests {
     use super::*;
 
-    /// Where and why brackets cannot be counted.
+    /// Scans a text. The error holds the position where brackets cannot be counted, and the reason.
     fn scan(text: &str) -> Result<(), (usize, Reason)> {
         Scan::new(text).run()
     }
@@ -205,7 +204,7 @@ mod tests {
         assert_eq!(scan(&format!("- {}", "{a: ".repeat(65))), Err((2 + 4 * 64, Reason::Deep)));
     }
 
-    /// What could hide brackets is refused.
+    /// Texts that could hide brackets are rejected.
     #[test]
     fn unclear_texts_are_refused() {
         for (text, at) in [

@@ -1,5 +1,5 @@
-//! Every operation that changes something on disk. In builds with debug assertions tests can make the n-th one fail or
-//! end the process, see [`fault`].
+//! Every operation that changes files or folders. In builds with debug assertions, tests can make the n-th operation
+//! fail or end the process, see [`fault`].
 
 #[cfg(debug_assertions)]
 mod fault;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::gate::{self, Open, Registered};
 
-/// One operation: nothing is done any more once the process was interrupted.
+/// Performs one operation. Blocks for good once the process is interrupted.
 fn step<T>(name: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     reach(name, path, || ())?;
     let done = {
@@ -26,7 +26,7 @@ fn step<T>(name: &'static str, path: &Path, act: impl FnOnce() -> io::Result<T>)
     done
 }
 
-/// Where a test wants this operation to fail, `half` does a part of it.
+/// Applies the faults that a test requests. `half` performs a part of the operation before it fails.
 #[cfg(debug_assertions)]
 fn reach(name: &'static str, path: &Path, half: impl FnOnce()) -> io::Result<()> {
     fault::reach(name, path, half)
@@ -37,7 +37,7 @@ fn reach(_name: &'static str, _path: &Path, _half: impl FnOnce()) -> io::Result<
     Ok(())
 }
 
-/// Creates a folder that is not there.
+/// Creates a folder that must not exist yet.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     step("create_dir", path, || fs::create_dir(path))
 }
@@ -85,8 +85,9 @@ pub(crate) fn remove_made(made: &[MadeDir]) {
     }
 }
 
-/// A folder of an unpredictable name that begins with `prefix`, for this user alone, and what tidies it up: there is no moment
-/// in which one is there without the other.
+/// Creates a folder with an unpredictable name that starts with `prefix`, accessible only to this user.
+///
+/// `open` returns its clean-up. The folder never exists without a registered clean-up.
 pub(crate) fn create_unique_dir(
     parent: &Path,
     prefix: &std::ffi::OsStr,
@@ -104,19 +105,19 @@ pub(crate) fn create_unique_dir(
     Ok((path, registered))
 }
 
-/// Creates a file that is not there.
+/// Creates a file that must not exist yet.
 pub(crate) fn create_file(path: &Path) -> io::Result<OutFile> {
     let open = || OpenOptions::new().read(true).write(true).create_new(true).open(path);
     Ok(OutFile { file: step("create_file", path, open)?, path: path.into() })
 }
 
-/// A file in `folder` that cannot be seen there, and is gone when it is closed.
+/// Creates a file in `folder` that has no name and vanishes when it is closed.
 pub(crate) fn create_nameless(folder: &Path) -> io::Result<OutFile> {
     let file = step("create_nameless", folder, || tempfile::tempfile_in(folder))?;
     Ok(OutFile { file, path: folder.into() })
 }
 
-/// Opens the file of a lock, making it where it is not there, and does `then` before anything else can happen.
+/// Opens a lock file, creates it if necessary, and calls `then` before an interrupt can intervene.
 pub(crate) fn open_lock<T>(path: &Path, then: impl FnOnce(File) -> T) -> io::Result<T> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = || {
@@ -125,12 +126,12 @@ pub(crate) fn open_lock<T>(path: &Path, then: impl FnOnce(File) -> T) -> io::Res
     step("open_lock", path, || open().map(then))
 }
 
-/// Renames a file or folder. A folder replaces nothing but an empty folder, a file replaces a file.
+/// Renames a file or folder. A folder replaces only an empty folder; a file replaces a file.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     step("rename", to, || fs::rename(from, to))
 }
 
-/// Renames a file to a name that nothing has.
+/// Renames a file to a name that must not exist yet.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let at_once = step("rename_new", to, || with_flags(from, to, RenameFlags::NOREPLACE))?;
     if at_once {
@@ -140,12 +141,12 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     remove_file(from)
 }
 
-/// Lets two folders change places. Returns whether the file system can do that.
+/// Exchanges two folders. Returns whether the file system supports that.
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<bool> {
     step("exchange", b, || with_flags(a, b, RenameFlags::EXCHANGE))
 }
 
-/// Returns whether the file system knows the flags.
+/// Renames with flags. Returns whether the file system supports them.
 fn with_flags(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<bool> {
     #[cfg(debug_assertions)]
     if fault::plain_renames() {
@@ -168,12 +169,12 @@ pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
     again(|| step("remove_dir", path, || fs::remove_dir(path)))
 }
 
-/// Removes a folder with all that is in it. Links are not followed.
+/// Removes a folder with its contents. Links are not followed.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     again(|| step("remove_tree", path, || fs::remove_dir_all(path)))
 }
 
-/// What is left over is a nuisance: file systems on a network may need a second try.
+/// Retries a failed removal once, because network file systems may need a second attempt.
 fn again(remove: impl Fn() -> io::Result<()>) -> io::Result<()> {
     remove().or_else(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => Err(error),
@@ -181,7 +182,7 @@ fn again(remove: impl Fn() -> io::Result<()>) -> io::Result<()> {
     })
 }
 
-/// A file that is written.
+/// A file open for writing.
 #[derive(Debug)]
 pub struct OutFile {
     file: File,
@@ -189,12 +190,12 @@ pub struct OutFile {
 }
 
 impl OutFile {
-    /// For reading it back.
+    /// Returns the file, for reading it back.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Waits until the file is on the disk.
+    /// Waits until the file is on disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         step("sync", &self.path, || self.file.sync_data())
     }

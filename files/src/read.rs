@@ -1,4 +1,4 @@
-//! Reading: regular files only, and no more of them than the caller can use.
+//! Reads regular files within limits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -7,16 +7,17 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// U+FEFF in UTF-8, which some editors write before text.
+/// U+FEFF in UTF-8, which some editors write at the start of a text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Opens a regular file for reading. Pipes, devices and folders are errors of kind `InvalidInput`: they may block for
-/// ever or never end.
+/// Opens a regular file for reading.
+///
+/// Pipes, devices and folders are errors, because they may block forever or never end.
 ///
 /// # Errors
-/// Those of the operating system, and `InvalidInput` for what is not a regular file.
+/// Those of the operating system, and `InvalidInput` or `IsADirectory` if the path is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Without NONBLOCK the opening of a pipe waits for its writer.
+    // Without NONBLOCK, opening a pipe waits for its writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let kind = file.metadata()?.file_type();
@@ -29,18 +30,18 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Size in bytes of a regular file.
+/// Returns the size of a regular file in bytes.
 ///
 /// # Errors
-/// As [`open`].
+/// See [`open`].
 pub fn regular_size(path: &Path) -> io::Result<u64> {
     Ok(open(path)?.metadata()?.len())
 }
 
-/// The bytes of a regular file of at most `limit` bytes.
+/// Returns the bytes of a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open`], and `FileTooLarge` beyond the limit, before anything is read.
+/// See [`open`]. Also `FileTooLarge` if the file exceeds the limit, before anything is read.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let too_large = |size: u64| {
@@ -52,7 +53,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // It may have grown since it was asked.
+    // The file may have grown since its size was queried.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         size if size > limit => Err(too_large(size)),
@@ -60,10 +61,10 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The text of a regular file of at most `limit` bytes, without the byte-order mark that it may begin with.
+/// Returns the text of a regular file of at most `limit` bytes, without a leading byte-order mark.
 ///
 /// # Errors
-/// As [`read`], and `InvalidData` for what is not UTF-8.
+/// See [`read`]. Also `InvalidData` if the file is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let bytes = read(path, limit)?;
     let text = String::from_utf8(bytes)

@@ -1,4 +1,4 @@
-//! Places for what is needed only for a while.
+//! Temporary files and folders.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::gate::{Open, Registered};
 use crate::ops::{self, OutFile};
 
-/// A folder among the system's temporary files, removed with all that is in it when it is dropped, or when the process
-/// is interrupted.
+/// A temporary folder of the system, removed with its contents when it is dropped or when the process is interrupted.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -15,7 +14,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder whose name begins with `prefix`.
+    /// Creates a folder whose name starts with `prefix`.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -25,7 +24,7 @@ impl Scratch {
         Ok(Self { path, _registered: registered })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -37,7 +36,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A file in `folder` that cannot be seen there, and is gone when it is closed, however the process ends.
+/// Creates a file in `folder` that has no name and vanishes when it is closed, however the process ends.
 ///
 /// # Errors
 /// Those of the operating system.

@@ -1,4 +1,4 @@
-//! Seals: how a file of guardbit's proves that guardbit wrote it and nobody changed it since.
+//! Seals, which prove that guardbit wrote a file and that nobody changed it since.
 //!
 //! A sealed file is a JSON object with `tool.name` = `guardbit` and, as its last key, `sha256`: the SHA-256 of the
 //! whole file with the 64 digits of that value replaced by zeros.
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 
-/// What stands in place of a seal before it is computed.
+/// The placeholder for a seal before it is computed.
 pub const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The tool that seals.
+/// The name of the sealing tool.
 pub(crate) const TOOL: &str = "guardbit";
 
-/// A file of a folder, as the folder's manifest lists it.
+/// A file of a folder as its manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Path within the folder, with `/`.
+    /// Path relative to the folder, with `/`.
     pub path: String,
-    /// Of its bytes.
+    /// Digest of its bytes.
     pub sha256: Digest,
 }
 
@@ -31,7 +31,7 @@ struct Sealed<'a, T> {
     sha256: &'static str,
 }
 
-/// What is read of a sealed file.
+/// The keys that are read from a sealed file.
 #[derive(Deserialize)]
 struct Claim {
     tool: Tool,
@@ -45,16 +45,16 @@ struct Tool {
     name: String,
 }
 
-/// `content`, a JSON object with the key `tool`, as indented text with its seal.
+/// Returns `content`, a JSON object with the key `tool`, as indented text with its seal.
 ///
 /// # Errors
-/// Those of the content's own serialization.
+/// Those of the serialization of the content.
 pub fn seal(content: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(&Sealed { content, sha256: UNSEALED })?;
     Ok(seal_text(&(text + "\n")))
 }
 
-/// Puts the seal in the place of the last [`UNSEALED`] of a text.
+/// Replaces the last [`UNSEALED`] of a text with the seal.
 pub fn seal_text(text: &str) -> String {
     let digest = Digest::of_bytes(text.as_bytes()).to_string();
     match text.rfind(UNSEALED) {
@@ -63,17 +63,17 @@ pub fn seal_text(text: &str) -> String {
     }
 }
 
-/// The seal of a text that guardbit wrote as it is.
+/// Returns the seal of a text, or `None` unless guardbit wrote the text and it is unchanged.
 pub fn seal_of(text: &str) -> Option<Digest> {
     Some(claim(text)?.sha256)
 }
 
-/// Whether guardbit wrote a text as it is.
+/// Returns whether guardbit wrote a text and it is unchanged.
 pub fn is_sealed(text: &str) -> bool {
     claim(text).is_some()
 }
 
-/// Whether a text says that guardbit wrote it, sealed or not.
+/// Returns whether a text names guardbit as its tool, sealed or not.
 pub(crate) fn names_tool(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Named {
@@ -82,7 +82,7 @@ pub(crate) fn names_tool(text: &str) -> bool {
     serde_json::from_str::<Named>(text).is_ok_and(|named| named.tool.name == TOOL)
 }
 
-/// The files that a sealed text lists, those with a plain path inside the folder.
+/// Returns the files that a sealed text lists. Paths that leave the folder are left out.
 pub(crate) fn listed(text: &str) -> Option<Vec<(PathBuf, Digest)>> {
     let inside = |file: FileEntry| {
         let path = PathBuf::from(file.path);
@@ -91,7 +91,7 @@ pub(crate) fn listed(text: &str) -> Option<Vec<(PathBuf, Digest)>> {
     Some(claim(text)?.files.into_iter().filter_map(inside).collect())
 }
 
-/// Whether a path stays within a folder that it is joined to.
+/// Returns whether a path stays within a folder that it is joined to.
 fn is_inside(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Another tool may seal as we do.
+    /// Another tool may use the same form of seal.
     #[test]
     fn a_seal_names_the_tool() {
         assert!(!is_sealed(&seal(&json!({ "tool": { "name": "other" } })).unwrap()));

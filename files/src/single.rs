@@ -1,4 +1,4 @@
-//! Results that are a single file.
+//! Results that consist of a single file.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,23 +9,24 @@ use crate::lock::{self, Lock};
 use crate::unfinished::{self, MARKER, RANDOM};
 use crate::{Existing, FolderError, ops};
 
-/// A file for results, which is there when it is complete. No other process writes to it as long as this lives.
+/// An output file, which exists only when it is complete. No other process writes to it as long as this value lives.
 #[derive(Debug)]
 pub struct SingleFile {
     path: PathBuf,
     existing: Existing,
-    /// Given up first.
+    /// Declared first, so that it is dropped first.
     _lock: Lock,
     registered: Registered,
 }
 
 impl SingleFile {
-    /// A file at `path`, whose folder has to be there: absent, or with [`Existing::Replace`] one that `is_ours` knows as
-    /// guardbit's own. What killed processes left beside it is removed.
+    /// Prepares a file at `path`, whose folder must exist. Removes what killed processes left next to it.
+    ///
+    /// The file must not exist, or, with [`Existing::Replace`], `is_ours` must confirm that guardbit wrote it.
     ///
     /// # Errors
-    /// [`FolderError::FileExists`] and [`FolderError::ForeignFile`], [`FolderError::Busy`] at once if another process
-    /// writes to it, and those of the operating system.
+    /// [`FolderError::FileExists`] and [`FolderError::ForeignFile`]; [`FolderError::Busy`] without waiting if another
+    /// process writes to it; and those of the operating system.
     pub fn new(
         path: &Path,
         existing: Existing,
@@ -54,10 +55,10 @@ impl SingleFile {
         Ok(Self { path: path.into(), existing, _lock: lock, registered })
     }
 
-    /// Writes it: beside its place first, then put in place by one rename.
+    /// Writes the file next to its place and puts it in place by one rename.
     ///
     /// # Errors
-    /// [`FolderError::Write`], and [`FolderError::FileExists`] if something else took its place meanwhile.
+    /// [`FolderError::Write`], and [`FolderError::FileExists`] if another file took its place meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
         let entry = |folder: &Path| Open::Staging { folder: folder.into(), target: self.path.clone() };
@@ -85,7 +86,7 @@ impl SingleFile {
     }
 }
 
-/// Why a file is not written where something is.
+/// Returns the error for an existing file that cannot be replaced.
 fn refused(path: &Path, existing: Existing, ours: bool) -> FolderError {
     match existing {
         Existing::Refuse => FolderError::FileExists { path: path.into(), ours },
@@ -93,7 +94,7 @@ fn refused(path: &Path, existing: Existing, ours: bool) -> FolderError {
     }
 }
 
-/// Removes a staging folder whatever happens. What cannot be removed now is removed by the next run.
+/// Removes a staging folder when dropped. The next run removes what cannot be removed now.
 struct Gone<'a> {
     folder: &'a Path,
     target: &'a Path,

@@ -1,4 +1,4 @@
-//! Results on their way to their folder.
+//! Staging: results that are not complete yet.
 
 use std::cell::Cell;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
 use crate::{Digest, Existing, FileEntry, FolderError, Foreign, Inventory, Manifest, Target, Why, lock};
 
-/// A file to be written: path within its folder, and bytes.
+/// A file to write: its path relative to the folder, and its bytes.
 pub type Document = (String, Vec<u8>);
 
-/// A hidden folder of an unpredictable name beside a [`Target`], removed when it is dropped.
+/// A hidden folder with an unpredictable name next to a [`Target`]. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Staging<'a> {
     target: &'a Target,
@@ -58,7 +58,7 @@ impl<'a> Staging<'a> {
         documents.iter().try_for_each(|(path, bytes)| self.write(path, bytes))
     }
 
-    /// Adds a file that `write` makes piece by piece.
+    /// Adds a file that `write` writes piece by piece.
     ///
     /// # Errors
     /// Those of `write`, and [`FolderError::Write`].
@@ -78,18 +78,19 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// What was added, sorted by path.
+    /// Returns the added files, sorted by path.
     pub fn entries(&self) -> Vec<FileEntry> {
         let mut entries = self.written.clone();
         entries.sort();
         entries
     }
 
-    /// Puts the results in place: at once, or not at all. A [`Manifest`] among them lists the others, so that they can be
-    /// replaced later.
+    /// Puts all results in place in one step, or none of them.
+    ///
+    /// One of them must be a [`Manifest`] that lists the others, so that they can be replaced later.
     ///
     /// # Errors
-    /// [`FolderError::NoManifest`], and as [`publish_unlisted`](Self::publish_unlisted).
+    /// [`FolderError::NoManifest`], and those of [`publish_unlisted`](Self::publish_unlisted).
     pub fn publish(&mut self, existing: Existing) -> Result<(), FolderError> {
         let is_manifest =
             |entry: &FileEntry| Manifest::ALL.iter().any(|manifest| manifest.file() == entry.path);
@@ -99,10 +100,11 @@ impl<'a> Staging<'a> {
         self.publish_unlisted(existing)
     }
 
-    /// Puts files in place that no manifest lists: at once, or not at all. They count as the user's own from then on.
+    /// Puts files in place that no manifest lists, in one step, or none of them. They count as the user's own
+    /// afterwards.
     ///
     /// # Errors
-    /// [`FolderError::Occupied`] or [`FolderError::Foreign`] if something appeared there that may not be replaced;
+    /// [`FolderError::Occupied`] or [`FolderError::Foreign`] if the target holds something that may not be replaced;
     /// [`FolderError::Write`].
     pub fn publish_unlisted(&mut self, existing: Existing) -> Result<(), FolderError> {
         let shown = self.target.shown();
@@ -122,7 +124,7 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// Lets the results change places with the target, which is then removed.
+    /// Exchanges the results with the target and removes the old target.
     fn replace(&self) -> Result<(), FolderError> {
         let (target, shown) = (self.target.path(), self.target.shown());
         let failed = FolderError::write(shown);
@@ -130,21 +132,22 @@ impl<'a> Staging<'a> {
         let (swap, back) = (self.folder.join(SWAP), self.folder.join(BACK));
         ops::rename(&self.folder.join(NEW), &swap).map_err(&failed)?;
         unfinished::swap_folders(&swap, target, &back).map_err(&failed)?;
-        // Now nobody puts anything there any more: what was put there meanwhile comes back.
+        // From now on nobody writes to the old target. If it received foreign files meanwhile, exchange them back.
         if let Err(error) = Inventory::of(&swap)?.require_ours(shown) {
             unfinished::swap_folders(&swap, target, &back).map_err(&failed)?;
             return Err(error);
         }
-        // The results are in place. What cannot be removed now is removed by the next run.
+        // The results are in place. The next run removes what cannot be removed now.
         let _ = unfinished::remove_replaced(&self.folder, target);
         Ok(())
     }
 
-    /// Puts one file in place in the target, which is there: at once, or not at all, and so that it stays after a power
-    /// cut. It replaces nothing but what guardbit wrote.
+    /// Puts one file in place in the existing target, in one step or not at all. The file survives a power cut.
+    ///
+    /// It replaces only files that guardbit wrote.
     ///
     /// # Errors
-    /// [`FolderError::Foreign`] if something else has its place, [`FolderError::Write`].
+    /// [`FolderError::Foreign`] if a foreign file has its place, [`FolderError::Write`].
     pub fn put(&self, path: &str, bytes: &[u8]) -> Result<(), FolderError> {
         let to = self.target.path().join(path);
         let failed = self.failed(path);
@@ -160,18 +163,19 @@ impl<'a> Staging<'a> {
         ops::rename(&part, &to).map_err(failed)
     }
 
-    /// Puts the last files of a target in place whose others were put there before. `manifest` lists them all: it
-    /// comes first, so that each of them can be told from other files at any time.
+    /// Puts the last files of a target in place, after its other files.
+    ///
+    /// `manifest` lists all files and is written first, so that they can be recognized as guardbit's own at any time.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// See [`put`](Self::put).
     pub fn complete(&self, manifest: &Document, documents: &[Document]) -> Result<(), FolderError> {
         self.require_ours(documents.iter().map(|(path, _)| path.as_str()))?;
         let found = |path: &str| Digest::of_file(&self.target.path().join(path)).ok();
         let is_there = |(path, bytes): &Document| found(path) == Some(Digest::of_bytes(bytes));
         let missing: Vec<&Document> = documents.iter().filter(|document| !is_there(document)).collect();
         if !is_there(manifest) {
-            // The new manifest would not know what they are.
+            // The new manifest would not list these old files.
             for (path, _) in &missing {
                 let stale = self.target.path().join(path);
                 if !is_absent(&stale) {
@@ -183,7 +187,7 @@ impl<'a> Staging<'a> {
         missing.into_iter().try_for_each(|(path, bytes)| self.put(path, bytes))
     }
 
-    /// Fails if what has one of these paths in the target is not guardbit's.
+    /// Fails if the target has a foreign file at one of these paths.
     ///
     /// # Errors
     /// [`FolderError::Foreign`], [`FolderError::Read`].
@@ -194,7 +198,7 @@ impl<'a> Staging<'a> {
         inventory.require_owned(self.target.shown(), taken)
     }
 
-    /// Makes the folders above a file of the target. None of them may be a link.
+    /// Creates the parent folders of a file of the target. None of them may be a link.
     fn make_folders(&self, path: &Path) -> Result<(), FolderError> {
         let inside = path.ancestors().skip(1).filter(|sub| !sub.as_os_str().is_empty());
         for sub in inside.collect::<Vec<_>>().into_iter().rev() {
@@ -210,7 +214,7 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// Removes what guardbit wrote to the target, and the target if nothing else is in it.
+    /// Removes what guardbit wrote to the target, and the target itself if it is empty then.
     ///
     /// # Errors
     /// [`FolderError::Read`] and [`FolderError::Write`].
@@ -219,7 +223,7 @@ impl<'a> Staging<'a> {
         self.target.inventory()?.remove(target).map_err(FolderError::write(self.target.shown()))
     }
 
-    /// Makes the folder of a new file.
+    /// Creates the folder of a new file and returns the path of the file.
     fn prepare(&self, path: &str) -> Result<PathBuf, FolderError> {
         let full = self.folder.join(NEW).join(path);
         let parent = full.parent().unwrap_or(&full);
@@ -227,7 +231,7 @@ impl<'a> Staging<'a> {
         Ok(full)
     }
 
-    /// A file is told by the name that it would have had.
+    /// Returns a conversion to an error that names the final path of the file.
     fn failed(&self, path: &str) -> impl Fn(io::Error) -> FolderError + use<> {
         let path = self.target.shown().join(path);
         move |source| FolderError::Write { path: path.clone(), source }
@@ -236,7 +240,7 @@ impl<'a> Staging<'a> {
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next run.
+        // The next run removes what cannot be removed now.
         let _ = unfinished::tidy(&self.folder, self.target.path());
     }
 }

@@ -1,4 +1,4 @@
-//! Files named by a hash of what they are made from.
+//! A store of files named by a hash of their inputs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use crate::{Existing, FolderError, SingleFile, ops};
 
-/// How long another process that writes the same file is waited for: ten seconds.
+/// Waiting time for another process that writes an equal file: ten seconds in total.
 const TURNS: u32 = 1000;
 const TURN: Duration = Duration::from_millis(10);
 
-/// A folder of files that several processes fill at once. A file is there as a whole or not at all, and stays as it is.
+/// A folder of files that several processes fill at once. A file is complete or absent, and never changes.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
 }
 
 impl Store {
-    /// The store in a folder, which is made where it is not there.
+    /// Opens the store in a folder, and creates the folder if necessary.
     ///
     /// # Errors
     /// [`FolderError::Write`].
@@ -27,13 +27,13 @@ impl Store {
         Ok(Self { folder: folder.into() })
     }
 
-    /// Where the file of a key lies, whether it is there or not. A key is a word of hexadecimal digits.
+    /// Returns the path for a key, whether the file exists or not. A key is a word of hexadecimal digits.
     pub fn path(&self, key: &str) -> PathBuf {
-        // Few files per folder: some systems are slow with many.
+        // Keeps the number of files per folder small, because some file systems are slow with many.
         self.folder.join(key.get(..2).unwrap_or_default()).join(format!("{key}.json"))
     }
 
-    /// Adds the file of a key, unless it is there.
+    /// Adds the file of a key, unless it exists.
     ///
     /// # Errors
     /// [`FolderError::Write`].
@@ -44,9 +44,9 @@ impl Store {
         let mut added = add();
         for _ in 0..TURNS {
             match added {
-                // What has its name has its content.
+                // An existing file of this name has equal content.
                 Err(FolderError::FileExists { .. }) => return Ok(()),
-                // Another process is about to write the same.
+                // Another process is writing an equal file.
                 Err(FolderError::Busy { .. }) => thread::sleep(TURN),
                 other => return other,
             }
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// Makes a folder; another process may do so at the same time.
+/// Creates a folder. Another process may do so at the same time.
 fn make(folder: &Path) -> Result<(), FolderError> {
     match ops::create_dirs(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(FolderError::write(folder)(error)),
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// Many at once: each file is whole, and what is there first stays.
+    /// Many writers at once: each file is complete, and the first version of a file stays.
     #[test]
     fn writers_do_not_disturb_each_other() {
         let folder = tempfile::tempdir().unwrap();

@@ -12,32 +12,32 @@ use crate::{FolderError, Inventory, Staging, inventory, ops, unfinished};
 /// Whether new results may replace old ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// A folder that holds anything is refused.
+    /// Fail if the folder is not empty.
     Refuse,
-    /// A folder that guardbit wrote, and that nobody changed since, is replaced as a whole.
+    /// Replace the whole folder if guardbit wrote it and nobody changed it since.
     Replace,
 }
 
-/// A folder for results that no other process writes to as long as this lives.
+/// An output folder. No other process writes to it as long as this value lives.
 #[derive(Debug)]
 pub struct Target {
-    /// As the user wrote it.
+    /// The path as the user wrote it.
     shown: PathBuf,
     path: PathBuf,
     /// The folders above it that were made for it.
     made: Vec<MadeDir>,
     registered: Registered,
-    /// Given up when everything else is tidied up.
+    /// Dropped after everything else is cleaned up.
     lock: Option<Lock>,
 }
 
 impl Target {
-    /// Takes `path` for this process: an absent folder, or one that is there, whatever it holds. What killed processes
-    /// left beside it is removed.
+    /// Locks `path` for this process, whether the folder exists or not. Removes what killed processes left next to
+    /// it.
     ///
     /// # Errors
-    /// [`FolderError::Busy`] at once if another process has it, [`FolderError::NotAFolder`], [`FolderError::Root`], and those of the
-    /// operating system.
+    /// [`FolderError::Busy`] without waiting if another process has locked it, [`FolderError::NotAFolder`],
+    /// [`FolderError::Root`], and those of the operating system.
     pub fn claim(path: &Path) -> Result<Self, FolderError> {
         let shown = path.to_owned();
         let path = resolved(path)?;
@@ -54,17 +54,17 @@ impl Target {
         Ok(target)
     }
 
-    /// As [`claim`](Self::claim), for results that are written as a whole.
+    /// Locks `path` for results that are written as a whole.
     ///
     /// # Errors
-    /// Also those of [`check`](Self::check).
+    /// Those of [`claim`](Self::claim) and [`check`](Self::check).
     pub fn claim_for(path: &Path, existing: Existing) -> Result<Self, FolderError> {
         let target = Self::claim(path)?;
         target.check(existing)?;
         Ok(target)
     }
 
-    /// Fails unless results may be put in place here.
+    /// Checks that results may be put in place here.
     ///
     /// # Errors
     /// [`FolderError::Occupied`] and [`FolderError::Foreign`].
@@ -81,17 +81,17 @@ impl Target {
         }
     }
 
-    /// Where it is.
+    /// Returns the resolved path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder that it lies in: in its file system there is room for what it will hold.
+    /// Returns the parent folder. Its file system must have room for the results.
     pub fn parent(&self) -> &Path {
         lock::parent(&self.path)
     }
 
-    /// Whose files are in it.
+    /// Returns the inventory of the folder.
     ///
     /// # Errors
     /// [`FolderError::Read`].
@@ -99,7 +99,7 @@ impl Target {
         Inventory::of(&self.path)
     }
 
-    /// A place beside it to make results in.
+    /// Creates a staging folder next to the target.
     ///
     /// # Errors
     /// [`FolderError::Write`].
@@ -107,17 +107,17 @@ impl Target {
         Staging::new(self)
     }
 
-    /// Says what there is of the results if the process is interrupted from now on.
+    /// Sets the description of what is kept if the process is interrupted from now on.
     pub fn keeps(&self, text: String) {
         self.registered.keeps(text);
     }
 
-    /// As the user wrote it.
+    /// Returns the path as the user wrote it.
     pub fn shown(&self) -> &Path {
         &self.shown
     }
 
-    /// Whether it is absent or holds nothing.
+    /// Returns whether the folder is absent or empty.
     pub(crate) fn is_empty(&self) -> Result<bool, FolderError> {
         match fs::read_dir(&self.path) {
             Ok(mut entries) => Ok(entries.next().is_none()),
@@ -136,7 +136,7 @@ impl Drop for Target {
     }
 }
 
-/// The folder itself, where `path` is a link to it, `.` or the like.
+/// Returns the folder itself if `path` is a link to it, `.` or the like.
 fn resolved(path: &Path) -> Result<PathBuf, FolderError> {
     let not_a_folder = || FolderError::NotAFolder { path: path.into() };
     let found = match fs::symlink_metadata(path) {

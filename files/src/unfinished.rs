@@ -1,11 +1,11 @@
-//! What a process leaves behind that did not come to its end.
+//! Clean-up of what an unfinished process left behind.
 //!
 //! A staging folder holds
-//! - `guardbit-staging`: an empty file, there from the first to the last moment;
-//! - `new/`: results on their way, and `part` files;
-//! - `swap/`: finished results about to change places with the target, then what the target was;
-//! - `back/`: what the target was, for the moment between two renames where they cannot change places at once;
-//! - `old/`: what the target was, to be removed.
+//! - `guardbit-staging`: an empty marker file that exists as long as the folder is in use;
+//! - `new/`: results in preparation, and `part` files;
+//! - `swap/`: finished results about to be exchanged with the target, then the old target;
+//! - `back/`: the old target, between two renames if the file system cannot exchange folders in one step;
+//! - `old/`: the old target, to be removed.
 
 use std::fs;
 use std::io;
@@ -18,10 +18,11 @@ pub(crate) const NEW: &str = "new";
 pub(crate) const SWAP: &str = "swap";
 pub(crate) const BACK: &str = "back";
 const OLD: &str = "old";
-/// Length of the random end of a staging folder's name.
+/// Length of the random suffix of a staging folder's name.
 pub(crate) const RANDOM: usize = 12;
 
-/// Removes what dead processes left beside `target`. Its lock must be held: who holds it knows that they are dead.
+/// Removes what dead processes left next to `target`. The caller must hold its lock, so that no living process owns
+/// it.
 pub(crate) fn tidy_all(target: &Path) -> Result<(), FolderError> {
     let parent = lock::parent(target);
     let prefix = lock::beside(target);
@@ -41,12 +42,13 @@ fn is_staging(name: &[u8], prefix: &[u8]) -> bool {
     random.is_some_and(|random| random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Removes a staging folder. Where it was about to change places with the target, the target becomes what it was, or
-/// what it was to be; what guardbit did not write is not removed.
+/// Removes a staging folder. After an interrupted exchange, the target becomes either the old or the new one.
+///
+/// Foreign files are not removed.
 pub(crate) fn tidy(folder: &Path, target: &Path) -> Result<(), FolderError> {
     let failed = FolderError::write(folder);
     if !is_file(&folder.join(MARKER)) {
-        // Made, but nothing more: or not ours.
+        // The folder was only just created, or it is not guardbit's.
         return match ops::remove_dir(folder) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(failed(error)),
             _ => Ok(()),
@@ -62,14 +64,14 @@ pub(crate) fn tidy(folder: &Path, target: &Path) -> Result<(), FolderError> {
         }
     }
     if is_folder(&folder.join(OLD)) {
-        // Something of others is in it: it stays, and so does this folder.
+        // It holds foreign files, so it stays, and this folder too.
         return Ok(());
     }
     ops::remove_file(&folder.join(MARKER)).map_err(&failed)?;
     ops::remove_dir(folder).map_err(&failed)
 }
 
-/// Ends a change of places and removes what the target was.
+/// Completes an exchange and removes the old target.
 pub(crate) fn remove_replaced(folder: &Path, target: &Path) -> Result<(), FolderError> {
     let old = folder.join(OLD);
     settle(folder, &old, target)?;
@@ -79,7 +81,7 @@ pub(crate) fn remove_replaced(folder: &Path, target: &Path) -> Result<(), Folder
     Ok(())
 }
 
-/// Ends a change of places: afterwards there is neither `swap` nor `back`.
+/// Completes an exchange. Afterwards neither `swap` nor `back` exists.
 fn settle(folder: &Path, old: &Path, target: &Path) -> Result<(), FolderError> {
     let (swap, back) = (folder.join(SWAP), folder.join(BACK));
     let failed = FolderError::write(target);
@@ -101,13 +103,13 @@ fn settle(folder: &Path, old: &Path, target: &Path) -> Result<(), FolderError> {
     }
     let (mine, there) = (Inventory::of(&swap)?, Inventory::of(target)?);
     if !mine.foreign().is_empty() && there.foreign().is_empty() {
-        // What the target was, with something of others in it: it comes back.
+        // The old target holds foreign files, so it is put back.
         swap_folders(&swap, target, &back).map_err(failed)?;
     }
     ops::rename(&swap, old).map_err(FolderError::write(old))
 }
 
-/// Lets two folders change places: at once, or where the file system cannot, by way of `aside`.
+/// Exchanges two folders in one step or, if the file system does not support that, by way of `aside`.
 pub(crate) fn swap_folders(a: &Path, b: &Path, aside: &Path) -> io::Result<()> {
     if ops::exchange(a, b)? {
         return Ok(());

@@ -1,9 +1,9 @@
-//! What the YAML library says of values, in the words of those who write them.
+//! Rewords messages of the YAML library in plain English.
 
-/// A message without the names of Rust's types.
+/// Returns a message without the names of Rust's types.
 pub fn plain_words(message: &str) -> String {
     let message = message.replace("` as u128", "`").replace("` as i128", "`");
-    // What was found comes first, and may say anything.
+    // The found value comes first and may contain any text.
     let Some((found, expected)) = message.rsplit_once(", expected ") else { return message };
     let (expected, place) = expected.split_at(expected.find(" at line ").unwrap_or(expected.len()));
     let words = match expected {

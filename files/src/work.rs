@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use crate::{Digest, Existing, FileEntry, FolderError, Manifest, Target, inventory, seal};
 
-/// A folder that keeps what other programs build and run there. It is refused where it holds anything, and replaced only
-/// as results are: what is in it when the work is done is listed in `work.json`.
+/// A folder that keeps what other programs build and run there.
+///
+/// It must be empty, or it is replaced under the rules for results. When the work is done, `work.json` lists its
+/// files.
 #[derive(Debug)]
 pub struct WorkFolder(Target);
 
@@ -26,10 +28,10 @@ struct Tool {
 }
 
 impl WorkFolder {
-    /// Takes `path` for this process, and empties it where that is allowed. Nothing is written into `spared`.
+    /// Locks `path` for this process, and empties the folder if that is allowed. Fails if `path` lies in `spared`.
     ///
     /// # Errors
-    /// [`FolderError::Within`], and as [`Target::claim_for`].
+    /// [`FolderError::Within`], and those of [`Target::claim_for`].
     pub fn claim(path: &Path, spared: &Path, existing: Existing) -> Result<Self, FolderError> {
         if lies_within(path, spared) {
             return Err(FolderError::Within { path: path.into(), outer: spared.into() });
@@ -42,7 +44,7 @@ impl WorkFolder {
         Ok(Self(target))
     }
 
-    /// Lists what is in the folder now: `command` is what made it.
+    /// Lists the files of the folder in its manifest. `command` is the command that wrote them.
     ///
     /// # Errors
     /// [`FolderError::Read`] and [`FolderError::Write`].
@@ -59,13 +61,13 @@ impl WorkFolder {
         let files: Vec<Option<FileEntry>> = files.collect::<Result<_, FolderError>>()?;
         let tool = Tool { name: seal::TOOL, version: env!("CARGO_PKG_VERSION") };
         let json = WorkJson { schema: 1, tool, command, files: files.into_iter().flatten().collect() };
-        // Only maps with keys that are no strings cannot be written; there are none.
+        // Serialization fails only for maps whose keys are not strings, and this one has none.
         let text = seal::seal(&json).unwrap_or_default();
         self.0.stage()?.put(Manifest::Work.file(), text.as_bytes())
     }
 }
 
-/// Whether a folder that may not be there yet is another one, or would lie in it.
+/// Returns whether `path`, which may not exist yet, equals `outer` or lies in it.
 fn lies_within(path: &Path, outer: &Path) -> bool {
     let (Ok(path), Ok(outer)) = (std::path::absolute(path), outer.canonicalize()) else { return false };
     let found = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());

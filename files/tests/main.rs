@@ -1,4 +1,4 @@
-//! Tests of files: one program, a module per file.
+//! Tests of `files`: one program, a module per file.
 
 mod read;
 mod schema;

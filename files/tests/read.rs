@@ -1,4 +1,4 @@
-//! Reading of files that are none, or too large.
+//! Tests of reading paths that are not regular files, and files that are too large.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where values break a schema. `cli/tests/schemas.rs` compares with the Python package `jsonschema`.
+//! Tests of schema violations. `cli/tests/schemas.rs` compares with the Python package `jsonschema`.
 
 use guardbit_files::schema_violations;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn every_keyword_is_checked() {
     check(&shared, json!([0, 2]), &["/1: 2 is greater than the maximum of 1"]);
 }
 
-/// Of alternatives the one that was probably meant.
+/// Of several alternatives, the most likely one is reported.
 #[test]
 fn alternatives_are_told_apart() {
     let named = |name: &str| json!({"properties": {"op": {"const": name}, "n": {"type": "integer"}}, "required": ["op"]});
@@ -78,7 +78,7 @@ fn messages_and_their_number_are_bounded() {
     assert!(found.iter().all(|v| v.problem.len() < 300), "{}", found[0].problem);
 }
 
-/// A constraint that nobody checks must not stand in a schema.
+/// A schema must not hold a constraint that nothing checks.
 #[test]
 #[should_panic(expected = "multipleOf")]
 fn unknown_keywords_are_no_constraints() {

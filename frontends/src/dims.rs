@@ -1,4 +1,4 @@
-//! Lengths for axes that a file leaves open.
+//! Lengths for axes whose size a file leaves open.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Lengths of axes, each by its name in the file, or by its input and place: `tokens`, or `x:1`.
+/// Lengths of axes, by the axis's name in the file or by its input and position: `tokens`, or `x:1`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Dims(BTreeMap<String, NonZeroUsize>);
 
 impl Dims {
-    /// Sets the length of an axis. A length that was set before is replaced.
+    /// Sets the length of an axis, replacing an earlier one.
     pub fn set(&mut self, dim: Dim) {
         self.0.insert(dim.axis, dim.length);
     }
@@ -20,7 +20,7 @@ impl Dims {
     /// Collects the lengths of axes.
     ///
     /// # Errors
-    /// The axis that has two of them.
+    /// A message about an axis with two different lengths.
     pub fn of_all(dims: &[Dim]) -> Result<Self, String> {
         let mut all = Self::default();
         for Dim { axis, length } in dims {
@@ -54,7 +54,7 @@ impl FromIterator<(String, NonZeroUsize)> for Dims {
     }
 }
 
-/// The length of one axis: `AXIS=LENGTH` as text.
+/// The length of one axis, as the text `AXIS=LENGTH`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dim {
     axis: String,
@@ -62,10 +62,10 @@ pub struct Dim {
 }
 
 impl Dim {
-    /// The axis of that name, or of `INPUT:PLACE`, with a length.
+    /// Creates the length of an axis, given by its name or by `INPUT:PLACE`.
     ///
     /// # Errors
-    /// What is wrong with `length`.
+    /// A message if `length` is not a whole number of at least 1.
     pub fn new(axis: &str, length: &str) -> Result<Self, String> {
         let wrong = || format!("`{length}` is not a length: expected a whole number of at least 1");
         Ok(Self { axis: axis.trim().into(), length: length.trim().parse().map_err(|_| wrong())? })

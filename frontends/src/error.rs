@@ -1,4 +1,4 @@
-//! What can be wrong with a network file.
+//! Errors of network files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use guardbit_graph::CutError;
 use crate::Profile;
 use crate::frontend::{network_extensions, network_files};
 
-/// A network that cannot be read: which file, where in it, what is wrong, and what may help.
+/// The reason why a network cannot be read: which file, where in it, what is wrong, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrontendError {
-    /// A file that cannot be opened or is not text where text is expected.
+    /// A file cannot be opened, or is not text although text is expected.
     #[error("{}: {}", file.display(), self.message())]
     Io {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// A file name that says nothing of the format.
+    /// The file name has no extension of a known format.
     #[error("{}: {}", file.display(), self.message())]
     UnknownExtension {
         /// The file.
         file: PathBuf,
     },
-    /// A runtime profile for a format that has none.
+    /// A runtime profile was given for a format without profiles.
     #[error("{}: {}", file.display(), self.message())]
     Profile {
         /// The file.
@@ -36,7 +36,7 @@ pub enum FrontendError {
         /// The profile.
         profile: Profile,
     },
-    /// Lengths of axes for a format whose files state the length of every axis.
+    /// Lengths of axes were given for a format whose files contain the length of every axis.
     #[error("{}: {}", file.display(), self.message())]
     FixedAxes {
         /// The file.
@@ -44,39 +44,39 @@ pub enum FrontendError {
         /// Name of its format.
         format: &'static str,
     },
-    /// A part that the network does not have.
+    /// The network does not have the requested part.
     #[error("{}: {}", file.display(), self.message())]
     Cut {
         /// The file.
         file: PathBuf,
-        /// What is wrong with the part.
+        /// The error of the part.
         error: CutError,
     },
-    /// A file that its format's reader does not take.
+    /// The reader of the format rejects the file.
     #[error("{}{}: {}", file.display(), place(error.location()), self.message())]
     Format {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error of the reader.
         error: Box<dyn FormatError>,
     },
 }
 
-/// What the reader of a format says is wrong with a file.
+/// The error type of the reader of a format.
 pub trait FormatError: std::error::Error + Send + Sync {
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     fn code(&self) -> &'static str;
 
-    /// What may help.
+    /// Returns what the user can do, if anything.
     fn help(&self) -> Option<String>;
 
-    /// Where in the file, if it is text.
+    /// Returns the position in the file if it is text.
     fn location(&self) -> Option<Location> {
         None
     }
 }
 
-/// A place in a text file.
+/// A position in a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location {
     /// Line, from 1.
@@ -86,17 +86,17 @@ pub struct Location {
 }
 
 impl FrontendError {
-    /// A file that cannot be read at all.
+    /// Returns the error of a file that cannot be read at all.
     pub(crate) fn io(file: &Path, error: io::Error) -> Self {
         Self::Io { file: file.into(), error }
     }
 
-    /// A file that its format's reader does not take.
+    /// Returns the error of a file that its reader rejects.
     pub(crate) fn format(file: impl Into<PathBuf>, error: impl FormatError + 'static) -> Self {
         Self::Format { file: file.into(), error: Box::new(error) }
     }
 
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Io { .. } => "guardbit::model::io",
@@ -108,7 +108,7 @@ impl FrontendError {
         }
     }
 
-    /// What may help.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Io { file, .. } => {
@@ -125,7 +125,7 @@ impl FrontendError {
         }
     }
 
-    /// The file at fault.
+    /// Returns the file at fault.
     pub fn file(&self) -> &Path {
         match self {
             Self::Io { file, .. }
@@ -137,7 +137,7 @@ impl FrontendError {
         }
     }
 
-    /// What is wrong, without the file and the place in it.
+    /// Returns the problem without the file and the position in it.
     pub fn message(&self) -> String {
         match self {
             Self::Io { error, .. } => error.to_string(),
@@ -155,7 +155,7 @@ impl FrontendError {
         }
     }
 
-    /// Where in the file, if it is text.
+    /// Returns the position in the file if it is text.
     pub fn location(&self) -> Option<Location> {
         match self {
             Self::Format { error, .. } => error.location(),
@@ -170,7 +170,7 @@ impl From<serde_yaml::Location> for Location {
     }
 }
 
-/// `:line:column`, as editors and terminals know it.
+/// Returns `:line:column`, a form that editors and terminals recognize.
 fn place(location: Option<Location>) -> String {
     location.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column))
 }

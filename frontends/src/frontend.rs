@@ -1,4 +1,4 @@
-//! What a format is, and networks by file name.
+//! The trait of a format, and loading of networks by file name.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -9,27 +9,27 @@ use crate::{Dims, FRONTENDS, FrontendError, Profile};
 
 /// A reader of the network files of one format.
 pub trait Frontend: Debug + Sync {
-    /// Name of the format.
+    /// Returns the name of the format.
     fn name(&self) -> &'static str;
 
-    /// What its file names end in: lower case, without the dot, the usual one first.
+    /// Returns the file name extensions in lower case, without the dot, the usual one first.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// What help texts call its files.
+    /// Returns the name of its files in help texts.
     fn files(&self) -> String {
         format!(".{}", self.extensions().first().unwrap_or(&""))
     }
 
-    /// Reads the file at `path`. The network is called `name`, unless the file names it.
+    /// Reads the file at `path`. The network gets the name `name`, unless the file contains a name.
     ///
     /// # Errors
-    /// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
+    /// [`FrontendError`] if the file cannot be read, or is not a quantized network that guardbit can represent.
     fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError>;
 
-    /// Reads the file at `path` as a runtime of that profile does, where the format leaves rounding to the runtime.
+    /// Reads the file at `path` with the rounding of a runtime profile, if the format leaves rounding to the runtime.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and for formats that say how to round.
+    /// Those of [`read`](Self::read), and [`FrontendError::Profile`] for formats that define the rounding themselves.
     fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
         let _ = name;
         Err(FrontendError::Profile { file: path.into(), format: self.name(), profile })
@@ -38,8 +38,8 @@ pub trait Frontend: Debug + Sync {
     /// Reads the file at `path` with lengths for axes that it leaves open.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and with a profile as [`read_as`](Self::read_as). Formats without open axes refuse lengths, and
-    /// the others those of axes that the file does not leave open.
+    /// Those of [`read`](Self::read), and with a profile those of [`read_as`](Self::read_as). Also an error if a
+    /// length is given for an axis that is not open.
     fn read_sized(
         &self,
         path: &Path,
@@ -54,11 +54,12 @@ pub trait Frontend: Debug + Sync {
         }
     }
 
-    /// Reads the part of a network that the file's tensors `to` depend on: they are its outputs, and operators behind them
-    /// need not be known. Returns `None` if the format or the file has no such tensors.
+    /// Reads the part of a network that the file's tensors `to` depend on. They become its outputs.
+    ///
+    /// Operators after them may be unknown. Returns `None` if the format or the file does not have these tensors.
     ///
     /// # Errors
-    /// As [`read_sized`](Self::read_sized).
+    /// See [`read_sized`](Self::read_sized).
     fn read_up_to(
         &self,
         path: &Path,
@@ -71,23 +72,23 @@ pub trait Frontend: Debug + Sync {
         Ok(None)
     }
 
-    /// The code of a finite real value at an input of the network, not yet clamped to the input's dtype, as the runtime of
-    /// the format has it.
+    /// Returns the code of a finite real value at an input of the network, with the rounding of the format's runtime.
+    ///
+    /// The code is not clamped to the input's dtype.
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128;
 }
 
-/// The format of a file, by its name.
+/// Returns the format of a file, by its name.
 ///
 /// # Errors
-/// [`FrontendError`] if no format has such file names.
+/// [`FrontendError`] if no format has this extension.
 pub fn frontend(path: &Path) -> Result<&'static dyn Frontend, FrontendError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let found = FRONTENDS.iter().find(|frontend| frontend.extensions().contains(&extension.as_str()));
     found.copied().ok_or_else(|| FrontendError::UnknownExtension { file: path.into() })
 }
 
-/// What is taken of a file: a part of the network by names of tensors, the whole network by default, and lengths for axes that
-/// the file leaves open.
+/// The part of a file to read: by default the whole network, and lengths for axes that the file leaves open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Tensors that become inputs.
@@ -98,14 +99,14 @@ pub struct Cut {
     pub dims: Dims,
 }
 
-/// Reads a part of a network from a file of any format, as a runtime of that profile does. The network is named after the
-/// file, unless the file names it.
+/// Reads a part of a network from a file of any format, optionally with a runtime profile.
 ///
-/// `to` are tensors of the file if it has all of them, and otherwise, like `from`, tensors or nodes of the network as it is
-/// read ([`Graph::cut`]). Operators behind tensors of a TFLite or ONNX file are not read.
+/// The network gets the name of the file, unless the file contains a name. `to` are tensors of the file if it has all
+/// of them. Otherwise they are, like `from`, tensors or nodes of the network after reading ([`Graph::cut`]).
+/// Operators after tensors of a TFLite or ONNX file are not read.
 ///
 /// # Errors
-/// [`FrontendError`] as [`load_as`] has it, or if the network has no such part.
+/// [`FrontendError`] under the conditions of [`load_as`], or if the network does not have this part.
 pub fn load_part(path: &Path, profile: Option<Profile>, cut: &Cut) -> Result<Graph, FrontendError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let frontend = frontend(path)?;
@@ -123,30 +124,30 @@ pub fn load_part(path: &Path, profile: Option<Profile>, cut: &Cut) -> Result<Gra
     graph.cut(&cut.from, to).map_err(|error| FrontendError::Cut { file: path.into(), error })
 }
 
-/// Reads a network from a file of any format. The network is named after the file, unless the file names it.
+/// Reads a network from a file of any format. It gets the name of the file, unless the file contains a name.
 ///
 /// # Errors
-/// [`FrontendError`] if the file cannot be read, or is no quantized network that guardbit can represent.
+/// [`FrontendError`] if the file cannot be read, or is not a quantized network that guardbit can represent.
 pub fn load(path: &Path) -> Result<Graph, FrontendError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     frontend(path)?.read(path, &name)
 }
 
-/// As [`load`], as a runtime of that profile does.
+/// Reads a network from a file of any format with the rounding of a runtime profile.
 ///
 /// # Errors
-/// [`FrontendError`] if the file cannot be read, or profiles are nothing for its format.
+/// [`FrontendError`] under the conditions of [`load`], or if the format has no profiles.
 pub fn load_as(path: &Path, profile: Profile) -> Result<Graph, FrontendError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     frontend(path)?.read_as(path, &name, profile)
 }
 
-/// The files that can be read, for help texts: `.tflite, .onnx or graph .yaml`.
+/// Returns the readable files, for help texts: `.tflite, .onnx or graph .yaml`.
 pub fn network_files() -> String {
     either(FRONTENDS.iter().map(|frontend| frontend.files()))
 }
 
-/// The endings of files that can be read: `.tflite, .onnx, .yaml or .yml`.
+/// Returns the extensions of readable files: `.tflite, .onnx, .yaml or .yml`.
 pub(crate) fn network_extensions() -> String {
     let all = FRONTENDS.iter().flat_map(|frontend| frontend.extensions());
     either(all.map(|extension| format!(".{extension}")))
@@ -161,11 +162,13 @@ fn either(items: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// `value / scale` in float32, rounded half away from zero, moved by the zero point: how TensorFlow Lite quantizes inputs
-/// (`tensorflow/lite/kernels/internal/quantization_util.h`, `TfLiteRound`).
+/// Returns `value / scale` in float32, rounded half away from zero, plus the zero point.
+///
+/// TensorFlow Lite quantizes inputs in this way (`tensorflow/lite/kernels/internal/quantization_util.h`,
+/// `TfLiteRound`).
 pub(crate) fn half_away(value: f32, quantization: &Quantization) -> i128 {
     let steps = (value / quantization.scale(0)).round();
-    // Both ends of i128 are far outside any dtype; a quotient beyond them, infinity too, becomes the end.
+    // A quotient beyond 128 bits, including infinity, saturates. The limits are far outside any dtype.
     (steps as i128).saturating_add(quantization.zero_point(0).into())
 }
 

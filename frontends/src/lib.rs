@@ -1,10 +1,10 @@
 //! Readers of network files.
 //!
-//! Every reader checks what it reads and hands on a [`Graph`](guardbit_graph::Graph), the one form in which the
-//! rest of guardbit knows networks. What a reader cannot represent exactly is an error, never a guess.
+//! Every reader checks its input and returns a [`Graph`](guardbit_graph::Graph), the only form of networks in the
+//! rest of guardbit. If a reader cannot represent something exactly, it returns an error and never guesses.
 //!
-//! To add a format, write a folder with a type that is a [`Frontend`], and add its line to `frontends!`: file names, help
-//! texts and messages follow.
+//! To add a format, write a folder with a type that is a [`Frontend`], and add its line to `frontends!`. File names,
+//! help texts and messages follow.
 
 mod dims;
 mod error;

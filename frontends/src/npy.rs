@@ -1,28 +1,28 @@
-//! Arrays of numpy: header and elements of `.npy` files.
+//! Arrays of NumPy: header and elements of `.npy` files.
 //!
-//! The header is a Python dict of three keys, written by `numpy.lib.format`: `{'descr': '<i4', 'fortran_order': False,
-//! 'shape': (2, 3), }`. Nothing else is taken, and nothing recurses. Source: the `.npy` format, versions 1.0 to 3.0
-//! (NEP 1 and `numpy.lib.format`).
+//! The header is a Python dict of three keys, written by `numpy.lib.format`: `{'descr': '<i4', 'fortran_order':
+//! False, 'shape': (2, 3), }`. The parser accepts nothing else and does not recurse. Source: the `.npy` format,
+//! versions 1.0 to 3.0 (NEP 1 and `numpy.lib.format`).
 
 use std::io::{self, Read};
 
 use guardbit_files::{NPY_MAGIC, npy_header};
 use guardbit_graph::{Constant, DType, brief};
 
-/// Bytes of a header; numpy's own limit (`max_header_size`).
+/// Maximum length of a header in bytes, NumPy's own limit (`max_header_size`).
 pub const MAX_HEADER: usize = 10_000;
 
-/// Axes of an array; numpy's own limit.
+/// Maximum number of axes of an array, NumPy's own limit.
 pub const MAX_AXES: usize = 64;
 
-/// An array that cannot be read.
+/// Error for an array that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpyError {
-    /// What the system says.
+    /// The error of the operating system.
     #[error(transparent)]
     Io(io::Error),
-    /// What is wrong with the header or an element.
+    /// The problem of the header or an element.
     #[error("{0}")]
     Contents(String),
 }
@@ -36,7 +36,7 @@ impl From<io::Error> for NpyError {
     }
 }
 
-/// What the header of an array says.
+/// The header of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Sizes.
@@ -45,11 +45,11 @@ pub struct Header {
     pub fortran: bool,
     /// Type of the elements.
     pub element: Element,
-    /// Bytes before the first element.
+    /// Length of the header in bytes, which is the offset of the first element.
     pub length: u64,
 }
 
-/// Type of the elements of an array.
+/// The type of the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
     kind: Kind,
@@ -73,7 +73,7 @@ pub enum Values {
     Integers(Vec<i64>),
     /// Real numbers.
     Float32(Vec<f32>),
-    /// Anything else: nobody asks for more than the dtype.
+    /// Any other elements, whose values nothing uses.
     Other,
 }
 
@@ -81,7 +81,7 @@ impl Header {
     /// Reads the header at the start of an array.
     ///
     /// # Errors
-    /// [`NpyError`] if there is none, or it is not one of numpy's.
+    /// [`NpyError`] if there is no header of NumPy.
     pub fn read(reader: &mut impl Read) -> Result<Self, NpyError> {
         let mut start = [0; 8];
         reader.read_exact(&mut start)?;
@@ -114,32 +114,32 @@ impl Header {
         Ok(Self { shape, fortran, element, length: (start.len() + field + length) as u64 })
     }
 
-    /// Bytes of all elements; `None` beyond 64 bits.
+    /// Returns the size of all elements in bytes, or `None` beyond 64 bits.
     pub fn bytes(&self) -> Option<u64> {
         self.shape.iter().try_fold(self.element.bytes as u64, |n, &size| n.checked_mul(size as u64))
     }
 }
 
 impl Element {
-    /// The dtype as numpy names it.
+    /// Returns NumPy's name of the dtype.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// Whether it is an integer.
+    /// Returns whether the elements are integers.
     pub fn is_integer(self) -> bool {
         matches!(self.kind, Kind::Signed | Kind::Unsigned)
     }
 
-    /// The elements that `bytes` hold; what is left over of the last one is ignored.
+    /// Returns the elements that `bytes` hold. A partial element at the end is ignored.
     ///
     /// # Errors
-    /// [`NpyError`] if an integer is beyond 64 bits and a sign.
+    /// [`NpyError`] if an integer does not fit a signed 64-bit integer.
     pub fn values(self, bytes: &[u8]) -> Result<Values, NpyError> {
         let whole = |bytes: &[u8]| {
             let digits = bytes.iter().copied();
@@ -164,7 +164,7 @@ impl Element {
     }
 }
 
-/// For every element of `shape` in C order, its place in Fortran order.
+/// Returns the index in Fortran order for every element of `shape` in C order.
 pub fn fortran_places(shape: &[usize]) -> impl Iterator<Item = usize> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;
@@ -188,7 +188,7 @@ pub fn fortran_places(shape: &[usize]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Descriptor without its byte order, kind, bytes, and numpy's name.
+/// Descriptor without its byte order, kind, size in bytes, and NumPy's name.
 const ELEMENTS: [(&str, Kind, usize, &str); 15] = [
     ("i1", Kind::Signed, 1, "int8"),
     ("b", Kind::Signed, 1, "int8"),
@@ -223,7 +223,7 @@ fn element(descriptor: &str) -> Result<Element, NpyError> {
     }
 }
 
-/// A Python dict of the three keys.
+/// A parser of a Python dict with the three keys.
 struct Dict<'a> {
     rest: &'a str,
 }
@@ -276,7 +276,7 @@ impl<'a> Dict<'a> {
         Err(contents(format!("its header is not numpy's: expected `{wanted}` before `{}`", self.here())))
     }
 
-    /// The next few characters, for messages.
+    /// Returns the next characters, for messages.
     fn here(&self) -> String {
         self.rest.chars().take(20).map(|c| if c.is_control() { ' ' } else { c }).collect()
     }
@@ -292,7 +292,7 @@ impl<'a> Dict<'a> {
         Ok(text)
     }
 
-    /// The type of the elements: a list of several is that of a structure.
+    /// Parses the type of the elements. A list describes a structure, which is an error.
     fn descriptor(&mut self) -> Result<&'a str, NpyError> {
         self.blank();
         if self.rest.starts_with(['[', '(', '{']) {
@@ -320,7 +320,7 @@ impl<'a> Dict<'a> {
                 return Err(contents(format!("it has more than {MAX_AXES} axes")));
             }
             shape.push(self.size()?);
-            // Without a comma one size in brackets is no tuple.
+            // A single size in parentheses is a tuple only with a comma.
             if !self.take(',') && (shape.len() == 1 || !self.rest.starts_with(')')) {
                 self.expect(',')?;
             }
@@ -341,7 +341,7 @@ impl<'a> Dict<'a> {
     }
 }
 
-/// The values of a tensor as an array in C order; those of 4 bits have elements of 8.
+/// Returns the values of a tensor as a `.npy` array in C order. Values of 4 bits have elements of 8 bits.
 pub fn array(shape: &[usize], dtype: DType, values: &Constant) -> Vec<u8> {
     let (descr, bytes) = match dtype {
         DType::Int4 | DType::Int8 => ("|i1", 1),
@@ -372,7 +372,7 @@ mod tests {
 
     use super::*;
 
-    /// What is written has the bytes that ndarray-npy writes.
+    /// Checks that the written bytes equal those of ndarray-npy.
     fn check_written<A: WritableElement>(dtype: DType, shape: &[usize], elements: Vec<A>, values: Constant) {
         let mut wanted = Vec::new();
         Array::from_shape_vec(shape, elements).unwrap().into_dyn().write_npy(&mut wanted).unwrap();
@@ -399,7 +399,7 @@ mod tests {
         check_written(DType::Float32, &[1], vec![-0.1f32], codes(&[(-0.1f32).to_bits() as i32]));
     }
 
-    /// A header of version 1 with that text.
+    /// Reads a header of version 1 with this text.
     fn header(text: &str) -> Result<Header, NpyError> {
         let length = u16::try_from(text.len()).unwrap().to_le_bytes();
         Header::read(&mut &[&NPY_MAGIC[..], &[1, 0], &length, text.as_bytes()].concat()[..])

@@ -6,12 +6,12 @@ use guardbit_graph::CodeRange;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Codes without end, uniform over a range, made from a seed alone.
+/// An endless sequence of codes, uniform over a range and determined by a seed.
 ///
-/// The generator is `rand_pcg::Pcg64Mcg::seed_from_u64(seed)`. Each code takes one 64-bit draw `r`, in order:
-/// `code = min + step * ((r * ((max - min) / step + 1)) >> 64)`, the product in 128 bits. For 8-bit codes that is `min` plus
-/// the top byte of `r`; only ranges such as that of bipolar codes have a step other than 1. A code's share differs from the
-/// uniform one by less than `2^-32` of it.
+/// The generator is `rand_pcg::Pcg64Mcg::seed_from_u64(seed)`. Each code takes one 64-bit draw `r`, in order: `code =
+/// min + step * ((r * ((max - min) / step + 1)) >> 64)`, with the product in 128 bits. For 8-bit codes this is `min`
+/// plus the top byte of `r`. The step is 1 except for ranges such as that of bipolar codes. The probability of a code
+/// differs from the uniform one by less than `2^-32` of it.
 #[derive(Debug, Clone)]
 pub struct RandomCodes {
     generator: Pcg64Mcg,
@@ -20,7 +20,7 @@ pub struct RandomCodes {
 }
 
 impl RandomCodes {
-    /// The codes of a range that `seed` gives; an empty range gives its start.
+    /// Returns the codes for `seed` in a range. An empty range gives its start.
     pub fn new(seed: u64, codes: impl Into<CodeRange>) -> Self {
         let codes = codes.into();
         let count = u128::from(codes.max().abs_diff(codes.min()) / codes.step()) + 1;
@@ -38,16 +38,16 @@ impl Iterator for RandomCodes {
     }
 }
 
-/// The first `count` of [`RandomCodes`].
+/// Returns the first `count` codes of [`RandomCodes`].
 pub fn random_codes(seed: u64, codes: impl Into<CodeRange>, count: usize) -> Vec<i32> {
     RandomCodes::new(seed, codes).take(count).collect()
 }
 
-/// `count` different numbers below `of` (all of them, if there are fewer), in ascending order.
+/// Returns `count` different numbers below `of`, or all of them if there are fewer, in ascending order.
 ///
-/// The generator is that of [`RandomCodes`]. For `j` from `of - count` to `of - 1`, a draw `r` gives
-/// `t = (r * (j + 1)) >> 64`; `t` is taken, or `j` where `t` is taken already (R. Floyd's algorithm: Bentley and Floyd,
-/// "A sample of brilliance", CACM 30(9), 1987).
+/// The generator is that of [`RandomCodes`]. For `j` from `of - count` to `of - 1`, a draw `r` gives `t = (r * (j +
+/// 1)) >> 64`. The set gets `t`, or `j` if it already contains `t` (R. Floyd's algorithm: Bentley and Floyd, "A
+/// sample of brilliance", CACM 30(9), 1987).
 pub fn random_subset(seed: u64, count: usize, of: usize) -> Vec<usize> {
     let mut generator = Pcg64Mcg::seed_from_u64(seed);
     let mut taken = BTreeSet::new();
@@ -64,8 +64,8 @@ pub fn random_subset(seed: u64, count: usize, of: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Expected codes: another implementation, in Python, of the seed expansion of `rand_core` 0.10 (PCG32), the
-    /// generator (PCG XSL-RR 128/64, multiplicative) and the mapping.
+    /// The expected codes come from a separate implementation in Python of the seed expansion of `rand_core` 0.10
+    /// (PCG32), the generator (PCG XSL-RR 128/64, multiplicative) and the mapping.
     #[test]
     fn codes_can_be_reproduced_elsewhere() {
         assert_eq!(random_codes(1, -128..=127, 8), [91, -93, -8, 57, -34, 14, -28, 61]);
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(random_codes(7, i32::MIN..=i32::MAX, 3), [815603166, -102081897, -984655832]);
     }
 
-    /// Every subset is about equally likely, and holds as many numbers as were asked for.
+    /// Every subset is about equally likely, and has the requested size.
     #[test]
     fn subsets_are_drawn_evenly() {
         let mut found = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Lengths for axes that ONNX files leave open.
+//! Tests of lengths for axes that ONNX files leave open.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,9 @@ use guardbit_graph::Graph;
 
 use crate::onnx::writer::{Attribute, Model, Node, Tensor, element};
 
-/// x -> `[1, sizes, 6]` -> two heads -> times itself, transposed: sizes of reshapes are computed as torch.onnx does it. A length
-/// of -1 is an open axis.
+/// Returns the network x -> `[1, sizes, 6]` -> two heads -> times itself, transposed.
+///
+/// Sizes of reshapes are computed as torch.onnx does it. A length of -1 is an open axis.
 fn products(sizes: [i64; 3]) -> Vec<u8> {
     let node = |op: &str, inputs: &[&str], output: &str| Node::new(op, inputs, &[output]);
     let with =
@@ -48,7 +49,7 @@ fn read_bytes(bytes: &[u8], dims: &[&str]) -> Result<Graph, String> {
     read(path, dims)
 }
 
-/// An open axis with a length is that axis at that length.
+/// An open axis with a length is equivalent to an axis of that length in the file.
 #[test]
 fn an_axis_with_a_length_is_that_of_a_file_that_fixes_it() {
     for length in 1..=64 {
@@ -90,7 +91,7 @@ fn axes_have_the_names_of_the_file() {
     assert!(read(yaml, &["x=1"]).unwrap_err().starts_with("guardbit::model::fixed_axes: graph YAML files"));
 }
 
-/// An open first axis is that of samples, unless other axes have its name.
+/// An open first axis counts samples, unless other axes have its name.
 #[test]
 fn a_length_is_no_number_of_samples() {
     let model = |sizes: [i64; 2]| {

@@ -1,10 +1,12 @@
-//! The floors of the readers: which folder of a reader may import which. Sources are read as text.
+//! Tests of the stages of the readers: which folder of a reader may import which. Sources are read as text.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A folder below `src`, and the folders of its reader that it may import. `/*` stands for each file of a folder apart: such a
-/// file imports none of the others, and exports what the list in `mod.rs` beside it names.
+/// The folders below `src`, each with the folders of its reader that it may import.
+///
+/// `/*` stands for each file of a folder by itself: such a file imports none of the others, and exports only the
+/// names in the list of `mod.rs`.
 const FLOORS: &[(&str, &[&str])] = &[
     ("tflite/parse", &[]),
     ("tflite/normalise", &["tflite/parse"]),
@@ -36,7 +38,7 @@ fn floors_import_what_lies_below_them() {
     }
 }
 
-/// No file of a floor imports one that imports it in turn.
+/// Files of a stage do not import each other in a cycle.
 #[test]
 fn files_of_a_floor_have_an_order() {
     for (folder, _) in FLOORS {
@@ -61,7 +63,7 @@ fn a_circle_is_found() {
     assert_eq!(circle(&files("b").into_iter().collect()), ["b", "c", "d"]);
 }
 
-/// The modules that import each other in turn; none if they can be put in an order.
+/// Returns the modules that import each other in a cycle. Empty if they can be put in an order.
 fn circle(imports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut left: Vec<&String> = imports.keys().collect();
     loop {
@@ -113,7 +115,7 @@ fn planted_violations_are_found() {
     assert!(violations("tflite/parse/tensor.rs", sound).is_empty());
 }
 
-/// What a source file may not import or export, given its text.
+/// Returns the forbidden imports and exports of a source file.
 fn violations(file: &str, text: &str) -> Vec<String> {
     let text = code(text);
     let module = file.trim_end_matches(".rs").trim_end_matches("/mod");
@@ -121,7 +123,7 @@ fn violations(file: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (row, allowed) in FLOORS {
         let folder = row.trim_end_matches("/*");
-        // The list beside files that stand apart is above them.
+        // `mod.rs` with the list is above the files.
         if !inside(module, folder) || (row.ends_with("/*") && module == folder) {
             continue;
         }
@@ -146,13 +148,13 @@ fn violations(file: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// The code of a source file, without comments and tests.
+/// Returns the code of a source file, without comments and tests.
 fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]").next().unwrap();
     code.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The names of the items that a file exports.
+/// Returns the names of the items that a file exports.
 fn exports(text: &str) -> impl Iterator<Item = &str> {
     const NO_NAMES: &[&str] = &[
         "pub", "super", "crate", "in", "const", "fn", "struct", "enum", "type", "mod", "use", "static",
@@ -164,8 +166,9 @@ fn exports(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The modules that a file of `module` names by paths from the root of the crate or from a module above, as folders below
-/// `src`; `lib` for what stands in the root alone.
+/// Returns the modules that a file of `module` imports by paths from the root of the crate or from a parent module.
+///
+/// They are given as folders below `src`, with `lib` for items of the root.
 fn imports(module: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for root in ["crate::", "super::"] {
@@ -180,7 +183,7 @@ fn imports(module: &str, text: &str) -> Vec<String> {
     found.into_iter().map(|path| target(module, &path)).collect()
 }
 
-/// Reads a path or a tree of paths at the start of `text`: returns what is left.
+/// Parses a path or a tree of paths at the start of `text`, and returns the rest.
 fn paths<'a>(text: &'a str, prefix: &mut Vec<&'a str>, found: &mut Vec<Vec<&'a str>>) -> &'a str {
     let text = text.trim_start();
     if let Some(mut inner) = text.strip_prefix('{') {
@@ -209,7 +212,7 @@ fn paths<'a>(text: &'a str, prefix: &mut Vec<&'a str>, found: &mut Vec<Vec<&'a s
     }
 }
 
-/// The deepest module on a path from `module`.
+/// Returns the deepest module on a path from `module`.
 fn target(module: &str, path: &[&str]) -> String {
     let mut at: Vec<&str> = Vec::new();
     if path[0] == "super" {
@@ -234,7 +237,7 @@ fn target(module: &str, path: &[&str]) -> String {
     at.join("/")
 }
 
-/// The module that an item of the crate's root comes from.
+/// Returns the module that an item of the crate's root comes from.
 fn exported(name: &str, path: &[&str]) -> String {
     let root = code(&std::fs::read_to_string(src().join("lib.rs")).unwrap());
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Parts of files: operators behind them need not be known.
+//! Tests of parts of files. Operators after a part may be unknown.
 
 use guardbit_frontends::{Cut, load_part};
 use guardbit_graph::Graph;
@@ -6,7 +6,7 @@ use guardbit_graph::Graph;
 use crate::onnx::writer as onnx;
 use crate::tflite::writer as tflite;
 
-/// A part of a file of these bytes.
+/// Reads a part of a file with these bytes.
 fn part(name: &str, bytes: &[u8], from: &[&str], to: &[&str]) -> Result<Graph, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -26,7 +26,7 @@ fn names(graph: &Graph) -> Vec<Vec<&str>> {
     ]
 }
 
-/// x -> relu `a` -> relu6 `b` -> an operator that no one knows; `u` is read behind the cut alone.
+/// x -> relu `a` -> relu6 `b` -> an unknown operator. Only the operator after the cut reads `u`.
 #[test]
 fn operators_behind_a_tensor_of_a_tflite_file_are_not_read() {
     let tensor = |name| tflite::Tensor::int8(name, &[1, 4], 0.5, 0);
@@ -39,7 +39,7 @@ fn operators_behind_a_tensor_of_a_tflite_file_are_not_read() {
     assert_eq!(names(&part(&[], &["b"]).unwrap()), [vec!["x"], vec!["a", "b"], vec!["b"]]);
     assert_eq!(names(&part(&[], &["b", "a", "b"]).unwrap()), [vec!["x"], vec!["a", "b"], vec!["b", "a"]]);
     assert_eq!(names(&part(&["a"], &["b"]).unwrap()), [vec!["a"], vec!["b"], vec!["b"]]);
-    // A tensor that no operator of the file makes is looked for in the network, which cannot be read.
+    // A tensor that no operator of the file computes is looked up in the network, which cannot be read.
     assert!(part(&[], &["x"]).unwrap_err().starts_with("guardbit::tflite::unsupported_operator"));
 }
 

@@ -1,4 +1,4 @@
-//! Passes on real networks.
+//! Tests of passes on real networks.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// Names and codes of the outputs for random inputs.
+/// Returns names and codes of the outputs for random inputs.
 fn outputs(graph: &Graph, seed: u64) -> Vec<(String, Vec<i32>)> {
     let inputs: Vec<Vec<i32>> = (seed..)
         .zip(graph.inputs())
@@ -24,7 +24,7 @@ fn outputs(graph: &Graph, seed: u64) -> Vec<(String, Vec<i32>)> {
     graph.outputs().iter().map(|&id| (graph.tensor(id).name.clone(), codes[id.index()].clone())).collect()
 }
 
-/// The same network with a `pad` before every padded convolution, and how many there are.
+/// Returns the network with a `pad` before every padded convolution, and their number.
 fn with_pads(graph: &Graph) -> (Graph, usize) {
     let mut patch = GraphPatch::new(graph);
     let mut pads = 0;
@@ -43,7 +43,7 @@ fn with_pads(graph: &Graph) -> (Graph, usize) {
     (patch.apply().unwrap(), pads)
 }
 
-/// What a convolution pads, and the convolution without.
+/// Returns the padding of a convolution, and the convolution without it.
 fn apart(graph: &Graph, id: NodeId) -> Option<(Vec<[usize; 2]>, Op)> {
     let op = match &graph.node(id).op {
         Op::Conv2d(conv) => Conv2d { padding: Padding::Valid, ..conv.clone() }.into(),
@@ -60,10 +60,11 @@ fn apart(graph: &Graph, id: NodeId) -> Option<(Vec<[usize; 2]>, Op)> {
     (paddings.iter().any(|sides| *sides != [0, 0])).then_some((paddings, op))
 }
 
-/// Every pass on the network and on one with pads of their own. `merged` tells whether there is a reshape before a
-/// fully connected layer.
+/// Runs every pass on the network and on one with separate pads.
+///
+/// `merged` is whether there is a reshape before a fully connected layer.
 fn check(path: &str, merged: bool, pads: usize) {
-    // Ignored tests may be run all the same.
+    // Ignored tests may be run without the shared models.
     if path.starts_with("../shared") && !cfg!(shared_models) {
         return;
     }

@@ -1,4 +1,4 @@
-//! The schema of graph YAML takes what is read, and nothing else.
+//! Tests that the schema of graph YAML accepts exactly the files that the reader accepts.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use guardbit_files::schema_violations;
 use guardbit_frontends::{graph_schema, read_yaml};
 
-/// With `GUARDBIT_BLESS=1` in the environment the file is written anew.
+/// `GUARDBIT_BLESS=1` rewrites the file.
 #[test]
 fn the_committed_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("graph.schema.json");
@@ -18,7 +18,7 @@ fn the_committed_schema_is_current() {
     assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew graph.schema.json");
 }
 
-/// What the schema says against a file.
+/// Returns the violations of the schema in a file.
 fn faults(text: &str) -> Vec<String> {
     let schema = serde_json::from_str(&graph_schema()).unwrap();
     let file = serde_yaml::from_str(text).unwrap();
@@ -37,7 +37,7 @@ nodes:
 outputs: [y]
 ";
 
-/// A network with a part replaced: whether schema and reader take it.
+/// Replaces a part of a network and compares the verdicts of schema and reader.
 fn check(from: &str, to: &str, valid: bool) {
     assert!(GRAPH.contains(from), "{from}");
     let text = GRAPH.replacen(from, to, 1);
@@ -80,7 +80,7 @@ fn schema_and_reader_agree() {
     check("outputs: [y]\n", "", false);
 }
 
-/// Networks that are there.
+/// The networks of the repository are valid.
 #[test]
 fn networks_are_valid() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,11 +1,11 @@
-//! Bytes as a row of choices: the same bytes choose the same.
+//! Maps bytes to a series of choices. Equal bytes give equal choices.
 
-/// What is left to choose by. At the end every choice is the first one.
+/// The bytes not yet used. When they run out, every choice is the first one.
 #[derive(Debug, Clone)]
 pub(crate) struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
-    /// Choices by these bytes.
+    /// Creates a series of choices from `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -16,12 +16,12 @@ impl<'a> Choices<'a> {
         first
     }
 
-    /// Any number.
+    /// Returns any 64-bit number.
     pub(crate) fn number(&mut self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    /// A number below `end`, or 0. Ranges up to 256 take one byte.
+    /// Returns a number in `0..end`, or 0 if `end` is 0. Ranges up to 256 take one byte.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         match end {
             0 => 0,
@@ -30,7 +30,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// A number from `low` to `high`, both included, the ends more often than others.
+    /// Returns a number from `low` to `high`, both included. The ends are more likely than other values.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = high.abs_diff(low);
         let near = |offset: u64| low.wrapping_add_unsigned(offset.min(width));
@@ -43,12 +43,12 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// One of several.
+    /// Returns one element of `of`.
     pub(crate) fn one<T: Clone>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize].clone()
     }
 
-    /// Yes once in `of` times.
+    /// Returns true once in `of` times.
     pub(crate) fn once_in(&mut self, of: u64) -> bool {
         self.below(of) == of - 1
     }

@@ -1,9 +1,10 @@
-//! Fuzz targets: one per reader of a file format, one per floor of a reader that has floors, and one for
-//! what follows accepted inputs.
+//! Fuzz targets: one per reader of a file format, one per stage of a multi-stage reader, and one for the steps that
+//! follow accepted inputs.
 //!
-//! A target takes any bytes and must come back: with a result or an error, soon, within little memory, and with an
-//! error message that a terminal can show. Each is a file in `targets/` and a line below; `cargo test` runs each for a
-//! moment, `scripts/fuzz MINUTES` with libFuzzer for as long as wanted. Inputs worth keeping lie in `corpus/NAME/`.
+//! A target takes any bytes. It must return a result or an error quickly, with little memory, and with an error
+//! message that fits on a terminal. Each target is a file in `targets/` and a line below. `cargo test` runs each
+//! target briefly; `scripts/fuzz MINUTES` runs them with libFuzzer for as long as you want. Keep valuable inputs in
+//! `corpus/NAME/`.
 
 mod choices;
 mod generate;
@@ -18,17 +19,17 @@ use std::path::{Path, PathBuf};
 use choices::Choices;
 use mutate::mutated;
 
-/// Something to throw bytes at.
+/// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 struct Target {
-    /// Its name, which is that of its file, its test and its corpus.
+    /// Its name, which is also the name of its file, its test and its corpus.
     name: &'static str,
-    /// Takes any bytes.
+    /// Runs the target on any bytes.
     run: fn(&[u8]),
 }
 
 impl Target {
-    /// The inputs that are kept for it, by file name.
+    /// Returns the inputs stored for this target, sorted by file name.
     fn corpus(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name);
         let entries = std::fs::read_dir(&folder).expect("every target has a corpus");
@@ -51,7 +52,7 @@ macro_rules! targets {
             let target = TARGETS.iter().find(|target| target.name == stringify!($name)).expect("it is in the list");
             let seeds: Vec<_> = target.corpus().into_iter().map(|(_, bytes)| bytes).collect();
             bolero::check!().for_each(|bytes: &[u8]| {
-                // libFuzzer makes inputs of its own; here they are good ones with changes.
+                // libFuzzer generates its own inputs. Without it, inputs are stored ones with changes.
                 let input = if cfg!(fuzzing) { bytes.to_vec() } else { mutated(&seeds, bytes) };
                 (target.run)(&input);
             });

@@ -1,11 +1,11 @@
-//! What every error has to keep to.
+//! Checks that every error message must pass.
 
 use std::fmt::Display;
 
-/// More than the longest message that helps.
+/// Upper limit for the length of a helpful message, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Fails where a message is not fit to be read.
+/// Panics if a message cannot be read on a terminal.
 pub(crate) fn check(error: impl Display) {
     let text = error.to_string();
     assert!(!text.is_empty(), "a message says something");

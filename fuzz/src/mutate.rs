@@ -1,8 +1,8 @@
-//! Changes of inputs that are nearly right: pure chance never gets past a magic number.
+//! Changes inputs that are nearly valid, because random bytes never pass a check for a magic number.
 
 use crate::{Choices, protobuf};
 
-/// One of `seeds`, changed in a few places as `bytes` choose.
+/// Returns one of `seeds`, changed in a few places that `bytes` choose.
 pub(crate) fn mutated(seeds: &[Vec<u8>], bytes: &[u8]) -> Vec<u8> {
     let mut choices = Choices::new(bytes);
     let Some(mut input) = (!seeds.is_empty()).then(|| choices.one(seeds)) else { return bytes.to_vec() };
@@ -36,7 +36,7 @@ pub(crate) fn mutated(seeds: &[Vec<u8>], bytes: &[u8]) -> Vec<u8> {
     input
 }
 
-/// What text formats may stumble over.
+/// Words that readers of text formats may fail on.
 const WORDS: &[&str] = &[
     "0",
     "-1",

@@ -1,9 +1,9 @@
-//! Changes of integers in ONNX files. An integer has as many bytes as it needs, and the lengths of all messages around
-//! it follow: a change of bytes in place seldom leaves a file that can be read.
+//! Changes integers in ONNX files. The length of an integer depends on its value, and the lengths of all messages
+//! around it depend on the integer. Changing bytes in place therefore seldom leaves a readable file.
 
 use crate::Choices;
 
-/// The fields of a message that hold messages, and those that hold integers.
+/// The fields of a message that hold messages, and the fields that hold integers.
 struct Level {
     messages: &'static [(u64, &'static Level)],
     integers: &'static [u64],
@@ -20,7 +20,7 @@ const TENSOR_TYPE: Level = Level { messages: &[(2, &SHAPE)], integers: &[] };
 const SHAPE: Level = Level { messages: &[(1, &DIMENSION)], integers: &[] };
 const DIMENSION: Level = Level { messages: &[], integers: &[1] };
 
-/// The model with one of its integers changed; `None` for other bytes.
+/// Returns the model with one of its integers changed, or `None` if `model` is not an ONNX file.
 pub(crate) fn with_another_integer(model: &[u8], choices: &mut Choices<'_>) -> Option<Vec<u8>> {
     let mut count = 0;
     rewritten(model, &MODEL, &mut |value| {
@@ -38,7 +38,7 @@ pub(crate) fn with_another_integer(model: &[u8], choices: &mut Choices<'_>) -> O
     })
 }
 
-/// A message with every integer as `change` has it.
+/// Returns a message whose integers are replaced by the results of `change`.
 fn rewritten(message: &[u8], level: &Level, change: &mut impl FnMut(u64) -> u64) -> Option<Vec<u8>> {
     let (mut rest, mut made) = (message, Vec::new());
     while !rest.is_empty() {
@@ -73,7 +73,7 @@ fn rewritten(message: &[u8], level: &Level, change: &mut impl FnMut(u64) -> u64)
     Some(made)
 }
 
-/// A number, seven bits to a byte, the lowest first.
+/// Reads a varint: seven bits to a byte, the lowest first.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -95,7 +95,7 @@ fn write(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Every file of the corpus is what it was where nothing changes, and another one where one integer does.
+/// Every file of the corpus stays equal if no integer changes, and differs if one does.
 #[test]
 fn files_are_rewritten() {
     let target = crate::TARGETS.iter().find(|target| target.name == "onnx").expect("it is in the list");

@@ -1,4 +1,4 @@
-//! Arrays of a user as samples or labels of a tiny network.
+//! Reads user arrays as samples or labels of a tiny network.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use guardbit_study::{InputSource, Pick, RunRequest, Settings, Silent, layer_inpu
 
 use crate::{message, scratch};
 
-/// Two inputs of two codes, added by a dense layer that follows them.
+/// A network with two inputs of two codes each and a dense layer after them.
 pub(crate) const NETWORK: &str = include_str!("samples.yaml");
 
-/// Reads samples, and labels if there are any, as a run would, and runs the network up to its layer.
+/// Reads samples, and labels if given, as a run would, and runs the network up to its layer.
 pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
     let settings = Settings { labels, ..Settings::new(input) };
     let request = RunRequest {
@@ -26,7 +26,7 @@ pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
     }
 }
 
-/// All samples of a file.
+/// Returns an input source that takes all samples of a file.
 pub(crate) fn file(path: PathBuf) -> InputSource {
     InputSource::File { path, pick: Pick::All }
 }

@@ -1,4 +1,4 @@
-//! Files for readers that take paths.
+//! Temporary files for readers that take paths.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,19 @@ use tempfile::TempDir;
 
 thread_local! {
     static FOLDER: TempDir = {
-        // In memory where that can be had: a target runs thousands of times a second.
+        // Uses memory if possible, because a target runs thousands of times a second.
         let memory = Path::new("/dev/shm");
         let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         made.expect("a folder for files of one thread")
     };
 }
 
-/// A folder of this thread's own.
+/// Returns the temporary folder of this thread.
 pub(crate) fn folder() -> PathBuf {
     FOLDER.with(|folder| folder.path().to_owned())
 }
 
-/// Writes a file of this thread's own.
+/// Writes a file to the temporary folder of this thread and returns its path.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     std::fs::write(&path, bytes).expect("room for a small file");

@@ -2,10 +2,10 @@
 
 use crate::{DType, Quantization};
 
-/// An activation fused into an operation: a clamp of the output codes.
+/// An activation fused into an operation. It clamps the output codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub enum Activation {
-    /// The whole range of the codes.
+    /// No clamp: the whole range of the codes.
     #[default]
     None,
     /// Real values below 0 become 0.
@@ -22,7 +22,7 @@ impl Activation {
     /// Every activation.
     pub const ALL: [Self; 5] = [Self::None, Self::Relu, Self::Relu6, Self::ReluN1To1, Self::Relu0To1];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -33,20 +33,20 @@ impl Activation {
         }
     }
 
-    /// Whether it clips values that are too small, and values that are too large.
+    /// Returns whether the activation clips values that are too small, and values that are too large.
     pub fn clips(self) -> (bool, bool) {
         (self != Self::None, !matches!(self, Self::None | Self::Relu))
     }
 
-    /// Least and greatest output code.
+    /// Returns the least and the greatest output code.
     ///
-    /// TensorFlow Lite, `CalculateActivationRangeQuantized`: a real bound `r` is the code
-    /// `zero_point + round_half_away(r / scale)`, clamped to the codes of the output.
+    /// A real bound `r` is the code `zero_point + round_half_away(r / scale)`, clamped to the codes of the output.
+    /// Source: TensorFlow Lite, `CalculateActivationRangeQuantized`.
     pub fn clamp(self, dtype: DType, quantization: &Quantization) -> (i32, i32) {
         let range = quantization.codes_of(dtype);
         let code = |real: f32| {
             let steps = (real / quantization.scale(0)).round();
-            // A quotient beyond 128 bits, infinity too, becomes the end, which is far outside any dtype.
+            // A quotient beyond 128 bits, including infinity, saturates. The limit is far outside any dtype.
             range.clamp((steps as i128).saturating_add(quantization.zero_point(0).into()))
         };
         match self {
@@ -63,7 +63,7 @@ impl Activation {
 mod tests {
     use super::*;
 
-    /// Real bounds beyond any code, whatever the scale, end at the ends of the dtype.
+    /// Real bounds beyond every code are clamped to the dtype, whatever the scale.
     #[test]
     fn bounds_beyond_the_codes_are_their_ends() {
         for (scale, zero_point, expected) in [

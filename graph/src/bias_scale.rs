@@ -1,17 +1,18 @@
-//! Biases whose scale is not that of the products they are added to.
+//! Notes on biases whose scale differs from that of the products they are added to.
 
 use crate::Op;
 use crate::model::{Note, NoteKind};
 use crate::ops::{Mac, Operands};
 
-/// Greatest ratio of the two scales, less 1, that is taken for rounding.
+/// Greatest relative difference of the two scales that counts as rounding.
 const ROUNDING: f64 = 1e-4;
 
-/// Where a bias stands among the inputs of an operation that has one.
+/// Index of the bias among the inputs of an operation.
 const BIAS: usize = 2;
 
-/// What is to be said of a node's bias: runtimes add its integers to the sums of products as they stand, whatever
-/// scale it has, so a scale of its own changes nothing.
+/// Returns a note if the bias of a node has a scale of its own.
+///
+/// Runtimes add the integers of a bias to the sums of products and ignore its scale, so such a scale changes nothing.
 pub(crate) fn note(op: &Op, operands: &Operands<'_>) -> Option<Note> {
     if op.kind().mac != Some(Mac::Weighted) {
         return None;

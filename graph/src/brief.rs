@@ -1,15 +1,15 @@
-//! Lists and texts from files in messages: as much of them as a person reads.
+//! Short forms of lists and texts from files, for messages.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Elements of a list that are shown.
+/// Maximum number of elements shown.
 const ELEMENTS: usize = 16;
 
-/// Characters of a text that are shown.
+/// Maximum number of characters shown.
 const CHARACTERS: usize = 400;
 
-/// A list as `[1, 2, 3]`; of a long one the first elements and their number.
+/// Displays a list as `[1, 2, 3]`. For a long list it shows the first elements and the length.
 #[derive(Clone, Copy)]
 pub struct Brief<'a, T>(pub &'a [T]);
 
@@ -25,7 +25,7 @@ impl<T: fmt::Debug> fmt::Display for Brief<'_, T> {
     }
 }
 
-/// A text of at most 400 characters: a longer one is cut, and its length said.
+/// Returns a text of at most 400 characters. A longer text is truncated, and its length is added.
 pub fn brief(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(CHARACTERS) {
         None => text.into(),

@@ -1,4 +1,4 @@
-//! Building a graph, checked at every step.
+//! The builder of graphs, which checks every step.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use crate::{
     state, tensor_name,
 };
 
-/// Builds a [`Graph`] node by node. A node can only read what is already there, so the order of building is
-/// the order of execution.
+/// Builds a [`Graph`] node by node. A node can only read existing tensors, so nodes are executed in the order in
+/// which they are added.
 #[derive(Debug)]
 pub struct GraphBuilder {
     graph: Graph,
@@ -20,10 +20,10 @@ pub struct GraphBuilder {
     budget: Budget,
 }
 
-/// What the author of a node says about its output; the shape follows from the operation.
+/// The output of a new node. Its shape follows from the operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSpec {
-    /// Unique name of the tensor, and of the node.
+    /// Unique name of the tensor, which is also the name of the node.
     pub name: String,
     /// Type of its codes.
     pub dtype: DType,
@@ -32,7 +32,7 @@ pub struct OutputSpec {
 }
 
 impl OutputSpec {
-    /// An output with one scale and zero point.
+    /// Creates an output with one scale and zero point.
     ///
     /// # Errors
     /// [`QuantizationError`] unless `scale` is finite and above 0.
@@ -46,13 +46,13 @@ impl OutputSpec {
         Ok(Self { name: name.into(), dtype, quantization })
     }
 
-    /// The same with a quantization that says nothing twice.
+    /// Returns this output with a quantization in canonical form.
     pub(crate) fn canonical(self) -> Self {
         let quantization = self.quantization.map(|quantization| quantization.canonical(self.dtype));
         Self { quantization, ..self }
     }
 
-    /// An output like a tensor that there is, under its name.
+    /// Creates an output with the name and type of an existing tensor.
     pub fn of(tensor: &Tensor) -> Self {
         let TensorType { dtype, quantization, .. } = &tensor.ty;
         Self { name: tensor.name.clone(), dtype: *dtype, quantization: quantization.clone() }
@@ -60,7 +60,7 @@ impl OutputSpec {
 }
 
 impl GraphBuilder {
-    /// An empty graph; what cannot be shown of its name becomes `_`.
+    /// Creates an empty graph. Characters of its name that cannot be displayed become `_`.
     pub fn new(name: impl Into<String>) -> Self {
         let graph = Graph {
             name: tensor_name::plain_name(&name.into()).into(),
@@ -77,10 +77,10 @@ impl GraphBuilder {
         Self { graph, names: HashSet::new(), budget: Budget::new() }
     }
 
-    /// Whether there is room for a tensor of that type: to be asked before its codes are made or read.
+    /// Checks that a tensor of type `ty` fits the limits. Call it before you create or read its codes.
     ///
     /// # Errors
-    /// [`GraphError`] if it has an empty axis or too many axes, or the graph would be too large with it.
+    /// [`GraphError`] if the tensor has an empty axis or too many axes, or would make the graph too large.
     pub fn check_room(&self, name: &str, ty: &TensorType) -> Result<(), GraphError> {
         self.budget.with(name, &ty.shape).map(|_| ())
     }
@@ -98,8 +98,9 @@ impl GraphBuilder {
         Ok(id)
     }
 
-    /// Adds a state: a tensor that is `initial` in the first step of a stream, and keeps its codes until
-    /// [`carry`](Self::carry) says what they become.
+    /// Adds a state: a tensor that holds `initial` in the first step of a stream.
+    ///
+    /// It keeps its codes until [`carry`](Self::carry) defines the codes of the next step.
     ///
     /// # Errors
     /// [`GraphError`] if the name is taken, the type is inconsistent or the codes do not fit it.
@@ -119,12 +120,12 @@ impl GraphBuilder {
         Ok(id)
     }
 
-    /// Lets the codes of `next` at the end of a step be those of the state `tensor` in the next step. What was said of it
-    /// before no longer holds.
+    /// Sets the tensor whose codes at the end of a step become those of the state `tensor` in the next step. This
+    /// replaces an earlier setting.
     ///
     /// # Errors
-    /// [`GraphError::State`] if `tensor` is not a state, or `next` has another shape or dtype or may hold codes that it
-    /// may not.
+    /// [`GraphError::State`] if `tensor` is not a state, or if `next` differs in shape or dtype or allows codes that
+    /// the state does not.
     pub fn carry(&mut self, tensor: TensorId, next: TensorId) -> Result<(), GraphError> {
         let [to, from] = [tensor, next].map(|id| self.graph.tensor(id));
         let Some(place) = self.graph.states.iter().position(|state| state.tensor == tensor) else {
@@ -169,7 +170,7 @@ impl GraphBuilder {
     /// Adds a node and its output tensor.
     ///
     /// # Errors
-    /// [`GraphError`] if the operation cannot work on these inputs.
+    /// [`GraphError`] if the operation does not accept these inputs.
     pub fn node(
         &mut self,
         op: impl Into<Op>,
@@ -190,43 +191,43 @@ impl GraphBuilder {
         Ok(id)
     }
 
-    /// Notes that something about `tensor` was taken otherwise than it stands in the file.
+    /// Records that the reader changed something about `tensor` relative to the file.
     pub fn note(&mut self, tensor: impl Into<String>, text: impl Into<String>) {
         self.graph.notes.push(Note { tensor: tensor.into(), text: text.into(), kind: NoteKind::Changed });
     }
 
-    /// Notes that constant `tensor` holds the real values of codes of the file.
+    /// Records that the constant `tensor` holds the real values of codes of the file.
     pub fn note_real_of_codes(&mut self, tensor: impl Into<String>) {
         let text = "codes of the file stand here as their real values".to_owned();
         self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::RealOfCodes });
     }
 
-    /// Notes that the node that makes `tensor` multiplies the real values of codes, and why.
+    /// Records that the node that computes `tensor` multiplies the real values of codes, and why.
     pub fn note_left_in_float(&mut self, tensor: impl Into<String>, reason: FloatReason) {
         let text = format!("{reason}: the layer stays in float");
         self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::LeftInFloat(reason) });
     }
 
-    /// Records what became of the next node of the file.
+    /// Records the outcome of the next node of the file.
     pub fn file_node(&mut self, node: FileNode) {
         self.graph.file_nodes.push(node);
     }
 
-    /// The number of nodes so far.
+    /// Returns the number of nodes added so far.
     pub fn node_count(&self) -> usize {
         self.graph.nodes.len()
     }
 
-    /// The names of the nodes after the first `from`: those of their output tensors.
+    /// Returns the names of the nodes after the first `from` ones, which are the names of their output tensors.
     pub fn names_from(&self, from: usize) -> Vec<String> {
         let added = self.graph.nodes.iter().skip(from);
         added.map(|node| self.graph.tensor(node.output).name.clone()).collect()
     }
 
-    /// Gives tensors other names, also where notes and records of the file have them. Names may change places.
+    /// Renames tensors, also in notes and in records of the file. Names may be exchanged.
     ///
     /// # Errors
-    /// [`GraphError`] if two tensors have one name then, or one is not a name.
+    /// [`GraphError`] if two tensors would have equal names, or if a name is invalid.
     pub fn rename(&mut self, names: &HashMap<TensorId, String>) -> Result<(), GraphError> {
         let mut changes: HashMap<String, &String> = HashMap::new();
         for (id, new) in names {
@@ -250,17 +251,17 @@ impl GraphBuilder {
         Ok(())
     }
 
-    /// The tensors added so far, with their ids.
+    /// Returns the tensors added so far, with their ids.
     pub fn tensors(&self) -> impl Iterator<Item = (TensorId, &Tensor)> {
         self.graph.tensors.iter().enumerate().map(|(index, tensor)| (TensorId(index), tensor))
     }
 
-    /// The type of a tensor added before.
+    /// Returns a tensor added before.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         self.graph.tensor(id)
     }
 
-    /// The finished graph.
+    /// Returns the finished graph.
     ///
     /// # Errors
     /// [`GraphError::Empty`] if there are no inputs or no outputs.
@@ -276,7 +277,7 @@ impl GraphBuilder {
         Ok(self.graph)
     }
 
-    /// The nodes to be named; those that multiply and accumulate are what people speak of.
+    /// Returns the nodes to name. Nodes that multiply and accumulate choose their names first.
     fn named(&self) -> Vec<Named<'_>> {
         let named = |node: &Node| Named {
             name: &self.graph.tensor(node.output).name,
@@ -286,7 +287,7 @@ impl GraphBuilder {
         self.graph.nodes.iter().map(named).collect()
     }
 
-    /// Adds a tensor that belongs to no node.
+    /// Adds a tensor that no node computes.
     pub(crate) fn add(&mut self, tensor: Tensor) -> Result<TensorId, GraphError> {
         checks::tensor(&tensor)?;
         let budget = self.budget.with(&tensor.name, &tensor.ty.shape)?;

@@ -1,11 +1,11 @@
-//! What every tensor and node of a graph is checked for, however it gets there.
+//! The checks that every tensor and node of a graph passes.
 
 use crate::limits::Budget;
 use crate::model::{Constant, Tensor, TensorType};
 use crate::ops::Operands;
 use crate::{CodeRange, DType, GraphError, Op, OutputSpec, tensor_name};
 
-/// A constant of codes.
+/// Checks and returns a constant of codes.
 pub(crate) fn constant(name: String, ty: TensorType, codes: Vec<i32>) -> Result<Tensor, GraphError> {
     let ty = ty.canonical();
     count(&name, &ty, codes.len())?;
@@ -14,7 +14,7 @@ pub(crate) fn constant(name: String, ty: TensorType, codes: Vec<i32>) -> Result<
     Ok(Tensor { name, ty, constant: Some(Constant::Codes(codes.into())) })
 }
 
-/// A constant of 64-bit biases.
+/// Checks and returns a constant of 64-bit biases.
 pub(crate) fn wide_constant(name: String, ty: TensorType, values: Vec<i64>) -> Result<Tensor, GraphError> {
     count(&name, &ty, values.len())?;
     if ty.dtype != DType::Int64 {
@@ -24,7 +24,7 @@ pub(crate) fn wide_constant(name: String, ty: TensorType, values: Vec<i64>) -> R
     Ok(Tensor { name, ty, constant: Some(Constant::Wide(values.into())) })
 }
 
-/// The tensor that a node makes of its operands, which name it already.
+/// Checks and returns the output tensor of a node. `operands` already hold its name.
 pub(crate) fn output(op: &Op, operands: &Operands<'_>, output: &OutputSpec) -> Result<Tensor, GraphError> {
     let shape = op.output_shape(operands)?;
     Budget::new().with(&output.name, &shape)?;
@@ -37,13 +37,13 @@ pub(crate) fn output(op: &Op, operands: &Operands<'_>, output: &OutputSpec) -> R
     Ok(Tensor { name: output.name.clone(), ty, constant: None })
 }
 
-/// Fails for a name that is none, and scales, zero points and ranges that do not go with shape and dtype.
+/// Checks the name of a tensor, and that scales, zero points and ranges match shape and dtype.
 pub(crate) fn tensor(tensor: &Tensor) -> Result<(), GraphError> {
     tensor_name::check(&tensor.name)?;
     quantization(tensor)
 }
 
-/// Fails unless a tensor of that type has so many codes.
+/// Checks that a tensor of type `ty` has `found` codes.
 pub(crate) fn count(name: &str, ty: &TensorType, found: usize) -> Result<(), GraphError> {
     Budget::new().with(name, &ty.shape)?;
     if found == ty.len() {
@@ -53,7 +53,7 @@ pub(crate) fn count(name: &str, ty: &TensorType, found: usize) -> Result<(), Gra
     Err(GraphError::CodeCount { tensor: name.into(), expected, shape, found })
 }
 
-/// Fails for codes outside their type.
+/// Checks that all codes lie in their type.
 pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(), GraphError> {
     let allowed = ty.code_range();
     match codes.iter().position(|&code| !allowed.contains(code)) {
@@ -65,7 +65,7 @@ pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(),
     }
 }
 
-/// Fails for a scale of 0, by which no code can be made of a real value.
+/// Rejects a scale of 0, which cannot turn a real value into a code.
 pub(crate) fn no_pruned_channels(name: &str, ty: &TensorType) -> Result<(), GraphError> {
     match ty.quantization.as_ref().and_then(|q| q.scales().iter().position(|&scale| scale == 0.0)) {
         Some(index) => {
@@ -76,7 +76,7 @@ pub(crate) fn no_pruned_channels(name: &str, ty: &TensorType) -> Result<(), Grap
     }
 }
 
-/// Fails for a dtype that only constant biases have.
+/// Rejects a dtype that only constant biases may have.
 pub(crate) fn not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
     if ty.dtype != DType::Int64 {
         return Ok(());

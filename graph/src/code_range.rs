@@ -1,4 +1,4 @@
-//! Which codes a tensor may hold.
+//! The codes that a tensor may hold.
 
 use std::fmt;
 use std::iter::StepBy;
@@ -8,13 +8,15 @@ use guardbit_num::required_bits;
 
 use crate::DType;
 
-/// The codes from `min` to `max`: those of a dtype, or fewer (a restricted range `[-127, 127]`, activations of 5 bits, the
-/// bipolar codes -1 and 1, which are 2 apart).
+/// The codes from `min` to `max`, at a distance of `step`.
+///
+/// They are all codes of a dtype, or fewer: a restricted range `[-127, 127]`, activations of 5 bits, or the bipolar
+/// codes -1 and 1 with a step of 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct CodeRange {
     min: i32,
     max: i32,
-    /// Left out of hashes where it is 1, as before there were steps.
+    /// Skipped if it is 1, so that hashes from before steps existed stay valid.
     #[serde(skip_serializing_if = "is_one")]
     step: u32,
 }
@@ -24,63 +26,64 @@ fn is_one(step: &u32) -> bool {
 }
 
 impl CodeRange {
-    /// The codes -1 and 1: those of one bit with a sign.
+    /// The bipolar codes -1 and 1: one bit with a sign.
     pub const BIPOLAR: Self = Self { min: -1, max: 1, step: 2 };
 
-    /// The codes from `min` to `max`; `None` if there are none.
+    /// Returns the codes from `min` to `max`, or `None` if there are none.
     pub fn new(min: i32, max: i32) -> Option<Self> {
         (min <= max).then_some(Self { min, max, step: 1 })
     }
 
-    /// Returns every `step`-th code, from the least to the greatest; `None` unless a whole number of steps, at least one,
-    /// lies between these.
+    /// Returns every `step`-th code, from the least to the greatest.
+    ///
+    /// Returns `None` unless the range is a whole number of steps, at least one.
     pub fn with_step(self, step: u32) -> Option<Self> {
         let whole = step > 0 && self.max > self.min && self.max.abs_diff(self.min).is_multiple_of(step);
         (step == 1 || whole).then_some(Self { step, ..self })
     }
 
-    /// All codes of a dtype.
+    /// Returns all codes of a dtype.
     pub fn of(dtype: DType) -> Self {
         Self { min: dtype.min(), max: dtype.max(), step: 1 }
     }
 
-    /// Least code.
+    /// Returns the least code.
     pub fn min(self) -> i32 {
         self.min
     }
 
-    /// Greatest code.
+    /// Returns the greatest code.
     pub fn max(self) -> i32 {
         self.max
     }
 
-    /// Least and greatest code.
+    /// Returns the least and the greatest code.
     pub fn ends(self) -> (i32, i32) {
         (self.min, self.max)
     }
 
-    /// Distance between neighbouring codes: 1 but for codes such as the bipolar ones.
+    /// Returns the distance between neighbouring codes, which is 1 except for codes such as the bipolar ones.
     pub fn step(self) -> u32 {
         self.step
     }
 
-    /// All codes in order.
+    /// Returns all codes in ascending order.
     pub fn codes(self) -> StepBy<RangeInclusive<i32>> {
         (self.min..=self.max).step_by(self.step as usize)
     }
 
-    /// Whether `code` is one of them.
+    /// Returns whether `code` is in the range.
     pub fn contains(self, code: i32) -> bool {
         (self.min..=self.max).contains(&code) && self.is_on_step(code)
     }
 
-    /// Whether all codes of `other` are among them.
+    /// Returns whether all codes of `other` are in the range.
     pub fn includes(self, other: Self) -> bool {
         let steps = other.min == other.max || other.step.is_multiple_of(self.step);
         self.contains(other.min) && self.contains(other.max) && steps
     }
 
-    /// The nearest code; the greater one of two.
+    /// Returns the nearest code. A tie goes to the greater code.
     pub fn clamp(self, value: i128) -> i32 {
         let within = value.clamp(self.min.into(), self.max.into()) as i32;
         if self.is_on_step(within) {
@@ -94,14 +97,15 @@ impl CodeRange {
         self.step == 1 || code.abs_diff(self.min).is_multiple_of(self.step)
     }
 
-    /// The least width that holds every code: two's complement if one is negative, else plain binary.
+    /// Returns the least width that holds every code, in two's complement if a code is negative, otherwise in
+    /// unsigned binary.
     pub fn bits(self) -> u32 {
         let signed = self.min < 0;
         required_bits(self.min.into(), signed).max(required_bits(self.max.into(), signed))
     }
 
-    /// The low bits of a value in a register of [`bits`](Self::bits) bits; what is no code even then becomes the nearest
-    /// one.
+    /// Returns the low bits of a value in a register of [`bits`](Self::bits) bits. If they are not a code, returns
+    /// the nearest one.
     pub fn wrap(self, value: i128) -> i32 {
         let least = if self.min < 0 { -(1i128 << (self.bits() - 1)) } else { 0 };
         self.clamp((value - least).rem_euclid(1 << self.bits()) + least)
@@ -114,7 +118,7 @@ impl From<DType> for CodeRange {
     }
 }
 
-/// An empty range gives its start alone.
+/// An empty range becomes the range of its start alone.
 impl From<RangeInclusive<i32>> for CodeRange {
     fn from(codes: RangeInclusive<i32>) -> Self {
         let min = *codes.start();
@@ -133,12 +137,12 @@ impl fmt::Display for CodeRange {
     }
 }
 
-/// The type of a tensor's codes in words: `int8`, or `int8 [-127, 127]` where not all of its codes are allowed.
+/// The type of a tensor's codes for display: `int8`, or `int8 [-127, 127]` for a restricted range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeType {
     /// The dtype.
     pub dtype: DType,
-    /// What it may hold of it.
+    /// The codes that are allowed.
     pub range: CodeRange,
 }
 
@@ -187,7 +191,7 @@ mod tests {
         }
         assert_eq!(bipolar.codes().collect::<Vec<_>>(), [-1, 1]);
         assert_eq!(by_three.codes().collect::<Vec<_>>(), [-4, -1, 2, 5]);
-        // The nearest code, and of two the greater one.
+        // The nearest code; a tie goes to the greater one.
         for all in [bipolar, by_three] {
             for value in -9..=9 {
                 let nearest = all.codes().min_by_key(|code| ((code - value).abs(), -code));
@@ -209,7 +213,7 @@ mod tests {
         let wrapped = |min, max, value| range(min, max).wrap(value);
         assert_eq!([16, -17, 33, 15].map(|v| wrapped(-16, 15, v)), [-16, 15, 1, 15]);
         assert_eq!([32, -1, 33].map(|v| wrapped(0, 31, v)), [0, 31, 1]);
-        // -128 has 8 bits and is no code of a restricted range.
+        // -128 fits 8 bits and is not a code of a restricted range.
         assert_eq!([128, -128, -129, 255].map(|v| wrapped(-127, 127, v)), [-127, -127, 127, -1]);
         assert_eq!([128, 300, -129].map(|v| wrapped(-128, 127, v)), [-128, 44, 127]);
     }

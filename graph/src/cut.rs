@@ -1,37 +1,37 @@
-//! A part of a network: from some of its tensors to others.
+//! Cuts out a part of a network, from some of its tensors to others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Node;
 use crate::{Graph, State, TensorId};
 
-/// A part that a network does not have.
+/// Error for a part that a network does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CutError {
-    /// No tensor has that name.
+    /// No tensor has this name.
     #[error("the network has no tensor `{name}`{}", nearest(near))]
     Unknown {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Names that are like it, the nearest first.
+        /// Similar names, the nearest first.
         near: Vec<String>,
     },
-    /// A constant, which nothing has to provide or compute.
+    /// The tensor is a constant, which need not be provided or computed.
     #[error("tensor `{name}` is a constant; a network is cut at tensors that it computes")]
     Constant {
-        /// Its name.
+        /// The name of the tensor.
         name: String,
     },
-    /// An output that is an input.
+    /// The output is itself an input.
     #[error("nothing lies between the inputs of the network and the output `{name}`")]
     Nothing {
-        /// Its name.
+        /// The name of the tensor.
         name: String,
     },
-    /// An input that no output depends on.
+    /// No output depends on the input.
     #[error("no output of the network needs tensor `{name}`")]
     Unused {
-        /// Its name.
+        /// The name of the tensor.
         name: String,
     },
 }
@@ -42,14 +42,16 @@ fn nearest(near: &[String]) -> String {
 }
 
 impl Graph {
-    /// Returns the part of the network that computes the tensors `to`, its outputs if there are none, from the tensors
-    /// `from` and the inputs that are needed besides them. A tensor has its own name or that of the node that makes it.
+    /// Returns the part of the network that computes the tensors `to` from the tensors `from`.
     ///
-    /// Nodes keep their names, tensors their types. States that are needed come with what they become; one that is among
-    /// `from` is an input of the part.
+    /// Without `to`, the part computes the outputs of the network. Inputs that are needed in addition to `from` are
+    /// added. A tensor is found by its own name or by that of the node that computes it.
+    ///
+    /// Nodes keep their names, and tensors keep their types. A required state comes with the nodes that compute its
+    /// next codes. A state among `from` becomes an input of the part.
     ///
     /// # Errors
-    /// [`CutError`] if there is no such tensor, or nothing to compute between them.
+    /// [`CutError`] if a tensor does not exist, or if there is nothing to compute between them.
     pub fn cut(&self, from: &[String], to: &[String]) -> Result<Self, CutError> {
         let mut from = self.named_tensors(from)?;
         from.retain(|id| !self.inputs.contains(id));
@@ -57,15 +59,15 @@ impl Graph {
         let to = if named.is_empty() { self.outputs.clone() } else { named.clone() };
         let given: BTreeSet<TensorId> = from.iter().chain(&self.inputs).copied().collect();
         let name = |id: &TensorId| self.tensor(*id).name.clone();
-        // A network may itself have an input as an output.
+        // A whole network may have an input as an output.
         if let Some(output) =
             to.iter().find(|id| from.contains(id) || named.contains(id) && given.contains(id))
         {
             return Err(CutError::Nothing { name: name(output) });
         }
-        // What is needed, from the outputs back to what is given.
+        // Collects the required tensors, from the outputs back to the given ones.
         let of_node = |node: &Node| (node.output, node.inputs.iter().flatten().copied().collect());
-        // A state is made by the step before.
+        // A state is computed by the previous step.
         let of_state = |state: &State| (state.tensor, vec![state.next]);
         let sources: BTreeMap<TensorId, Vec<TensorId>> =
             self.nodes.iter().map(of_node).chain(self.states.iter().map(of_state)).collect();
@@ -114,7 +116,7 @@ impl Graph {
         })
     }
 
-    /// The tensors of these names, each once; none of them is a constant.
+    /// Returns the tensors with these names, each once. Constants are an error.
     fn named_tensors(&self, names: &[String]) -> Result<Vec<TensorId>, CutError> {
         let mut found = Vec::new();
         for name in names {
@@ -138,7 +140,7 @@ impl Graph {
 }
 
 impl CutError {
-    /// A stable code for this kind of error.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "guardbit::cut::unknown_tensor",
@@ -148,7 +150,7 @@ impl CutError {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => {

@@ -1,4 +1,4 @@
-//! Operations that are made of dot products: which codes meet which weights, and what becomes of the sums.
+//! Operations that consist of dot products: which codes meet which weights, and how sums become codes.
 
 use std::sync::Arc;
 
@@ -9,64 +9,64 @@ use crate::{Activation, CodeRange, MultiplierRule, Requantize};
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DotProducts {
-    /// Which activations each output element reads.
+    /// The activations that each output element reads.
     pub window: Window,
-    /// Zero point of the activations: what padding stands for.
+    /// Zero point of the activations, which is the code of a padding cell.
     pub input_zero_point: i32,
-    /// The weights; `None` if they are all 1 (pools, mean, sum).
+    /// The weights, or `None` if all weights are 1 (pools, mean, sum).
     pub weights: Option<DotWeights>,
-    /// One integer per output channel, in the scale of the products.
+    /// The bias: one integer per output channel, in the scale of the products.
     pub bias: Option<Bias>,
-    /// From sums to output codes.
+    /// The conversion from sums to output codes.
     pub finish: Finish,
 }
 
-/// The bias.
+/// The bias of dot products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bias {
     /// One integer per output channel.
     pub values: Arc<[i64]>,
-    /// Bits that the model stores it in: 32 or 64. The model's runtime sums in an accumulator of that width.
+    /// Width of the stored bias in bits: 32 or 64. The model's runtime has an accumulator of this width.
     pub bits: u32,
 }
 
-/// Weights and how they are laid out.
+/// The weights of dot products and their layout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DotWeights {
-    /// The codes.
+    /// The codes of the weights.
     pub codes: WeightCodes,
     /// Zero point per output channel.
     pub zero_points: Vec<i32>,
-    /// Distance between neighbours along `[out channel, kernel row, kernel column, kernel channel]`.
+    /// Distance between neighbours along `[out channel, kernel row, kernel column, kernel channel]`, in elements.
     pub strides: [usize; 4],
 }
 
-/// Where the codes of weights come from.
+/// The source of the codes of weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WeightCodes {
-    /// Constants of the network. All images read the same ones.
+    /// Constants of the network, which are equal for all images.
     Constant(Arc<[i32]>),
-    /// The node's second input, an activation. Image `n` of the window reads the matrix that starts at element `starts[n]`
-    /// of its codes.
+    /// Activations: the node's second input. Image `n` of the window reads the matrix that starts at element
+    /// `starts[n]`.
     Activations {
-        /// First element per image.
+        /// Index of the first element for each image.
         starts: Arc<[usize]>,
     },
 }
 
-/// From sums to output codes.
+/// The conversion from sums to output codes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
-    /// Scale, zero point, clamp.
+    /// Requantization with scale, zero point and clamp.
     Requantize(OutputStage),
-    /// The own division of a pool, mean or sum. It takes the sum of raw codes.
+    /// The division of a pool, mean or sum, applied to the sum of raw codes.
     Divide(Division),
 }
 
-/// Requantization of sums, per output channel.
+/// Requantization of sums, with parameters per output channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputStage {
-    /// What the model's runtime does.
+    /// The requantization of the model's runtime.
     pub requantize: Requantize,
     /// Scale of the activations.
     pub input_scale: f32,
@@ -78,23 +78,23 @@ pub struct OutputStage {
     pub output_zero_point: i32,
     /// The fused activation.
     pub activation: Activation,
-    /// Least and greatest output code: those of the dtype, or the activation's.
+    /// Least and greatest output code, limited by the dtype and the activation.
     pub clamp: (i32, i32),
 }
 
-/// What a pool, a mean or a sum does with the sum of the raw codes that it read.
+/// The operation of a pool, mean or sum on the sum of raw codes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Division {
-    /// Average pool: divided by the number of codes, half away from zero, on raw codes.
+    /// Average pool: the sum of raw codes divided by their number, rounded half away from zero.
     ///
-    /// TensorFlow Lite `reference_integer_ops::AveragePool`: `(s +- n/2) / n`, truncating.
+    /// The formula is `(s +- n/2) / n`, truncated. Source: TensorFlow Lite `reference_integer_ops::AveragePool`.
     Average {
         /// Least and greatest output code.
         clamp: (i32, i32),
     },
-    /// Sum less `n * zero point`, scaled; the scale of a mean contains `1/n`.
+    /// The sum minus `n * zero point`, scaled. For a mean, the scale includes `1/n`.
     Scaled {
-        /// The multiplier, `1/n` included.
+        /// The multiplier, including `1/n`.
         requantizer: Requantizer,
         /// Zero point of the input.
         input_zero_point: i32,
@@ -105,10 +105,10 @@ pub enum Division {
     },
 }
 
-/// Geometry: a window of `kernel` cells slides over the input. Sizes are in elements.
+/// The geometry of dot products: a window of `kernel` cells slides over the input. Sizes are in elements.
 ///
-/// Output channel `c` belongs to group `c / (out_channels / groups)` and reads the `kernel[2]` input channels
-/// of its group.
+/// Output channel `c` belongs to group `c / (out_channels / groups)`, and reads the `kernel[2]` input channels of its
+/// group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Number of images.
@@ -117,11 +117,11 @@ pub struct Window {
     pub input: [usize; 3],
     /// `[rows, columns, channels]` of the output.
     pub output: [usize; 3],
-    /// `[rows, columns, channels per group]` of the window: K is their product.
+    /// `[rows, columns, channels per group]` of the window. The number of products per dot product is their product.
     pub kernel: [usize; 3],
-    /// Step of the window, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
-    /// Distance between cells of the window, rows and columns.
+    /// Distance between cells of the window along rows and columns.
     pub dilation: [usize; 2],
     /// Padding cells before the first row and column.
     pub pad: [usize; 2],
@@ -129,10 +129,10 @@ pub struct Window {
     pub groups: usize,
 }
 
-/// Place of an output element.
+/// Position of an output element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct OutputPosition {
-    /// Image.
+    /// Index of the image.
     pub n: usize,
     /// Row.
     pub h: usize,
@@ -142,7 +142,7 @@ pub struct OutputPosition {
     pub c: usize,
 }
 
-/// Place in the window.
+/// Position of a cell in the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelPosition {
     /// Row.
@@ -153,17 +153,17 @@ pub struct KernelPosition {
     pub c: usize,
 }
 
-/// What a window cell reads.
+/// The value that a cell of the window reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tap {
-    /// The input element of that flat index.
+    /// The input element with this flat index.
     Input(usize),
-    /// A cell outside the image: real 0.
+    /// A cell outside the image, whose real value is 0.
     Padding,
 }
 
 impl Window {
-    /// `batch` times a vector of `terms` elements against `channels` vectors of weights.
+    /// Returns the window of a matrix product: `batch` vectors of `terms` elements times `channels` weight vectors.
     pub fn dense(batch: usize, terms: usize, channels: usize) -> Self {
         Self {
             batch,
@@ -177,22 +177,22 @@ impl Window {
         }
     }
 
-    /// Products per dot product, padding included.
+    /// Returns the number of products per dot product, padding included.
     pub fn terms(&self) -> usize {
         self.kernel.iter().product()
     }
 
-    /// Number of dot products.
+    /// Returns the number of dot products.
     pub fn dots(&self) -> usize {
         self.batch * self.output.iter().product::<usize>()
     }
 
-    /// Output channels.
+    /// Returns the number of output channels.
     pub fn channels(&self) -> usize {
         self.output[2]
     }
 
-    /// The place of the output element of that flat index.
+    /// Returns the position of the output element with this flat index.
     pub fn output_position(&self, index: usize) -> OutputPosition {
         let [rows, cols, channels] = self.output;
         OutputPosition {
@@ -203,13 +203,13 @@ impl Window {
         }
     }
 
-    /// The window cell of that flat index in `[row, column, channel]` order.
+    /// Returns the window cell with this flat index, in `[row, column, channel]` order.
     pub fn kernel_position(&self, index: usize) -> KernelPosition {
         let [_, cols, channels] = self.kernel;
         KernelPosition { h: index / (cols * channels), w: index / channels % cols, c: index % channels }
     }
 
-    /// What cell `k` of the window over `out` reads.
+    /// Returns the value that cell `k` reads when the window is at output `out`.
     pub fn tap(&self, out: OutputPosition, k: KernelPosition) -> Tap {
         let [rows, cols, channels] = self.input;
         let row = (out.h * self.stride[0] + k.h * self.dilation[0]).checked_sub(self.pad[0]);
@@ -223,7 +223,7 @@ impl Window {
         }
     }
 
-    /// Whether cell `k` of the window lies inside the input for at least one output.
+    /// Returns whether cell `k` of the window lies inside the input for at least one output.
     pub fn reads(&self, k: KernelPosition) -> bool {
         let inside = |axis: usize, k: usize| {
             let place =
@@ -233,7 +233,7 @@ impl Window {
         inside(0, k.h) && inside(1, k.w)
     }
 
-    /// Whether the window over any output reaches beyond the input.
+    /// Returns whether the window of any output extends beyond the input.
     pub fn reads_padding(&self) -> bool {
         let beyond = |axis: usize| {
             let last = self.output[axis].saturating_sub(1) * self.stride[axis]
@@ -243,14 +243,14 @@ impl Window {
         beyond(0) || beyond(1)
     }
 
-    /// The group of an output channel.
+    /// Returns the group of an output channel.
     pub fn group(&self, channel: usize) -> usize {
         channel / (self.output[2] / self.groups)
     }
 }
 
 impl DotWeights {
-    /// Returns the codes if they are constants; `None` if they are activations.
+    /// Returns the codes if they are constants, or `None` if they are activations.
     pub fn constant(&self) -> Option<&Arc<[i32]>> {
         match &self.codes {
             WeightCodes::Constant(codes) => Some(codes),
@@ -258,7 +258,7 @@ impl DotWeights {
         }
     }
 
-    /// Returns the index, among the codes, of what output channel `channel` of image `image` reads at cell `k`.
+    /// Returns the index of the weight that output channel `channel` of image `image` reads at cell `k`.
     pub fn index(&self, image: usize, channel: usize, k: KernelPosition) -> usize {
         let start = match &self.codes {
             WeightCodes::Constant(_) => 0,
@@ -270,7 +270,8 @@ impl DotWeights {
 }
 
 impl OutputStage {
-    /// The sums of `channels` output channels as they are, in 32 bits: the multiplier is 1, which is exact.
+    /// Returns an output stage that keeps the sums of `channels` output channels as 32-bit codes. The multiplier is
+    /// 1, which is exact.
     pub(crate) fn sums(channels: usize) -> Self {
         Self {
             requantize: Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 },
@@ -283,7 +284,7 @@ impl OutputStage {
         }
     }
 
-    /// One requantizer per output channel, under the model's scheme or another one.
+    /// Returns one requantizer per output channel, under the model's scheme or the given one.
     ///
     /// # Errors
     /// [`MultiplierError`] if a multiplier is out of range.
@@ -295,7 +296,7 @@ impl OutputStage {
 }
 
 impl Finish {
-    /// Returns the least and greatest output code.
+    /// Returns the least and the greatest output code.
     pub(crate) fn clamp(&self) -> (i32, i32) {
         match self {
             Self::Requantize(stage) => stage.clamp,
@@ -314,7 +315,7 @@ impl Finish {
 }
 
 impl Division {
-    /// The output code for the sum of `count` raw codes.
+    /// Returns the output code for the sum of `count` raw codes.
     pub fn finish(&self, sum: i128, count: usize) -> i32 {
         match self {
             Self::Average { clamp } => {
@@ -332,17 +333,18 @@ impl Division {
 }
 
 impl DotProducts {
-    /// Returns whether the weights are constants of the network; false where they are activations, or all 1.
+    /// Returns whether the weights are constants of the network. Returns false if they are activations or all 1.
     pub fn has_constant_weights(&self) -> bool {
         self.weights.as_ref().is_some_and(|weights| weights.constant().is_some())
     }
 
-    /// Returns whether the weights are activations: the codes of the node's second input.
+    /// Returns whether the weights are activations, which are the codes of the node's second input.
     pub fn streams_weights(&self) -> bool {
         self.weights.as_ref().is_some_and(|weights| weights.constant().is_none())
     }
 
-    /// Every output code, exactly, as the model's runtime computes it. `inputs` are the codes of the node's inputs.
+    /// Returns every output code, computed exactly as in the model's runtime. `inputs` are the codes of the node's
+    /// inputs.
     pub(crate) fn evaluate(&self, inputs: &[&[i32]]) -> Vec<i32> {
         let input = inputs[0];
         let weights: &[i32] = match self.weights.as_ref().map(|weights| &weights.codes) {
@@ -354,7 +356,7 @@ impl DotProducts {
             (None, Finish::Divide(division)) => self.pool(division, input),
             (_, finish) => {
                 let requantizers = match finish {
-                    // The builder has checked the multipliers.
+                    // The builder has checked the multipliers, so this cannot fail.
                     Finish::Requantize(stage) => stage.requantizers(None).unwrap_or_default(),
                     Finish::Divide(_) => Vec::new(),
                 };
@@ -365,7 +367,7 @@ impl DotProducts {
         }
     }
 
-    /// The output codes of a pool, mean or sum: a window is found once for all of its channels.
+    /// Returns the output codes of a pool, mean or sum. Each window is located once for all of its channels.
     fn pool(&self, division: &Division, input: &[i32]) -> Vec<i32> {
         let window = &self.window;
         let [rows, cols, depth] = window.kernel;
@@ -383,7 +385,7 @@ impl DotProducts {
                 let Tap::Input(first) = window.tap(out, cell) else { continue };
                 let input = &input[first..];
                 count += depth;
-                // 2^31 codes of 32 bits fit.
+                // 64 bits hold the sum of 2^31 codes of 32 bits.
                 if each_its_own {
                     sums.iter_mut().zip(input).for_each(|(sum, &code)| *sum += i64::from(code));
                     continue;

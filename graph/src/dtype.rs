@@ -6,28 +6,30 @@ use std::str::FromStr;
 /// The type of a tensor's codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum DType {
-    /// -8..=7
+    /// Codes from -8 to 7.
     Int4,
-    /// 0..=15
+    /// Codes from 0 to 15.
     UInt4,
-    /// -128..=127
+    /// Codes from -128 to 127.
     Int8,
-    /// 0..=255
+    /// Codes from 0 to 255.
     UInt8,
-    /// -32768..=32767
+    /// Codes from -32768 to 32767.
     Int16,
-    /// 0..=65535
+    /// Codes from 0 to 65535.
     UInt16,
-    /// Two's complement of 32 bits.
+    /// Codes of 32 bits in two's complement.
     Int32,
-    /// Two's complement of 64 bits, for constant biases alone: activations and weights have at most 32.
+    /// Values of 64 bits in two's complement, only for constant biases. Activations and weights have at most 32 bits.
     Int64,
-    /// Real values of a region left in float: a code is the word of 32 bits that holds an IEEE-754 single
-    /// ([`word_of`](crate::word_of), [`real_of`](crate::real_of)). There is no quantization, and any word is allowed.
+    /// Real values of a region left in float.
+    ///
+    /// A code is the 32-bit word of an IEEE-754 single ([`word_of`](crate::word_of), [`real_of`](crate::real_of)).
+    /// Such a tensor has no quantization, and every word is allowed.
     Float32,
 }
 
-/// A name that is no dtype.
+/// Error for an unknown name of a dtype.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dtype `{0}`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64, float32")]
 pub struct UnknownDType(String);
@@ -46,7 +48,7 @@ impl DType {
         Self::Float32,
     ];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Int4 => "int4",
@@ -61,7 +63,7 @@ impl DType {
         }
     }
 
-    /// The type of array elements that hold these codes in files, by numpy's name: codes of 4 bits travel in bytes.
+    /// Returns NumPy's name of the element type that holds these codes in files. Codes of 4 bits are stored in bytes.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Int4 => Self::Int8.name(),
@@ -70,12 +72,12 @@ impl DType {
         }
     }
 
-    /// Bytes of such an element.
+    /// Returns the size in bytes of an element in files.
     pub fn file_bytes(self) -> usize {
         self.bits().div_ceil(8) as usize
     }
 
-    /// Width in bits.
+    /// Returns the width in bits.
     pub fn bits(self) -> u32 {
         match self {
             Self::Int4 | Self::UInt4 => 4,
@@ -86,29 +88,29 @@ impl DType {
         }
     }
 
-    /// Whether codes are words that hold real values.
+    /// Returns whether codes are words that hold real values.
     pub fn is_float(self) -> bool {
         self == Self::Float32
     }
 
-    /// Whether codes can be negative.
+    /// Returns whether codes can be negative.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::Int4 | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Float32)
     }
 
-    /// Least code; that of int32 for int64, of which there are no codes.
+    /// Returns the least code. For int64, which has no codes, returns that of int32.
     #[inline]
     pub fn min(self) -> i32 {
         if self.is_signed() { i32::MIN >> (32 - self.bits().min(32)) } else { 0 }
     }
 
-    /// Greatest code; that of int32 for int64, of which there are no codes.
+    /// Returns the greatest code. For int64, which has no codes, returns that of int32.
     #[inline]
     pub fn max(self) -> i32 {
         if self.is_signed() { i32::MAX >> (32 - self.bits().min(32)) } else { (1 << self.bits()) - 1 }
     }
 
-    /// `value` clamped to the codes of this type.
+    /// Returns `value` clamped to the codes of this type.
     pub fn saturate(self, value: i128) -> i32 {
         value.clamp(self.min().into(), self.max().into()) as i32
     }

@@ -1,99 +1,101 @@
-//! What a processor has to do for an operation that no accelerator runs: operations on numbers, and bytes.
+//! The effort of a processor for an operation that the accelerator does not run: operations on numbers, and bytes.
 //!
-//! One operation is one instruction of a vector unit on one lane of 32 bits, as Arm's Helium and Neon have them: an
-//! addition, a comparison, a multiplication with or without an addition, the rounded high half of a product, a rounded
-//! shift, a load from a table. What a formula takes of them is counted in its file; reading and writing codes and
-//! counting loops are none.
+//! One operation is one instruction on one 32-bit lane of a vector unit such as Arm's Helium and Neon: an addition, a
+//! comparison, a multiplication with or without an addition, the rounded high half of a product, a rounded shift, or
+//! a load from a table. The file of each operation counts what its formula needs. Reading and writing codes and
+//! counting loops are not included.
 
 use crate::{Graph, NodeId, Op};
 
-/// `round(x * multiplier * 2^exponent) + zero point`: the high half of a product, a shift and an addition.
+/// Cost of `round(x * multiplier * 2^exponent) + zero point`: the high half of a product, a shift and an addition.
 pub(crate) const REQUANTIZE: u32 = 3;
-/// Two ends.
+/// Cost of a clamp to two bounds.
 pub(crate) const CLAMP: u32 = 2;
-/// Taking a zero point off.
+/// Cost of subtracting a zero point.
 pub(crate) const CENTRE: u32 = 1;
-/// The place in a table and its entry.
+/// Cost of a table lookup: the index and its entry.
 pub(crate) const LOOKUP: u32 = 2;
-/// A table with lines between its entries: the place and the rest, two entries, their difference, a product and its
-/// rounded shift, a sum.
+/// Cost of a lookup with linear interpolation: the index and the rest, two entries, their difference, a product and
+/// its rounded shift, and a sum.
 pub(crate) const INTERPOLATE: u32 = 8;
-/// gemmlowp's `exp_on_negative_values`: 3 for the quarter, 12 for the polynomial, 1 for the rest, 3 for each of 7 bits.
+/// Cost of gemmlowp's `exp_on_negative_values`: 3 for the quarter, 12 for the polynomial, 1 for the rest, 3 for each
+/// of 7 bits.
 pub(crate) const FIXED_EXP: u32 = 37;
-/// gemmlowp's `one_over_one_plus_x`: 4 for the estimate, 5 for each of 3 Newton steps.
+/// Cost of gemmlowp's `one_over_one_plus_x`: 4 for the estimate, 5 for each of 3 Newton steps.
 pub(crate) const FIXED_RECIPROCAL: u32 = 19;
 
-/// Functions of real values: what onnx-tool (ThanatosShinji/onnx-tool, `node.py`) counts for them.
+/// Costs of functions of real values, from onnx-tool (ThanatosShinji/onnx-tool, `node.py`).
 pub(crate) mod real {
-    /// `exp`, `log` and, which it does not list, `erf`.
+    /// Cost of `exp`, `log` and `erf`. The source does not list `erf`.
     pub const EXP: u32 = 16;
     pub const DIVIDE: u32 = 2;
     pub const ROOT: u32 = 4;
     pub const POWER: u32 = 32;
     pub const SINE: u32 = 14;
-    /// A quotient of two exponentials, one of which is computed.
+    /// Cost of a quotient of two exponentials, of which one is computed.
     pub const TANH: u32 = EXP + DIVIDE + 3;
 }
 
-/// What a host does for an operation, in operations on numbers of 32 bits.
+/// The effort of a host for an operation, in operations on 32-bit numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Operations per element of the output.
     pub per_output: u32,
     /// Operations per element of the first input.
     pub per_input: u32,
-    /// Operations per cell of its windows, padding included: per product, if it multiplies.
+    /// Operations per cell of its windows, padding included. If the operation multiplies, this is per product.
     pub per_cell: u32,
-    /// Which bytes it reads and writes.
+    /// The bytes that it reads and writes.
     pub moves: Moves,
 }
 
-/// Which bytes an operation reads and writes.
+/// The bytes that an operation reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moves {
-    /// None: the output is the input under another shape.
+    /// None: the output is the input with another shape.
     Nothing,
-    /// As many bytes read as written: the output is made of elements of the inputs.
+    /// Equal numbers of bytes read and written: the output consists of elements of the inputs.
     Outputs,
-    /// All of its inputs, constants included, and its output, once each.
+    /// All inputs, constants included, and the output, once each.
     Everything,
 }
 
 impl Effort {
-    /// Another shape for the same codes.
+    /// The effort of changing only the shape.
     pub(crate) const NOTHING: Self = Self { per_output: 0, per_input: 0, per_cell: 0, moves: Moves::Nothing };
-    /// Elements at other places.
+    /// The effort of moving elements.
     pub(crate) const COPY: Self = Self { moves: Moves::Outputs, ..Self::NOTHING };
-    /// A convolution or a product of matrices: a multiplication with addition per product; bias and requantization.
+    /// The effort of a convolution or matrix product: a multiplication with addition per product, a bias and a
+    /// requantization.
     pub(crate) const PRODUCTS: Self = Self::per_cell(1).and_output(1 + REQUANTIZE + CLAMP);
 
-    /// Returns an effort of N operations per element of the output.
+    /// Returns an effort of `operations` per element of the output.
     pub(crate) const fn per_output(operations: u32) -> Self {
         Self { per_output: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// Returns an effort of N operations per element of the first input.
+    /// Returns an effort of `operations` per element of the first input.
     pub(crate) const fn per_input(operations: u32) -> Self {
         Self { per_input: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// Returns an effort of N operations per cell of a window.
+    /// Returns an effort of `operations` per cell of a window.
     pub(crate) const fn per_cell(operations: u32) -> Self {
         Self { per_cell: operations, moves: Moves::Everything, ..Self::NOTHING }
     }
 
-    /// Returns this effort with N operations per element of the output.
+    /// Returns this effort with `operations` per element of the output.
     pub(crate) const fn and_output(self, operations: u32) -> Self {
         Self { per_output: operations, ..self }
     }
 }
 
-/// What a processor has to do for a node.
+/// The work of a processor for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Work {
-    /// Operations on numbers of 32 bits.
+    /// Operations on 32-bit numbers.
     pub operations: u64,
-    /// Bytes read and written. An element takes the whole bytes that its codes need.
+    /// Bytes read and written. An element takes whole bytes.
     pub bytes: u64,
 }
 
@@ -107,7 +109,7 @@ impl Work {
 }
 
 impl Graph {
-    /// What a processor has to do to run a node.
+    /// Returns the work of a processor that runs a node.
     pub fn work(&self, id: NodeId) -> Work {
         let node = self.node(id);
         if let Op::Composite(composite) = &node.op {
@@ -235,7 +237,7 @@ fixed point, 16-bit codes, and the function of `float_unary`. This page is gener
 |---|---|---|---|---|
 ";
 
-/// What every operation takes on a host, as a page of Markdown.
+/// Returns the effort of every operation on a host, as a page of Markdown.
 pub fn host_text() -> String {
     let mut text = INTRODUCTION.to_owned();
     for kind in Op::KINDS {

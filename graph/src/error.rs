@@ -1,36 +1,36 @@
-//! What can be wrong with a graph.
+//! Errors of graphs.
 
 use guardbit_num::MultiplierError;
 
 use crate::{CodeType, DType};
 
-/// A graph that cannot be built, with the node and the tensor at fault.
+/// The reason why a graph cannot be built, with the node and the tensor at fault.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// Two tensors of one name.
+    /// Two tensors have equal names.
     #[error("tensor `{tensor}` is defined twice")]
     DuplicateTensor {
         /// The name.
         tensor: String,
     },
-    /// A name that files and terminals cannot take.
+    /// A name contains characters that files or terminals cannot hold.
     #[error("the name of a tensor {problem}: `{name}`")]
     Name {
-        /// The name, cut and cleaned.
+        /// The name, truncated and without such characters.
         name: String,
-        /// What is wrong.
+        /// The problem, as a predicate of the name.
         problem: String,
     },
-    /// A shape that no tensor can have.
+    /// No tensor can have this shape.
     #[error("tensor `{tensor}`: {problem}")]
     TensorShape {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A network too large to be simulated.
+    /// The network is too large to be simulated.
     #[error("with tensor `{tensor}` the network has more than {limit} elements over all tensors")]
     TooManyElements {
         /// The tensor.
@@ -38,15 +38,15 @@ pub enum GraphError {
         /// The limit.
         limit: usize,
     },
-    /// A quantization that does not belong to the tensor's shape or dtype.
+    /// The quantization does not match the shape or dtype of the tensor.
     #[error("tensor `{tensor}`: {problem}")]
     TensorType {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A constant with the wrong number of codes.
+    /// A constant has the wrong number of codes.
     #[error("tensor `{tensor}` of shape {shape:?} needs {expected} codes, found {found}")]
     CodeCount {
         /// The tensor.
@@ -55,10 +55,10 @@ pub enum GraphError {
         shape: Vec<usize>,
         /// Product of the shape.
         expected: usize,
-        /// Number of codes given.
+        /// Number of given codes.
         found: usize,
     },
-    /// A code outside its type.
+    /// A code lies outside its type.
     #[error("tensor `{tensor}`: code {code} at index {index} is outside {ty}")]
     CodeRange {
         /// The tensor.
@@ -67,10 +67,10 @@ pub enum GraphError {
         code: i64,
         /// Its flat index.
         index: usize,
-        /// What the tensor may hold.
+        /// The codes that the tensor may hold.
         ty: CodeType,
     },
-    /// A tensor too large to be simulated.
+    /// A tensor is too large to be simulated.
     #[error("tensor `{tensor}` of shape {shape:?} has more than {limit} elements")]
     TooLarge {
         /// The tensor.
@@ -80,19 +80,19 @@ pub enum GraphError {
         /// The limit.
         limit: usize,
     },
-    /// The wrong number of inputs.
+    /// An operation has the wrong number of inputs.
     #[error("{op} `{node}` takes {expected} inputs, found {found}")]
     Arity {
-        /// The node: the name of its output tensor.
+        /// The node, by the name of its output tensor.
         node: String,
         /// The operation.
         op: &'static str,
-        /// What it takes.
+        /// The accepted numbers of inputs.
         expected: String,
-        /// What it was given.
+        /// The given number of inputs.
         found: usize,
     },
-    /// A shape that the operation cannot take.
+    /// The operation does not accept the shape of a tensor.
     #[error("{op} `{node}`: tensor `{tensor}` has shape {found:?}, expected {expected}")]
     Shape {
         /// The node.
@@ -103,10 +103,10 @@ pub enum GraphError {
         tensor: String,
         /// Its shape.
         found: Vec<usize>,
-        /// What is expected.
+        /// The expected shape, as a phrase.
         expected: String,
     },
-    /// A dtype that the operation cannot take.
+    /// The operation does not accept the dtype of a tensor.
     #[error("{op} `{node}`: tensor `{tensor}` is {found}, expected {expected}")]
     DType {
         /// The node.
@@ -117,10 +117,10 @@ pub enum GraphError {
         tensor: String,
         /// Its dtype.
         found: DType,
-        /// What is expected.
+        /// The expected dtypes, as a phrase.
         expected: String,
     },
-    /// A quantization that the operation cannot take.
+    /// The operation does not accept a tensor.
     #[error("{op} `{node}`: tensor `{tensor}`: {problem}")]
     Operand {
         /// The node.
@@ -129,10 +129,10 @@ pub enum GraphError {
         op: &'static str,
         /// The tensor at fault.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// An attribute out of range.
+    /// An attribute is out of range.
     #[error("{op} `{node}`: {attribute} {problem}")]
     Attribute {
         /// The node.
@@ -141,46 +141,46 @@ pub enum GraphError {
         op: &'static str,
         /// The attribute.
         attribute: &'static str,
-        /// What is wrong.
+        /// The problem, as a predicate of the attribute.
         problem: String,
     },
-    /// Scales whose ratio no requantizer can hold.
+    /// No requantizer can represent the ratio of the scales.
     #[error("{op} `{node}`: {source}")]
     Multiplier {
         /// The node.
         node: String,
         /// The operation.
         op: &'static str,
-        /// What is wrong.
+        /// The rejected multiplier.
         source: MultiplierError,
     },
-    /// A tensor that a state cannot become.
+    /// A tensor cannot become the next value of a state.
     #[error("state `{tensor}` cannot take on the codes of `{next}`: {problem}")]
     State {
         /// The state.
         tensor: String,
-        /// What it is to become.
+        /// The tensor of its next codes.
         next: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A network that is given the wrong number of inputs.
+    /// The network was given the wrong number of inputs.
     #[error("the network has {expected} inputs, found codes for {found}")]
     InputCount {
-        /// Inputs of the network.
+        /// Number of inputs of the network.
         expected: usize,
-        /// Lists of codes that were given.
+        /// Number of given lists of codes.
         found: usize,
     },
-    /// A stream that is given the wrong number of states.
+    /// A stream was given the wrong number of states.
     #[error("the network has {expected} states, found codes for {found}")]
     StateCount {
-        /// States of the network.
+        /// Number of states of the network.
         expected: usize,
-        /// Lists of codes that were given.
+        /// Number of given lists of codes.
         found: usize,
     },
-    /// A graph without inputs or outputs.
+    /// The graph has no inputs or no outputs.
     #[error("the graph has no {what}")]
     Empty {
         /// `input` or `output`.

@@ -1,35 +1,35 @@
-//! What became of the nodes of a file.
+//! Records of the nodes of a file.
 
-/// A node of the file that a graph was read from, and what became of it. It decides nothing.
+/// A node of the file that a graph was read from, and its outcome. It does not affect results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileNode {
-    /// Its name in the file; that of its first output where it has none.
+    /// Its name in the file, or the name of its first output if it has none.
     pub name: String,
-    /// Its operator, as the file's format calls it.
+    /// Its operator, by its name in the file's format.
     pub op: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: FileOutcome,
 }
 
-/// What became of a node of a file.
+/// The outcome of a node of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOutcome {
-    /// Nodes of these names were added for it, before passes; without any it stands for what it reads.
+    /// These nodes were added for it, before passes ran. If there are none, its output is its input.
     Read(Vec<String>),
     /// Its outputs are constants.
     Constant,
-    /// The node of the file of this name took it in.
+    /// The node of the file with this name includes it.
     TakenIn(String),
-    /// An input of the network took it in.
+    /// An input of the network includes it.
     OfInput,
-    /// A state of the network took it in.
+    /// A state of the network includes it.
     OfState,
     /// Nothing reads its outputs.
     Unread,
 }
 
 impl FileNode {
-    /// Names of tensors in the record.
+    /// Returns the names of tensors in the record.
     pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let names = match &mut self.outcome {
             FileOutcome::Read(names) => names.as_mut_slice(),

@@ -1,11 +1,12 @@
-//! Tensors in the order in which files have them.
+//! The order of tensors in files.
 
 use crate::State;
 use crate::model::{Graph, Node, TensorId};
 
 impl Graph {
-    /// Returns the network with its tensors in the order of files that list them: inputs, states, constants, outputs of nodes.
-    /// Frontends and passes add them in an order of their own; two networks that are the same but for that are equal here.
+    /// Returns the network with its tensors in the order of files: inputs, states, constants, outputs of nodes.
+    ///
+    /// Frontends and passes add tensors in different orders. Networks that differ only in this order become equal.
     pub fn in_order_of_files(&self) -> Self {
         let constants = self
             .tensors

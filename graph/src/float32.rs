@@ -1,30 +1,32 @@
-//! Real values as codes: words of 32 bits that hold IEEE-754 singles.
+//! Real values as codes: 32-bit words that hold IEEE-754 singles.
 
-/// The real value of a word.
+/// Returns the real value of a word.
 pub fn real_of(word: i32) -> f32 {
     f32::from_bits(word as u32)
 }
 
-/// The word of a real value.
+/// Returns the word of a real value.
 pub fn word_of(real: f32) -> i32 {
     real.to_bits() as i32
 }
 
-/// A number that is greater for a greater real value (IEEE-754's total order).
+/// Returns an integer that orders words by their real values (IEEE-754's total order).
 pub fn order_of(word: i32) -> i32 {
     if word < 0 { word ^ i32::MAX } else { word }
 }
 
-/// Steps of [`real_steps`] per unit.
+/// Number of steps of [`real_steps`] per unit.
 pub const STEPS_PER_UNIT: f32 = (1 << 24) as f32;
 
-/// Greatest real value that [`real_steps`] tells from greater ones.
+/// Greatest real value that [`real_steps`] represents. Greater values are clamped to it.
 const GREATEST: f32 = (1 << 22) as f32;
 
-/// A real value in steps of `1 / STEPS_PER_UNIT`, rounded half to even and clamped to `+-2^46`; 0 for what is no number:
-/// sums of squares of them are exact in 128 bits, in any order.
+/// Returns a real value in steps of `1 / STEPS_PER_UNIT`, rounded half to even and clamped to `+-2^46`. NaN becomes
+/// 0.
+///
+/// Sums of squares of such steps are exact in 128 bits, in any order.
 pub fn real_steps(word: i32) -> i64 {
-    // The product is by a power of two; a value that is no number becomes 0.
+    // The factor is a power of two, so the product is exact. NaN becomes 0.
     (real_of(word).clamp(-GREATEST, GREATEST) * STEPS_PER_UNIT).round_ties_even() as i64
 }
 

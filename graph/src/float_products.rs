@@ -1,50 +1,51 @@
-//! Convolutions and products of matrices that are left on real values, and why.
+//! Convolutions and matrix products that stay on real values, and the reasons.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::{Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
 
-/// Widest codes that are operands of a layer; wider ones are sums.
+/// Greatest width in bits of codes that are operands of a layer. Wider codes are sums.
 const CODE_BITS: u32 = 16;
 
-/// A convolution or a product of matrices that works on real values.
+/// A convolution or matrix product on real values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FloatProduct {
     /// The node.
     pub node: NodeId,
-    /// Why no layer of codes does its work.
+    /// The reason why it is not a layer of codes.
     pub reason: FloatReason,
     /// Whether its weights are codes in the file.
     pub quantized_weights: bool,
 }
 
-/// Why a convolution or a product of matrices works on real values.
+/// The reason why a convolution or matrix product works on real values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloatReason {
     /// Its weights are real values in the file.
     Weights,
-    /// An activation that it reads is not quantized.
+    /// One of its activations is not quantized.
     Operand,
-    /// Both operands are computed from codes, and no quantizer to codes of their type takes its output.
+    /// Both operands are computed from codes, and no quantizer to their type follows.
     Activations,
     /// Both operands are computed from codes, some of more than 8 bits.
     WideActivations,
-    /// Its operands are codes in the file, but none that a layer takes together: scales along another axis, say.
+    /// Its operands are codes in the file, but a layer does not accept their combination, e.g. scales along another
+    /// axis.
     Scales,
-    /// Its weights have a scale per block, which does not hold for all that one run of an accumulator adds.
+    /// Its weights have one scale per block, so a scale does not hold for all products that an accumulator adds.
     Blocks {
-        /// The axis of the file's tensor that is cut into blocks.
+        /// The axis of the file's tensor that is divided into blocks.
         axis: usize,
     },
-    /// The scale of a block is not a finite number, or all scales are 0.
+    /// The scale of a block is not finite, or all scales are 0.
     BlockScales,
-    /// A zero point of its weights is not an integer, or weights less their zero points have more than 16 bits.
+    /// A zero point of its weights is not an integer, or weights minus their zero points have more than 16 bits.
     ZeroPoints,
     /// Its input channels are assigned to blocks one by one.
     Order,
-    /// Its sums may exceed 32 bits, and no quantizer takes them as they are: none follows, or a bias with a scale of its own is
-    /// added first.
+    /// Its sums may exceed 32 bits, and no quantizer reads them directly. Either none follows, or a bias with its own
+    /// scale is added first.
     WideSums,
 }
 
@@ -68,7 +69,7 @@ impl fmt::Display for FloatReason {
 }
 
 impl Graph {
-    /// The convolutions and products of matrices that work on real values, in order of execution.
+    /// Returns the convolutions and matrix products on real values, in order of execution.
     pub fn float_products(&self) -> Vec<FloatProduct> {
         let is_float = |(_, node): &(NodeId, &Node)| self.tensor(node.output).ty.dtype.is_float();
         let products = |(id, _): &(NodeId, &Node)| self.products(*id).is_some();
@@ -108,18 +109,18 @@ fn reason(operands: &[Origin]) -> FloatReason {
     }
 }
 
-/// Where the values of a tensor are from.
+/// The origin of a tensor's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// Real values.
     Real,
-    /// Activations that are codes of at most 8 bits, or the real values of such.
+    /// Activations that are codes of at most 8 bits, or the real values of such codes.
     Codes,
-    /// The same of more than 8 bits.
+    /// Activations that are codes of more than 8 bits, or the real values of such codes.
     WideCodes,
     /// Constant real values.
     Constant,
-    /// Constant codes, or the real values of such.
+    /// Constant codes, or the real values of such codes.
     ConstantCodes,
 }
 
@@ -140,7 +141,7 @@ impl<'g> Origins<'g> {
         }
     }
 
-    /// Follows a tensor through nodes that only move elements or make real values of codes.
+    /// Returns the origin of a tensor, traced through nodes that only move elements or convert codes to real values.
     fn of(&self, mut id: TensorId) -> Origin {
         loop {
             let tensor = self.graph.tensor(id);
@@ -162,7 +163,7 @@ impl<'g> Origins<'g> {
         }
     }
 
-    /// What a node that only moves elements reads.
+    /// Returns the input of a node that only moves elements.
     fn moved(&self, id: TensorId) -> Option<TensorId> {
         let node = self.graph.node(self.links.producer(id)?);
         let moves = matches!(
@@ -172,7 +173,7 @@ impl<'g> Origins<'g> {
         *node.inputs.first().filter(|_| moves)?
     }
 
-    /// The codes of which a node makes real values.
+    /// Returns the codes that a node converts to real values.
     fn codes(&self, id: TensorId) -> Option<TensorId> {
         let node = self.graph.node(self.links.producer(id)?);
         *node.inputs.first().filter(|_| matches!(node.op, Op::Dequantize(_)))?

@@ -1,67 +1,66 @@
-//! Everything that the codes of a node follow from, in one place.
+//! The canonical form of a node: everything that determines its codes.
 
 use serde::Serialize;
 
 use crate::model::Tensor;
 use crate::{DotProducts, Graph, NodeId, Op, TensorId};
 
-/// A node in canonical form: what a backend needs to compute its codes, whatever the file was like. It serializes to
-/// plain data.
+/// A node in canonical form: the data that a backend needs to compute its codes, independent of the file format.
 ///
-/// `code = clamp(scheme(accumulator) + zero point)`: products of `x - zero point` and `w - zero point` and the bias are
-/// summed in the accumulator; the scheme multiplies the sum by the channel's multiplier and rounds; the clamp holds the
-/// fused activation and the range of the output.
+/// It serializes to plain data. `code = clamp(scheme(accumulator) + zero point)`: the accumulator sums the products
+/// of `x - zero point` and `w - zero point` and the bias. The scheme multiplies the sum by the channel's multiplier
+/// and rounds. The clamp combines the fused activation and the range of the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodeForm<'g> {
-    /// Its operation with every attribute.
+    /// The operation with every attribute.
     pub attributes: &'g Op,
-    /// What it reads, in order; what is absent is left out.
+    /// The tensors that it reads, in order. Absent inputs are left out.
     pub operands: Vec<OperandForm<'g>>,
-    /// What it makes.
+    /// Its output.
     pub output: OperandForm<'g>,
-    /// What sums are made in: `int32` or `int64`; `None` where there are none.
+    /// The type of sums, `int32` or `int64`, or `None` if the operation has none.
     pub accumulator: Option<&'static str>,
-    /// Where the bias is added: `accumulator`, at the scale of the products; `None` without one.
+    /// Where the bias is added: `accumulator`, at the scale of the products. `None` without a bias.
     pub bias: Option<&'static str>,
-    /// From sums to codes; `None` where codes are only moved, or the operation has an arithmetic of its own.
+    /// The conversion from sums to codes. `None` if codes are only moved, or if the operation has its own arithmetic.
     pub requantize: Option<RequantizeForm>,
-    /// Least and greatest output code: the range of the output, or less under a fused activation. `None` where the
-    /// operation has no clamp of its own: it makes no codes beyond the range.
+    /// Least and greatest output code, limited by the range of the output and a fused activation. `None` if the
+    /// operation has no clamp because its codes never leave the range.
     pub clamp: Option<[i32; 2]>,
 }
 
-/// One operand, or the output.
+/// An operand or the output of a node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperandForm<'g> {
     /// `input`, `weights`, `bias` or `output`.
     pub role: &'static str,
     /// Name of the tensor.
     pub name: &'g str,
-    /// Its sizes.
+    /// Its shape.
     pub shape: &'g [usize],
     /// Type of its codes.
     pub dtype: &'static str,
     /// Least and greatest code.
     pub range: [i32; 2],
-    /// Distance between neighbouring codes, where it is not 1.
+    /// Distance between neighbouring codes, if it is not 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
-    /// Scales: one, or one per index of `axis`. Empty where it has none: that of a bias is input times weights.
+    /// Scales: one, or one per index of `axis`. Empty for a bias, whose scale is that of input times weights.
     pub scales: &'g [f32],
-    /// Zero points, as many.
+    /// Zero points, one per scale.
     pub zero_points: &'g [i32],
-    /// The axis along which they differ.
+    /// The axis along which scales differ.
     pub axis: Option<usize>,
     /// Whether its codes are constant.
     pub constant: bool,
 }
 
-/// How a runtime turns sums into codes.
+/// The way in which a runtime turns sums into codes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequantizeForm {
     /// Name of the scheme.
     pub scheme: &'static str,
-    /// In which precision the multiplier is formed.
+    /// The precision in which the multiplier is computed.
     pub rule: &'static str,
     /// The multipliers in the order of their use: one, one per output channel, or those of each input and the output.
     pub multipliers: Vec<MultiplierForm>,
@@ -70,16 +69,16 @@ pub struct RequantizeForm {
 /// A multiplier, `real ~ significand * 2^(exponent - 31)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MultiplierForm {
-    /// As the runtime forms it.
+    /// The real multiplier as the runtime computes it.
     pub real: f64,
-    /// 31 bits.
+    /// The significand, 31 bits.
     pub significand: i32,
-    /// Its power of 2.
+    /// The exponent of the power of 2.
     pub exponent: i32,
 }
 
 impl Graph {
-    /// A node in canonical form.
+    /// Returns a node in canonical form.
     pub fn form(&self, id: NodeId) -> NodeForm<'_> {
         let node = self.node(id);
         let dots = self.dot_products(id);
@@ -105,7 +104,7 @@ impl Graph {
         let accumulator = match (&dots, bias) {
             (None, _) => None,
             (_, Some(bias)) if bias.bits == 64 => Some("int64"),
-            // Its runtime sums in 64 bits without a bias too.
+            // The runtime sums in 64 bits also without a bias.
             _ if node.op.requantize().is_some_and(|own| own.scheme == guardbit_num::Scheme::Q48) => {
                 Some("int64")
             }

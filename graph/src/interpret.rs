@@ -1,24 +1,28 @@
-//! A network run exactly, as its runtime does.
+//! Exact execution of a network, equal to that of its runtime.
 
 use crate::{Graph, GraphError, checks};
 
 impl Graph {
-    /// Runs the network exactly on one sample: the codes of every input in, those of every tensor out, in the order of
-    /// [`tensors`](Self::tensors). Biases of 64 bits have no codes and are empty. Of a network with states, the sample is the
-    /// first step of a stream: see [`interpret_step`](Self::interpret_step).
+    /// Runs the network exactly on one sample. Takes the codes of every input and returns those of every tensor.
+    ///
+    /// The result is in the order of [`tensors`](Self::tensors). Biases of 64 bits have no codes, so their lists are
+    /// empty. If the network has states, the sample is the first step of a stream: see
+    /// [`interpret_step`](Self::interpret_step).
     ///
     /// # Errors
-    /// [`GraphError`] unless there is one list of codes per input, of its size and within its type.
+    /// [`GraphError`] unless there is one list of codes per input, of the right length and within its type.
     pub fn interpret(&self, inputs: &[&[i32]]) -> Result<Vec<Vec<i32>>, GraphError> {
         self.interpret_step(inputs, &mut self.initial_states())
     }
 
-    /// Runs the network exactly on one step of a stream, as [`interpret`](Self::interpret) does. `states` holds the codes of
-    /// every state at the start of the step, in the order of [`states`](Self::states), and then those of the next step; the
-    /// first step has [`initial_states`](Self::initial_states).
+    /// Runs the network exactly on one step of a stream, and returns the codes of every tensor.
+    ///
+    /// `states` holds the codes of every state at the start of the step, in the order of [`states`](Self::states),
+    /// and is replaced by those of the next step. The first step starts with
+    /// [`initial_states`](Self::initial_states).
     ///
     /// # Errors
-    /// [`GraphError`] unless there is one list of codes per input and state, of its size and within its type.
+    /// [`GraphError`] unless there is one list of codes per input and state, of the right length and within its type.
     pub fn interpret_step(
         &self,
         inputs: &[&[i32]],

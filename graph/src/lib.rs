@@ -1,9 +1,9 @@
 //! The canonical quantized graph.
 //!
-//! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in
-//! [`ops`]: its attributes, its shape rule and its exact integer meaning. Codes travel as `i32`, whatever
-//! their dtype, and lie in the tensor's [`CodeRange`]; **real = scale * (code - zero point)**. Regions left in float are
-//! tensors of [`DType::Float32`]. Activations are laid out `[n, h, w, c]`.
+//! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in [`ops`] with
+//! its attributes, its shape rule and its exact integer meaning. Codes are `i32` values in the tensor's
+//! [`CodeRange`], whatever the dtype; **real = scale * (code - zero point)**. Tensors of regions left in float have
+//! the dtype [`DType::Float32`]. The layout of activations is `[n, h, w, c]`.
 
 mod activation;
 mod bias_scale;

@@ -1,19 +1,20 @@
-//! What a graph may hold: limits that no network comes near, so that a small file cannot ask for any amount of memory.
+//! Limits on the size of a graph. They are far beyond any real network, and keep a small file from requesting an
+//! arbitrary amount of memory.
 
 use crate::ops::Operands;
 use crate::{Brief, GraphError, Op, Window};
 
-/// Elements of all tensors of a graph together, constants and activations, and of what else its nodes keep.
+/// Maximum number of elements of all tensors of a graph, including constants, activations and other data of nodes.
 pub const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Axes of a tensor.
+/// Maximum number of axes of a tensor.
 pub const MAX_AXES: usize = 8;
 
-/// Greatest size along one axis of what an attribute gives: a kernel, its stride and dilation, a picture, a factor. Beyond
-/// it a product of sizes could overflow.
+/// Maximum size along one axis that an attribute gives: a kernel, its stride and dilation, an image, a factor. A
+/// product of larger sizes could overflow.
 pub const MAX_EXTENT: usize = 1 << 20;
 
-/// Fails unless the sizes that attribute `name` gives can be had.
+/// Checks that the sizes of attribute `name` are within the limits.
 pub(crate) fn check_extents(
     operands: &Operands<'_>,
     name: &'static str,
@@ -25,7 +26,7 @@ pub(crate) fn check_extents(
     Err(operands.attribute_error(name, format!("{sizes:?} must be 1..={MAX_EXTENT}")))
 }
 
-/// What is left of [`MAX_ELEMENTS`].
+/// The rest of [`MAX_ELEMENTS`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget(usize);
 
@@ -34,19 +35,19 @@ impl Budget {
         Self(MAX_ELEMENTS)
     }
 
-    /// What is left with a tensor of that shape more.
+    /// Returns the rest after adding a tensor of shape `shape`.
     pub fn with(self, name: &str, shape: &[usize]) -> Result<Self, GraphError> {
         self.take(name, elements(name, shape)?)
     }
 
-    /// What is left with a node more, whose output is `name`.
+    /// Returns the rest after adding a node with the output `name`.
     pub fn with_node(self, name: &str, op: &Op, operands: &Operands<'_>) -> Result<Self, GraphError> {
         let Some(window) = op.window(operands) else { return Ok(self) };
         if padded(&window).is_none_or(|padded| padded > MAX_ELEMENTS) {
             let problem = format!("reads more than {MAX_ELEMENTS} elements, padding included");
             return Err(operands.attribute_error("kernel", problem));
         }
-        // The weights of a pool are no tensor: 1 for every cell and channel.
+        // The weights of a pool are not a tensor. They take one element per cell and channel.
         let weights =
             if operands.inputs.len() > 1 { Some(0) } else { window.terms().checked_mul(window.channels()) };
         let own = weights.and_then(|weights| weights.checked_add(window.terms())).unwrap_or(usize::MAX);
@@ -59,7 +60,7 @@ impl Budget {
     }
 }
 
-/// Elements of a shape that a tensor can have.
+/// Returns the number of elements of a valid shape.
 fn elements(name: &str, shape: &[usize]) -> Result<usize, GraphError> {
     let fail = |problem: String| Err(GraphError::TensorShape { tensor: name.into(), problem });
     if shape.len() > MAX_AXES {
@@ -80,7 +81,7 @@ fn elements(name: &str, shape: &[usize]) -> Result<usize, GraphError> {
     })
 }
 
-/// Elements of an image with its padding, as far as windows reach.
+/// Returns the number of elements of an image with padding, up to the last cell that a window reads.
 fn padded(window: &Window) -> Option<usize> {
     let along = |axis: usize| {
         let last = (window.output[axis].checked_sub(1)?).checked_mul(window.stride[axis])?;

@@ -1,8 +1,8 @@
-//! Who makes and who reads each tensor.
+//! Producers and readers of tensors.
 
 use crate::{Graph, NodeId, TensorId};
 
-/// Who makes and who reads each tensor of a graph, for whoever looks for patterns in it.
+/// The producer and the readers of each tensor of a graph, for pattern matching.
 #[derive(Debug, Clone)]
 pub struct Links {
     producers: Vec<Option<NodeId>>,
@@ -11,7 +11,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Those of `graph`.
+    /// Returns the links of `graph`.
     pub fn new(graph: &Graph) -> Self {
         let mut links = Self {
             producers: vec![None; graph.tensors.len()],
@@ -27,22 +27,23 @@ impl Links {
         links
     }
 
-    /// The node that makes a tensor; `None` for inputs, states and constants.
+    /// Returns the node that computes a tensor, or `None` for inputs, states and constants.
     pub fn producer(&self, tensor: TensorId) -> Option<NodeId> {
         self.producers[tensor.0]
     }
 
-    /// The nodes that read a tensor, in order of execution; one that reads it twice stands there twice.
+    /// Returns the nodes that read a tensor, in order of execution. A node that reads it twice is listed twice.
     pub fn readers(&self, tensor: TensorId) -> &[NodeId] {
         &self.readers[tensor.0]
     }
 
-    /// Whether a tensor is an output of the network, or what a state becomes: it is needed as it is.
+    /// Returns whether a tensor is an output of the network or the next value of a state, and must therefore be kept.
     pub fn is_output(&self, tensor: TensorId) -> bool {
         self.outputs[tensor.0]
     }
 
-    /// The node that reads a tensor, once, if nothing else does and it is no output of the network.
+    /// Returns the only node that reads a tensor. Returns `None` if it has several readers or is an output of the
+    /// network.
     pub fn only_reader(&self, tensor: TensorId) -> Option<NodeId> {
         match self.readers(tensor) {
             [only] if !self.is_output(tensor) => Some(*only),

@@ -1,42 +1,43 @@
-//! Nodes by what people call them.
+//! Lookup of nodes by name or index.
 
 use crate::names::clean;
 use crate::{Graph, NodeId};
 
-/// Most names that are suggested for a wrong one.
+/// Maximum number of suggestions for an unknown name.
 const SUGGESTIONS: usize = 5;
 
-/// Least likeness of a suggestion, from 0 (nothing in common) to 1 (equal).
+/// Least similarity of a suggestion, from 0 (nothing in common) to 1 (equal).
 const LEAST_LIKENESS: f64 = 0.6;
 
-/// Longer names are not compared letter by letter.
+/// Maximum length in bytes of a name that is compared with others.
 const COMPARED: usize = 200;
 
-/// A name that is not that of one node.
+/// Error for a name that does not identify one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookupError {
-    /// No node is called so.
+    /// No node has this name.
     Unknown,
-    /// The number is the full name of one node and the index of another.
+    /// A number is the name of one node and the index of another.
     Ambiguous {
-        /// The node of that name.
+        /// The node with this name.
         by_name: NodeId,
-        /// The node of that index.
+        /// The node with this index.
         by_index: NodeId,
     },
 }
 
 impl Graph {
-    /// The short name of a node: at most 28 ASCII letters, digits, `_` and `-`, the first a letter. It is unique, and
-    /// the full name of no other node.
+    /// Returns the short name of a node: at most 28 ASCII letters, digits, `_` and `-`, starting with a letter.
+    ///
+    /// It is unique, and it is not the full name of another node.
     pub fn short_name(&self, id: NodeId) -> &str {
         &self.short_names[id.0]
     }
 
-    /// The node of that full name, short name or index.
+    /// Returns the node with this full name, short name or index.
     ///
     /// # Errors
-    /// [`LookupError`] if there is none, or a number is the name of one node and the index of another.
+    /// [`LookupError`] if there is none, or if a number is the name of one node and the index of another.
     pub fn find_node(&self, name: &str) -> Result<NodeId, LookupError> {
         let by_name = self.nodes.iter().position(|n| self.tensor(n.output).name == name);
         let by_name = by_name.or_else(|| self.short_names.iter().position(|short| short == name)).map(NodeId);
@@ -51,7 +52,7 @@ impl Graph {
         }
     }
 
-    /// The nodes of `among` whose names are most like `name`, the nearest first; empty if none is.
+    /// Returns the nodes of `among` with the most similar names, the nearest first.
     pub fn near_nodes(&self, name: &str, among: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let nodes = (0..self.nodes.len()).map(NodeId).filter(|&id| among(id));
         let mut near: Vec<(f64, NodeId)> = nodes.map(|id| (self.likeness(name, id), id)).collect();
@@ -61,7 +62,7 @@ impl Graph {
         near.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// How much a name is like those of a node.
+    /// Returns the similarity of a name to the names of a node, from 0 to 1.
     fn likeness(&self, name: &str, id: NodeId) -> f64 {
         if name.len() > COMPARED {
             return 0.0;

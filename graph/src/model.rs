@@ -12,37 +12,37 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct TensorId(pub(crate) usize);
 
-/// Index of a node in its graph: its place in the order of execution. The default is the first.
+/// Index of a node in its graph, which is its position in the order of execution. The default is the first node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
 pub struct NodeId(pub(crate) usize);
 
 impl TensorId {
-    /// The index.
+    /// Returns the index.
     pub fn index(self) -> usize {
         self.0
     }
 }
 
 impl NodeId {
-    /// The index.
+    /// Returns the index.
     pub fn index(self) -> usize {
         self.0
     }
 }
 
-/// Shape, dtype and quantization of a tensor. The quantization says which of the dtype's codes it may hold.
+/// Shape, dtype and quantization of a tensor. The quantization may restrict the codes of the dtype.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TensorType {
     /// Sizes; `[n, h, w, c]` for images.
     pub shape: Vec<usize>,
     /// Type of the codes.
     pub dtype: DType,
-    /// Scales and zero points. Biases may have none: their scale is that of the products.
+    /// Scales and zero points. `None` for a bias whose scale is that of the products.
     pub quantization: Option<Quantization>,
 }
 
 impl TensorType {
-    /// A type with one scale and zero point.
+    /// Creates a type with one scale and zero point.
     ///
     /// # Errors
     /// [`QuantizationError`] unless `scale` is finite and above 0.
@@ -56,28 +56,28 @@ impl TensorType {
         Ok(Self { shape: shape.to_vec(), dtype, quantization })
     }
 
-    /// The codes that it may hold: all of the dtype, or fewer.
+    /// Returns the codes that the tensor may hold: all codes of the dtype, or fewer.
     pub fn code_range(&self) -> CodeRange {
         self.quantization.as_ref().map_or(CodeRange::of(self.dtype), |q| q.codes_of(self.dtype))
     }
 
-    /// The type of its codes, for messages.
+    /// Returns the type of its codes, for messages.
     pub fn code_type(&self) -> CodeType {
         CodeType { dtype: self.dtype, range: self.code_range() }
     }
 
-    /// The same with a quantization that says nothing twice.
+    /// Returns this type with a quantization in canonical form.
     pub(crate) fn canonical(self) -> Self {
         let quantization = self.quantization.map(|quantization| quantization.canonical(self.dtype));
         Self { quantization, ..self }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -90,7 +90,7 @@ pub struct Tensor {
     pub name: String,
     /// Its type.
     pub ty: TensorType,
-    /// Its values, if it is a constant.
+    /// Its values if it is a constant.
     pub constant: Option<Constant>,
 }
 
@@ -104,7 +104,7 @@ pub enum Constant {
 }
 
 impl Constant {
-    /// The codes; `None` for biases of 64 bits.
+    /// Returns the codes, or `None` for 64-bit biases.
     pub fn codes(&self) -> Option<&Arc<[i32]>> {
         match self {
             Self::Codes(codes) => Some(codes),
@@ -112,7 +112,7 @@ impl Constant {
         }
     }
 
-    /// The values at 64 bits.
+    /// Returns the values as 64-bit integers.
     pub fn wide(&self) -> Arc<[i64]> {
         match self {
             Self::Codes(codes) => codes.iter().map(|&code| code.into()).collect(),
@@ -122,7 +122,7 @@ impl Constant {
 }
 
 impl Tensor {
-    /// The codes of a constant; `None` if it is computed, or holds biases of 64 bits.
+    /// Returns the codes of a constant, or `None` if the tensor is computed or holds 64-bit biases.
     pub fn codes(&self) -> Option<&Arc<[i32]>> {
         self.constant.as_ref().and_then(Constant::codes)
     }
@@ -131,143 +131,144 @@ impl Tensor {
 /// One operation of a graph.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Node {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// What it reads; an absent optional input is `None`.
+    /// Its inputs. An absent optional input is `None`.
     pub inputs: Vec<Option<TensorId>>,
-    /// What it makes. The node is named after it.
+    /// Its output, which gives the node its name.
     pub output: TensorId,
 }
 
-/// A quantized network: checked, in order of execution.
+/// A quantized network, checked and in order of execution.
 ///
-/// It serializes to everything that decides what it computes, names of tensors included; its own name, notes and
+/// It serializes to all data that decides what it computes, including names of tensors. Its own name, notes and
 /// metadata are left out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Graph {
-    /// Often that of a file. It decides nothing.
+    /// Often the name of the file. It does not affect results.
     #[serde(skip)]
     pub(crate) name: String,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
-    /// Left out of hashes where there are none, as before there were states.
+    /// Skipped if there are none, so that hashes from before states existed stay valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) states: Vec<State>,
-    /// They tell of the file, and decide nothing.
+    /// Notes about the file, which do not affect results.
     #[serde(skip)]
     pub(crate) notes: Vec<Note>,
-    /// What became of the nodes of the file; it decides nothing.
+    /// Outcomes of the nodes of the file, which do not affect results.
     #[serde(skip)]
     pub(crate) file_nodes: Vec<FileNode>,
-    /// What files say beside the network; it decides nothing.
+    /// Further data of the file, which does not affect results.
     #[serde(skip)]
     pub(crate) metadata: BTreeMap<String, String>,
-    /// One per node.
+    /// Short names, one per node.
     pub(crate) short_names: Vec<String>,
 }
 
-/// Something that the reader of a file took otherwise than it stands there.
+/// A note that the reader of a file changed something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// Name of the tensor that it is about.
+    /// Name of the affected tensor.
     pub tensor: String,
-    /// What was done.
+    /// The change, as a phrase.
     pub text: String,
-    /// What kind of change it is.
+    /// The kind of change.
     pub kind: NoteKind,
 }
 
 /// The kind of a [`Note`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoteKind {
-    /// Anything that a reader took otherwise.
+    /// Any other change.
     Changed,
-    /// Codes of the file stand as their real values in this constant.
+    /// The constant holds real values, and the file holds codes.
     RealOfCodes,
-    /// A convolution or a product of matrices of codes that the reader left on real values.
+    /// The reader left a convolution or matrix product of codes on real values.
     LeftInFloat(FloatReason),
 }
 
 impl Graph {
-    /// Name of the network.
+    /// Returns the name of the network.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All tensors, constants included.
+    /// Returns all tensors, constants included.
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors
     }
 
-    /// All nodes in order of execution.
+    /// Returns all nodes in order of execution.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// All nodes with their indices.
+    /// Returns all nodes with their indices.
     pub fn nodes_with_ids(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(i, node)| (NodeId(i), node))
     }
 
-    /// The tensors that a user provides.
+    /// Returns the tensors that a user provides.
     pub fn inputs(&self) -> &[TensorId] {
         &self.inputs
     }
 
-    /// The tensors that the network is run for.
+    /// Returns the tensors that the network computes for the user.
     pub fn outputs(&self) -> &[TensorId] {
         &self.outputs
     }
 
-    /// What the reader of the file took otherwise than it stands there, in its order.
+    /// Returns the changes that the reader of the file made, in its order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// What became of each node of the file, in its order; empty where no file was read, or its reader does not record it.
+    /// Returns the outcome of each node of the file, in its order. Empty if no file was read, or if its reader does
+    /// not record outcomes.
     pub fn file_nodes(&self) -> &[FileNode] {
         &self.file_nodes
     }
 
-    /// Texts by key that a file carries beside the network (ONNX `metadata_props`): where it is from, what it was made for.
-    /// They decide nothing.
+    /// Returns the texts of a file in addition to its network (ONNX `metadata_props`), by key. They do not affect
+    /// results.
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.metadata
     }
 
-    /// The same network with other texts beside it.
+    /// Returns the network with `metadata` as its further texts.
     pub fn with_metadata(self, metadata: BTreeMap<String, String>) -> Self {
         Self { metadata, ..self }
     }
 
-    /// The tensor of that index.
+    /// Returns the tensor with this index.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.0]
     }
 
-    /// The node of that index.
+    /// Returns the node with this index.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
 
-    /// The name of a node: that of its output tensor.
+    /// Returns the name of a node, which is the name of its output tensor.
     pub fn node_name(&self, id: NodeId) -> &str {
         &self.tensor(self.node(id).output).name
     }
 
-    /// The tensor of that name.
+    /// Returns the tensor with this name.
     pub fn find_tensor(&self, name: &str) -> Option<TensorId> {
         self.tensors.iter().position(|t| t.name == name).map(TensorId)
     }
 
-    /// The dot products that a node is made of, if it is an operation that an accumulator can run.
+    /// Returns the dot products of a node, or `None` if an accumulator cannot run its operation.
     pub fn dot_products(&self, id: NodeId) -> Option<DotProducts> {
         let node = self.node(id);
         let mut dots = node.op.dot_products(&self.operands(node))?;
         if let Some(range) = self.narrower_range(node) {
-            // An output stage clamps; it cannot leave out codes in between.
+            // An output stage can clamp codes but cannot skip codes in between.
             if range.step() != 1 {
                 return None;
             }
@@ -276,22 +277,23 @@ impl Graph {
         Some(dots)
     }
 
-    /// The products of two operands that a node adds up, whoever runs it; `None` if it multiplies nothing.
+    /// Returns the products of two operands that a node adds up, whoever runs it. Returns `None` if it multiplies
+    /// nothing.
     pub fn products(&self, id: NodeId) -> Option<Products> {
         let node = self.node(id);
         node.op.products(&self.operands(node))
     }
 
-    /// The window that a node slides over its first input, if it does.
+    /// Returns the window that a node slides over its first input, if it has one.
     pub fn window(&self, id: NodeId) -> Option<Window> {
         let node = self.node(id);
         node.op.window(&self.operands(node))
     }
 
-    /// Runs one node exactly, as its runtime does.
+    /// Runs one node exactly, as its runtime does, and returns its output codes.
     ///
-    /// `inputs` are the codes of the node's inputs, constants included; an absent input, or one of 64-bit biases, is
-    /// an empty slice.
+    /// `inputs` are the codes of the node's inputs, constants included. An absent input and one of 64-bit biases are
+    /// empty slices.
     pub fn evaluate(&self, id: NodeId, inputs: &[&[i32]]) -> Vec<i32> {
         let node = self.node(id);
         let mut codes = node.op.evaluate(&self.operands(node), inputs);

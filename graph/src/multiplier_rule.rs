@@ -1,8 +1,8 @@
-//! How a runtime forms the real multiplier of a requantization, and which scheme it rounds with.
+//! The computation of the real multiplier of a requantization, and its rounding scheme.
 
 use guardbit_num::{Multiplier, MultiplierError, Requantizer, Scheme};
 
-/// In which precision `M = s_x * s_w / s_y` is formed: it matters in the last bit.
+/// The precision in which `M = s_x * s_w / s_y` is computed. It affects the last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum MultiplierRule {
     /// All in float64 (TensorFlow Lite: int8 convolutions, fully connected, mean, sum, quantize).
@@ -17,7 +17,7 @@ impl MultiplierRule {
     /// Every rule.
     pub const ALL: [Self; 3] = [Self::Float64, Self::ProductInFloat32, Self::Float32];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float64 => "float64",
@@ -26,7 +26,7 @@ impl MultiplierRule {
         }
     }
 
-    /// `input * weight / output`.
+    /// Returns `input * weight / output`.
     pub fn multiplier(self, input: f32, weight: f32, output: f32) -> f64 {
         match self {
             Self::Float64 => f64::from(input) * f64::from(weight) / f64::from(output),
@@ -36,17 +36,17 @@ impl MultiplierRule {
     }
 }
 
-/// What a runtime does to turn a sum into a code: set by the frontend, per operation.
+/// The way in which a runtime turns a sum into a code. The frontend sets it per operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct Requantize {
     /// The rounding scheme.
     #[serde(serialize_with = "crate::canonical::scheme")]
     pub scheme: Scheme,
-    /// How the multiplier is formed.
+    /// The precision in which the multiplier is computed.
     pub rule: MultiplierRule,
 }
 
-/// What TensorFlow Lite does for most operations: double rounding, multipliers formed in float64.
+/// The default is that of most operations of TensorFlow Lite: double rounding, and multipliers in float64.
 impl Default for Requantize {
     fn default() -> Self {
         Self { scheme: Scheme::Double, rule: MultiplierRule::Float64 }
@@ -54,12 +54,12 @@ impl Default for Requantize {
 }
 
 impl Requantize {
-    /// The same operation under another scheme: its multiplier is still formed as before.
+    /// Returns this requantization with another scheme. The multiplier is computed as before.
     pub fn with_scheme(self, scheme: Scheme) -> Self {
         Self { scheme, ..self }
     }
 
-    /// The requantizer for these scales.
+    /// Returns the requantizer for these scales.
     ///
     /// # Errors
     /// [`MultiplierError`] if the multiplier is out of range.

@@ -1,20 +1,20 @@
-//! Short names of nodes: what tables and plots print and what a command line takes.
+//! Short names of nodes, for tables, plots and the command line.
 //!
-//! A node is named after its output tensor, and converters write whole histories there:
-//! `model/activation_1/Relu;model/conv2d_1/BiasAdd`. Its short name is the part that tells it from the others,
-//! `conv2d_1`. Short names have ASCII letters, digits, `_` and `-`, begin with a letter, are at most [`LENGTH`] long,
-//! and no two nodes share one; none is the full name of another node.
+//! A node is named after its output tensor, and converters write long paths there:
+//! `model/activation_1/Relu;model/conv2d_1/BiasAdd`. The short name is the distinctive part, `conv2d_1`. A short name
+//! consists of ASCII letters, digits, `_` and `-`, starts with a letter, and has at most [`LENGTH`] characters. It is
+//! unique, and it is not the full name of another node.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Greatest length of a short name.
+/// Maximum length of a short name.
 pub(crate) const LENGTH: usize = 28;
 
-/// No more of a name is looked at.
+/// Maximum number of characters of a name that are used.
 const LOOKED_AT: usize = 2000;
 
-/// Parts of scoped names that say what is done, not where, as TensorFlow and PyTorch write them.
+/// Parts of scoped names that describe an operation instead of a place, as TensorFlow and PyTorch write them.
 const OPERATIONS: &[&str] = &[
     "Add",
     "AvgPool",
@@ -40,7 +40,7 @@ const OPERATIONS: &[&str] = &[
     "resource",
 ];
 
-/// What quantizers add to the name of the tensor whose codes they make.
+/// Suffixes that quantizers add to the name of the tensor they quantize.
 const QUANTIZERS: &[&str] =
     &["_QuantizeLinear_Output", "_QuantizeLinear_Input", "_DequantizeLinear_Output", "_QuantizeLinear"];
 
@@ -48,32 +48,32 @@ const QUANTIZERS: &[&str] =
 const MERGED: &[&str] =
     &["activation", "batch_norm", "batch_normalization", "batchnorm", "bn", "re_lu", "relu"];
 
-/// Names that say nothing.
+/// Names without meaning.
 const EMPTY: &[&str] = &["", "identity", "identity_int", "partitionedcall", "statefulpartitionedcall"];
 
-/// Words that YAML takes for something else.
+/// Words that YAML does not read as text.
 const RESERVED: &[&str] = &["false", "null", "true"];
 
-/// Most candidates that are tried before numbers.
+/// Maximum number of candidates before numbers are added.
 const CANDIDATES: usize = 16;
 
-/// What a short name is made from.
+/// The input of the choice of a short name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'a> {
     /// The full name.
     pub name: &'a str,
-    /// Name of the operation: short names fall back to it.
+    /// Name of the operation, the fallback for short names.
     pub op: &'a str,
-    /// Chooses first. What comes after must not take the better names.
+    /// Whether the node chooses before others, which must not take the better names.
     pub first: bool,
 }
 
-/// One short name per node. Full names are unique.
+/// Returns one short name per node. Full names must be unique.
 pub(crate) fn short_names(nodes: &[Named<'_>]) -> Vec<String> {
     let mut chosen: Vec<Option<String>> = vec![None; nodes.len()];
     let mut taken: HashSet<String> = nodes.iter().map(|node| node.name.to_owned()).collect();
     for (node, chosen) in nodes.iter().zip(&mut chosen) {
-        // A name that is short already is its own, and no other node's.
+        // A full name that is short already stays with its node.
         let short = plain(node.name).as_deref() == Some(node.name) && !names_quantizer(node.name);
         *chosen = short.then(|| node.name.to_owned());
     }
@@ -106,7 +106,7 @@ pub(crate) fn short_names(nodes: &[Named<'_>]) -> Vec<String> {
     chosen.into_iter().flatten().collect()
 }
 
-/// Gives those that nothing tells apart their own part with a number.
+/// Gives nodes without a distinctive part their own part with a number.
 fn number(nodes: &[Named<'_>], open: &[usize], chosen: &mut [Option<String>], taken: &mut HashSet<String>) {
     let mut next: HashMap<(String, usize), usize> = HashMap::new();
     for &i in open {
@@ -118,9 +118,10 @@ fn number(nodes: &[Named<'_>], open: &[usize], chosen: &mut [Option<String>], ta
     }
 }
 
-/// `base` with the least number of so many digits, from 2 on, that makes a name of its own.
+/// Returns `base` with the least number of `digits` digits, from 2 on, that is not taken.
 ///
-/// `next` knows the first number that may be free, by what is kept of a base: long ones are cut to the same.
+/// `next` holds the first number that may be free, keyed by the kept part of a base, because long bases are truncated
+/// to equal parts.
 fn numbered(
     base: &str,
     digits: usize,
@@ -140,7 +141,7 @@ fn numbered(
     None
 }
 
-/// What could tell a node from others, the shortest first. All of them begin with its own part.
+/// Returns names that could distinguish a node, the shortest first. Each starts with the node's own part.
 fn candidates(node: &Named<'_>) -> Vec<String> {
     let own = own_name(node);
     let name = &looked_at(node.name);
@@ -161,7 +162,7 @@ fn candidates(node: &Named<'_>) -> Vec<String> {
     all
 }
 
-/// The telling part of a node's name; its operation where the name says nothing.
+/// Returns the distinctive part of a node's name, or its operation if the name has no meaning.
 fn own_name(node: &Named<'_>) -> String {
     let name = &looked_at(node.name);
     let paths: Vec<Scopes<'_>> = name.split(';').filter_map(Scopes::new).collect();
@@ -174,17 +175,17 @@ fn own_name(node: &Named<'_>) -> String {
     cut(&named)
 }
 
-/// The first path that is not about what a converter merged.
+/// Returns the first path that is not about a merged scope.
 fn telling<'p, 'a>(paths: &'p [Scopes<'a>]) -> Option<&'p Scopes<'a>> {
     paths.iter().find(|path| !is_merged(path.parts[path.own])).or(paths.first())
 }
 
-/// `a/b/c`.
+/// A path of scopes, `a/b/c`.
 struct Scopes<'a> {
     parts: Vec<&'a str>,
-    /// The first that may be meant: the outermost of several is the network's own.
+    /// Index of the first part that may be used. The outermost of several parts is that of the network.
     first: usize,
-    /// The innermost that is no operation.
+    /// Index of the innermost part that is not an operation.
     own: usize,
 }
 
@@ -196,7 +197,7 @@ impl<'a> Scopes<'a> {
         let innermost =
             |wanted: &dyn Fn(&str) -> bool| (first..parts.len()).rev().find(|&i| wanted(parts[i]));
         let own = innermost(&|part| !is_operation(part) && !is_merged(part));
-        // A layer may be called as its operation: `depthwise/relu` is `depthwise`, as `conv_1/relu` is `conv_1`.
+        // A layer may be named like an operation: `depthwise/relu` is `depthwise`, and `conv_1/relu` is `conv_1`.
         let before_merged =
             |i: &usize| parts.get(i + 1).is_some_and(|&next| is_merged(next) && !is_operation(next));
         let own = own
@@ -206,7 +207,7 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// `Conv2D1` and `Conv_output_0` are operations, `conv2d_1` is a layer.
+/// Returns whether a part is an operation: `Conv2D1` and `Conv_output_0` are, `conv2d_1` is a layer.
 fn is_operation(part: &str) -> bool {
     let part = part.strip_suffix("_output_0").unwrap_or(part);
     let name = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -217,24 +218,24 @@ fn is_merged(part: &str) -> bool {
     MERGED.contains(&stem(part).as_str())
 }
 
-/// A name in small letters without the numbers that make it unique.
+/// Returns a name in lower case without the numbers that make it unique.
 fn stem(name: &str) -> String {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
     name.to_lowercase()
 }
 
-/// A short name as it stands, if `text` can be one.
+/// Returns `text` as a short name if it can be one without changes of meaning.
 fn plain(text: &str) -> Option<String> {
     let cleaned = clean(text);
     (begins_well(&cleaned) && cleaned.len() <= LENGTH && !is_empty(&cleaned)).then_some(cleaned)
 }
 
-/// Whether a cleaned name says nothing, or something else to YAML.
+/// Returns whether a cleaned name has no meaning, or is not a text in YAML.
 fn is_empty(cleaned: &str) -> bool {
     EMPTY.contains(&stem(cleaned).as_str()) || RESERVED.contains(&cleaned.to_lowercase().as_str())
 }
 
-/// The end of a part that is too long: numbers stand there.
+/// Returns the end of a part that is too long, because numbers are at the end.
 fn tail(part: &str) -> Option<String> {
     let cleaned = clean(part);
     let from = cleaned.len().checked_sub(LENGTH).filter(|&from| from > 0)?;
@@ -250,7 +251,7 @@ fn begins_well(cleaned: &str) -> bool {
     cleaned.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Anything but letters, digits and `-` becomes `_`; none stands at an end or beside another.
+/// Returns a text in which everything but letters, digits and `-` is `_`. No `_` is at an end or next to another.
 pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::new();
     for c in text.chars() {
@@ -266,7 +267,7 @@ fn cut(cleaned: &str) -> String {
     cleaned[..cleaned.len().min(LENGTH)].trim_end_matches(['_', '-']).to_owned()
 }
 
-/// The start of a name, without what quantizers add.
+/// Returns the start of a name, without suffixes of quantizers.
 fn looked_at(name: &str) -> Cow<'_, str> {
     let start = name.char_indices().nth(LOOKED_AT).map_or(name, |(at, _)| &name[..at]);
     if !names_quantizer(start) {
@@ -382,7 +383,7 @@ mod tests {
         check(&[(&long, &"a".repeat(LENGTH)), (&other, &format!("{}_2", "a".repeat(LENGTH - 2)))]);
     }
 
-    /// Numbers go on where names are cut to the same before them.
+    /// Numbering continues across names that are equal after truncation.
     #[test]
     fn cut_names_share_their_numbers() {
         let bases: Vec<String> = (0..300).map(|i| format!("{}{i:04}", "a".repeat(LENGTH - 4))).collect();
@@ -399,7 +400,7 @@ mod tests {
         assert_eq!(short.iter().collect::<HashSet<_>>().len(), names.len());
     }
 
-    /// Names as converters write them, and any others.
+    /// Generates names as converters write them, and any others.
     fn name() -> impl Strategy<Value = String> {
         let part = prop::sample::select(vec![
             "model",

@@ -1,13 +1,13 @@
 //! Padding of windows.
 
-/// How a window is padded.
+/// The padding of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Padding {
     /// No padding.
     Valid,
-    /// As much as makes `ceil(in / stride)` outputs; the odd cell at the end (TensorFlow's SAME).
+    /// Enough padding for `ceil(in / stride)` outputs. An odd cell goes to the end (TensorFlow's SAME).
     Same,
-    /// Cells before and after.
+    /// Explicit numbers of cells before and after.
     Explicit {
         /// Rows above and below.
         rows: [usize; 2],
@@ -16,7 +16,7 @@ pub enum Padding {
     },
 }
 
-/// One axis of a window: sizes in cells.
+/// One axis of a window, with sizes in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WindowAxis {
     pub input: usize,
@@ -26,12 +26,12 @@ pub(crate) struct WindowAxis {
 }
 
 impl Padding {
-    /// `(cells before, output size)` along the rows; `None` if the window does not fit once.
+    /// Returns `(cells before, output size)` along the rows, or `None` if the window does not fit once.
     pub(crate) fn rows(self, axis: WindowAxis) -> Option<(usize, usize)> {
         self.along(axis, |rows, _| rows)
     }
 
-    /// `(cells before, output size)` along the columns; `None` if the window does not fit once.
+    /// Returns `(cells before, output size)` along the columns, or `None` if the window does not fit once.
     pub(crate) fn cols(self, axis: WindowAxis) -> Option<(usize, usize)> {
         self.along(axis, |_, cols| cols)
     }

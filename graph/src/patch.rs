@@ -11,12 +11,12 @@ use crate::model::Tensor;
 use crate::ops::Operands;
 use crate::{Graph, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType, checks};
 
-/// A change of a graph: nodes and constants that join it, tensors that others take the place of, nodes that go.
+/// A change of a graph: added nodes and constants, replaced tensors, and removed nodes.
 ///
-/// What is added goes through the checks of [`GraphBuilder`](crate::GraphBuilder), and reads what stands in the place of
-/// its inputs when it is added: it can itself take the place of what it reads. All others who read a replaced tensor read
-/// the new one instead, the network's outputs and states too. Names may be used again where their tensor goes.
-/// [`apply`](Self::apply) makes the new graph; this one stays as it is.
+/// Additions pass the checks of [`GraphBuilder`](crate::GraphBuilder). An added node reads its inputs, or their
+/// replacements, as they are when it is added, so it can itself replace one of its inputs. All other readers of a
+/// replaced tensor, including the network's outputs and states, read the new one instead. A name can be reused if its
+/// tensor is removed. [`apply`](Self::apply) returns the new graph; the old one does not change.
 ///
 /// ```
 /// # use guardbit_graph::{DType, GraphBuilder, GraphPatch, OutputSpec, Quantization, TensorType, ops::Reshape};
@@ -38,13 +38,13 @@ use crate::{Graph, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType, che
 #[derive(Debug, Clone)]
 pub struct GraphPatch<'g> {
     graph: &'g Graph,
-    /// What is added: its index follows on those of the graph.
+    /// The additions. Their indices follow those of the graph.
     added: Vec<Added>,
     replaced: BTreeMap<TensorId, TensorId>,
     removed: BTreeSet<NodeId>,
 }
 
-/// A tensor that is added, with its operation and what that reads; a constant has none.
+/// An added tensor with its operation and inputs. A constant has none.
 #[derive(Debug, Clone)]
 struct Added {
     tensor: Tensor,
@@ -52,7 +52,7 @@ struct Added {
 }
 
 impl<'g> GraphPatch<'g> {
-    /// A patch that changes nothing.
+    /// Creates a patch that changes nothing.
     pub fn new(graph: &'g Graph) -> Self {
         Self { graph, added: Vec::new(), replaced: BTreeMap::new(), removed: BTreeSet::new() }
     }
@@ -60,7 +60,7 @@ impl<'g> GraphPatch<'g> {
     /// Adds a constant.
     ///
     /// # Errors
-    /// [`PatchError::Graph`] as [`GraphBuilder::constant`](crate::GraphBuilder::constant) has it.
+    /// [`PatchError::Graph`] under the conditions of [`GraphBuilder::constant`](crate::GraphBuilder::constant).
     pub fn constant(
         &mut self,
         name: impl Into<String>,
@@ -73,7 +73,8 @@ impl<'g> GraphPatch<'g> {
     /// Adds a constant of 64-bit biases.
     ///
     /// # Errors
-    /// [`PatchError::Graph`] as [`GraphBuilder::wide_constant`](crate::GraphBuilder::wide_constant) has it.
+    /// [`PatchError::Graph`] under the conditions of
+    /// [`GraphBuilder::wide_constant`](crate::GraphBuilder::wide_constant).
     pub fn wide_constant(
         &mut self,
         name: impl Into<String>,
@@ -83,11 +84,11 @@ impl<'g> GraphPatch<'g> {
         self.add(checks::wide_constant(name.into(), ty, values)?, None)
     }
 
-    /// Adds a node and its output tensor. It reads tensors of the graph, or what has taken their place by now, and what
-    /// was added before.
+    /// Adds a node and its output tensor. It can read tensors of the graph and added ones. If a tensor of the graph
+    /// is already replaced, the node reads its replacement.
     ///
     /// # Errors
-    /// [`PatchError`] if the operation cannot work on these inputs.
+    /// [`PatchError`] if the operation does not accept these inputs.
     pub fn node(
         &mut self,
         op: impl Into<Op>,
@@ -102,11 +103,13 @@ impl<'g> GraphPatch<'g> {
         self.add(tensor, Some((op, inputs)))
     }
 
-    /// Lets everyone who reads `tensor`, one of the graph's, read `by` instead. Both have the same shape, dtype, scales, zero points and range. An
-    /// output of the network keeps its name: `by` was added under the same one.
+    /// Replaces `tensor` by `by` for all its readers.
+    ///
+    /// Both must have equal shapes, dtypes, scales, zero points and ranges. An output of the network keeps its name,
+    /// so `by` must have an equal name then.
     ///
     /// # Errors
-    /// [`PatchError`] if the types differ, or `tensor` was replaced before, or `by` was replaced by it.
+    /// [`PatchError`] if the types differ, if `tensor` was replaced before, or if `by` was replaced by it.
     pub fn replace(&mut self, tensor: TensorId, by: TensorId) -> Result<(), PatchError> {
         let (old, new) = (self.tensor(tensor)?, self.tensor(by)?);
         if let Some(difference) = difference(&old.ty, &new.ty) {
@@ -128,8 +131,8 @@ impl<'g> GraphPatch<'g> {
         Ok(())
     }
 
-    /// Says that a node goes: [`apply`](Self::apply) fails if something still needs it. Nodes that nothing needs go in
-    /// any case.
+    /// Removes a node. [`apply`](Self::apply) fails if something still needs it. Nodes that nothing needs are removed
+    /// automatically.
     ///
     /// # Errors
     /// [`PatchError::Unknown`] if the graph has no such node.
@@ -141,23 +144,25 @@ impl<'g> GraphPatch<'g> {
         Ok(())
     }
 
-    /// The changed graph: without nodes and constants that its outputs do not depend on, all inputs there, nodes in
-    /// their old order, new ones where they are first needed or in the place of what they replace.
+    /// Returns the changed graph.
+    ///
+    /// It contains all inputs, and only those nodes and constants that its outputs depend on. Nodes keep their order.
+    /// A new node is placed where it is first needed, or at the place of the node that it replaces.
     ///
     /// # Errors
-    /// [`PatchError`] if a removed node is still needed, two tensors have one name, an output changes its name, or a
-    /// node would depend on itself.
+    /// [`PatchError`] if a removed node is still needed, two tensors have equal names, an output changes its name, or
+    /// a node would depend on itself.
     pub fn apply(self) -> Result<Graph, PatchError> {
         assemble::assemble(&self)
     }
 
-    /// Whether the changed graph would leave out nodes or constants of this one.
+    /// Returns whether the changed graph would lack nodes or constants of the old one.
     pub fn leaves_out(&self) -> bool {
         let plan = assemble::Plan::new(self);
         (0..self.graph.tensors.len()).any(|index| !plan.is_needed(index))
     }
 
-    /// A tensor of the graph, or one that was added.
+    /// Returns a tensor of the graph, or an added one.
     ///
     /// # Errors
     /// [`PatchError::Unknown`] if there is none.
@@ -170,7 +175,7 @@ impl<'g> GraphPatch<'g> {
         tensor.ok_or(PatchError::Unknown { what: "tensor", index: id.0 })
     }
 
-    /// What has taken the place of a tensor by now. No tensor takes its own place: `replace` sees to it.
+    /// Returns the current replacement of a tensor. `replace` makes sure that no tensor replaces itself.
     fn in_place_of(&self, mut id: TensorId) -> TensorId {
         while let Some(&by) = self.replaced.get(&id) {
             id = by;
@@ -190,7 +195,7 @@ impl<'g> GraphPatch<'g> {
     }
 }
 
-/// How two types differ, in words.
+/// Returns the difference of two types as a phrase.
 fn difference(old: &TensorType, new: &TensorType) -> Option<String> {
     if old.shape != new.shape {
         return Some(format!("its shape is {:?}, not {:?}", new.shape, old.shape));

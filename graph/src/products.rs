@@ -1,13 +1,13 @@
-//! Multiply-accumulates of an operation, whoever runs it.
+//! Multiply-accumulates of an operation, independent of who runs it.
 
 use crate::Window;
 
-/// Products of two operands, added up: those of a convolution or a product of matrices, on codes or real values.
+/// The products of two operands that a convolution or matrix product adds up, on codes or real values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Products {
     /// Products per dot product, padding included.
     pub terms: usize,
-    /// Dot products: elements of the output.
+    /// Number of dot products, which is that of the elements of the output.
     pub dots: usize,
 }
 
@@ -17,7 +17,7 @@ impl Products {
         Self { terms: window.terms(), dots: window.dots() }
     }
 
-    /// Multiply-accumulates.
+    /// Returns the number of multiply-accumulates.
     pub fn macs(&self) -> u64 {
         (self.terms as u64).saturating_mul(self.dots as u64)
     }

@@ -4,7 +4,7 @@ use crate::{CodeRange, DType};
 
 /// The quantization of a tensor: one scale and zero point, or one of each per index of an axis.
 ///
-/// `real = scale * (code - zero_point)`. Codes may have a range that is narrower than their dtype.
+/// `real = scale * (code - zero_point)`. The range of the codes may be narrower than the dtype.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Quantization {
     scales: Vec<f32>,
@@ -13,18 +13,18 @@ pub struct Quantization {
     range: Option<CodeRange>,
 }
 
-/// A set of scales and zero points that makes no quantization.
+/// Error for invalid scales and zero points.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QuantizationError {
-    /// A scale that is not a positive number, nor the 0 of one channel of several.
+    /// A scale is not a positive number, and not the 0 of one channel of several.
     #[error("scale {scale} at index {index} is not a finite number above 0")]
     Scale {
         /// The scale.
         scale: f32,
-        /// Where it stands.
+        /// Its index.
         index: usize,
     },
-    /// Counts that do not belong together.
+    /// The numbers of scales and zero points do not match.
     #[error("{scales} scales and {zero_points} zero points do not belong together")]
     Counts {
         /// Number of scales.
@@ -35,7 +35,7 @@ pub enum QuantizationError {
 }
 
 impl Quantization {
-    /// One scale and zero point for the whole tensor.
+    /// Creates a quantization with one scale and zero point for the whole tensor.
     ///
     /// # Errors
     /// [`QuantizationError::Scale`] unless `scale` is finite and above 0.
@@ -43,10 +43,12 @@ impl Quantization {
         Self::checked(vec![scale], vec![zero_point], None)
     }
 
-    /// One scale and zero point per index of `axis`. A scale of 0 is that of a pruned channel, whose codes all stand for 0.
+    /// Creates a quantization with one scale and zero point per index of `axis`.
+    ///
+    /// A scale of 0 belongs to a pruned channel, whose codes all stand for 0.
     ///
     /// # Errors
-    /// [`QuantizationError`] unless every scale is finite and at least 0 and both lists have the same length.
+    /// [`QuantizationError`] unless every scale is finite and at least 0 and both lists have equal lengths.
     pub fn per_axis(scales: Vec<f32>, zero_points: Vec<i32>, axis: usize) -> Result<Self, QuantizationError> {
         Self::checked(scales, zero_points, Some(axis))
     }
@@ -66,52 +68,53 @@ impl Quantization {
         }
     }
 
-    /// The same for codes of that range alone. A graph keeps it where it is narrower than the dtype.
+    /// Returns this quantization with a restricted range of codes. A graph keeps the range only if it is narrower
+    /// than the dtype.
     pub fn with_range(self, range: CodeRange) -> Self {
         Self { range: Some(range), ..self }
     }
 
-    /// The range of the codes, where it is narrower than the dtype.
+    /// Returns the range of the codes if it is narrower than the dtype.
     pub fn range(&self) -> Option<CodeRange> {
         self.range
     }
 
-    /// The codes that a tensor of that dtype may hold.
+    /// Returns the codes that a tensor of this dtype may hold.
     pub fn codes_of(&self, dtype: DType) -> CodeRange {
         self.range.unwrap_or(CodeRange::of(dtype))
     }
 
-    /// The same without a range that says no more than the dtype.
+    /// Returns this quantization without a range that equals that of the dtype.
     pub(crate) fn canonical(self, dtype: DType) -> Self {
         Self { range: self.range.filter(|&range| range != CodeRange::of(dtype)), ..self }
     }
 
-    /// The axis along which scales differ; `None` for a single scale.
+    /// Returns the axis along which scales differ, or `None` for a single scale.
     pub fn axis(&self) -> Option<usize> {
         self.axis
     }
 
-    /// Whether a channel has the scale 0. Only weights can have one, and what layers make of them.
+    /// Returns whether a channel has the scale 0. Only weights and the sums of layers can have one.
     pub fn has_pruned_channels(&self) -> bool {
         self.scales.contains(&0.0)
     }
 
-    /// All scales.
+    /// Returns all scales.
     pub fn scales(&self) -> &[f32] {
         &self.scales
     }
 
-    /// All zero points.
+    /// Returns all zero points.
     pub fn zero_points(&self) -> &[i32] {
         &self.zero_points
     }
 
-    /// Scale of channel `index` (any index if there is one scale only).
+    /// Returns the scale of channel `index`. With a single scale, any index is valid.
     pub fn scale(&self, index: usize) -> f32 {
         self.scales[if self.axis.is_some() { index } else { 0 }]
     }
 
-    /// Zero point of channel `index` (any index if there is one only).
+    /// Returns the zero point of channel `index`. With a single zero point, any index is valid.
     pub fn zero_point(&self, index: usize) -> i32 {
         self.zero_points[if self.axis.is_some() { index } else { 0 }]
     }

@@ -1,13 +1,15 @@
-//! The same network with another rounding.
+//! Replacement of the rounding of a whole network.
 
 use crate::{Graph, GraphError, Requantize};
 
 impl Graph {
-    /// The same network, every operation of which rounds as `change` makes of its own way: what another runtime would make
-    /// of the same file. Operations without a choice of rounding stay as they are.
+    /// Returns the network with the requantization of every operation replaced by `change` of it.
+    ///
+    /// This gives the results of another runtime for the file. Operations without a choice of rounding stay
+    /// unchanged.
     ///
     /// # Errors
-    /// [`GraphError`] if a multiplier is out of range under the other rounding.
+    /// [`GraphError`] if a multiplier is out of range under the new rounding.
     pub fn requantized(&self, change: impl Fn(Requantize) -> Requantize) -> Result<Self, GraphError> {
         let mut changed = self.clone();
         for index in 0..self.nodes.len() {

@@ -1,38 +1,38 @@
-//! One node as a network of its own.
+//! Networks of a single node.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::Node;
 use crate::{Graph, GraphBuilder, GraphError, NodeId, Op, OutputSpec, TensorId, TensorType};
 
-/// What the only node of a network reads.
+/// An operand of the only node of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operand {
     /// Unique name.
     pub name: String,
     /// Its type.
     pub ty: TensorType,
-    /// Its codes, if it is a constant.
+    /// Its codes if it is a constant.
     pub codes: Option<Vec<i32>>,
 }
 
 impl Operand {
-    /// An input of the network.
+    /// Creates an input of the network.
     pub fn input(name: impl Into<String>, ty: TensorType) -> Self {
         Self { name: name.into(), ty, codes: None }
     }
 
-    /// A constant.
+    /// Creates a constant.
     pub fn constant(name: impl Into<String>, ty: TensorType, codes: Vec<i32>) -> Self {
         Self { name: name.into(), ty, codes: Some(codes) }
     }
 }
 
 impl Graph {
-    /// The network of one operation.
+    /// Returns the network of one operation.
     ///
     /// # Errors
-    /// [`GraphError`] if the operation cannot work on these operands.
+    /// [`GraphError`] if the operation does not accept these operands.
     pub fn of_op(
         name: impl Into<String>,
         op: impl Into<Op>,
@@ -49,8 +49,10 @@ impl Graph {
         builder.finish(vec![output])
     }
 
-    /// The network of one node alone: its first operand, and what it reads of other nodes, become inputs under the same
-    /// names, in the order in which the node reads them; its output is the network's. It keeps its names.
+    /// Returns the network of one node alone.
+    ///
+    /// Its first operand and the outputs of other nodes that it reads become inputs, with their names and in the
+    /// order of reading. Its output becomes that of the network.
     pub fn single_node(&self, id: NodeId) -> Self {
         let node = self.node(id);
         let name = self.node_name(id).to_owned();
@@ -70,7 +72,7 @@ impl Graph {
         let mut input = |id: TensorId| {
             *known.entry(id).or_insert_with(|| {
                 let mut tensor = self.tensor(id).clone();
-                // Activations stay activations, were they constant in the network.
+                // Operands for activations become inputs even if they are constants in the network.
                 if alone.tensors.is_empty() {
                     tensor.constant = None;
                 }

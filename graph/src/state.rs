@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::model::{Tensor, TensorType};
 use crate::{Graph, GraphError, TensorId};
 
-/// A tensor whose codes follow from the step before: a network with states runs the samples of a stream in order.
+/// A tensor whose codes come from the previous step. A network with states runs the samples of a stream in order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct State {
-    /// The tensor that a step reads. No node makes it.
+    /// The tensor that a step reads. No node computes it.
     pub tensor: TensorId,
-    /// The tensor whose codes at the end of a step are those of [`tensor`](Self::tensor) in the next one.
+    /// The tensor whose codes at the end of a step become those of [`tensor`](Self::tensor) in the next step.
     pub next: TensorId,
     /// The codes of [`tensor`](Self::tensor) in the first step.
     #[serde(serialize_with = "crate::canonical::values")]
@@ -18,23 +18,23 @@ pub struct State {
 }
 
 impl Graph {
-    /// The tensors that are carried from one step of a stream to the next; none of a network whose samples are on their own.
+    /// Returns the tensors that are carried from one step of a stream to the next. Empty if samples are independent.
     pub fn states(&self) -> &[State] {
         &self.states
     }
 
-    /// Whether samples are steps of one stream: they run in order, and none can be left out.
+    /// Returns whether samples are steps of one stream. They run in order, and none can be left out.
     pub fn has_states(&self) -> bool {
         !self.states.is_empty()
     }
 
-    /// The codes of every state in the first step, in the order of [`states`](Self::states).
+    /// Returns the codes of every state in the first step, in the order of [`states`](Self::states).
     pub fn initial_states(&self) -> Vec<Vec<i32>> {
         self.states.iter().map(|state| state.initial.to_vec()).collect()
     }
 }
 
-/// Fails unless a state of the type of `tensor` can take on the codes of `next`: they are carried as they are.
+/// Checks that a state of the type of `tensor` can take the unchanged codes of `next`.
 pub(crate) fn check_next(tensor: &Tensor, next: &Tensor) -> Result<(), GraphError> {
     let fail =
         |problem| Err(GraphError::State { tensor: tensor.name.clone(), next: next.name.clone(), problem });

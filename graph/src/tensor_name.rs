@@ -1,16 +1,16 @@
-//! Names of tensors: what a table, a plot, an archive and a terminal can hold.
+//! Names of tensors that tables, plots, archives and terminals can hold.
 
 use std::borrow::Cow;
 
 use crate::GraphError;
 
-/// Bytes of a name of a tensor.
+/// Maximum length of a tensor's name in bytes.
 pub const MAX_NAME_BYTES: usize = 1024;
 
-/// What stands for a character that cannot be shown.
+/// The replacement of a character that cannot be displayed.
 const STAND_IN: char = '_';
 
-/// Fails for a name that is empty or too long, or holds what cannot be shown.
+/// Checks that a name is not empty, not too long, and displayable.
 pub(crate) fn check(name: &str) -> Result<(), GraphError> {
     let fail = |problem: String| Err(GraphError::Name { name: plain_name(name).into(), problem });
     if name.is_empty() {
@@ -25,8 +25,10 @@ pub(crate) fn check(name: &str) -> Result<(), GraphError> {
     }
 }
 
-/// `name` as a tensor can have it: cut to 256 bytes where it has more than [`MAX_NAME_BYTES`], `_` for every control
-/// character. Different names may become the same.
+/// Returns `name` in a form that a tensor can have: `_` for every control character, and at most 256 bytes if it has
+/// more than [`MAX_NAME_BYTES`].
+///
+/// Different names may become equal.
 pub fn plain_name(name: &str) -> Cow<'_, str> {
     const CUT: usize = 256;
     let kept = match name.len() {
@@ -39,7 +41,8 @@ pub fn plain_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Neither a control character, nor one that ends a line or turns the direction of writing, nor one that XML forbids.
+/// Returns whether a character is displayable: not a control character, not one that ends a line or changes the
+/// direction of text, and not one that XML forbids.
 fn is_plain(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

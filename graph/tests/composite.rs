@@ -1,4 +1,4 @@
-//! Operations of an accelerator that are made of several: the same codes as composites, as one layer, and put back.
+//! Tests of composites: equal codes as composites, as one layer, and after expansion.
 
 use crate::passes::networks::{Random, layers, network};
 use guardbit_graph::passes::Pass;
@@ -6,7 +6,7 @@ use guardbit_graph::pattern::{Expand, FusedOp, Pattern};
 use guardbit_graph::{Graph, Op};
 use proptest::prelude::*;
 
-/// Convolution with its bias, requantization and activation, and two operations that need no dot products.
+/// Fuses a convolution with its bias, requantization and activation, and two operations without dot products.
 fn table() -> Vec<FusedOp> {
     let operands = || Pattern::any().or_absent();
     let conv = Pattern::op_named(["conv2d", "depthwise_conv2d"])
@@ -30,7 +30,7 @@ fn composites(graph: &Graph) -> Vec<guardbit_graph::ops::Composite> {
     graph.nodes().iter().filter_map(composite).collect()
 }
 
-/// Names and codes of the outputs.
+/// Returns names and codes of the outputs.
 fn outputs(graph: &Graph, seed: u64) -> Vec<(String, Vec<i32>)> {
     let mut random = Random(seed);
     let inputs: Vec<Vec<i32>> = graph
@@ -50,11 +50,11 @@ proptest! {
         let graph = network(&layers);
         let fused = fused(&graph);
         prop_assert_eq!(outputs(&fused, seed), outputs(&graph, seed));
-        // The dot products of a composite make its codes too.
+        // The dot products of a composite give its codes, too.
         for (id, node) in fused.nodes_with_ids() {
             let Op::Composite(composite) = &node.op else { continue };
             let is_conv = composite.name() == "npu.conv2d";
-            // Codes that are steps apart are made by the host.
+            // Codes with a step are computed by the host.
             let in_steps = fused.tensor(node.output).ty.code_range().step() != 1;
             let made = composite.body().nodes().len() > 1 || fused.dot_products(id).is_some();
             prop_assert!(!is_conv || in_steps || made);
@@ -62,7 +62,7 @@ proptest! {
         let back = Expand.run(&fused).unwrap().unwrap_or_else(|| fused.clone());
         prop_assert_eq!(composites(&back).len(), 0);
         prop_assert_eq!(outputs(&back, seed), outputs(&graph, seed));
-        // The elementary form again: what nobody needs is gone, all else is there.
+        // After expansion, only unused nodes are missing.
         let elementary = guardbit_graph::passes::DeadNodes.run(&graph).unwrap().unwrap_or_else(|| graph.clone());
         if fused != graph {
             prop_assert_eq!(back.nodes().len(), elementary.nodes().len());
@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-/// The networks above have something to fuse.
+/// The networks above contain something to fuse.
 #[test]
 fn networks_have_composites() {
     let mut random = Random(3);

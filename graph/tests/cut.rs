@@ -1,4 +1,4 @@
-//! Parts of networks compute what the whole computes there.
+//! Tests that parts of networks compute the tensors of the whole.
 
 use guardbit_graph::{CutError, Graph, TensorId};
 use proptest::prelude::*;
@@ -10,15 +10,15 @@ fn name(graph: &Graph, id: TensorId) -> String {
     graph.tensor(id).name.clone()
 }
 
-/// Steps of a stream: parts of networks with states have the codes of the whole in each of them.
+/// Number of steps of a stream. Parts of networks with states have the codes of the whole in each step.
 const STEPS: u64 = 3;
 
-/// The front up to any tensor has its codes; the rest from there on, with these codes as input, has those of the outputs.
+/// The part up to any tensor has its codes. The rest, with these codes as input, has the codes of the outputs.
 fn check(graph: &Graph, seed: u64) -> Result<(), TestCaseError> {
     let inputs: Vec<_> = (0..STEPS).map(|step| sample(graph, seed.wrapping_add(step))).collect();
     let codes = stream(graph, &inputs);
     let of = |step: &Vec<Vec<i32>>, name: &str| step[graph.find_tensor(name).unwrap().index()].clone();
-    // What a part reads in every step, by the codes of the whole.
+    // The inputs of a part in every step, from the codes of the whole.
     let read = |part: &Graph| -> Vec<Vec<Vec<i32>>> {
         let step = |step| part.inputs().iter().map(|&id| of(step, &name(part, id))).collect();
         codes.iter().map(step).collect()

@@ -1,11 +1,11 @@
-//! Ops without weights as dot products: walking their windows must give what the op itself gives.
+//! Tests of operations without weights as dot products. Walking their windows gives the results of the operation.
 
 use crate::common;
 use crate::common::{DOUBLE, activations, build, node, output};
 use guardbit_graph::{Activation, DType, DotProducts, Finish, Graph, Op, Padding, Tap, ops};
 use proptest::prelude::*;
 
-/// Every output code, by the public description of the dot products.
+/// Returns every output code, computed from the public description of the dot products.
 fn walk(dots: &DotProducts, codes: &[i32]) -> Vec<i32> {
     let window = dots.window;
     let Finish::Divide(division) = &dots.finish else { panic!("these ops divide") };
@@ -22,7 +22,7 @@ fn walk(dots: &DotProducts, codes: &[i32]) -> Vec<i32> {
     (0..window.dots()).map(code).collect()
 }
 
-/// The graph of one op on these activations.
+/// Returns the graph of one operation on these activations.
 fn graph_of(op: impl Into<Op>, input: common::Input, output_scale: f32) -> Graph {
     build(op, &[input], output(DType::Int8, output_scale, 3)).unwrap()
 }
@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// A mean over the samples, or of a tensor that is no image, is left to the host.
+/// A mean over the samples, or of a tensor that is not an image, is left to the host.
 #[test]
 fn reductions_that_are_no_windows() {
     for (shape, axes) in [(vec![2, 3], vec![0, 1]), (vec![4], vec![0]), (vec![1, 2, 2, 2, 2], vec![1])] {

@@ -1,8 +1,8 @@
-//! What a host does for an operation.
+//! Tests of the effort of a host.
 
 use guardbit_graph::host_text;
 
-/// With `GUARDBIT_BLESS=1` in the environment the page is written anew.
+/// `GUARDBIT_BLESS=1` rewrites the page.
 #[test]
 fn the_page_is_current() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/host.md");

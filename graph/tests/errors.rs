@@ -1,4 +1,4 @@
-//! Graphs that cannot be built say what is wrong and where.
+//! Tests of errors: graphs that cannot be built report what is wrong and where.
 
 use crate::common::{
     DOUBLE, Input, activations, bias, build, error, int8, int8_output, ones, output, ramp, weights,
@@ -421,7 +421,7 @@ fn too_many_axes() {
     assert!(found.len() < 300 && found.contains("1000000 in all"), "{found}");
 }
 
-/// One budget for all tensors, counted before anything is allocated.
+/// All tensors share one budget, which is checked before anything is allocated.
 #[test]
 fn tensors_together_have_a_limit() {
     let all = "the network has more than 268435456 elements over all tensors";
@@ -433,7 +433,7 @@ fn tensors_together_have_a_limit() {
         builder.node(pad(before), &[Some(x)], output).map(|_| ()).map_err(|error| error.to_string())
     };
     for name in ["a", "b", "c", "d"] {
-        // 2^26 - 1 elements each.
+        // Each has 2^26 - 1 elements.
         add(name, (1 << 26) - 2).unwrap();
     }
     assert_eq!(add("e", 3), Err(format!("with tensor `e` {all}")));
@@ -445,7 +445,7 @@ fn tensors_together_have_a_limit() {
     assert!(matches!(empty.check_room("w", &ty((1 << 28) + 1)), Err(GraphError::TooLarge { .. })));
 }
 
-/// What padding and the weights of pools take counts too.
+/// Padding and the weights of pools count, too.
 #[test]
 fn what_nodes_hold_has_a_limit() {
     let beyond = "kernel reads more than 268435456 elements, padding included";
@@ -454,7 +454,7 @@ fn what_nodes_hold_has_a_limit() {
     check(far, &[pixel(), ones(&[1, 3, 3, 1])], int8_output(), &format!("conv2d `output`: {beyond}"));
     let wide = average([1 << 20, 1 << 20], Padding::Same);
     check(wide, &[pixel()], int8_output(), &format!("avg_pool2d `output`: {beyond}"));
-    // 128 channels of 2^10 * 2^10 padded cells and as many weights of 1.
+    // 128 channels of 2^10 * 2^10 padded cells, and equally many weights of 1.
     let many = average([1 << 10, 1 << 10], Padding::Same);
     let found = error(many.clone(), &[ramp(&[1, 1, 1, 256])], int8_output());
     assert_eq!(found, "with tensor `output` the network has more than 268435456 elements over all tensors");

@@ -1,4 +1,4 @@
-//! Between codes and real values.
+//! Tests of conversions between codes and real values.
 
 use crate::common;
 use crate::common::{activations, build, error, output, run};
@@ -19,7 +19,8 @@ fn quantized(rounding: Rounding, values: &[f32], output: OutputSpec) -> Vec<i32>
     run(QuantizeFloat { rounding, zero_point_first: false }, &[reals(&[values.len()], values)], output).1
 }
 
-/// ONNX Runtime 1.31.1, `QuantizeLinear`; the last pair of rows is a quotient that a product with the inverse gets wrong.
+/// Results of ONNX Runtime 1.31.1, `QuantizeLinear`. In the last pair of rows, a product with the inverse would be
+/// wrong.
 #[test]
 fn real_values_become_codes_as_onnx_runtime_does() {
     let ties = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5];
@@ -34,7 +35,7 @@ fn real_values_become_codes_as_onnx_runtime_does() {
     );
 }
 
-/// The roundings of QONNX, on ties and beside them.
+/// The roundings of QONNX, on ties and next to them.
 #[test]
 fn every_rounding_of_real_values() {
     let values = [-1.5, -1.25, -0.5, -0.25, 0.25, 0.5, 1.5, 1.75];

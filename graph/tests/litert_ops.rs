@@ -1,4 +1,5 @@
-//! Single ops against the reference kernels of LiteRT 2.3.0, as `scripts/make_litert_op_goldens.py` recorded them.
+//! Tests of single operations against the reference kernels of LiteRT 2.3.0, as recorded by
+//! `scripts/make_litert_op_goldens.py`.
 
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, GraphError, MultiplierRule, Op, OutputSpec, Padding,
@@ -22,8 +23,7 @@ fn every_op_computes_what_the_reference_kernels_compute() {
     }
 }
 
-/// The cases hold sums that lie at ties and between multipliers of different precision, so that a wrong rounding
-/// cannot pass.
+/// The cases hold sums at ties and between multipliers of different precision, so that a wrong rounding fails.
 #[test]
 fn no_other_rounding_fits() {
     let cases = goldens();
@@ -43,7 +43,7 @@ fn no_other_rounding_fits() {
     }
 }
 
-/// How the runtime rounds in this case.
+/// Returns the runtime's rounding in this case.
 fn recorded(case: &Value) -> Requantize {
     let rule = match case["rule"].as_str().unwrap() {
         "float64" => MultiplierRule::Float64,

@@ -1,4 +1,4 @@
-//! Nodes by full name, short name and index.
+//! Tests of lookup by full name, short name and index.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use guardbit_graph::{
 use guardbit_num::Scheme;
 use proptest::prelude::*;
 
-/// A chain of nodes of these names.
+/// Returns a chain of nodes with these names.
 fn chain<S: AsRef<str>>(names: &[S]) -> Graph {
     let mut builder = GraphBuilder::new("chain");
     let (dtype, quantization) = (DType::Int8, Some(Quantization::per_tensor(1.0, 0).unwrap()));

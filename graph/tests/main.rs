@@ -1,4 +1,4 @@
-//! Tests of the graph: one program, a module per file.
+//! Tests of `graph`: one program, a module per file.
 
 mod common;
 mod composite;

@@ -1,4 +1,4 @@
-//! Patterns: what they match, what they leave alone, what they remember.
+//! Tests of patterns: matches, non-matches and names.
 
 use crate::common::DOUBLE;
 use guardbit_graph::ops::{Add, Concat, Conv2d, Mul, Quantize, Relu, Relu6, Reshape};
@@ -6,8 +6,10 @@ use guardbit_graph::pattern::{Match, Pattern};
 use guardbit_graph::{Activation, DType, Graph, GraphBuilder, Op, OutputSpec, TensorId, TensorType};
 use guardbit_num::Scheme;
 
-/// A network written line by line: `name = op(operands)`. `x` is its input, `w` and `b` are weights and bias for one
-/// channel, `-` is an operand that is not there. Outputs are what nobody reads, and names that end in `!`.
+/// Parses a network from lines `name = op(operands)`.
+///
+/// `x` is its input, `w` and `b` are weights and bias for one channel, and `-` is an absent operand. Outputs are
+/// unread tensors and names that end in `!`.
 fn network(lines: &[&str]) -> Graph {
     let mut builder = GraphBuilder::new("network");
     let ty = |shape: &[usize]| TensorType::quantized(shape, DType::Int8, 0.5, 0).unwrap();
@@ -58,7 +60,7 @@ fn operation(name: &str) -> Op {
     }
 }
 
-/// `root [nodes] name=tensor ...` of every match.
+/// Compares all matches, written as `root [nodes] name=tensor ...`.
 fn check(lines: &[&str], pattern: &Pattern, expected: &[&str]) {
     let graph = network(lines);
     let name = |id: &TensorId| graph.tensor(*id).name.as_str();
@@ -109,13 +111,13 @@ fn attributes_and_types() {
     check(&["m = mul(x, w)"], &Pattern::op::<Mul>().reads([any("x"), twos]), &["m [m] x=x"]);
 }
 
-/// The longer way is tried first, and from the outputs upwards.
+/// The longer alternative is tried first, from the outputs upwards.
 #[test]
 fn optional_nodes() {
     let pattern = conv().then_maybe(|conv| Pattern::op_named(["relu", "relu6"]).reads([conv]).named("act"));
     check(&["c = conv(x, w)", "r = relu(c)"], &pattern, &["r [c r] x=x w=w act=r"]);
     check(&["c = conv(x, w)", "q = quantize(c)"], &pattern, &["c [c] x=x w=w"]);
-    // Another one reads the convolution: the rectifier stays out.
+    // Another node reads the convolution, so the rectifier is left out.
     check(&["c = conv(x, w)", "r = relu(c)", "q = quantize(c)"], &pattern, &["c [c] x=x w=w"]);
     check(
         &["c = conv(x, w)", "r = relu(c)", "d = conv(r, w)", "s = relu6(d)"],
@@ -133,10 +135,10 @@ fn what_others_read() {
     check(&seen_elsewhere, &pattern(relu().shared()), &["q [r q] a=r"]);
     check(&["r! = relu(x)", "q = quantize(r)"], &pattern(relu()), &[]);
     check(&["r! = relu(x)", "q = quantize(r)"], &pattern(relu().shared()), &["q [r q] a=r"]);
-    // A shared node is in the way of nobody.
+    // A shared node can be part of several matches.
     let twice = ["r = relu(x)", "q = quantize(r)", "p = quantize(r)"];
     check(&twice, &pattern(relu().shared()), &["q [r q] a=r", "p [r p] a=r"]);
-    // What a shared node reads stays with it.
+    // The inputs of a shared node belong to it.
     let two = Pattern::op::<Relu6>().reads([relu().reads([relu().named("a")]).shared()]);
     check(&["r = relu(x)", "s = relu(r)", "t = relu6(s)"], &two, &[]);
 }
@@ -147,7 +149,7 @@ fn branches_that_meet() {
     check(&["r = relu(x)", "m = mul(x, r)"], &pattern, &["m [r m] x=x"]);
     check(&["r = relu(x)", "m = mul(r, x)"], &pattern, &[]);
     check(&["r = relu(x)", "s = relu(r)", "m = mul(x, s)"], &pattern, &[]);
-    // Both branches start at one node inside of the match.
+    // Both branches start at one node inside the match.
     let start = || Pattern::op::<Quantize>().reads([any("x")]).named("a");
     let diamond = Pattern::op::<Add>()
         .reads([Pattern::op::<Relu>().reads([start()]), Pattern::op::<Relu6>().reads([start()])]);
@@ -169,7 +171,7 @@ fn operands_in_any_order() {
     check(&["r = relu(x)", "y = add(r, x)"], &pattern, &["y [r y] x=x a=r"]);
     check(&["r = relu(x)", "y = add(x, r)"], &pattern, &["y [r y] x=x a=r"]);
     check(&["y = add(x, x)"], &pattern, &[]);
-    // A choice that leads nowhere is taken back: the first operand matches both.
+    // A choice that fails later is undone: the first operand matches both patterns.
     let same = Pattern::op::<Add>().reads([
         Pattern::op::<Add>().reads_in_any_order([any("a"), any("x")]),
         Pattern::op::<Relu>().reads([any("a")]),
@@ -185,7 +187,7 @@ fn operands_in_any_order() {
 fn any_number_of_operands() {
     let each = Pattern::op::<Quantize>().reads([any("in")]);
     let pattern = Pattern::op::<Concat>().reads_only(each.named("a"));
-    // One of them reads another one: both are inside.
+    // One operand reads another one, so both are inside.
     let lines = ["p = quantize(x)", "q = quantize(p)", "r = quantize(q)", "y = concat(q, r)"];
     check(&lines, &pattern, &["y [q r y] a=q+r in=p+q"]);
     let lines = ["p = quantize(x)", "q = relu(x)", "r = quantize(q)", "y = concat(p, r)"];

@@ -1,4 +1,4 @@
-//! What each op computes, on values small enough to be worked out by hand.
+//! Tests of the results of each operation, on values small enough to compute by hand.
 
 use crate::common;
 use crate::common::{DOUBLE, activations, bias, int8, int8_output, ones, output, ramp, run, weights};
@@ -72,7 +72,7 @@ fn grouped_convolution() {
     assert_eq!(codes(op, &inputs, int8_output()), [3, -1, 7, 34]);
 }
 
-/// Average pools on raw codes, half away from zero: where other frameworks differ.
+/// Average pools on raw codes, half away from zero. Other frameworks differ here.
 #[test]
 fn average_pools() {
     let cases: [(&[i32], i32, i32); 6] = [
@@ -108,7 +108,7 @@ fn pools_leave_padding_out() {
     assert_eq!(codes(max(Activation::Relu), &input, int8_output()), [0, 0, 0]);
 }
 
-/// TVM's lowering of the same sums gives 2, 0 (or -2) and 4.
+/// TVM's lowering of these sums gives 2, 0 (or -2) and 4.
 #[test]
 fn sums_are_rounded_after_the_addition() {
     let op = || ops::Add { activation: NONE, scheme: Scheme::Double };
@@ -137,7 +137,7 @@ fn products() {
     let op = ops::Mul { activation: NONE, requantize: DOUBLE };
     let a = activations(&[4], DType::UInt8, 0.5, 128, &[129, 127, 131, 255]);
     let b = activations(&[4], DType::UInt8, 1.0, 0, &[1, 1, 3, 255]);
-    // 0.5, -0.5, 4.5: half up. Then the ceiling.
+    // 0.5, -0.5 and 4.5 round half up. The last one is clamped.
     assert_eq!(codes(op, &[a, b], output(DType::UInt8, 1.0, 10)), [11, 10, 15, 255]);
 }
 
@@ -185,7 +185,7 @@ fn a_coarser_scale_rounds() {
     assert_eq!(under(Scheme::Even), [0, 0, 2, -2, 2, -2]);
 }
 
-/// Against the float function, half away from zero.
+/// Compares with the float function, rounded half away from zero.
 #[test]
 fn softmax_of_every_difference() {
     for (scale, beta) in [(0.02f32, 1.0f32), (0.1, 1.0), (1.0, 1.0), (0.1, 3.0)] {

@@ -1,4 +1,4 @@
-//! The shape of an output, and which padding goes before.
+//! Tests of output shapes and of the padding before.
 
 use crate::common::{DOUBLE, build, int8_output, node, ones, ramp};
 use guardbit_graph::{Activation, Padding, Window, ops};
@@ -40,11 +40,11 @@ fn windows() {
     // The odd cell goes to the end.
     check(([6, 7], [3, 3], [2, 2], one, SAME, [3, 4], [0, 1]));
     check(([5, 5], [2, 4], one, one, SAME, [5, 5], [0, 1]));
-    // A window that needs no padding, and one smaller than its step.
+    // A window that needs no padding, and one that is smaller than its step.
     check(([4, 4], [2, 2], [2, 2], one, SAME, [2, 2], [0, 0]));
     check(([7, 7], [1, 1], [3, 3], one, SAME, [3, 3], [0, 0]));
     check(([7, 7], [1, 1], [3, 3], one, VALID, [3, 3], [0, 0]));
-    // Dilation makes a window reach further.
+    // Dilation enlarges the extent of a window.
     check(([7, 7], [3, 3], one, [2, 3], VALID, [3, 1], [0, 0]));
     check(([7, 7], [3, 3], one, [2, 3], SAME, [7, 7], [2, 3]));
     check(([4, 5], [3, 2], [2, 1], one, explicit([1, 0], [0, 3]), [2, 7], [1, 0]));

@@ -1,4 +1,4 @@
-//! States: codes that are carried from one step of a stream to the next.
+//! Tests of states: codes that are carried from one step of a stream to the next.
 
 use guardbit_graph::ops::{Concat, Slice};
 use guardbit_graph::{DType, Graph, GraphBuilder, GraphError, OutputSpec, TensorType};
@@ -10,7 +10,7 @@ fn ty(shape: &[usize], dtype: DType) -> TensorType {
     TensorType::quantized(shape, dtype, 0.5, 0).unwrap()
 }
 
-/// The last three codes of a stream: what came before, and then the new one.
+/// Returns a network that outputs the last three codes of a stream, the newest last.
 fn window() -> Graph {
     let mut builder = GraphBuilder::new("window");
     let x = builder.input("x", ty(&[1, 1], DType::Int8)).unwrap();
@@ -93,7 +93,7 @@ fn states_that_cannot_be() {
     assert!(matches!(step(&[&[1]], vec![vec![1, 300]]), Err(GraphError::CodeRange { .. })));
 }
 
-/// A network with states is another one than the same with other initial codes, or without states: results are stored by it.
+/// States and their initial codes are part of a network's identity, by which results are stored.
 #[test]
 fn states_are_part_of_what_decides() {
     let text = |graph: &Graph| serde_json::to_string(graph).unwrap();

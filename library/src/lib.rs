@@ -1,31 +1,31 @@
-//! What does a narrow accumulator do to a quantized network?
+//! Shows what narrow accumulators do to a quantized neural network.
 //!
-//! guardbit reads a quantized network, lowers it onto a parameterized accelerator model, runs it as the narrow hardware
-//! does and exactly, and counts every overflow. This crate is the library under one name; the command line is the
-//! package `guardbit`.
+//! guardbit reads a quantized network and lowers it onto a parameterized accelerator model. It runs the network
+//! twice, as the narrow hardware does and exactly, and counts every overflow. This crate re-exports the library
+//! crates under one name. The command line is the package `guardbit`.
 //!
 //! ```
 #![doc = include_str!("../../examples/library.rs")]
 //! ```
 //!
-//! # What is where
-//! | module | what it is for |
+//! # Modules
+//! | module | contents |
 //! |---|---|
 //! | [`frontends`] | network files to a [`Graph`](graph::Graph): [`frontends::load`] |
-//! | [`graph`] | the network itself: tensors, operations with their exact meaning, patches and [passes](graph::passes) |
-//! | [`hwmodels`] | accelerators from presets and YAML ([`hwmodels::load`]); [`hwmodels::lower`] puts a graph onto one |
-//! | [`sim`] | [`sim::Simulation`] runs the lowered program on samples and counts; [`sim::trace`] shows one dot product |
+//! | [`graph`] | the network: tensors, operations with their exact meaning, patches and [passes](graph::passes) |
+//! | [`hwmodels`] | accelerators from presets and YAML ([`hwmodels::load`]); [`hwmodels::lower`] maps a graph onto one |
+//! | [`sim`] | [`sim::Simulation`] runs the lowered program and counts overflows; [`sim::trace`] shows one dot product |
 //! | [`quantize`] | float networks to quantized ones, with the accelerator in the loop: [`quantize::quantize()`] |
-//! | [`study`] | whole runs, sweeps and sizings that write folders, as the command line does them |
+//! | [`study`] | whole runs, sweeps and sizings that write folders, equal to those of the command line |
 //! | [`reports`] | tables, plots and pages as bytes |
 //! | [`rtl_vectors`] | test vectors for RTL, and the golden model beat by beat |
 //! | [`num`] | bit-exact integers of any width: overflow modes, rounding, requantization schemes |
-//! | [`files`] | folders that are whole or not there: reading within limits, staging, locks, seals |
+//! | [`files`] | folders that are complete or absent: reading within limits, staging, locks, seals |
 //!
-//! # What holds everywhere
-//! - Codes travel as `i32`, sums as integers as wide as they need: no float carries a code, a sum or a bound.
-//! - Results depend on network, accelerator, samples and seed alone, not on threads, instruction set or engine.
-//! - Errors are types with a stable `code()` and a `help()`; nothing panics on what a file holds.
+//! # Rules that hold everywhere
+//! - Codes have type `i32`, and sums are integers of sufficient width. No code, sum or bound is a float.
+//! - Results depend only on network, accelerator, samples and seed, not on threads, instruction set or engine.
+//! - Errors are types with a stable `code()` and a `help()`. No content of a file causes a panic.
 //! - [`num`], [`graph`], [`sim`] and [`quantize`] do no I/O.
 
 pub use guardbit_files as files;

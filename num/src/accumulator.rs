@@ -1,8 +1,8 @@
-//! One register with its adder.
+//! One accumulator register with its adder.
 
 use crate::{Direction, Fit, Format, Overflow};
 
-/// An accumulator register: what it holds, and whether a sticky one is stuck at a rail.
+/// An accumulator register: its value, and whether a sticky register is stuck at a rail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accumulator {
     format: Format,
@@ -12,21 +12,21 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    /// A cleared register.
+    /// Creates a register that holds 0.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         Self { format, overflow, value: 0, stuck: false }
     }
 
-    /// A register loaded with `initial`, and the rail that `initial` crosses if it does not fit.
+    /// Returns a register loaded with `initial`, and the rail that `initial` crosses if it does not fit.
     pub fn preloaded(format: Format, overflow: Overflow, initial: i128) -> (Self, Option<Direction>) {
         let mut register = Self::new(format, overflow);
         let direction = register.write(initial);
         (register, direction)
     }
 
-    /// One clock: adds `addend`. Says which rail the exact sum crossed, if any.
+    /// Adds `addend` in one clock cycle. Returns the rail that the exact sum crossed, if any.
     ///
-    /// A sticky register that is stuck ignores the addend and reports nothing.
+    /// A sticky register that is stuck ignores the addend and returns `None`.
     pub fn add(&mut self, addend: i128) -> Option<Direction> {
         if self.stuck {
             return None;
@@ -34,7 +34,7 @@ impl Accumulator {
         self.write(self.value + addend)
     }
 
-    /// What the register holds.
+    /// Returns the value of the register.
     pub fn value(&self) -> i128 {
         self.value
     }

@@ -1,21 +1,21 @@
-//! Integer formats of a run-time width and the widths that values need.
+//! Integer formats with a width chosen at run time, and the widths that values require.
 
 use crate::Direction;
 
-/// Narrowest width of a register.
+/// Smallest width of a register, in bits.
 pub const MIN_BITS: u32 = 2;
-/// Widest width of a register.
+/// Largest width of a register, in bits.
 pub const MAX_BITS: u32 = 64;
 
-/// A width outside [`MIN_BITS`]`..=`[`MAX_BITS`].
+/// Error for a width outside [`MIN_BITS`]`..=`[`MAX_BITS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a width of {bits} bits is outside {MIN_BITS}..={MAX_BITS}")]
 pub struct WidthError {
-    /// The width that was asked for.
+    /// The requested width.
     pub bits: u64,
 }
 
-/// The format of a register: its width and whether its top bit is a sign (two's complement).
+/// The format of a register: its width, and whether it is signed (two's complement).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format {
     bits: u32,
@@ -23,7 +23,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// A format of `bits` bits.
+    /// Creates a format of `bits` bits.
     ///
     /// # Errors
     /// [`WidthError`] if `bits` is outside `2..=64`.
@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// Two's complement of `bits` bits.
+    /// Creates a two's complement format of `bits` bits.
     ///
     /// # Errors
     /// [`WidthError`] if `bits` is outside `2..=64`.
@@ -43,27 +43,27 @@ impl Format {
         Self::new(bits, true)
     }
 
-    /// Width in bits, sign included.
+    /// Returns the width in bits, sign included.
     pub fn bits(self) -> u32 {
         self.bits
     }
 
-    /// Whether the top bit is a sign.
+    /// Returns whether the top bit is a sign.
     pub fn is_signed(self) -> bool {
         self.signed
     }
 
-    /// Least value: `-2^(bits-1)`, or 0 when unsigned.
+    /// Returns the least value: `-2^(bits-1)`, or 0 if unsigned.
     pub fn min(self) -> i128 {
         if self.signed { -(1i128 << (self.bits - 1)) } else { 0 }
     }
 
-    /// Greatest value: `2^(bits-1) - 1`, or `2^bits - 1` when unsigned.
+    /// Returns the greatest value: `2^(bits-1) - 1`, or `2^bits - 1` if unsigned.
     pub fn max(self) -> i128 {
         if self.signed { (1i128 << (self.bits - 1)) - 1 } else { (1i128 << self.bits) - 1 }
     }
 
-    /// Which rail `value` crosses, if any.
+    /// Returns the rail that `value` crosses, or `None` if it fits.
     pub fn misfit(self, value: i128) -> Option<Direction> {
         if value > self.max() {
             Some(Direction::High)
@@ -74,23 +74,23 @@ impl Format {
         }
     }
 
-    /// Whether `value` can be held.
+    /// Returns whether `value` fits this format.
     #[inline]
     pub fn holds(self, value: i128) -> bool {
         self.misfit(value).is_none()
     }
 
-    /// `value` modulo `2^bits`, read back in this format.
+    /// Returns `value` modulo `2^bits`, read in this format.
     pub fn wrap(self, value: i128) -> i128 {
         (value - self.min()).rem_euclid(1i128 << self.bits) + self.min()
     }
 }
 
-/// The least width that holds `value`: two's complement if `signed`, else plain binary. `required(0)` is 1.
+/// Returns the least width that holds `value`, in two's complement if `signed`, otherwise in unsigned binary.
 ///
-/// No unsigned width holds a negative value: that is said with 65, one more than the widest register.
+/// Returns 1 for 0. Returns 65 (`MAX_BITS + 1`) for a negative value when `signed` is false.
 ///
-/// Integer arithmetic on bit lengths, as FINN's data types do it (Xilinx/finn, `datatype.py`).
+/// The computation uses integer bit lengths, like the data types of FINN (Xilinx/finn, `datatype.py`).
 pub fn required_bits(value: i128, signed: bool) -> u32 {
     let magnitude = if value < 0 { !value } else { value };
     let length = i128::BITS - magnitude.leading_zeros();

@@ -1,9 +1,9 @@
-//! Bit-exact integers of a run-time width.
+//! Bit-exact integers with a width chosen at run time.
 //!
-//! What hardware does to an integer that is too wide for its register ([`Overflow`], [`Format`],
-//! [`Accumulator`]), how bits are dropped ([`Rounding`]), and how a sum becomes a code again
-//! ([`Requantizer`], [`Scheme`]). Everything here is a pure function of its arguments; values travel as
-//! `i128`, so that no intermediate result of a 64-bit datapath can be lost.
+//! The crate defines what hardware does with an integer that is too wide for its register ([`Overflow`], [`Format`],
+//! [`Accumulator`]), how low bits are dropped ([`Rounding`]), and how a sum becomes a code ([`Requantizer`],
+//! [`Scheme`]). Every function is pure. Values have type `i128`, so that no intermediate result of a 64-bit datapath
+//! is lost.
 
 mod accumulator;
 pub mod fixed_point;

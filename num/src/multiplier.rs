@@ -2,10 +2,10 @@
 
 use fixed::types::I1F31;
 
-/// A real multiplier `M >= 0`, kept as given and as `significand * 2^exponent`.
+/// A real multiplier `M >= 0`, stored as given and as `significand * 2^exponent`.
 ///
-/// The integer form is TensorFlow Lite's `QuantizeMultiplier` (TVM's `GetFixedPointMultiplierShift` is the
-/// same): `(f, e) = frexp(M)`, significand = `f * 2^31` rounded half away from zero, and 0 if `e < -31`.
+/// The integer form is that of TensorFlow Lite's `QuantizeMultiplier` and TVM's `GetFixedPointMultiplierShift`: `(f,
+/// e) = frexp(M)`, and the significand is `f * 2^31` rounded half away from zero, or 0 if `e < -31`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Multiplier {
     real: f64,
@@ -13,25 +13,25 @@ pub struct Multiplier {
     exponent: i32,
 }
 
-/// A real number that cannot be a requantization multiplier.
+/// Error for a real number that cannot be a requantization multiplier.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{real} cannot be a requantization multiplier: it must be finite, not negative and below 2^30")]
 pub struct MultiplierError {
-    /// The offending number.
+    /// The rejected number.
     pub real: f64,
 }
 
 impl Multiplier {
-    /// The multiplier nearest to `real`.
+    /// Creates the multiplier nearest to `real`.
     ///
     /// # Errors
-    /// [`MultiplierError`] unless `0 <= real < 2^30`, once rounded to 31 bits.
+    /// [`MultiplierError`] unless `0 <= real < 2^30` after rounding to 31 bits.
     pub fn new(real: f64) -> Result<Self, MultiplierError> {
         if !(0.0..f64::from(1 << 30)).contains(&real) {
             return Err(MultiplierError { real });
         }
         let (fraction, mut exponent) = frexp(real);
-        // Exact in f64: the fraction has 53 bits, the product is rounded once, half away from zero.
+        // The product is exact in float64, because the fraction has 53 bits. It is rounded once, half away from zero.
         let mut significand = (fraction * f64::from(1u32 << 31)).round() as i64;
         if significand == 1 << 31 {
             significand /= 2;
@@ -43,34 +43,38 @@ impl Multiplier {
         Self { real, significand: significand as i32, exponent }.checked()
     }
 
-    /// The number that was asked for.
+    /// Returns the multiplier as it was given, unrounded.
     pub fn real(self) -> f64 {
         self.real
     }
 
-    /// The significand as stored in hardware: 0 or `2^30 <= m < 2^31`, less after [`divided_by`](Self::divided_by).
+    /// Returns the significand `m` as stored in hardware: 0 or `2^30 <= m < 2^31`.
+    ///
+    /// After [`divided_by`](Self::divided_by) it may be less.
     pub fn significand(self) -> i32 {
         self.significand
     }
 
-    /// The significand as the fraction that it stands for, in Q0.31.
+    /// Returns the significand as a fraction in Q0.31.
     pub fn fraction(self) -> I1F31 {
         I1F31::from_bits(self.significand)
     }
 
-    /// The power of two; positive shifts left.
+    /// Returns the exponent of the power of two. A positive exponent shifts left.
     pub fn exponent(self) -> i32 {
         self.exponent
     }
 
-    /// The number itself, all 53 bits of it: `(m, e)` with `M = m * 2^(e - 53)` and `2^52 <= m < 2^53`, or `(0, 0)`.
+    /// Returns all 53 bits of the real multiplier.
+    ///
+    /// The result is `(m, e)` with `M = m * 2^(e - 53)` and `2^52 <= m < 2^53`, or `(0, 0)` for 0.
     pub fn exact(self) -> (u64, i32) {
         let (fraction, exponent) = frexp(self.real);
-        // Exact: a power of two, and the fraction has 53 bits.
+        // This is exact: the factor is a power of two, and the fraction has 53 bits.
         ((fraction * (1u64 << 53) as f64) as u64, exponent)
     }
 
-    /// The multiplier for sums kept in the unit `2^shift`.
+    /// Returns the multiplier for sums in units of `2^shift`.
     ///
     /// # Errors
     /// [`MultiplierError`] if the result is `2^30` or more.
@@ -82,11 +86,12 @@ impl Multiplier {
         Self { real, exponent: self.exponent.saturating_add(shift as i32), ..self }.checked()
     }
 
-    /// The multiplier of a mean over `count` elements, divided in integers: with
-    /// `k = min(floor(log2 count), 32, 31 + e)`, the significand becomes `(m << k) / count`, cut off, and the
-    /// exponent `e - k`. The significand may fall below `2^30`.
+    /// Returns the multiplier of a mean over `count` elements, divided in integers.
     ///
-    /// TensorFlow Lite, `reference_ops::QuantizedMeanOrSum`. A `count` of 0 counts as 1.
+    /// With `k = min(floor(log2 count), 32, 31 + e)`, the significand becomes `(m << k) / count`, truncated, and the
+    /// exponent becomes `e - k`. The significand may fall below `2^30`. A `count` of 0 counts as 1.
+    ///
+    /// Source: TensorFlow Lite, `reference_ops::QuantizedMeanOrSum`.
     pub fn divided_by(self, count: u64) -> Self {
         let count = count.max(1);
         let shift = count.ilog2().min(32).min((31 + self.exponent) as u32);
@@ -103,7 +108,9 @@ impl Multiplier {
     }
 }
 
-/// `(f, e)` with `value = f * 2^e`, `f` in `[0.5, 1)`; `(0, 0)` for zero. `value` is finite and not negative.
+/// Returns `(f, e)` with `value = f * 2^e` and `f` in `[0.5, 1)`, or `(0, 0)` for zero.
+///
+/// `value` must be finite and not negative.
 fn frexp(value: f64) -> (f64, i32) {
     if value == 0.0 {
         return (0.0, 0);

@@ -1,9 +1,9 @@
-//! Random numbers by their place: a counter-based generator.
+//! A counter-based random number generator: every number is a function of its position and a key.
 
-/// Block `counter` of Philox4x64-10 under `key`: four random words of 64 bits that are a function of both alone.
+/// Returns block `counter` of Philox4x64-10 under `key`: four random 64-bit words, a pure function of both.
 ///
-/// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). NumPy has the same generator as
-/// `numpy.random.Philox`, which counts up before each block.
+/// Source: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). NumPy's
+/// `numpy.random.Philox` is the same generator, but it increments the counter before each block.
 pub fn philox4x64(counter: [u64; 4], key: [u64; 2]) -> [u64; 4] {
     const ROUNDS: usize = 10;
     const MULTIPLIERS: [u64; 2] = [0xD2E7_470E_E14C_6C93, 0xCA5A_8263_9512_1157];

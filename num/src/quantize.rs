@@ -1,28 +1,29 @@
-//! From a real value to a code: `round(x / scale) + zero point`, in the ways that real runtimes do it.
+//! From a real value to a code: `round(x / scale) + zero_point`, with the variants of real runtimes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Registers the ways: variant, name, and the formula in float32.
+/// Registers the variants: name, file name, and the formula in float32.
 macro_rules! quantizings {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, |$x:ident, $scale:ident, $zero:ident| $formula:expr;)*) => {
-        /// How a runtime turns float32 values into codes.
+        /// The rule by which a runtime turns float32 values into codes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Quantizing {
             $($(#[$doc])* $variant,)*
         }
 
         impl Quantizing {
-            /// Every way.
+            /// Every rule.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The code of `x`, not clamped: a value beyond 128 bits, infinity too, becomes their end, and what is no
-            /// number becomes the zero point.
+            /// Returns the code of `x`, not clamped to the type of the tensor.
+            ///
+            /// A value beyond 128 bits, including infinity, saturates to 128 bits. NaN becomes the zero point.
             pub fn code(self, x: f32, scale: f32, zero_point: i32) -> i128 {
                 if x.is_nan() {
                     return zero_point.into();
@@ -51,7 +52,7 @@ quantizings! {
     ReciprocalLast = "reciprocal_last", |x, s, z| moved((z as f32 + x * (1.0 / s)).round_ties_even(), 0);
 }
 
-/// Both ends of i128 are far outside any code.
+/// Adds the zero point to rounded steps. Saturation is harmless, because the ends of `i128` are far outside any code.
 fn moved(steps: f32, zero_point: i32) -> i128 {
     (steps as i128).saturating_add(zero_point.into())
 }
@@ -70,7 +71,7 @@ impl FromStr for Quantizing {
     }
 }
 
-/// A name that is no way of quantizing.
+/// Error for an unknown name of a quantizing rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown way of quantizing `{0}`; there are {names}",

@@ -1,14 +1,14 @@
-//! Dropping low bits.
+//! Rounding right shifts, which drop low bits.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a right shift rounds.
+/// The rounding of a right shift.
 ///
-/// The names are those of AMD's UG1399 (`ap_fixed` quantization modes), in words.
+/// The names follow AMD's UG1399 (`ap_fixed` quantization modes), spelled out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rounding {
-    /// Toward minus infinity: the bits are cut off.
+    /// Toward minus infinity: the low bits are truncated.
     #[default]
     Floor,
     /// Toward zero.
@@ -40,7 +40,7 @@ impl Rounding {
         Self::HalfOdd,
     ];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Floor => "floor",
@@ -54,12 +54,12 @@ impl Rounding {
         }
     }
 
-    /// The number used for it in the RTL.
+    /// Returns the number used for the rounding in the RTL.
     pub fn code(self) -> u32 {
         self as u32
     }
 
-    /// `value / 2^shift`, rounded. `shift` must be below 127.
+    /// Returns `value / 2^shift`, rounded. `shift` must be below 127.
     pub fn shift_right(self, value: i128, shift: u32) -> i128 {
         if shift == 0 {
             return value;
@@ -82,8 +82,10 @@ impl Rounding {
     }
 }
 
-/// `value / 2^shift`, rounded up with the probability of the part dropped: `floor((value + r) / 2^shift)`, where `r` are
-/// the low `shift` bits of a random word. `shift` must be below 64.
+/// Returns `value / 2^shift`, rounded up with a probability equal to the dropped fraction.
+///
+/// The result is `floor((value + r) / 2^shift)`, where `r` is the low `shift` bits of the random `word`. `shift` must
+/// be below 64.
 pub fn stochastic_shift_right(value: i128, shift: u32, word: u64) -> i128 {
     (value + i128::from(word & ((1 << shift) - 1))) >> shift
 }
@@ -102,7 +104,7 @@ impl FromStr for Rounding {
     }
 }
 
-/// A name that is no rounding.
+/// Error for an unknown name of a rounding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown rounding `{0}`; the roundings are {names}", names = Rounding::ALL.map(Rounding::name).join(", "))]
 pub struct UnknownRounding(String);

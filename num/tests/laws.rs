@@ -15,7 +15,7 @@ fn modes() -> impl Strategy<Value = Overflow> {
     prop::sample::select(Overflow::ALL.to_vec())
 }
 
-/// Values near and beyond the rails of a format.
+/// Generates values within and beyond the rails of a format.
 fn values() -> impl Strategy<Value = i128> {
     (any::<i64>(), 0u32..64).prop_map(|(value, shift)| i128::from(value >> shift) * 3)
 }
@@ -25,7 +25,7 @@ fn run(format: Format, overflow: Overflow, terms: &[i128]) -> Vec<i128> {
     terms.iter().map(|&term| (register.add(term), register.value()).1).collect()
 }
 
-/// The multiple of `2^shift` that `rounding` chooses, found by looking at both neighbours.
+/// Returns the multiple of `2^shift` that `rounding` chooses, found by comparing both neighbours.
 fn nearest(rounding: Rounding, value: i128, shift: u32) -> i128 {
     let unit = 1i128 << shift;
     let below = value.div_euclid(unit);
@@ -153,7 +153,7 @@ proptest! {
         prop_assert!((scale(Scheme::Single) - scale(Scheme::Away)).abs() <= 1);
     }
 
-    /// As far as the significand of the scheme goes, 15 bits at least, and where 32 bits hold the result.
+    /// Holds to the precision of the scheme's significand, at least 15 bits, if the result fits 32 bits.
     #[test]
     fn every_scheme_follows_every_multiplier(
         fraction in 0.5f64..1.0,
@@ -195,7 +195,7 @@ proptest! {
 }
 
 proptest! {
-    /// What a register can hold after a range of results, against every result of a short one.
+    /// Compares the range of values that a register can hold with every result of a short range.
     #[test]
     fn ranges_of_fits(bits in MIN_BITS..8, signed: bool, overflow in modes(), from in -600i128..600, length in 0i128..300) {
         let format = Format::new(bits, signed).unwrap();

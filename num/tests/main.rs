@@ -1,4 +1,4 @@
-//! Tests of integers: one program, a module per file.
+//! Tests of `num`: one program, a module per file.
 
 mod laws;
 mod multiplier;

@@ -1,4 +1,4 @@
-//! Real multipliers as significand and exponent.
+//! Tests of real multipliers as significand and exponent.
 
 use guardbit_num::{Multiplier, MultiplierError};
 
@@ -53,7 +53,7 @@ fn scaled_up_by_powers_of_two() {
     assert_eq!(third.scaled_up(4).unwrap().real(), 16.0 / 3.0);
     assert_eq!(third.scaled_up(0), Ok(third));
     assert!(third.scaled_up(32).is_err());
-    // What was flushed comes back.
+    // A significand that became 0 is restored.
     let tiny = Multiplier::new(2f64.powi(-40)).unwrap();
     assert_eq!(parts(tiny.scaled_up(10).unwrap()), (1 << 30, -29));
 }
@@ -63,15 +63,15 @@ fn divided_by_a_count() {
     let cases = [
         (1.0, 1, (1 << 30, 1)),
         (1.0, 4, (1 << 30, -1)),
-        // (2^30 << 1) / 3, cut off: below 2^30.
+        // (2^30 << 1) / 3, truncated: below 2^30.
         (1.0, 3, (715_827_882, 0)),
         (1.0, 49, (701_219_150, -4)),
         (0.75, 3, (1_073_741_824, -1)),
-        // Only as many bits as the exponent can give.
+        // The shift is limited by the exponent.
         (2f64.powi(-31), 8, (1 << 28, -31)),
         (0.0, 5, (0, -2)),
         (1.0, 0, (1 << 30, 1)),
-        // Above 2^32 the significand shrinks.
+        // Above 2^32 the significand becomes smaller.
         (1.0, 1 << 34, (1 << 28, -31)),
     ];
     for (real, count, expected) in cases {
@@ -85,7 +85,7 @@ fn all_bits_of_the_number() {
     for real in [0.0, 0.5, 1.0 / 3.0, 0.017_863_955, 2f64.powi(29), 2f64.powi(-40), f64::MIN_POSITIVE / 4.0] {
         let (significand, exponent) = Multiplier::new(real).unwrap().exact();
         assert!(significand == 0 && real == 0.0 || significand.ilog2() == 52, "{real}");
-        // In two steps: 2^-1077 alone is 0.
+        // In two steps, because 2^-1077 alone is 0.
         assert_eq!(
             significand as f64
                 * 2f64.powi(-53)

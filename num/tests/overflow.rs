@@ -1,11 +1,11 @@
-//! Registers that overflow: published cases, as integers.
+//! Tests of overflowing registers on published cases, written as integers.
 
 use guardbit_num::Direction::{High, Low};
 use guardbit_num::{Accumulator, Direction, Fit, Format, MAX_BITS, Overflow, WidthError, required_bits};
 
 use Overflow::{Observe, Saturate, SaturateSymmetric, SaturateZero, Sticky, Trap, Wrap};
 
-/// Adds `terms` one by one: the final value and the places of the events.
+/// Adds `terms` one by one and returns the final value and the positions of the events.
 fn accumulate(bits: u32, overflow: Overflow, terms: &[i128]) -> (i128, Vec<usize>) {
     let mut register = Accumulator::new(Format::signed(bits).unwrap(), overflow);
     let events = terms.iter().enumerate().filter(|(_, term)| register.add(**term).is_some());
@@ -20,7 +20,7 @@ fn check(bits: u32, terms: &[i128], expected: &[(Overflow, i128, &[usize])]) {
     }
 }
 
-/// Products and widths of bug reports against real libraries.
+/// Products and widths from bug reports about real libraries.
 #[test]
 fn published_dot_products() {
     // onnxruntime #31573: a pair of int8 products in int16.
@@ -28,7 +28,7 @@ fn published_dot_products() {
     check(16, &[128 * 128, 127 * 127], &[(Wrap, 32513, &[])]);
     // pytorch #44939: uint8 times int8 in int16.
     check(16, &[211 * 71, 171 * 107], &[(Saturate, 32767, &[1]), (Observe, 33278, &[1])]);
-    // vpmaddubsw.
+    // The x86 instruction vpmaddubsw.
     check(16, &[255 * 127, 255 * 127], &[(Saturate, 32767, &[1])]);
     check(16, &[255 * -127, 255 * -127], &[(Saturate, -32768, &[1])]);
     // apytypes #857: ten products of 1 in 3 bits.
@@ -175,7 +175,7 @@ fn modes_are_read_by_name() {
     assert_eq!([High.name(), Low.name()], ["high", "low"]);
 }
 
-/// No mode is another one: names and codes differ, and one that is not known is an error.
+/// Names and codes of modes differ, and an unknown mode is an error.
 #[test]
 fn modes_are_told_apart() {
     for (index, overflow) in Overflow::ALL.into_iter().enumerate() {
@@ -188,7 +188,7 @@ fn modes_are_told_apart() {
     }
 }
 
-/// What a register of a fixed format holds fits it, whatever came; and bounds of it hold for every value between them.
+/// A register of a fixed format holds only values that fit, and its bounds contain every one of them.
 #[test]
 fn what_is_held_fits_and_is_bounded() {
     for (overflow, signed) in Overflow::ALL.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {

@@ -1,4 +1,4 @@
-//! Ways of quantizing on the values on which real runtimes disagree.
+//! Tests of quantizing rules on values on which real runtimes disagree.
 
 use guardbit_num::Quantizing::{self, HalfAway, HalfEven, HalfEvenLast, Reciprocal, ReciprocalLast};
 
@@ -7,18 +7,18 @@ fn check(way: Quantizing, scale: f32, zero_point: i32, values: &[f32], expected:
     assert_eq!(codes, expected, "{way}");
 }
 
-/// Measured: ONNX Runtime 1.31.1 and LiteRT 2.3.0.
+/// Results measured with ONNX Runtime 1.31.1 and LiteRT 2.3.0.
 #[test]
 fn ties() {
     let values = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5];
     check(HalfEven, 1.0, 0, &values, &[0, 2, 2, 0, -2, -2]);
     check(HalfAway, 1.0, 0, &values, &[1, 2, 3, -1, -2, -3]);
-    // With an odd zero point inside, ties fall to the other side.
+    // With an odd zero point inside the rounding, ties fall to the other side.
     check(HalfEvenLast, 1.0, 1, &values, &[2, 2, 4, 0, 0, -2]);
     check(HalfEven, 1.0, 1, &values, &[1, 3, 3, 1, -1, -1]);
 }
 
-/// Measured: the division gives 127 (ONNX Runtime), the product with the reciprocal 127.5 and so 128.
+/// Measured: division gives 127 (ONNX Runtime); the product with the reciprocal gives 127.5, rounded to 128.
 #[test]
 fn division_and_reciprocal() {
     let (scale, value) = (0.002_148_548_6_f32, 0.273_939_94_f32);

@@ -1,8 +1,9 @@
-//! Random numbers by their place, and roundings by them.
+//! Tests of counter-based random numbers and of stochastic rounding.
 
 use guardbit_num::{Rounding, philox4x64, stochastic_shift_right};
 
-/// NumPy 2.4: `np.random.Philox(counter=C - 1, key=K).random_raw(4)`, with 256-bit numbers of 64-bit words, least first.
+/// NumPy 2.4: `np.random.Philox(counter=C - 1, key=K).random_raw(4)`, with 256-bit numbers of 64-bit words, least
+/// first.
 #[test]
 fn blocks_are_those_of_numpy() {
     let cases = [
@@ -22,7 +23,7 @@ fn blocks_are_those_of_numpy() {
     }
 }
 
-/// Of all words one in four is up per quarter dropped, and whole numbers stay.
+/// For each dropped quarter, one word in four rounds up. Whole numbers stay.
 #[test]
 fn quarters_go_up_as_often_as_they_say() {
     for value in -9i128..10 {

@@ -1,4 +1,4 @@
-//! Requantization schemes on the sums on which real runtimes disagree.
+//! Tests of requantization schemes on sums on which real runtimes disagree.
 
 use guardbit_num::{Multiplier, Requantizer, Scheme};
 
@@ -11,7 +11,7 @@ fn scale(scheme: Scheme, multiplier: f64, x: i128) -> i128 {
     Requantizer::new(scheme, Multiplier::new(multiplier).unwrap()).scale(x)
 }
 
-/// `x` and `-x` under one multiplier, for each scheme.
+/// Checks `x` and `-x` under one multiplier, for each scheme.
 fn check(multiplier: f64, x: i128, expected: &[(&[Scheme], (i128, i128))]) {
     for (schemes, (positive, negative)) in expected {
         for &scheme in *schemes {
@@ -62,7 +62,7 @@ fn a_float32_scheme_loses_low_bits_of_large_sums() {
     assert_eq!(scale(Even, 0.5, (1 << 30) + 33), 536_870_912);
 }
 
-/// ONNX Runtime's QLinearConv rounds first and adds the zero point then.
+/// ONNX Runtime's QLinearConv rounds first and then adds the zero point.
 #[test]
 fn the_zero_point_is_added_after_rounding() {
     let requantizer = Requantizer::new(Even, Multiplier::new(0.5).unwrap());
@@ -70,7 +70,7 @@ fn the_zero_point_is_added_after_rounding() {
     assert_eq!(codes, [1, 1, 3, -1, 3, -1, 5, -3]);
 }
 
-/// TVM adds the zero point before it rounds: what is a tie below 0 is one above it then.
+/// TVM adds the zero point before it rounds, so a tie below 0 becomes a tie above 0.
 #[test]
 fn tvm_adds_the_zero_point_before_rounding() {
     let codes = |scheme, zero_point| {
@@ -86,7 +86,8 @@ fn tvm_adds_the_zero_point_before_rounding() {
     assert_eq!(codes(Away, 1), [2, 0, 3, -1]);
 }
 
-/// LiteRT's reference FULLY_CONNECTED keeps 53 bits of the multiplier: a significand of 31 bits goes astray here.
+/// LiteRT's reference FULLY_CONNECTED keeps 53 bits of the multiplier. A 31-bit significand gives another result
+/// here.
 #[test]
 fn float64_away_keeps_more_than_31_bits_of_the_multiplier() {
     let [input, weight, output] = [0.047_832_847_f32, 1.881_435e-5, 15.059_447].map(f64::from);
@@ -102,7 +103,7 @@ fn double_wraps_what_it_shifts_left() {
     assert_eq!(scale(Single, 2.0, 1 << 29), 1 << 30);
 }
 
-/// The result of TensorFlow Lite's 64-bit overload has 32 bits: `cli/tests/int16` holds what LiteRT makes of it.
+/// TensorFlow Lite's 64-bit overload returns 32 bits. `cli/tests/int16` holds the results of LiteRT.
 #[test]
 fn q48_keeps_the_low_32_bits() {
     assert_eq!(scale(Q48, 0.25, 1 << 33), i128::from(i32::MIN));

@@ -1,4 +1,4 @@
-//! Right shifts that round, and gemmlowp's 32-bit primitives.
+//! Tests of rounding right shifts and of gemmlowp's 32-bit primitives.
 
 use fixed::types::I1F31;
 use fixed::{FixedI32, FixedI64, types::extra::U26};
@@ -30,7 +30,7 @@ fn each_rounding_of_quarters() {
     }
 }
 
-/// The roundings that the `fixed` crate has as well.
+/// Compares with the roundings that the `fixed` crate has, too.
 #[test]
 fn agrees_with_fixed() {
     for bits in -70_000..70_000i64 {

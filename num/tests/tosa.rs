@@ -1,4 +1,4 @@
-//! RESCALE of the TOSA reference model, value by value.
+//! Compares RESCALE with the TOSA reference model, value by value.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ fn integers(value: &Value) -> Vec<i128> {
     value.as_array().unwrap().iter().map(|v| i128::from(v.as_i64().unwrap())).collect()
 }
 
-/// Values that were compared, and their scheme.
+/// Checks one case and returns its scheme and the number of compared values.
 fn check(case: &Value) -> (Scheme, usize) {
     let flag = |key: &str| case[key].as_bool().unwrap();
     let number = |key: &str| i128::from(case[key].as_i64().unwrap());

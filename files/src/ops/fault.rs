@@ -1,13 +1,13 @@
-//! Faults for tests, in builds with debug assertions only: a release does not look for them.
+//! Faults for tests. They exist only in builds with debug assertions.
 //!
-//! The environment variable `GUARDBIT_FAULT` is a list, separated by commas, of
-//! - `fail:N`: operation N (from 1) does nothing, or half of a write, and is an error;
-//! - `kill:N`: the process ends there, nothing is tidied up;
-//! - `signal:N`: the process does what a signal makes it do as soon as operation N is done;
-//! - `pause:N`: the process stays there for ever, and gets signals;
-//! - `until:FILE`: it goes on as soon as there is FILE;
-//! - `plain-renames`: as on a file system without `renameat2`;
-//! - `log:FILE`: a line per operation is added to FILE.
+//! The environment variable `GUARDBIT_FAULT` is a comma-separated list of
+//! - `fail:N`: operation N (from 1) does nothing, or half of a write, and returns an error;
+//! - `kill:N`: the process ends there without any clean-up;
+//! - `signal:N`: the process behaves as after a signal as soon as operation N is done;
+//! - `pause:N`: the process stops there, but still receives signals;
+//! - `until:FILE`: a stopped process continues as soon as FILE exists;
+//! - `plain-renames`: renames behave as on a file system without `renameat2`;
+//! - `log:FILE`: each operation appends a line to FILE.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -53,7 +53,7 @@ fn parse(text: &str) -> Faults {
     faults
 }
 
-/// Whether renames have no flags.
+/// Returns whether renames must not use flags.
 pub(super) fn plain_renames() -> bool {
     faults().is_some_and(|faults| faults.plain_renames)
 }
@@ -63,17 +63,17 @@ thread_local! {
     static OWN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// An operation is done.
+/// Called after every operation.
 pub(super) fn done() {
     if faults().is_some_and(|faults| faults.signal == Some(OWN.get())) {
-        // What it does to files itself is no operation of this kind.
+        // The clean-up's own operations must not trigger the fault again.
         OWN.set(0);
         crate::gate::interrupt();
         std::process::exit(130);
     }
 }
 
-/// Counts an operation. `half` does a part of it, where it is to fail.
+/// Counts an operation. `half` performs a part of it if it is to fail.
 pub(super) fn reach(name: &str, path: &Path, half: impl FnOnce()) -> io::Result<()> {
     let Some(faults) = faults() else { return Ok(()) };
     let number = faults.reached.fetch_add(1, Ordering::SeqCst) + 1;

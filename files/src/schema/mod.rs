@@ -1,4 +1,4 @@
-//! JSON Schemas of the files that users write: for editors, and to say where a file breaks one.
+//! JSON Schemas of the files that users write, for editors and for locating errors.
 
 mod violations;
 
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 pub use violations::{Violation, schema_violations};
 
-/// The schema (draft 2020-12) of what `T` is read from, as text; `finish` adds what types do not say.
+/// Returns the schema (draft 2020-12) of the type `T`, as text. `finish` adds what the types do not express.
 pub fn schema_text<T: JsonSchema>(finish: impl FnOnce(&mut Value)) -> String {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     finish(&mut schema);
-    // The order of keys must not depend on the features with which a dependency is built.
+    // The order of keys must not depend on the features of a dependency.
     schema.sort_all_objects();
     let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     format!("{text}\n")
 }
 
-/// Removes what would only be noise in an editor: `null` for a missing key, and the line breaks of comments.
+/// Removes noise for editors: `null` for a missing key, and the line breaks of comments.
 fn tidy(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     if let Some(Value::String(text)) = object.get_mut("description") {

@@ -1,7 +1,7 @@
 //! Checks a JSON value against a schema that this crate generated.
 //!
-//! Covers the keywords that such schemas consist of. JSON Schema, draft 2020-12, defines them; `scripts/check_schemas.py`
-//! compares the answers with those of the Python package `jsonschema`.
+//! The check covers the keywords that such schemas use, as defined by JSON Schema, draft 2020-12.
+//! `scripts/check_schemas.py` compares the results with those of the Python package `jsonschema`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,25 +11,25 @@ use std::ops::RangeInclusive;
 use regex_lite::Regex;
 use serde_json::Value;
 
-/// A place where a value breaks its schema.
+/// A place where a value violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// JSON pointer of the value; `/` for the whole document.
     pub at: String,
-    /// What is wrong with the value, without the value itself if that is long.
+    /// The problem. It quotes the value only if the value is short.
     pub problem: String,
 }
 
-/// Longest text that a message quotes, in bytes.
+/// Maximum length of a quoted text in a message, in bytes.
 const MAX_QUOTED: usize = 200;
-/// Most violations that are collected.
+/// Maximum number of violations that are collected.
 const MAX_VIOLATIONS: usize = 100;
 
-/// Returns the places where `value` breaks `schema`, sorted by pointer; at most 100.
+/// Returns the places where `value` violates `schema`, sorted by pointer, at most 100.
 ///
 /// # Panics
-/// If the schema has a keyword that this function does not know, or a reference outside its `$defs`: schemas are made
-/// here, and a constraint must not be passed over.
+/// If the schema has an unknown keyword, or a reference outside its `$defs`. guardbit generates the schemas, so no
+/// constraint must be ignored.
 pub fn schema_violations(schema: &Value, value: &Value) -> Vec<Violation> {
     let (pointer, found, patterns) = (String::new(), Vec::new(), BTreeMap::new());
     let mut checker = Checker { root: schema, pointer, found, patterns };
@@ -155,8 +155,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Some number of alternatives must hold. If none does, reports what breaks the one that was probably meant: the
-    /// alternative that holds down to the deepest place and has the fewest violations.
+    /// Checks that the number of valid alternatives lies in `allowed`. If no alternative is valid, reports the
+    /// violations of the most likely one: the one that is valid down to the deepest place and has the fewest
+    /// violations.
     fn one(&mut self, schemas: &'a [Value], allowed: RangeInclusive<usize>, value: &Value) {
         let mut held = 0;
         let mut nearest: Option<Vec<Violation>> = None;
@@ -185,7 +186,7 @@ impl<'a> Checker<'a> {
 
     fn within(&mut self, key: &str, check: impl FnOnce(&mut Self)) {
         let outer = self.pointer.len();
-        // Escapes of RFC 6901.
+        // Escapes by RFC 6901.
         let _ = write!(self.pointer, "/{}", key.replace('~', "~0").replace('/', "~1"));
         check(self);
         self.pointer.truncate(outer);
@@ -209,7 +210,7 @@ fn has_type(argument: &Value, value: &Value) -> bool {
         | ("array", Value::Array(_))
         | ("object", Value::Object(_))
         | ("number", Value::Number(_)) => true,
-        // 1.0 is an integer.
+        // 1.0 is an integer in JSON Schema.
         ("integer", Value::Number(number)) => {
             number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|real| real.fract() == 0.0)
         }
@@ -221,13 +222,13 @@ fn has_type(argument: &Value, value: &Value) -> bool {
     }
 }
 
-/// Numbers are equal by value: 1 and 1.0.
+/// Returns whether two values are equal. Numbers are compared by value, so 1 equals 1.0.
 fn equal(a: &Value, b: &Value) -> bool {
     let numbers = a.is_number() && b.is_number();
     a == b || numbers && !less(a, b) && !less(b, a)
 }
 
-/// Whether both are numbers and the first is less.
+/// Returns whether both values are numbers and the first is less.
 fn less(a: &Value, b: &Value) -> bool {
     let integer = |v: &Value| v.as_i64().map(i128::from).or_else(|| v.as_u64().map(i128::from));
     match (integer(a), integer(b)) {
@@ -236,7 +237,7 @@ fn less(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A value as messages show it.
+/// Returns a value as messages show it.
 fn quoted(value: &Value) -> String {
     match value {
         Value::Object(map) => format!("an object of {} keys", map.len()),
@@ -246,7 +247,7 @@ fn quoted(value: &Value) -> String {
     }
 }
 
-/// The alternatives of an argument in words: `"a", "b" or "c"`.
+/// Returns the alternatives of a keyword as text: `"a", "b" or "c"`.
 fn either(argument: &Value) -> String {
     let names = match argument {
         Value::Array(names) => names.iter().map(Value::to_string).collect(),

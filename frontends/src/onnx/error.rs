@@ -1,77 +1,77 @@
-//! What can be wrong with an ONNX file.
+//! Errors of ONNX files.
 
 use guardbit_graph::{GraphError, brief, plain_name};
 
 use crate::FormatError;
 
-/// The oldest opset that is read: before it operands were broadcast as attributes said.
+/// The oldest supported opset. Older ones broadcast operands according to attributes.
 pub(in crate::onnx) const OLDEST_OPSET: i64 = 7;
 
-/// An ONNX file that cannot be read, or is no network that guardbit can represent.
+/// The reason why an ONNX file cannot be read or represented.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnnxError {
-    /// A file that is no ONNX message.
+    /// The file is not an ONNX message.
     #[error("{problem}")]
     Format {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// An operator that there is no reader for.
+    /// The operator is not supported.
     #[error("operator `{operator}` of node `{node}` cannot be read")]
     UnsupportedOperator {
         /// Domain and name.
         operator: String,
         /// Name of the node.
         node: String,
-        /// Names of the operators that there is a reader for.
+        /// Names of the supported operators.
         supported: Vec<String>,
     },
-    /// A node that cannot be represented.
+    /// A node cannot be represented.
     #[error("{operator} `{node}`: {problem}")]
     Node {
         /// Name of the operator.
         operator: String,
         /// Name of the node, or of its first output.
         node: String,
-        /// What is wrong, and what would be needed.
+        /// The problem, and what would be needed.
         problem: String,
     },
-    /// A tensor that cannot be represented.
+    /// A tensor cannot be represented.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A length for an axis that is not open.
+    /// A length is given for an axis that is not open.
     #[error("{problem}")]
     Dim {
-        /// What is wrong.
+        /// The problem.
         problem: String,
         /// The open axes of the file.
         open: Vec<String>,
     },
-    /// Data in another file that cannot be read.
+    /// Data in another file cannot be read.
     #[error("external data of tensor `{tensor}`: {problem}")]
     External {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A network that the graph refuses.
+    /// The graph rejects the network.
     #[error("{}{error}", place.as_ref().map_or(String::new(), |place| format!("{place}: ")))]
     Graph {
         /// Operator and node.
         place: Option<String>,
-        /// What is wrong.
+        /// The error of the graph.
         error: Box<GraphError>,
     },
 }
 
-/// A name of a file as a message may show it.
+/// Returns a name from a file in a form that can be displayed.
 pub(in crate::onnx) fn shown(name: &str) -> String {
     brief(&plain_name(name)).to_string()
 }

@@ -1,4 +1,5 @@
-//! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
+//! Access to the lower stages alone, for fuzzing. How much of them a full read uses depends on the operators of a
+//! file.
 
 use prost::Message;
 
@@ -6,18 +7,18 @@ use super::error::OnnxError;
 use super::normalise;
 use super::parse::{self, File, proto};
 
-/// Makes a plain network of a file.
+/// Parses a file into a plain network.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The problem of the file.
 pub fn parse(bytes: &[u8]) -> Result<(), OnnxError> {
     file(bytes).map(|_| ())
 }
 
-/// The shapes and numbers of elements of all constants of a file, given and computed.
+/// Returns the shapes and numbers of elements of all constants of a file, given and computed.
 ///
 /// # Errors
-/// What is wrong with the file, or with a constant that it computes.
+/// The problem of the file, or of a constant that it computes.
 pub fn normalise(bytes: &[u8]) -> Result<Vec<(Vec<usize>, usize)>, OnnxError> {
     let mut file = file(bytes)?;
     let known = normalise::normalise(&mut file)?;

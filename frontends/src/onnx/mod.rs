@@ -1,16 +1,16 @@
-//! ONNX files: QDQ, QOperator and QONNX.
+//! Reader of ONNX files: QDQ, QOperator and QONNX.
 //!
-//! Three floors, each of which knows only those below it: `parse` makes a plain network of the messages of a file,
-//! `normalise` computes what follows from constants alone, and `recognise` makes nodes of the graph of what is left. Real
-//! values that codes stand for are kept as such, so that `DequantizeLinear -> operator -> QuantizeLinear` becomes one
-//! quantized operation with the arithmetic of ONNX Runtime's own fused kernels; QONNX's `Quant` is a quantizer and a
-//! dequantizer in one. What cannot be represented so is left in float. `export` writes files.
+//! It has three stages, each of which knows only the stages below it. `parse` turns the messages of a file into a
+//! plain network, `normalise` computes what depends only on constants, and `recognise` turns the rest into nodes of
+//! the graph. Real values that codes represent are tracked, so that `DequantizeLinear -> operator -> QuantizeLinear`
+//! becomes one quantized operation with the arithmetic of ONNX Runtime's fused kernels. QONNX's `Quant` is a
+//! quantizer and a dequantizer in one. Everything else stays in float. `export` writes files.
 //!
-//! Images of the file are `[n, c, h, w]`, those of the graph `[n, h, w, c]`: a value knows in which order its axes lie,
-//! and is transposed where an operator needs the other one.
+//! Images of the file are `[n, c, h, w]`, those of the graph `[n, h, w, c]`. Each value records the order of its
+//! axes, and is transposed if an operator needs the other order.
 //!
-//! To add an operator, write its function in a file of `recognise/ops` and add its row to the list there, and say in
-//! `normalise/shapes.rs` what shape it makes.
+//! To add an operator, write its function in a file of `recognise/ops`, add its row to the list there, and add the
+//! shape of its output to `normalise/shapes.rs`.
 
 mod error;
 mod export;
@@ -34,24 +34,24 @@ pub use error::OnnxError;
 pub use export::{ExportError, check_onnx, write_dynamic_onnx, write_onnx};
 pub use parse::metadata::BATCH;
 
-/// Reads an ONNX file from memory; data outside of it cannot be read. The network is called `name`, and so is the file
-/// in errors.
+/// Reads an ONNX file from memory. External data is not available. `name` becomes the name of the network, and that
+/// of the file in errors.
 ///
 /// # Errors
-/// [`FrontendError::Format`] if the file is damaged, or is no network that guardbit can represent.
+/// [`FrontendError::Format`] if the file is damaged, or is not a network that guardbit can represent.
 pub fn read_onnx(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
     read(bytes, None, name).map_err(|error| FrontendError::format(name, error))
 }
 
-/// Whether bytes are a file that [`write_onnx`] made.
+/// Returns whether bytes are a file that [`write_onnx`] wrote.
 pub fn is_own_onnx(bytes: &[u8]) -> bool {
     proto::Model::decode(bytes).is_ok_and(|model| model.producer == export::PRODUCER)
 }
 
-/// Bytes of a file.
+/// Maximum size of a file in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// ONNX files.
+/// The frontend of ONNX files.
 #[derive(Debug)]
 pub struct Onnx;
 
@@ -99,14 +99,14 @@ impl Frontend for Onnx {
         })
     }
 
-    /// `value / scale` in float32, rounded half to even, moved by the zero point (ONNX `QuantizeLinear`).
+    /// Returns `value / scale` in float32, rounded half to even, plus the zero point (ONNX `QuantizeLinear`).
     fn quantize_input(&self, value: f32, quantization: &Quantization) -> i128 {
         let steps = (value / quantization.scale(0)).round_ties_even();
         (steps as i128).saturating_add(quantization.zero_point(0).into())
     }
 }
 
-/// Reads a file, and makes something of its bytes and its folder.
+/// Reads a file and calls `make` with its bytes and its folder.
 fn of_file<T>(path: &Path, make: impl FnOnce(&[u8], &Path) -> Result<T, OnnxError>) -> Result<T, FrontendError> {
     let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
@@ -122,14 +122,14 @@ fn decode(bytes: &[u8]) -> Result<proto::Model, OnnxError> {
     proto::Model::decode(bytes).map_err(wrong)
 }
 
-/// A model with lengths for axes that its file leaves open.
+/// Returns a model with lengths for axes that its file leaves open.
 fn sized(bytes: &[u8], dims: &Dims) -> Result<proto::Model, OnnxError> {
     let mut model = decode(bytes)?;
     model.graph.as_mut().map_or(Ok(()), |graph| parse::dims::give(graph, dims))?;
     Ok(model)
 }
 
-/// A model on its way up the floors.
+/// Passes a model through all stages and returns its graph.
 fn graph_of(model: proto::Model, dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
     model.graph.as_ref().map_or(Ok(()), parse::dims::check_samples)?;
     let mut file = parse::parse(model, dir)?;

@@ -1,8 +1,8 @@
-//! The nearest pixel, as ONNX's Resize rounds places to it (`nearest_mode`).
+//! Selection of the nearest pixel in ONNX's Resize (`nearest_mode`).
 
 use guardbit_graph::ops::Places;
 
-/// How the place of a pixel is rounded.
+/// The rounding of the position of a pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NearestMode {
     RoundPreferFloor,
@@ -12,10 +12,10 @@ pub(super) enum NearestMode {
 }
 
 impl NearestMode {
-    /// Every mode, that of ONNX where none is said first.
+    /// Every mode, ONNX's default first.
     pub const ALL: [Self; 4] = [Self::RoundPreferFloor, Self::RoundPreferCeil, Self::Floor, Self::Ceil];
 
-    /// Its name in a file.
+    /// Returns its name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::RoundPreferFloor => "round_prefer_floor",
@@ -34,9 +34,9 @@ impl NearestMode {
         }
     }
 
-    /// The pixel, of `from` that become `to`, that pixel `x` of the result shows.
+    /// Returns the input pixel for pixel `x` of the output, when `from` pixels become `to`.
     pub fn source(self, places: Places, x: usize, scale: f32, [from, to]: [usize; 2]) -> usize {
-        // Where nothing changes nothing moves.
+        // Without a change of size, pixels keep their positions.
         if from == to {
             return x;
         }

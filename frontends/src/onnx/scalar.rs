@@ -1,4 +1,4 @@
-//! Operators that are a function of single elements or of two, by their names in ONNX.
+//! Operators that are functions of one or two elements, by their names in ONNX.
 
 use guardbit_graph::ops::{RealFunction, RealPair};
 
@@ -50,7 +50,7 @@ const PAIRS: &[(&str, RealPair)] = &[
     ("Sub", RealPair::Sub),
 ];
 
-/// The function of a node and its parameters, if it is one of single real values.
+/// Returns the function of a node and its parameters, if it is a function of single real values.
 pub(super) fn function(node: Node<'_>) -> Option<(RealFunction, Vec<f32>)> {
     match (normalized(&node.proto.domain), node.proto.op.as_str()) {
         ("" | "com.microsoft", "Gelu") if node.text("approximate", "none") == "tanh" => {
@@ -65,18 +65,18 @@ pub(super) fn function(node: Node<'_>) -> Option<(RealFunction, Vec<f32>)> {
     }
 }
 
-/// The operator that is a function of single elements.
+/// Returns the operator of a function of single elements.
 pub(super) fn operator_of(function: RealFunction) -> Option<(&'static str, Parameters)> {
     let found = UNARY.iter().find(|(_, of, _)| *of == function);
     found.map(|(name, _, parameters)| (*name, *parameters))
 }
 
-/// The names of the operators of single elements.
+/// Returns the names of the operators on single elements.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     UNARY.iter().map(|(name, ..)| *name).chain(["Gelu"])
 }
 
-/// The function that an operator is of two real values.
+/// Returns the function of an operator on two real values.
 pub(super) fn pair_of(op: &str) -> Option<RealPair> {
     PAIRS.iter().find(|(name, _)| *name == op).map(|(_, function)| *function)
 }

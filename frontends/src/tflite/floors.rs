@@ -1,4 +1,5 @@
-//! The lower floors apart, for fuzzing: what a whole reading does of them depends on the operators of a file.
+//! Access to the lower stages alone, for fuzzing. How much of them a full read uses depends on the operators of a
+//! file.
 
 use guardbit_graph::FileOutcome;
 
@@ -8,7 +9,7 @@ use super::parse::{self, Field, Input, Options, Tensor, TfliteError};
 /// The shape and the values of a list.
 pub type List = (Vec<usize>, Vec<i64>);
 
-/// Describes a file and reads every part of the description: all that is wrong.
+/// Parses a file, reads every part of its description, and returns all errors.
 pub fn parse(file: &[u8]) -> Vec<TfliteError> {
     let network = match parse::parse(file) {
         Ok(network) => network,
@@ -27,7 +28,7 @@ pub fn parse(file: &[u8]) -> Vec<TfliteError> {
             Err(error) => wrong.push(error),
         }
         assert!(operator.outputs.iter().all(|output| network.tensors.contains_key(output)));
-        // One number at most is that of the operator's options.
+        // At most one number is that of the operator's options.
         let options = (0..=u8::MAX).find_map(|number| operator.options(number).ok());
         wrong.extend(options.and_then(|options| every_field(&options).err()));
     }
@@ -56,10 +57,10 @@ fn every_field(options: &Options<'_>) -> Result<(), TfliteError> {
     Ok(())
 }
 
-/// The lists that are computed of a file.
+/// Returns the lists that are computed from a file.
 ///
 /// # Errors
-/// What is wrong with the file as a whole.
+/// The problem of the file as a whole.
 pub fn normalise(file: &[u8]) -> Result<Vec<List>, TfliteError> {
     let mut network = parse::parse(file)?;
     normalise::normalise(&mut network);

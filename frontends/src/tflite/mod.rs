@@ -1,10 +1,10 @@
-//! TensorFlow Lite files.
+//! Reader of TensorFlow Lite files.
 //!
-//! A file goes up three floors, each of which knows nothing of those above it (`frontends/tests/floors.rs` checks it):
-//! - `parse`: a flatbuffer becomes plain data, and all that a hostile file can do is met;
-//! - `normalise`: what depends on constants alone is computed;
-//! - `recognise`: each operator becomes an operation of the graph. How the runtime rounds is not in the file: it is a named
-//!   policy (`recognise/kit/policy.rs`).
+//! It has three stages, each of which knows only the stages below it (`frontends/tests/floors.rs` checks this):
+//! - `parse`: turns a flatbuffer into plain data, and rejects everything that a hostile file can do;
+//! - `normalise`: computes what depends only on constants;
+//! - `recognise`: turns each operator into an operation of the graph. The file does not contain the rounding of the
+//!   runtime, which is a named policy (`recognise/kit/policy.rs`).
 //!
 //! To add an operator, write its function in a file of `recognise/ops` and add its row to the list there.
 
@@ -24,23 +24,23 @@ use crate::{Dims, Frontend, FrontendError};
 pub use parse::{FlatbufferError, OperatorPlace, TfliteError};
 pub use recognise::{Profile, TFLITE_POLICY, UnknownProfile};
 
-/// Reads a TFLite file from memory. The network is called `name`, and so is the file in errors.
+/// Reads a TFLite file from memory. `name` becomes the name of the network, and that of the file in errors.
 ///
 /// # Errors
-/// [`FrontendError::Format`] if the file is damaged, or is no quantized network that guardbit can represent.
+/// [`FrontendError::Format`] if the file is damaged, or is not a quantized network that guardbit can represent.
 pub fn read_tflite(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
     read_tflite_as(bytes, name, Profile::default())
 }
 
-/// Reads a TFLite file from memory as a runtime of that profile does.
+/// Reads a TFLite file from memory with the rounding of a runtime profile.
 ///
 /// # Errors
-/// As [`read_tflite`]; operators whose results in that runtime are not known are refused too.
+/// Those of [`read_tflite`], and an error for operators whose results in that runtime are unknown.
 pub fn read_tflite_as(bytes: &[u8], name: &str, profile: Profile) -> Result<Graph, FrontendError> {
     graph(bytes, name, profile).map_err(|error| FrontendError::format(name, error))
 }
 
-/// The names of TensorFlow Lite's operators that can be read, sorted.
+/// Returns the names of the supported operators of TensorFlow Lite, sorted.
 pub fn tflite_operators() -> Vec<&'static str> {
     let mut names: Vec<_> = recognise::operators().chain(normalise::operators()).collect();
     names.sort_unstable();
@@ -48,7 +48,7 @@ pub fn tflite_operators() -> Vec<&'static str> {
     names
 }
 
-/// A file on its way up the floors.
+/// Passes a file through all stages and returns its graph.
 fn graph(file: &[u8], name: &str, profile: Profile) -> Result<Graph, TfliteError> {
     graph_of(parse::parse(file)?, name, profile)
 }
@@ -58,10 +58,10 @@ fn graph_of(mut network: parse::Network<'_>, name: &str, profile: Profile) -> Re
     recognise::recognise(network, name, profile)
 }
 
-/// Bytes of a file.
+/// Maximum size of a file in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// TensorFlow Lite files.
+/// The frontend of TensorFlow Lite files.
 #[derive(Debug)]
 pub struct Tflite;
 

@@ -1,7 +1,7 @@
-//! How much a YAML text becomes when its aliases are followed.
+//! Limits on the expansion of aliases in a YAML text.
 //!
-//! The YAML library limits how often an alias is followed, not how much stands behind it: a list that is repeated by
-//! many aliases makes the square of the file. So a text that has anchors is walked once before it is read.
+//! The YAML library limits how often an alias is followed, but not the size of its value. A list that many aliases
+//! repeat expands to the square of the file size. Therefore a text with anchors is walked once before it is read.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,10 +11,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::error::{Kind, YamlError};
 use crate::Location;
 
-/// Values for every byte of the text. Without aliases there is less than one.
+/// Maximum number of values per byte of the text. Without aliases there is less than one.
 const PER_BYTE: usize = 8;
 
-/// Fails if the values of the text, every alias followed, are far more than the text could hold.
+/// Fails if the text expands to far more values than its size allows.
 pub(super) fn check(text: &str) -> Result<(), YamlError> {
     if !text.contains('&') || !text.contains('*') {
         return Ok(());
@@ -29,12 +29,12 @@ pub(super) fn check(text: &str) -> Result<(), YamlError> {
             help: Some("write large constants to .npy files, and name these with `file:`".into()),
             location: error.location().map(Location::from),
         }),
-        // What else may be wrong is said by the reader.
+        // The reader reports all other errors.
         _ => Ok(()),
     }
 }
 
-/// Goes through everything, as long as something is left.
+/// Visits all values until the limit is reached.
 #[derive(Clone, Copy)]
 struct Walk<'c>(&'c Cell<usize>);
 
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        // A long text is copied wherever it is repeated.
+        // A long text is copied for every alias.
         self.0.set(self.0.get().saturating_sub(text.len() / 8));
         self.one()
     }

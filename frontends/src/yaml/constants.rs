@@ -11,10 +11,10 @@ use super::problem::{Path, Problem};
 use super::values::Integers;
 use crate::random_codes;
 
-/// Random codes of all constants of a file together, at most.
+/// Maximum number of random codes of all constants of a file together.
 const MAX_RANDOM: usize = 1 << 24;
 
-/// Fails where the constants up to the one at `path` have too many random codes together.
+/// Fails if the constants up to the one at `path` have too many random codes together.
 pub(super) fn check_random(codes: usize, path: &Path) -> Result<(), Problem> {
     if codes <= MAX_RANDOM {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) enum Values {
     Wide(Vec<i64>),
 }
 
-/// The values of the constant at `path`, for which the graph has room; files lie in `dir`.
+/// Returns the values of the constant at `path`, which fits the limits of the graph. Files are relative to `dir`.
 pub(super) fn values(
     constant: &ConstantFile,
     ty: &TensorType,
@@ -65,7 +65,7 @@ pub(super) fn values(
     }
 }
 
-/// An error about the constant at `path`, placed at the key that it is about.
+/// Returns an error about the constant at `path`, located at the key that it is about.
 pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) -> Problem {
     let source = if constant.file.is_some() { "file" } else { "values" };
     let path = match error {
@@ -147,6 +147,6 @@ fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<CodeRange, Pr
     let [min, max] = range;
     let range = CodeRange::new(min, max)
         .ok_or_else(|| Problem::new(Kind::Value, path.clone(), format!("has min {min} above max {max}")))?;
-    // Both ends are codes of the type.
+    // Both bounds are codes of the type.
     Ok(range.with_step(ty.range.step()).unwrap_or(range))
 }

@@ -1,8 +1,8 @@
-//! What can be wrong with a graph YAML file.
+//! Errors of graph YAML files.
 
 use crate::{FormatError, Location};
 
-/// A graph YAML file that cannot be taken: the key at fault, what is wrong, where, and what may help.
+/// The reason why a graph YAML file is rejected: the key, the problem, the position, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct YamlError {
@@ -12,26 +12,26 @@ pub struct YamlError {
     pub(super) location: Option<Location>,
 }
 
-/// Kinds of errors.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Not YAML.
+    /// The text is not YAML.
     Syntax,
-    /// A key that does not exist.
+    /// A key does not exist.
     UnknownKey,
-    /// A key that must be there.
+    /// A required key is missing.
     MissingKey,
-    /// A key that stands twice.
+    /// A key occurs twice.
     DuplicateKey,
-    /// A value of another type, or out of range.
+    /// A value has the wrong type or is out of range.
     Value,
-    /// The wrong number of values.
+    /// The number of values is wrong.
     Count,
-    /// A tensor that is not defined.
+    /// A tensor is not defined.
     UnknownTensor,
-    /// A file of codes that cannot be taken.
+    /// A file of codes cannot be used.
     File,
-    /// A network that the graph refuses.
+    /// The graph rejects the network.
     Graph,
 }
 

@@ -1,4 +1,4 @@
-//! The file as it is written. Nothing here is checked beyond its type.
+//! The file as it is written. Only types are checked here.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ pub(super) struct GraphFile {
     pub schema: i64,
     /// Name of the network. Default: that of the file.
     pub name: Option<String>,
-    /// What the network reads.
+    /// Tensors that the network reads.
     pub inputs: Vec<InputFile>,
     /// Weights, biases and other tensors that do not change.
     #[serde(default)]
     pub constants: Vec<ConstantFile>,
-    /// Operations; each reads what stands before it.
+    /// Operations, each of which reads only tensors defined before it.
     pub nodes: Vec<NodeFile>,
-    /// Names of the tensors that the network gives.
+    /// Names of the output tensors.
     pub outputs: Vec<String>,
-    /// Texts that tell of the network and decide nothing.
+    /// Texts that describe the network and do not affect results.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
 }
@@ -54,15 +54,15 @@ pub(super) struct InputFile {
     /// Code of real 0. Default: 0.
     #[schemars(schema_with = "schema::integer_or_list")]
     pub zero_point: Option<OneOrMany<i32>>,
-    /// The axis along which lists of scales lie.
+    /// Axis of the lists of scales and zero points.
     pub axis: Option<usize>,
-    /// Least and greatest code, where they are fewer than those of the dtype.
+    /// Least and greatest code, if not all codes of the dtype are allowed.
     pub range: Option<[i32; 2]>,
     /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
     pub step: Option<u32>,
 }
 
-/// A tensor that does not change; its codes are one of `values`, `reals`, `file` and `random`.
+/// A tensor that does not change. Its codes are given by one of `values`, `reals`, `file` and `random`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["name", "shape", "dtype"]))]
 #[serde(deny_unknown_fields)]
@@ -80,28 +80,28 @@ pub(super) struct ConstantFile {
     /// Code of real 0. Default: 0.
     #[schemars(schema_with = "schema::integer_or_list")]
     pub zero_point: Option<OneOrMany<i32>>,
-    /// The axis along which lists of scales lie.
+    /// Axis of the lists of scales and zero points.
     pub axis: Option<usize>,
-    /// Least and greatest code, where they are fewer than those of the dtype.
+    /// Least and greatest code, if not all codes of the dtype are allowed.
     pub range: Option<[i32; 2]>,
     /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
     pub step: Option<u32>,
-    /// Codes, row-major: a flat list, or nested as the shape is.
+    /// Codes, row-major: a flat list, or nested like the shape.
     #[schemars(schema_with = "schema::integers")]
     pub values: Option<Integers>,
-    /// Real values of float32.
+    /// Real values, for the dtype float32.
     pub reals: Option<Vec<f32>>,
-    /// An .npy file of the codes.
+    /// An .npy file with the codes.
     pub file: Option<String>,
-    /// Uniform codes.
+    /// Uniform random codes.
     pub random: Option<RandomFile>,
 }
 
-/// Uniform codes.
+/// Uniform random codes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RandomFile {
-    /// Seed of the codes.
+    /// Seed of the random generator.
     pub seed: u64,
     /// Least code. Default: that of the tensor.
     pub min: Option<i32>,
@@ -109,7 +109,7 @@ pub(super) struct RandomFile {
     pub max: Option<i32>,
 }
 
-/// What an operation makes; its shape follows.
+/// The output of an operation. Its shape follows from the inputs.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["name", "dtype"]))]
 #[serde(deny_unknown_fields)]
@@ -125,15 +125,15 @@ pub(super) struct OutputFile {
     /// Code of real 0. Default: 0.
     #[schemars(schema_with = "schema::integer_or_list")]
     pub zero_point: Option<OneOrMany<i32>>,
-    /// The axis along which lists of scales lie.
+    /// Axis of the lists of scales and zero points.
     pub axis: Option<usize>,
-    /// Least and greatest code, where they are fewer than those of the dtype.
+    /// Least and greatest code, if not all codes of the dtype are allowed.
     pub range: Option<[i32; 2]>,
     /// Distance between neighbouring codes of `range`: 2 for the bipolar codes -1 and 1. Default: 1.
     pub step: Option<u32>,
 }
 
-/// What these maps say of codes.
+/// Implements access to the keys about codes.
 macro_rules! said {
     ($($ty:ident),*) => {
         $(impl $ty {

@@ -1,4 +1,4 @@
-//! From the file type to the graph.
+//! Conversion from the file type to the graph.
 
 use std::collections::HashMap;
 use std::path;
@@ -14,7 +14,7 @@ use super::operations::NodeFile;
 use super::problem::{Path, Problem};
 use super::{constants, operations, quantization};
 
-/// Builds the graph of a file whose codes lie in `dir`.
+/// Returns the graph of a file whose codes lie in `dir`.
 pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Graph, Problem> {
     if file.schema != 1 {
         let message = format!("is {}; it must be 1", file.schema);
@@ -48,7 +48,7 @@ pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Gra
 struct Network {
     builder: GraphBuilder,
     ids: HashMap<String, TensorId>,
-    /// Codes drawn for constants so far: a few bytes of text ask for any number of them.
+    /// Number of random codes of constants so far. A few bytes of text can request any number of them.
     random: usize,
 }
 
@@ -116,7 +116,7 @@ impl Network {
     }
 }
 
-/// The dtype called `name` in the map at `path`.
+/// Returns the dtype called `name` in the map at `path`.
 fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
     name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
 }
@@ -128,7 +128,7 @@ fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// An error about the tensor at `path`, placed at the key that it is about.
+/// Returns an error about the tensor at `path`, located at the key that it is about.
 fn tensor_error(error: &GraphError, path: &Path) -> Problem {
     let path = match error {
         GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.then("name"),
@@ -141,7 +141,7 @@ fn tensor_error(error: &GraphError, path: &Path) -> Problem {
     Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
 }
 
-/// An error about a node, placed at the attribute, input or output that it is about.
+/// Returns an error about a node, located at the attribute, input or output that it is about.
 fn node_error(node: &NodeFile, error: &GraphError, path: &Path) -> Problem {
     let place = |tensor: &str| {
         let input = node.inputs.iter().position(|name| name.as_deref() == Some(tensor));

@@ -1,7 +1,7 @@
-//! Where in a YAML text a value stands.
+//! Positions of values in a YAML text.
 //!
-//! Serde forgets positions: a check made after reading knows which value is wrong, not its line. So the text is
-//! read once more along the path of that value, and an error raised on purpose there bears its position.
+//! Serde does not keep positions: a check after reading knows which value is wrong, but not its line. Therefore the
+//! text is read once more along the path of the value, and an error raised there has its position.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// Where the value at `path` starts; if there is none, where the nearest value around it starts.
+/// Returns the position of the value at `path`, or of the nearest enclosing value if there is none.
 pub(super) fn locate(text: &str, path: &[Step]) -> Option<Location> {
     let error = Walk(path).deserialize(serde_yaml::Deserializer::from_str(text)).err()?;
     error.location().map(Location::from)
 }
 
-/// `nodes[0].stride`.
+/// Returns a path as text: `nodes[0].stride`.
 pub(super) fn display(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -37,7 +37,7 @@ pub(super) fn display(path: &[Step]) -> String {
     text
 }
 
-/// Goes down the path and fails at its end.
+/// Follows the path and fails at its end.
 struct Walk<'p>(&'p [Step]);
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {

@@ -1,4 +1,4 @@
-//! Graph YAML: networks written by hand or by a script.
+//! Reader of graph YAML: networks written by hand or by a script.
 //!
 //! ```yaml
 //! schema: 1
@@ -17,42 +17,41 @@
 //! outputs: [y]
 //! ```
 //!
-//! Unknown keys are errors everywhere.
+//! Unknown keys are always errors.
 //!
 //! # Tensors
 //! Every tensor is defined once, by an input, a constant or the output of a node, and has a `name`. Nodes run in the
-//! order of the file and read what stands before them. The shape of an output follows from the operation.
+//! order of the file and read tensors defined before them. The shape of an output follows from the operation.
 //!
-//! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`; `float32` for real
-//!   values, which have neither scale nor zero point.
-//! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0 (weights of a pruned
-//!   channel may have 0 in a list of scales), kept as float32; the zero
-//!   point is 0 by default. A list of scales is one per index of `axis`, with one zero point for all or a list of them. A
-//!   constant may have none (a bias needs none); an input or output of integers that stand for themselves (places, counts)
-//!   says `scale: none`.
-//! - `range: [min, max]`: the codes that the tensor may hold, where they are fewer than those of its dtype: `[-127, 127]`
-//!   for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and constants checked
-//!   against it, proved widths follow from it.
-//! - `step`: the distance between neighbouring codes of `range`, 1 by default: `range: [-1, 1]` with `step: 2` for the
-//!   bipolar codes -1 and 1.
+//! - `dtype`: `int4`, `uint4`, `int8`, `uint8`, `int16`, `uint16`, `int32`, or `float32` for real values, which have
+//!   neither scale nor zero point.
+//! - `scale`, `zero_point`: real = scale * (code - zero point). A scale is a number above 0, stored as float32. In a
+//!   list of scales, weights of a pruned channel may have 0. The zero point is 0 by default. A list of scales has one
+//!   entry per index of `axis`, with one zero point for all or a list of them. A constant may omit the scale, e.g. a
+//!   bias. An input or output of plain integers (indices, counts) has `scale: none`.
+//! - `range: [min, max]`: the codes that the tensor may hold, if they are fewer than those of its dtype: `[-127,
+//!   127]` for restricted weights, `[0, 31]` for activations of 5 bits. Outputs are clamped to it, inputs and
+//!   constants are checked against it, and proved widths follow from it.
+//! - `step`: the distance between neighbouring codes of `range`, 1 by default: `range: [-1, 1]` with `step: 2` for
+//!   the bipolar codes -1 and 1.
 //!
 //! # Codes of constants
 //! One of
-//! - `values`: integers, row-major, in a flat list or nested as the shape is;
-//! - `file`: an `.npy` file, relative to the YAML file, of the tensor's shape; its type must be the dtype's (`int8`
-//!   for `int4`, `uint8` for `uint4`);
+//! - `values`: integers, row-major, in a flat list or nested like the shape;
+//! - `file`: an `.npy` file, relative to the YAML file, of the tensor's shape. Its type must be that of the dtype
+//!   (`int8` for `int4`, `uint8` for `uint4`);
 //! - `random: {seed: 1, min: -127, max: 127}`: uniform codes from [`random_codes`](crate::random_codes), row-major;
 //!   by default over all codes that the tensor may hold.
 //!
-//! Real values of `float32` are `reals`, a flat list of numbers, or a `file`.
+//! Real values of `float32` are given by `reals`, a flat list of numbers, or by a `file`.
 //!
 //! # Metadata
-//! `metadata` is a map of texts that tell of the network (`Graph::metadata`) and decide nothing.
+//! `metadata` is a map of texts that describe the network (`Graph::metadata`). They do not affect results.
 //!
 //! # Nodes
-//! `inputs` are names, in the order of the operation; an absent optional input is `null` or, at the end, left out.
-//! Attributes stand beside `op`; [`OPERATIONS`] lists which operation has which. `kernel`, `axes`, `axis`, `shape`,
-//! `paddings` and `permutation` are required where there are any.
+//! `inputs` are names, in the order of the operation. An absent optional input is `null` or, at the end, left out.
+//! Attributes are keys next to `op`; [`OPERATIONS`] lists the attributes of each operation. `kernel`, `axes`, `axis`,
+//! `shape`, `paddings` and `permutation` are required if the operation has them.
 //!
 //! | attribute | value | default |
 //! |---|---|---|
@@ -60,7 +59,7 @@
 //! | `padding` | `same`, `valid` or `{rows: [before, after], cols: [before, after]}` | `valid` |
 //! | `activation` | `none`, `relu`, `relu6`, `relu_n1_to_1`, `relu_0_to_1` | `none` |
 //! | `requantize` | a name of [`Scheme`](guardbit_num::Scheme) | `double` |
-//! | `multiplier` | how the multiplier is formed: `float64`, `product_in_float32`, `float32` | `float64`; `float32` for the scheme `even` |
+//! | `multiplier` | precision of the multiplier: `float64`, `product_in_float32`, `float32` | `float64`; `float32` for the scheme `even` |
 //! | `keep_num_dims`, `keep_dims` | `true`, `false` | `false` |
 //! | `axes`, `axis`, `permutation` | axes from 0 | - |
 //! | `beta` | a number | 1 |
@@ -68,10 +67,10 @@
 //! | `shape` | sizes, one of which may be -1 | - |
 //! | `value` | a code | the zero point |
 //! | `function` | a name of [`RealFunction`](guardbit_graph::ops::RealFunction) or of [`RealPair`](guardbit_graph::ops::RealPair) | - |
-//! | `parameters` | numbers, as the function needs them | none |
+//! | `parameters` | numbers, one per parameter of the function | none |
 //! | `count_padding`, `zero_point_first` | `true`, `false` | `false` |
 //! | `epsilon` | a number | 1e-5 |
-//! | `rounding` | how a quotient is rounded, a name of [`Rounding`](guardbit_num::Rounding) | `half_even` |
+//! | `rounding` | rounding of a quotient, a name of [`Rounding`](guardbit_num::Rounding) | `half_even` |
 
 mod aliases;
 mod constants;
@@ -100,8 +99,9 @@ pub use operations::{OPERATIONS, Operation};
 pub use schema::graph_schema;
 pub use write::{YamlExportError, YamlFiles, write_yaml};
 
-/// Reads graph YAML from memory. Files that it names are relative to `dir`. The network is called `name` unless the
-/// text says otherwise, and so is the file in errors.
+/// Reads graph YAML from memory. Paths in it are relative to `dir`.
+///
+/// `name` becomes the name of the network, unless the text contains one, and that of the file in errors.
 ///
 /// # Errors
 /// [`FrontendError::Format`] with the line, the column and the key at fault.
@@ -109,10 +109,10 @@ pub fn read_yaml(text: &str, dir: &Path, name: &str) -> Result<Graph, FrontendEr
     read(text, dir, name).map_err(|error| FrontendError::format(name, error))
 }
 
-/// Bytes of a file. Large constants lie in `.npy` files beside it.
+/// Maximum size of a file in bytes. Large constants are stored in separate `.npy` files.
 const MAX_BYTES: u64 = 1 << 26;
 
-/// Graph YAML files.
+/// The frontend of graph YAML files.
 #[derive(Debug)]
 pub struct GraphYaml;
 
@@ -125,7 +125,7 @@ impl Frontend for GraphYaml {
         &["yaml", "yml"]
     }
 
-    /// YAML may be anything.
+    /// Other kinds of files are YAML, too.
     fn files(&self) -> String {
         "graph .yaml".into()
     }

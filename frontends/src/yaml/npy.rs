@@ -7,13 +7,13 @@ use guardbit_graph::{Brief, DType, TensorType, word_of};
 use super::constants::Values;
 use crate::npy::{self, Element, Header};
 
-/// Elements that are decoded at once.
+/// Number of elements decoded at once.
 const CHUNK: usize = 1 << 16;
 
-/// The values in an `.npy` file of the tensor's shape and dtype, row-major; what is wrong with it otherwise.
+/// Returns the values in an `.npy` file of the tensor's shape and dtype, row-major. The error is the problem.
 pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("is no array of codes: {}: {error}", path.display());
-    // The tensor's elements, each of 8 bytes at most, after the longest header.
+    // The limit covers the tensor's elements, of at most 8 bytes each, and the longest header.
     let limit = (ty.len() as u64).saturating_mul(8).saturating_add(2 * npy::MAX_HEADER as u64);
     let bytes = guardbit_files::read(path, limit);
     let bytes = bytes.map_err(|error| format!("cannot be read: {}: {error}", path.display()))?;
@@ -33,7 +33,7 @@ pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
     let values = match ty.dtype {
         DType::Float32 => reals(header.element, elements).map(Values::Codes),
         DType::Int64 => integers(header.element, elements, |value| value).map(Values::Wide),
-        // Elements of this type are in the range of the codes' type, or the graph says that they are not.
+        // The elements fit the codes' type. The graph checks their range.
         _ => integers(header.element, elements, |value| value as i32).map(Values::Codes),
     };
     let values = values.map_err(|error| wrong(&error))?;

@@ -1,4 +1,4 @@
-//! The operations by name, with the attributes that each takes.
+//! The operations by name, with the attributes of each.
 
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
@@ -21,8 +21,9 @@ use super::file::OutputFile;
 use super::problem::{Path, Problem};
 use super::values::PaddingFile;
 
-/// Writes the type of a node, which holds the attributes of every operation. Which of them an operation takes is
-/// checked later, so that an error can name the place.
+/// Defines the type of a node, which holds the attributes of every operation.
+///
+/// The attributes of the node's operation are checked later, so that an error can contain the position.
 macro_rules! attributes {
     ($($attribute:ident: $ty:ty,)*) => {
         #[derive(Debug, Deserialize, schemars::JsonSchema)]
@@ -35,7 +36,7 @@ macro_rules! attributes {
         }
 
         impl NodeFile {
-            /// The names of the attributes that are given.
+            /// Returns the names of the given attributes.
             fn given(&self) -> Vec<&'static str> {
                 let mut given = Vec::new();
                 $(if self.$attribute.is_some() { given.push(stringify!($attribute)); })*
@@ -87,17 +88,17 @@ attributes! {
     adj_y: bool,
 }
 
-/// An operation as graph YAML writes it.
+/// An operation of graph YAML.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// Its name, the value of `op`.
+    /// Its name, which is the value of `op`.
     pub name: &'static str,
-    /// The attributes that it takes.
+    /// The attributes that it accepts.
     pub attributes: &'static [&'static str],
     read: fn(&Attributes<'_>) -> Result<Op, Problem>,
 }
 
-/// Lists the operations: name, inputs, attributes, and how the operation is made of them.
+/// Lists the operations: name, inputs, attributes, and how to build the operation from them.
 macro_rules! operations {
     ($($name:ident, $inputs:literal, [$($attribute:ident),*], |$a:ident| $op:expr;)*) => {
         /// Every operation with its inputs and attributes.
@@ -115,7 +116,7 @@ macro_rules! operations {
     };
 }
 
-/// A convolution of type `$ty`.
+/// Builds a convolution of type `$ty`.
 macro_rules! convolution {
     ($a:ident, $ty:ident) => {
         $ty {
@@ -128,7 +129,7 @@ macro_rules! convolution {
     };
 }
 
-/// A pool of type `$ty`.
+/// Builds a pool of type `$ty`.
 macro_rules! pool {
     ($a:ident, $ty:ident) => {
         $ty {
@@ -140,7 +141,7 @@ macro_rules! pool {
     };
 }
 
-/// A reduction of type `$ty`.
+/// Builds a reduction of type `$ty`.
 macro_rules! reduction {
     ($a:ident, $ty:ident) => {
         $ty {
@@ -151,7 +152,7 @@ macro_rules! reduction {
     };
 }
 
-/// A resize of type `$ty`.
+/// Builds a resize of type `$ty`.
 macro_rules! resize {
     ($a:ident, $ty:ident $(, $more:ident)?) => {
         $ty {
@@ -163,7 +164,7 @@ macro_rules! resize {
     };
 }
 
-/// An extreme along some axes, of type `$ty`.
+/// Builds an extreme along some axes, of type `$ty`.
 macro_rules! extreme {
     ($a:ident, $ty:ident) => {
         $ty {
@@ -173,7 +174,7 @@ macro_rules! extreme {
     };
 }
 
-/// The place of an extreme, of type `$ty`.
+/// Builds the index of an extreme, of type `$ty`.
 macro_rules! place_of_extreme {
     ($a:ident, $ty:ident) => {
         $ty { axis: $a.required("axis", $a.node.axis)?, keep_dims: $a.node.keep_dims.unwrap_or(false) }
@@ -329,7 +330,7 @@ operations! {
     l2_normalization, "x", [], |_a| L2Normalization;
 }
 
-/// The operation of a node at `path` with its attributes.
+/// Returns the operation of a node at `path` with its attributes.
 pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
     let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == node.op) else {
         let names = OPERATIONS.iter().map(|operation| operation.name);
@@ -359,7 +360,7 @@ impl Attributes<'_> {
         value.ok_or_else(|| Problem::new(Kind::MissingKey, self.path.clone(), message))
     }
 
-    /// Rows and columns of a picture.
+    /// Returns rows and columns of an image.
     fn picture(&self) -> Result<[usize; 2], Problem> {
         let size = self.required("size", self.node.size.clone())?;
         <[usize; 2]>::try_from(size).map_err(|size| {
@@ -368,7 +369,7 @@ impl Attributes<'_> {
         })
     }
 
-    /// Scales of rows and columns of a picture, if they are given.
+    /// Returns the scales of rows and columns of an image, if they are given.
     fn scales(&self) -> Result<Option<[f32; 2]>, Problem> {
         let scales = self.node.parameters.clone().map(<[f32; 2]>::try_from).transpose();
         scales.map_err(|scales| {
@@ -430,7 +431,7 @@ impl Attributes<'_> {
         name.parse().map_err(|_| Problem::not_one_of(self.path.then("requantize"), name, names))
     }
 
-    /// The function of real values that is named.
+    /// Returns the named function of real values.
     fn function<F: Copy>(&self, all: &[F], name_of: fn(F) -> &'static str) -> Result<F, Problem> {
         let name = self.required("function", self.node.function.as_ref())?;
         let found = all.iter().copied().find(|&function| name_of(function) == name);

@@ -1,4 +1,4 @@
-//! From text to the file type, with the YAML library's messages put into words.
+//! Parsing of a text to the file type, with rewording of the YAML library's messages.
 
 use guardbit_graph::brief;
 
@@ -7,7 +7,7 @@ use super::error::{Kind, YamlError};
 use super::file::GraphFile;
 use crate::Location;
 
-/// Reads the text, unchecked beyond types.
+/// Parses the text. Only types are checked.
 pub(super) fn parse(text: &str) -> Result<GraphFile, YamlError> {
     guardbit_files::check_nesting(text).map_err(|error| YamlError {
         kind: Kind::Syntax,
@@ -29,7 +29,7 @@ fn explain(error: &serde_yaml::Error) -> YamlError {
     YamlError { kind, problem: brief(&problem).into(), help: help.map(|help| brief(&help).into()), location }
 }
 
-/// The path that the library puts before its message; empty for the document.
+/// Splits off the path that the library puts before its message. It is empty for the whole document.
 fn split_path(message: &str) -> (&str, &str) {
     let is_path = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
     match message.split_once(": ") {
@@ -38,7 +38,7 @@ fn split_path(message: &str) -> (&str, &str) {
     }
 }
 
-/// Kind, problem and help.
+/// Returns kind, problem and help for a message of the library.
 fn words(path: &str, message: &str) -> (Kind, String, Option<String>) {
     let owner = if path.is_empty() { "the file".into() } else { format!("`{path}`") };
     let names: Vec<_> = message.split('`').skip(1).step_by(2).collect();
@@ -81,7 +81,7 @@ fn article(found: &str) -> String {
     }
 }
 
-/// What Rust's types are called in a file.
+/// Returns a plain description of a Rust type.
 fn type_name(expected: &str) -> String {
     match expected {
         "usize" | "u64" => "a whole number, 0 or more".into(),

@@ -1,11 +1,11 @@
-//! Something wrong in a file, before its place in the text is known.
+//! Problems of a file before their position in the text is known.
 
 use guardbit_graph::brief;
 
 use super::error::{Kind, YamlError};
 use super::locate::{Step, display, locate};
 
-/// What is wrong with the value at a path.
+/// A problem of the value at a path.
 #[derive(Debug)]
 pub(super) struct Problem {
     kind: Kind,
@@ -19,17 +19,17 @@ pub(super) struct Problem {
 pub(super) struct Path(Vec<Step>);
 
 impl Path {
-    /// A key of the document.
+    /// Returns the path of a key of the document.
     pub fn key(key: &'static str) -> Self {
         Self::default().then(key)
     }
 
-    /// A key of the value here.
+    /// Returns the path of a key of this value.
     pub fn then(&self, key: &'static str) -> Self {
         self.with(Step::Key(key))
     }
 
-    /// An element of the list here.
+    /// Returns the path of an element of this list.
     pub fn at(&self, index: usize) -> Self {
         self.with(Step::Index(index))
     }
@@ -42,23 +42,23 @@ impl Path {
 }
 
 impl Problem {
-    /// A problem with the value at `path`; `message` goes on after its path.
+    /// Creates a problem with the value at `path`. `message` continues after the path.
     pub fn new(kind: Kind, path: Path, message: impl Into<String>) -> Self {
         Self { kind, path, message: message.into(), help: None }
     }
 
-    /// A value that is none of a few names.
+    /// Creates a problem with a value that must be one of `names`.
     pub fn not_one_of<'n>(path: Path, found: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         Self::new(Kind::Value, path, format!("is `{}`; it must be one of {names}", brief(found)))
     }
 
-    /// Adds what may help.
+    /// Adds what the user can do.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// The error, placed in the text.
+    /// Returns the error with its position in the text.
     pub fn place(self, text: &str) -> YamlError {
         let key = display(&self.path.0);
         let location = locate(text, &self.path.0);

@@ -6,7 +6,7 @@ use super::error::Kind;
 use super::problem::{Path, Problem};
 use super::values::{OneOrMany, ScaleFile};
 
-/// What the map of a tensor says of its codes.
+/// The keys about codes in the map of a tensor.
 pub(super) struct Said<'a> {
     pub scale: Option<&'a ScaleFile>,
     pub zero_point: Option<&'a OneOrMany<i32>>,
@@ -15,7 +15,9 @@ pub(super) struct Said<'a> {
     pub step: Option<u32>,
 }
 
-/// The quantization of an input or output at `path`: codes have a scale, or say that they have none; real values have none.
+/// Returns the quantization of an input or output at `path`.
+///
+/// Codes have a scale or `scale: none`. Real values have neither.
 pub(super) fn of_activation(
     said: &Said<'_>,
     dtype: DType,
@@ -29,7 +31,7 @@ pub(super) fn of_activation(
     of_tensor(said, dtype, path)
 }
 
-/// The quantization of the tensor at `path`, if it has a scale.
+/// Returns the quantization of the tensor at `path`, if it has a scale.
 pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Option<Quantization>, Problem> {
     let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
     let keys = [
@@ -73,7 +75,7 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
     with_range(quantization.map_err(wrong)?, dtype, said, path).map(Some)
 }
 
-/// The quantization of the tensor at `path` with its `range` and `step`, where it has them.
+/// Returns the quantization of the tensor at `path` with its `range` and `step`, if it has them.
 fn with_range(
     quantization: Quantization,
     dtype: DType,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::file::GraphFile;
 use super::operations::OPERATIONS;
 
-/// The schema (draft 2020-12) as text. The committed `graph.schema.json` is the same.
+/// Returns the schema (draft 2020-12) as text, which equals the committed `graph.schema.json`.
 pub fn graph_schema() -> String {
     guardbit_files::schema_text::<GraphFile>(|schema| {
         if let Some(node) = schema.pointer_mut("/$defs/NodeFile") {
@@ -17,7 +17,7 @@ pub fn graph_schema() -> String {
     })
 }
 
-/// A node may have the attributes of its operation, and no other.
+/// Returns the schema of a node, which may only have the attributes of its operation.
 fn per_operation(node: &Value) -> Value {
     let properties = &node["properties"];
     let of_operation = |operation: &super::Operation| {
@@ -36,10 +36,10 @@ fn per_operation(node: &Value) -> Value {
     json!({ "description": "An operation.", "oneOf": operations })
 }
 
-/// An attribute whose values have names lists them.
+/// Returns the schema of an attribute. It lists the values if they have names.
 fn attribute(name: &str, ty: &Value) -> Value {
     match name {
-        // An optional input that is absent is null.
+        // An absent optional input is null.
         "inputs" => json!({ "type": "array", "items": { "type": ["string", "null"] } }),
         "activation" => json!({ "enum": Activation::ALL.map(Activation::name) }),
         "requantize" => {
@@ -60,7 +60,7 @@ pub(super) fn dtype(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": DType::ALL.map(DType::name) })
 }
 
-/// A number, or one per index of `axis`, or none for integers that stand for themselves.
+/// Returns the schema of a scale: a number, a list with one per index of `axis`, or `none` for plain integers.
 pub(super) fn scale(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [
         { "type": "number" },
@@ -73,12 +73,12 @@ pub(super) fn integer_or_list(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "type": "integer" }, { "type": "array", "items": { "type": "integer" } }] })
 }
 
-/// Integers in a flat list, or nested as the shape is.
+/// Returns the schema of integers in a flat list, or nested like the shape.
 pub(super) fn integers(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["integer", "array"] })
 }
 
-/// By rule, or in cells.
+/// Returns the schema of padding, by rule or in cells.
 pub(super) fn padding(_: &mut SchemaGenerator) -> Schema {
     let pair = json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
     json_schema!({ "anyOf": [

@@ -1,6 +1,6 @@
 //! Values that can be written in more than one way.
 //!
-//! Serde's untagged enums would do, but their errors say neither where nor what was expected.
+//! Serde's untagged enums could read them, but their errors contain neither the position nor what was expected.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -97,10 +97,10 @@ impl<'de> Deserialize<'de> for ScaleFile {
     }
 }
 
-/// Integers in a flat list or in nested ones, or a single one.
+/// A single integer, or integers in a flat or nested list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Integers {
-    /// All of them in the order of the text.
+    /// All integers in the order of the text.
     pub values: Vec<i64>,
     /// Lengths of the lists, outermost first.
     pub shape: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Codes of one bit with a sign: -1 and 1, and no 0 between them.
+//! Tests of one-bit codes with a sign: -1 and 1, without 0.
 
 use guardbit_frontends::read_onnx;
 use guardbit_graph::{CodeRange, Graph, real_of, word_of};
@@ -7,7 +7,7 @@ use super::writer::{Attribute, Model, Node, Tensor, element};
 
 const WEIGHTS: [f32; 8] = [0.3, -0.2, 0.0, -4.0, 1.0, -1.0, 2.0, 0.1];
 
-/// x -> a quantizer of bipolar codes -> `behind` -> a product with weights of the same kind.
+/// Returns the network x -> a quantizer of bipolar codes -> `behind` -> a product with bipolar weights.
 fn network(op: &str, behind: Node, columns: i64) -> Graph {
     let quantizer = |from: &str, to: &str| {
         let inputs = [from, "scale", "zero", "width"];
@@ -31,7 +31,7 @@ fn network(op: &str, behind: Node, columns: i64) -> Graph {
     read_onnx(&model.to_bytes(), "net").unwrap()
 }
 
-/// What QONNX's BipolarQuant makes: the scale where a value is not below 0, else its negative.
+/// Returns the result of QONNX's BipolarQuant: the scale for values of at least 0, otherwise its negative.
 fn half(value: f32) -> f32 {
     if value >= 0.0 { 0.5 } else { -0.5 }
 }
@@ -49,7 +49,7 @@ fn range(graph: &Graph, name: &str) -> CodeRange {
     graph.tensor(graph.find_tensor(name).unwrap()).ty.code_range()
 }
 
-/// Ranges of activations that are read as they are made, of weights, and behind a padding with 0 and a rectifier.
+/// Checks the ranges of activations after quantization, of weights, and after a padding with 0 and a rectifier.
 #[test]
 fn codes_are_minus_one_and_one_alone() {
     let x = [0.0, -0.01, 3.0, -7.0];

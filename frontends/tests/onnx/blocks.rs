@@ -1,4 +1,5 @@
-//! Weights with a scale per block of the contracted axis, against ONNX Runtime and exact results (`scripts/onnx_blocks.py`).
+//! Tests of weights with a scale per block of the contracted axis, against ONNX Runtime and exact results
+//! (`scripts/onnx_blocks.py`).
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,19 @@ use serde_json::Value;
 
 use super::oracle::{PYTHON, cases, elements, interpreted, layers, output};
 
-/// What came out for all cases of one kind.
+/// The results for all cases of one kind.
 #[derive(Debug, Default)]
 struct Row {
     networks: usize,
     values: usize,
-    /// Values that are not those of ONNX Runtime, and sums that were compared.
+    /// Number of values that differ from ONNX Runtime's, and of compared sums.
     different: usize,
     sums: usize,
     wrong: Vec<String>,
 }
 
-/// Each network has the layers that it states; its blocks have numpy's sums; its results are as near to the exact ones and to
-/// ONNX Runtime's as float32 roundings allow.
+/// Each network has the expected layers, and its blocks have NumPy's sums. Its results differ from the exact ones and
+/// from ONNX Runtime's only by float32 roundings.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn products_of_blocks_are_those_of_onnx_runtime() {

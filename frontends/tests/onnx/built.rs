@@ -1,5 +1,5 @@
-//! Networks that no file of ours holds: codes of few bits and of ranges, rectifiers inside of the codes, tables of any
-//! codes, regions in float.
+//! Generators of networks that no other test file contains: codes of few bits and with ranges, rectifiers inside the
+//! codes, arbitrary tables, regions in float.
 
 use guardbit_frontends::RandomCodes;
 use guardbit_graph::ops::{
@@ -14,7 +14,7 @@ use guardbit_num::{Rounding, Scheme};
 
 const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
-/// A network being built from seeded choices.
+/// A network built from seeded choices.
 pub struct Builder {
     random: RandomCodes,
     builder: GraphBuilder,
@@ -37,7 +37,7 @@ impl Builder {
         0.01 + self.below(1000) as f32 / 4000.0
     }
 
-    /// A dtype and a range of it.
+    /// Returns a dtype and a range of it.
     fn codes(&mut self) -> (DType, Option<[i32; 2]>) {
         match (self.signed, self.below(4)) {
             (true, 0) => (DType::Int4, None),
@@ -92,7 +92,7 @@ impl Builder {
         self.builder.tensor(id).ty.quantization.as_ref().unwrap().scale(0)
     }
 
-    /// Weights of few bits, with a bias.
+    /// Adds weights of few bits, with a bias.
     fn weights(&mut self, shape: &[usize], axis: usize) -> [TensorId; 2] {
         let (dtype, range) = match self.below(3) {
             0 => (DType::Int4, None),
@@ -119,7 +119,7 @@ impl Builder {
 
     fn activation(&mut self, output: &OutputSpec) -> Activation {
         let quantization = output.quantization.as_ref().unwrap();
-        // What clamps nothing, or less than the range, is none.
+        // An activation that clamps nothing, or less than the range, is left out.
         let chosen = [Activation::None, Activation::Relu, Activation::Relu6][self.below(3) as usize];
         let whole = quantization.range().is_none();
         let clamps = chosen.clamp(output.dtype, quantization) != CodeRange::of(output.dtype).ends();
@@ -154,7 +154,7 @@ impl Builder {
         self.node(FullyConnected { keep_num_dims: true, activation, requantize: EVEN }, &[x, w, b], output)
     }
 
-    /// A table of random codes.
+    /// Adds a table of random codes.
     fn table(&mut self, x: TensorId) -> TensorId {
         let scale = self.scale();
         let output = self.output(scale);
@@ -179,7 +179,7 @@ impl Builder {
         self.node(QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: true }, &[pooled], output)
     }
 
-    /// A convolution in float between codes.
+    /// Adds a float convolution between codes.
     fn float_region(&mut self, x: TensorId) -> TensorId {
         let real = self.float();
         let real = self.node(Dequantize {}, &[x], real);
@@ -201,7 +201,7 @@ impl Builder {
     }
 }
 
-/// A network of every operation that can be written.
+/// Returns a network of every operation that can be written.
 pub fn network(seed: u64) -> Graph {
     let mut b = Builder::new(seed);
     let x = b.input(&[1, 6, 5, 3]);
@@ -230,7 +230,7 @@ pub fn network(seed: u64) -> Graph {
     graph.with_metadata([("guardbit.made_for".to_owned(), format!("seed {seed}"))].into())
 }
 
-/// Networks that cannot be written, each by what is wrong with it.
+/// Returns networks that cannot be written, each with the reason.
 pub fn refused() -> Vec<(&'static str, Graph)> {
     let round = |scheme| Requantize { scheme, rule: MultiplierRule::Float64 };
     let spec = |dtype| OutputSpec::quantized("y", dtype, 0.5, 0).unwrap();

@@ -1,4 +1,5 @@
-//! Files that are refused say what is wrong, in which node, and what may help (`scripts/make_onnx_goldens.py` makes them).
+//! Tests of errors: rejected files report the problem, the node and what to do (`scripts/make_onnx_goldens.py` writes
+//! them).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,7 +22,7 @@ fn messages() {
     insta::assert_snapshot!(text);
 }
 
-/// Every operator that can be read is named where one cannot.
+/// The help of an unsupported operator lists every supported one.
 #[test]
 fn help_lists_the_operators() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/bad/operator.onnx");
@@ -33,7 +34,7 @@ fn help_lists_the_operators() {
 }
 
 proptest! {
-    /// Damaged files are read or refused, and nothing else.
+    /// Damaged files give a network or an error, never a panic.
     #[test]
     fn damage_does_not_panic(which in any::<prop::sample::Index>(), edits in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..8), cut in any::<prop::sample::Index>()) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/golden");

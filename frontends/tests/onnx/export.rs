@@ -1,4 +1,4 @@
-//! Networks that are written, run by ONNX Runtime, and read again.
+//! Tests of networks that are written, run by ONNX Runtime, and read again.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use super::oracle::{PYTHON, cases, elements, input, output};
 
 type Codes = Vec<Vec<i32>>;
 
-/// A network of a case, with its codes and what it makes of them.
+/// Returns the network of a case, with its input codes and its results.
 fn ran(folder: &Path, case: &Value) -> Option<(Graph, Codes, Codes)> {
     let graph = Onnx.read(&folder.join(format!("{}.onnx", case["name"].as_str()?)), "net").ok()?;
     let arrays = case["inputs"].as_array()?;
@@ -23,8 +23,8 @@ fn ran(folder: &Path, case: &Value) -> Option<(Graph, Codes, Codes)> {
     Some((graph, inputs, outputs))
 }
 
-/// What operations a network is made of, and the types of their outputs: sorted, for operations that do not read each other
-/// may change places.
+/// Returns the operations of a network and the types of their outputs, sorted because independent operations may be
+/// exchanged.
 fn shape_of(graph: &Graph) -> Vec<String> {
     let node = |node: &guardbit_graph::Node| format!("{:?} {:?}", node.op, graph.tensor(node.output).ty);
     let mut nodes: Vec<String> = graph.nodes().iter().map(node).collect();
@@ -32,10 +32,11 @@ fn shape_of(graph: &Graph) -> Vec<String> {
     nodes
 }
 
-/// What is written of a network reads as the same one, and computes the same codes.
+/// The written network reads as an equal one and computes equal codes.
 fn check_again(name: &str, graph: &Graph, bytes: &[u8], inputs: &[Vec<i32>], outputs: &[Vec<i32>]) {
     let again = read_onnx(bytes, "net").unwrap_or_else(|error| panic!("{name}: {error}"));
-    // Lines that are images of one row may be moved before they are one, or after; zeros between pixels are several operations.
+    // One-dimensional signals may be moved before or after they become images. Zeros between pixels are several
+    // operations.
     if !name.contains("_line") && !graph.nodes().iter().any(|node| matches!(node.op, Op::Dilate(_))) {
         assert_eq!(shape_of(&again), shape_of(graph), "{name}");
     }
@@ -62,7 +63,7 @@ fn kept_networks_read_again_are_the_same() {
     assert!(written.len() > 8, "{written:?}");
 }
 
-/// Inputs as real values, which the file quantizes again.
+/// Returns inputs as real values, which the file quantizes again.
 fn real_inputs(graph: &Graph, inputs: &[Vec<i32>]) -> Value {
     let one = |(&id, codes): (&guardbit_graph::TensorId, &Vec<i32>)| {
         let tensor = graph.tensor(id);
@@ -76,7 +77,7 @@ fn real_inputs(graph: &Graph, inputs: &[Vec<i32>]) -> Value {
 
 const BUILT: u64 = 60;
 
-/// A built network with random codes, and what it makes of them.
+/// Returns a generated network with random codes and its results.
 fn built(seed: u64) -> (Graph, Codes, Codes) {
     let graph = built::network(seed);
     let ty = &graph.tensor(graph.inputs()[0]).ty;
@@ -95,8 +96,10 @@ fn built_networks_read_again_are_the_same() {
     }
 }
 
-/// With the number of samples left open, and fixed, what is written is whole: ONNX's own check passes, every tensor has its shape,
-/// outputs have the graph's names, QONNX's executor runs it as it is, and several samples at once are computed as one by one.
+/// Written files are complete, with the number of samples open or fixed.
+///
+/// ONNX's own check passes, every tensor has its shape, outputs have the graph's names, QONNX's executor runs the
+/// file, and several samples at once give the results of single ones.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn written_files_are_whole() {
@@ -159,7 +162,7 @@ fn written_networks_run_equal_in_onnx_runtime() {
     for family in ["one_op", "networks", "transformer", "float_ops"] {
         let (folder, cases) = cases(PYTHON, family);
         for case in &cases {
-            // Two families may have networks of one name.
+            // Two families may have networks with equal names.
             let name = &format!("{family}_{}", case["name"].as_str().unwrap());
             let Some((graph, inputs, outputs)) = ran(folder.path(), case) else { continue };
             match write_onnx(&graph) {
@@ -193,7 +196,7 @@ fn written_networks_run_equal_in_onnx_runtime() {
         };
         for ((&id, codes), array) in graph.outputs().iter().zip(outputs).zip(arrays) {
             let ours = output(graph.tensor(id), codes, array);
-            // The runtime's float32 sums and functions are not ours to the last bit.
+            // The runtime's float32 sums and functions may differ in the last bits.
             let near = if graph.tensor(id).ty.dtype == DType::Float32 { 2e-5 } else { 0.0 };
             let theirs = elements(array);
             let different = ours.iter().zip(theirs).filter(|(a, b)| (*a - b).abs() > near).count();
@@ -204,7 +207,7 @@ fn written_networks_run_equal_in_onnx_runtime() {
     }
     println!("{} written, {} refused", expected.len(), refused.len());
     refused.iter().for_each(|line| println!("refused {line}"));
-    // What differs is left there to be looked at.
+    // If results differ, the folder is kept for inspection.
     let kept = (!wrong.is_empty()).then(|| target.keep());
     assert!(wrong.is_empty() && expected.len() > 1200, "{kept:?}: {wrong:#?}");
 }

@@ -1,10 +1,13 @@
-//! Networks that real exporters wrote, against the exporters' own runtimes: a family of `scripts/make_onnx_oracle.py` each. Every row
-//! states how many layers it has. One whose results may differ from the runtime's says by how much, and why.
+//! Tests of networks that real exporters wrote, against the exporters' own runtimes: one family of
+//! `scripts/make_onnx_oracle.py` each.
+//!
+//! Every row contains its expected number of layers. A row whose results may differ from the runtime's contains the
+//! bound and the reason.
 
 use super::oracle::{PYTHON, table_and_errors};
 
-/// Checks every row of a family, and that there are no fewer than `least`. Returns what its exporter says of networks that it cannot
-/// write.
+/// Checks every row of a family, and that there are at least `least`. Returns the exporter's errors for networks that
+/// it cannot write.
 fn check(family: &str, least: usize) -> String {
     let (rows, unexported) = table_and_errors(PYTHON, family, "network");
     assert!(rows.len() >= least, "{} rows", rows.len());
@@ -41,14 +44,14 @@ fn qkeras() {
     check("qkeras", 40);
 }
 
-/// torch.ao's static, FX and trained networks in QDQ, as `torch.onnx` writes them; and what PyTorch says where it cannot.
+/// torch.ao's static, FX and trained networks in QDQ, as `torch.onnx` writes them, and PyTorch's errors for others.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON and GUARDBIT_BREVITAS_PYTHON"]
 fn torch_ao() {
     insta::assert_snapshot!(check("torch_ao", 115));
 }
 
-/// Every quantizer of `brevitas.quant`, in QONNX and QCDQ; and what Brevitas says where it cannot export one.
+/// Every quantizer of `brevitas.quant`, in QONNX and QCDQ, and Brevitas' errors for those that it cannot export.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON and GUARDBIT_BREVITAS_PYTHON"]
 fn brevitas_quantizers() {

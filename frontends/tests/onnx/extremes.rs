@@ -1,9 +1,9 @@
-//! Every integer that a node can say, at its extremes: attributes, constant operands, and the shapes of operands.
+//! Tests of every integer of a node at its extremes: attributes, constant operands, and the shapes of operands.
 //!
-//! [`rows`] has a small network for every operator that can be read. Each of its integers becomes each of [`EXTREMES`], each
-//! of its lists becomes empty, too short and too long, and each two of these meet. A reader must come back with an error or
-//! a network, within little memory: a size that goes unchecked is a panic (tests run with overflow checks) or a list that
-//! memory does not hold.
+//! [`rows`] has a small network for every supported operator. Each of its integers becomes each of [`EXTREMES`]. Each
+//! of its lists becomes empty, too short and too long. Each pair of these changes is combined. A reader must return
+//! an error or a network with little memory. An unchecked size is a panic (tests run with overflow checks) or a list
+//! that exceeds memory.
 
 mod rows;
 
@@ -35,7 +35,7 @@ const SHAPES: [&[i64]; 8] = [
     &[2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
 ];
 
-/// What one change does to a row.
+/// A change of a row.
 struct Change {
     what: String,
     /// The attribute or operand that it changes.
@@ -43,7 +43,7 @@ struct Change {
     change: Box<dyn Fn(&mut Row)>,
 }
 
-/// Every change of one integer, list or shape.
+/// Returns every change of one integer, list or shape.
 fn changes(row: &Row) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, (name, value)) in row.attributes.iter().enumerate() {
@@ -75,7 +75,7 @@ fn changes(row: &Row) -> Vec<Change> {
         };
         let shapes = |shape: &[i64]| {
             let known = SHAPES.iter().map(|shape| shape.to_vec());
-            // One more or less than what another operand has.
+            // One more or less than a size of another operand.
             known.chain(lists(shape, &[&EXTREMES[..], &[3, 5]].concat(), 1)).collect::<Vec<_>>()
         };
         match operand {
@@ -103,7 +103,7 @@ fn changes(row: &Row) -> Vec<Change> {
     changes
 }
 
-/// A list with an extreme in each place and in all of them, and lists of another length.
+/// Returns a list with an extreme at each index and at all of them, and lists of other lengths.
 fn lists<T: Copy>(values: &[T], extremes: &[T], more: T) -> Vec<Vec<T>> {
     let one = |at: usize, extreme: T| {
         let mut changed = values.to_vec();
@@ -116,14 +116,14 @@ fn lists<T: Copy>(values: &[T], extremes: &[T], more: T) -> Vec<Vec<T>> {
     ones.chain(all).chain(lengths).collect()
 }
 
-/// Where the node of a row stands.
+/// The surroundings of a row's node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Setting {
-    /// Alone: what it makes are the outputs of the network.
+    /// The node is alone. Its outputs are those of the network.
     Alone,
-    /// What it reads are codes made real, and what it makes becomes codes.
+    /// The node reads dequantized codes, and its output is quantized.
     BetweenCodes,
-    /// What it makes is added to real values.
+    /// The node's output is added to real values.
     BeforeSum,
 }
 
@@ -194,7 +194,7 @@ fn model(row: &Row, setting: Setting) -> Model {
     model
 }
 
-/// Reads the network of a row; an error has to be one that helps, and a network has to be within limits.
+/// Reads the network of a row. An error must be helpful, and a network must be within limits.
 fn check(row: &Row, setting: Setting) -> Result<(), FrontendError> {
     let graph = match read_onnx(&model(row, setting).to_bytes(), "net") {
         Ok(graph) => graph,
@@ -213,10 +213,10 @@ fn check(row: &Row, setting: Setting) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// The rows that can be read are those that name an operator: no change is refused for another reason than its own.
+/// Unchanged rows can be read, so that a change is rejected for its own reason.
 #[test]
 fn rows_can_be_read() {
-    // Of constants alone there is no network.
+    // Constants alone do not form a network.
     let none = ["is an output of the network, but constant", "the graph has no input"];
     let problem = |row: &Row| match (check(row, Setting::Alone), row.is_constant() || row.op == "Shape") {
         (Ok(()), false) => None,
@@ -242,10 +242,10 @@ fn every_operator_has_a_row() {
     assert_eq!(without, [""; 0]);
 }
 
-/// Names the row to [`one_row`].
+/// The variable that passes a row to [`one_row`].
 const TASK: &str = "GUARDBIT_EXTREMES_TASK";
 
-/// Each row in a process of little memory: a list of any length ends it at once.
+/// Runs each row in a process with little memory, which a list of arbitrary length ends at once.
 #[test]
 fn extremes_come_back() {
     const KIB: u32 = 1 << 20;
@@ -271,12 +271,12 @@ fn extremes_come_back() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Does nothing unless [`extremes_come_back`] asks for it.
+/// Does nothing unless [`extremes_come_back`] runs it.
 #[test]
 fn one_row() {
     let Ok(task) = std::env::var(TASK) else { return };
     let row = rows()[task.parse::<usize>().unwrap()].clone();
-    // By the place of the panic, the first case and how many there are.
+    // For each position of a panic: the first case and the number of cases.
     let wrong = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
     let places = Arc::clone(&wrong);
     std::panic::set_hook(Box::new(move |info| {
@@ -309,7 +309,7 @@ fn one_row() {
     println!("{cases} cases came back");
 }
 
-/// What is said of a size that is too much, or of a number that fits nothing.
+/// The messages about excessive sizes and invalid numbers.
 #[test]
 fn refusals() {
     let sizes = |values: &[i64]| [image(), Absent, Absent, integers(values)];
@@ -351,7 +351,7 @@ fn refusals() {
     ];
     let mut text = String::new();
     for row in cases {
-        // Scales of weights count where a layer becomes one of codes.
+        // Scales of weights matter only if a layer becomes one of codes.
         let setting = if row.op == "Conv" { Setting::BetweenCodes } else { Setting::Alone };
         let error = check(&row, setting).err().unwrap_or_else(|| panic!("{row:?} must be refused"));
         writeln!(text, "{}: {}", error.code(), error.message()).unwrap();

@@ -1,4 +1,4 @@
-//! Networks that `scripts/make_onnx_goldens.py` has built, run by ONNX Runtime and QONNX, and kept.
+//! Tests with stored networks that `scripts/make_onnx_goldens.py` built and ran with ONNX Runtime and QONNX.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn kept_networks_compute_what_their_runtime_computes() {
     }
 }
 
-/// What the reader takes otherwise than it stands in the file is noted, and the notes outlive the passes.
+/// Changes of the reader are recorded in notes, which remain after passes.
 #[test]
 fn changes_are_noted() {
     use super::writer::{Attribute, Model, Node, Tensor, element};
@@ -58,7 +58,7 @@ fn changes_are_noted() {
     ");
 }
 
-/// Codes of few bits lie in their own range: clamps, proved widths and random inputs follow it.
+/// Codes of few bits have their own range, which determines clamps, proved widths and random inputs.
 #[test]
 fn codes_of_few_bits_have_their_own_range() {
     use guardbit_frontends::{Frontend, onnx::Onnx};

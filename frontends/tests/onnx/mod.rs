@@ -1,4 +1,4 @@
-//! The reader of ONNX files.
+//! Tests of the reader of ONNX files.
 
 mod bipolar;
 mod blocks;

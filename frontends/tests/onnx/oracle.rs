@@ -1,4 +1,4 @@
-//! Networks against ONNX Runtime and QONNX, which `scripts/make_onnx_oracle.py` builds and runs.
+//! Tests of networks against ONNX Runtime and QONNX. `scripts/make_onnx_oracle.py` builds and runs them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use guardbit_frontends::{Frontend, onnx::Onnx};
 use guardbit_graph::{DType, Graph, NodeId, Tensor, TensorId, real_of, word_of};
 use serde_json::Value;
 
-/// How a case came out.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Elements, and how many of them differ.
+    /// The case ran: number of elements, and number of different ones.
     Ran {
         elements: usize,
         different: usize,
@@ -21,13 +21,13 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// The variable that names the Python with the packages of `scripts/requirements-onnx.txt`.
+/// The variable that names a Python with the packages of `scripts/requirements-onnx.txt`.
 pub const PYTHON: &str = "GUARDBIT_ONNX_PYTHON";
 
-/// That with the packages of `scripts/requirements-onnx-newer.txt`.
+/// The variable that names a Python with the packages of `scripts/requirements-onnx-newer.txt`.
 const NEWER_PYTHON: &str = "GUARDBIT_ONNX_NEWER_PYTHON";
 
-/// The cases of a family, made anew.
+/// Generates the cases of a family.
 pub fn cases(python: &str, family: &str) -> (tempfile::TempDir, Vec<Value>) {
     let python = std::env::var(python).expect(python);
     let folder = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ pub fn cases(python: &str, family: &str) -> (tempfile::TempDir, Vec<Value>) {
     (folder, serde_json::from_str(&text).unwrap())
 }
 
-/// The elements of an array: integers, or real numbers.
+/// Returns the elements of an array: integers, or real numbers.
 pub fn elements(array: &Value) -> Vec<f64> {
     let real = array["dtype"] == "float32";
     let value = |value: &Value| match real {
@@ -49,7 +49,7 @@ pub fn elements(array: &Value) -> Vec<f64> {
     array["data"].as_array().unwrap().iter().map(value).collect()
 }
 
-/// The codes of an input; real values become codes as the format has it.
+/// Returns the codes of an input. Real values are quantized by the rule of the format.
 pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
     let real = array["dtype"] == "float32";
     let code = |value: f64| match (tensor.ty.dtype, real) {
@@ -63,7 +63,7 @@ pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
     elements(array).into_iter().map(code).collect()
 }
 
-/// The values of an output: codes as they are where the runtime gives codes, real values otherwise.
+/// Returns the values of an output: codes if the runtime returns codes, otherwise real values.
 pub fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
     let real = wanted["dtype"] == "float32";
     let value = |&code: &i32| match (tensor.ty.dtype, &tensor.ty.quantization) {
@@ -83,26 +83,28 @@ pub fn run(folder: &Path, case: &Value) -> Outcome {
     compare(&graph, case)
 }
 
-/// The layers of codes with constant weights.
+/// Returns the layers of codes with constant weights.
 pub fn layers(graph: &Graph) -> Vec<NodeId> {
     let is_layer = |id: &NodeId| graph.dot_products(*id).is_some_and(|d| d.has_constant_weights());
     graph.nodes_with_ids().map(|(id, _)| id).filter(is_layer).collect()
 }
 
-/// The codes of every input of a case.
+/// Returns the codes of every input of a case.
 fn inputs(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
     let arrays = case["inputs"].as_array().unwrap();
     graph.inputs().iter().zip(arrays).map(|(&id, array)| input(graph.tensor(id), array)).collect()
 }
 
-/// The elements of every tensor for the inputs of a case.
+/// Returns the elements of every tensor for the inputs of a case.
 pub fn interpreted(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
     let inputs = inputs(graph, case);
     graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
 }
 
-/// As [`interpreted`], where every node reads the codes that the runtime's quantizers made, if the case has them. A code of ours may be
-/// another than the runtime's by one, and only where the case says that the runtime's lies near a tie.
+/// Returns the elements of every tensor, computed node by node from the codes of the runtime's quantizers, if the
+/// case has them.
+///
+/// A code may differ from the runtime's by one, but only if the case declares that it lies near a tie.
 fn by_quantizer(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
     let name = &case["name"];
     let constant = |tensor: &Tensor| tensor.codes().map_or_else(Vec::new, |codes| codes.to_vec());
@@ -121,7 +123,8 @@ fn by_quantizer(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
             let near = quantizer["near"].as_array().unwrap().iter().map(|near| *near == 1);
             let theirs: Vec<(i32, bool)> = flat.zip(near).collect();
             assert_eq!(made.len(), theirs.len(), "{name}: {}", tensor.name);
-            // Channels come last here where they are those of images: of both ways to read the file's codes, the one that agrees more.
+            // Images have channels last here. Of both orders of the file's codes, the one with more equal codes is
+            // used.
             let last = channels_last(&quantizer["codes"]["shape"], &theirs);
             let differing =
                 |theirs: &[(i32, bool)]| made.iter().zip(theirs).filter(|(a, b)| **a != b.0).count();
@@ -138,13 +141,13 @@ fn by_quantizer(graph: &Graph, case: &Value) -> Vec<Vec<i32>> {
         tensors[node.output.index()] = made;
     }
     println!("{name}: {off} of {elements} codes of {compared} quantizers are on the other side of a tie");
-    // Quantizers that only move codes, and those of inputs, are no tensors of ours.
+    // Quantizers that only move codes, and those of inputs, have no tensor in the graph.
     let all = case["codes"].as_object().unwrap().len();
     assert!(compared * 3 >= all, "{name}: {compared} of {all} quantizers compared");
     tensors
 }
 
-/// The elements of an image with its channels behind its columns; `None` if the shape is not that of an image.
+/// Returns the elements of an image with its channels last, or `None` if the shape is not that of an image.
 fn channels_last<T: Copy>(shape: &Value, elements: &[T]) -> Option<Vec<T>> {
     let sizes: Vec<usize> =
         shape.as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as usize).collect();
@@ -171,7 +174,7 @@ fn compare(graph: &Graph, case: &Value) -> Outcome {
             let differs = made != wanted && !(made.is_nan() && wanted.is_nan());
             different += usize::from(differs);
             if differs {
-                // A NaN on one side alone is beyond every bound.
+                // A NaN on only one side exceeds every bound.
                 let distance = (made - wanted).abs();
                 greatest = if distance.is_nan() { f64::INFINITY } else { greatest.max(distance) };
             }
@@ -180,7 +183,7 @@ fn compare(graph: &Graph, case: &Value) -> Outcome {
     Outcome::Ran { elements: count, different, greatest, layers }
 }
 
-/// One row per `key` of the cases: networks, elements, those that differ, and by how much at most.
+/// The results of all cases with one `key`: networks, elements, different elements, and the greatest difference.
 #[derive(Debug, Default)]
 pub struct Row {
     pub networks: usize,
@@ -188,18 +191,18 @@ pub struct Row {
     different: usize,
     greatest: f64,
     refused: Vec<String>,
-    /// Cases that were refused with the message that they state.
+    /// Cases that were rejected with the expected message.
     refusals: usize,
-    /// Cases whose number of layers is not the stated one.
+    /// Cases whose number of layers differs from the expected one.
     layers: Vec<String>,
-    /// How many codes may differ: those whose real value lies so near a tie that float32 sums may round it either way.
+    /// Maximum number of different codes, whose real values are so near a tie that float32 sums may round either way.
     ties: Option<usize>,
-    /// By how much results may differ from the runtime's, for the `reason` that the cases give.
+    /// The allowed difference from the runtime's results, for the `reason` in the cases.
     pub near: f64,
 }
 
 impl Row {
-    /// Whether all networks ran with the layers that they state, and no element is further off than `bound`.
+    /// Returns whether all networks ran with the expected layers, and no difference exceeds `bound`.
     pub fn is_within(&self, bound: f64) -> bool {
         let Self { elements, different, greatest, refused, layers, ties, refusals, .. } = self;
         let near = *greatest <= bound && ties.is_none_or(|ties| *different <= ties);
@@ -211,7 +214,7 @@ pub fn table(python: &str, family: &str, key: &str) -> BTreeMap<String, Row> {
     table_and_errors(python, family, key).0
 }
 
-/// The rows of a family, and the error of its exporter for each network that it cannot write.
+/// Returns the rows of a family, and the exporter's error for each network that it cannot write.
 pub fn table_and_errors(
     python: &str,
     family: &str,
@@ -263,7 +266,7 @@ pub fn table_and_errors(
     (rows, serde_json::from_str(&unexported).unwrap())
 }
 
-/// Every generated network of one operator computes what ONNX Runtime computes.
+/// Every generated network of one operator computes the results of ONNX Runtime.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn networks_of_one_operator_equal_onnx_runtime() {
@@ -274,8 +277,8 @@ fn networks_of_one_operator_equal_onnx_runtime() {
     }
 }
 
-/// Float networks of one operator compute what ONNX Runtime computes, as near as its float32 kernels are where they round,
-/// and the same codes between quantizers.
+/// Float networks of one operator compute the results of ONNX Runtime, except for the roundings of its float32
+/// kernels, and equal codes between quantizers.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn float_operators_equal_onnx_runtime() {
@@ -286,7 +289,7 @@ fn float_operators_equal_onnx_runtime() {
     }
 }
 
-/// Networks that ONNX Runtime's own quantizer has made compute what it computes, from the image to the class.
+/// Networks from ONNX Runtime's own quantizer compute its results, from the image to the class.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn quantized_networks_equal_onnx_runtime() {
@@ -295,7 +298,7 @@ fn quantized_networks_equal_onnx_runtime() {
     }
 }
 
-/// A transformer block, with products of codes and normalizations in float, computes what ONNX Runtime computes.
+/// A transformer block, with products of codes and float normalizations, computes the results of ONNX Runtime.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn a_transformer_block_equals_onnx_runtime() {
@@ -304,8 +307,10 @@ fn a_transformer_block_equals_onnx_runtime() {
     }
 }
 
-/// Networks whose activations are quantized as they come, those of `quantize_dynamic` among them, compute what ONNX Runtime
-/// computes, as it stands in the file and as the runtime fuses it; with float kernels in between, as near as these are.
+/// Networks with dynamic quantization, including those of `quantize_dynamic`, compute the results of ONNX Runtime.
+///
+/// This holds for the unfused and the fused form. With float kernels in between, results differ only by their
+/// roundings.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn dynamic_networks_equal_onnx_runtime() {
@@ -317,7 +322,7 @@ fn dynamic_networks_equal_onnx_runtime() {
     }
 }
 
-/// Networks of few bits compute what QONNX's executor computes.
+/// Networks of few bits compute the results of QONNX's executor.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn networks_of_few_bits_equal_qonnx() {
@@ -326,8 +331,10 @@ fn networks_of_few_bits_equal_qonnx() {
     }
 }
 
-/// Networks that Brevitas has exported compute what QONNX's executor and ONNX Runtime compute: equal codes and real values where
-/// scales are powers of two; where they are not, float32 sums may put a code on the other side of a tie.
+/// Networks that Brevitas exported compute the results of QONNX's executor and ONNX Runtime.
+///
+/// Codes and real values are equal if scales are powers of two. Otherwise float32 sums may round a code near a tie
+/// differently.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON and GUARDBIT_BREVITAS_PYTHON"]
 fn exports_of_brevitas_equal_their_runtimes() {
@@ -339,8 +346,8 @@ fn exports_of_brevitas_equal_their_runtimes() {
     }
 }
 
-/// Networks that come with QONNX's package, whose scales are no powers of two: its executor sums in float32, so that a code near a
-/// tie differs now and then.
+/// Networks of QONNX's package, whose scales are not powers of two. Its executor sums in float32, so codes near a tie
+/// differ in some cases.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn networks_of_qonnx_s_package_equal_qonnx() {
@@ -349,21 +356,21 @@ fn networks_of_qonnx_s_package_equal_qonnx() {
     }
 }
 
-/// The standard's own tests of quantized operators: which pass, and what is said of the others.
+/// The standard's own tests of quantized operators: the tests that pass, and the messages of the others.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn node_tests_of_the_standard() {
     insta::assert_snapshot!(node_tests(PYTHON));
 }
 
-/// Those of a newer version, which has codes of 2 bits.
+/// The tests of a newer version of the standard, which has codes of 2 bits.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_NEWER_PYTHON"]
 fn node_tests_of_the_newer_standard() {
     insta::assert_snapshot!(node_tests(NEWER_PYTHON));
 }
 
-/// How every node test came out.
+/// Returns the result of every node test.
 fn node_tests(python: &str) -> String {
     let (folder, cases) = cases(python, "node_tests");
     let mut lines = String::new();

@@ -1,11 +1,11 @@
-//! What the reader records in addition to the network: names of outputs, and what became of every node of the file.
+//! Tests of the reader's records: names of outputs, and the outcome of every node of the file.
 
 use guardbit_graph::{FileOutcome, Graph};
 use proptest::prelude::*;
 
 use super::writer::{Attribute, Model, Node, Tensor, element};
 
-/// A convolution of codes in QDQ form, and operators behind its output `c` in their order.
+/// Returns a convolution of codes in QDQ form, followed by operators after its output `c`.
 fn model(behind: Vec<Node>, outputs: &[String]) -> Model {
     let weights =
         Tensor { name: "codes".into(), dims: vec![2, 1, 3, 3], element: element::INT8, bytes: vec![1; 18] };
@@ -30,7 +30,7 @@ fn read(model: &Model) -> Graph {
     guardbit_frontends::read_onnx(&model.to_bytes(), "net").unwrap()
 }
 
-/// Operators on codes or real values, by number, each of one output.
+/// Returns an operator on codes or real values, by number, with one output.
 fn operator(kind: usize, input: &str, output: &str) -> Node {
     match kind {
         0 => Node::new("Identity", &[input], &[output]),
@@ -43,7 +43,7 @@ fn operator(kind: usize, input: &str, output: &str) -> Node {
 }
 
 proptest! {
-    /// Outputs have the names that the file gives them, whatever makes them, in whatever order the file lists them.
+    /// Outputs have their names in the file, whatever node computes them and whatever their order in the file.
     #[test]
     fn outputs_keep_their_names(
         dequantized in any::<bool>(),
@@ -71,7 +71,8 @@ proptest! {
     }
 }
 
-/// The layer that makes an output in another order of axes gets a name of its own, as any other tensor in that order.
+/// A layer that computes an output in another order of axes gets a separate name, like any other tensor in that
+/// order.
 #[test]
 fn the_tensor_behind_an_output_has_a_name_of_its_own() {
     let graph = read(&model(Vec::new(), &["c".into()]));
@@ -79,7 +80,7 @@ fn the_tensor_behind_an_output_has_a_name_of_its_own() {
     assert_eq!(names, ["x_nhwc", "c_nhwc", "c"]);
 }
 
-/// Every node of the file has an outcome, and names in it are those of the graph.
+/// Every node of the file has an outcome, and its names are those of the graph.
 #[test]
 fn every_node_of_the_file_is_accounted_for() {
     let behind = vec![
@@ -108,7 +109,7 @@ fn every_node_of_the_file_is_accounted_for() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-/// Quantized weights of a float layer are known, and why the layer is float.
+/// The graph records quantized weights of a float layer, and the reason why the layer is float.
 #[test]
 fn quantized_weights_in_float_layers_are_known() {
     use guardbit_graph::FloatReason::{Operand, Scales, Weights};
@@ -155,7 +156,7 @@ impl Model {
     }
 }
 
-/// What is wrong is named as the file has it: the quantizer with several scales, the zero point of the bias.
+/// Errors use the names of the file: the quantizer with several scales, the zero point of the bias.
 #[test]
 fn causes_are_those_of_the_file() {
     let mut several = model(Vec::new(), &["c".into()]);

@@ -1,4 +1,4 @@
-//! Writes ONNX files by hand: nothing in them has to be right, which a library would see to.
+//! Writes ONNX files by hand. Unlike a library, it allows invalid contents.
 
 use std::iter::once;
 
@@ -11,7 +11,7 @@ pub mod element {
     pub const INT64: i32 = 7;
 }
 
-/// A constant: its bytes need not fit its shape.
+/// A constant. Its bytes need not match its shape.
 #[derive(Debug, Clone)]
 pub struct Tensor {
     pub name: String,
@@ -21,19 +21,19 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Integers of 64 bits in a list.
+    /// Creates a list of 64-bit integers.
     pub fn integers(name: &str, values: &[i64]) -> Self {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Self { name: name.into(), dims: vec![values.len() as i64], element: element::INT64, bytes }
     }
 
-    /// Real numbers in a list.
+    /// Creates a list of real numbers.
     pub fn reals(name: &str, values: &[f32]) -> Self {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Self { name: name.into(), dims: vec![values.len() as i64], element: element::FLOAT, bytes }
     }
 
-    /// The same with another shape.
+    /// Returns the constant with another shape.
     pub fn with_dims(self, dims: &[i64]) -> Self {
         Self { dims: dims.to_vec(), ..self }
     }
@@ -66,7 +66,7 @@ impl Attribute {
     }
 }
 
-/// An operator on names; an empty name stands for an input or output that is not there.
+/// An operator on names. An empty name is an absent input or output.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
     pub op: String,
@@ -82,7 +82,7 @@ impl Node {
         Self { op: op.into(), inputs: owned(inputs), outputs: owned(outputs), ..Self::default() }
     }
 
-    /// The same with an attribute more.
+    /// Returns the node with an additional attribute.
     pub fn with(mut self, name: &str, attribute: Attribute) -> Self {
         self.attributes.push((name.into(), attribute));
         self
@@ -103,7 +103,7 @@ pub struct Model {
     pub opset: i64,
     pub nodes: Vec<Node>,
     pub constants: Vec<Tensor>,
-    /// Name, element type and sizes: -1 is an axis without a length, -2 one that is called `n`.
+    /// Name, element type and sizes. -1 is an axis without a length, -2 an axis called `n`.
     pub inputs: Vec<(String, i32, Vec<i64>)>,
     pub outputs: Vec<String>,
 }
@@ -127,7 +127,7 @@ impl Model {
     }
 }
 
-/// A number, seven bits to a byte.
+/// Encodes a number with seven bits per byte.
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value >= 128 {
@@ -141,7 +141,7 @@ fn integer(number: u64, value: i64) -> Vec<u8> {
     [varint(number << 3), varint(value as u64)].concat()
 }
 
-/// A field of bytes: a text or another message.
+/// Encodes a field of bytes: a text or another message.
 fn field(number: u64, bytes: &[u8]) -> Vec<u8> {
     [&varint(number << 3 | 2)[..], &varint(bytes.len() as u64), bytes].concat()
 }

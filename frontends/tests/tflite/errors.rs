@@ -1,4 +1,4 @@
-//! What a user reads about a file that cannot be taken.
+//! Tests of the error messages of invalid files.
 
 use guardbit_frontends::{FrontendError, read_tflite};
 
@@ -14,7 +14,7 @@ fn render(error: &FrontendError) -> String {
     format!("{}\n{error}{help}", error.code())
 }
 
-/// A fully connected layer, as changed by `change`.
+/// Returns the error of a fully connected layer changed by `change`.
 fn changed(change: impl FnOnce(&mut Model)) -> String {
     let tensors = vec![
         Tensor::int8("x", &[1, 4], 0.5, -1),

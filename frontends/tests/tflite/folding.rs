@@ -1,4 +1,4 @@
-//! Shapes that a network computes of constants and of its own sizes: no operation remains of them.
+//! Tests of shapes that a network computes from constants and its own sizes. No operation remains of them.
 
 use guardbit_frontends::read_tflite;
 use guardbit_graph::Graph;
@@ -22,12 +22,12 @@ fn computed(name: &'static str, element: i8, shape: &[i32]) -> Tensor {
     Tensor::plain(name, element, shape)
 }
 
-/// Element 0 of a list.
+/// Returns element 0 of a list.
 fn first(inputs: &[i32], output: i32) -> Operator {
     Operator::new(STRIDED_SLICE, inputs, output).with_options(32, [(4, Value::Int(1))])
 }
 
-/// Keras' Flatten with an open batch, before a fully connected layer.
+/// Returns Keras' Flatten with an open batch, before a fully connected layer.
 fn flatten(element: i8) -> Model {
     let tensors = vec![
         x(&[1, 2, 2, 2]),
@@ -111,7 +111,7 @@ fn products_of_sizes() {
     ");
 }
 
-/// The shape of a transposed convolution: twice the rows of its input, and one more.
+/// The shape of a transposed convolution: twice the rows of its input plus one.
 #[test]
 fn sums_and_products_of_sizes() {
     let scalar = |name| computed(name, INT32, &[]);
@@ -146,7 +146,7 @@ fn sums_and_products_of_sizes() {
     ");
 }
 
-/// What cannot be computed is refused as ever.
+/// Shapes that cannot be computed are rejected.
 #[test]
 fn shapes_that_are_not_computed() {
     let mut output = flatten(INT32);

@@ -1,4 +1,4 @@
-//! What is read computes what the runtime computes: every tensor of a real network, code by code.
+//! Tests of real networks against the runtime: every tensor, code by code.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn digits(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits").join(file)
 }
 
-/// The codes of every tensor for one sample.
+/// Returns the codes of every tensor for one sample.
 fn run(graph: &Graph, sample: &[i32]) -> Vec<Vec<i32>> {
     let constant = |tensor: &Tensor| tensor.codes().map_or_else(Vec::new, |codes| codes.to_vec());
     let mut codes: Vec<_> = graph.tensors().iter().map(constant).collect();

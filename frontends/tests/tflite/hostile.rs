@@ -1,4 +1,4 @@
-//! Damaged and hostile files: an error or a network, never a panic and never more memory than the file is worth.
+//! Tests of damaged and hostile files, which give an error or a network, without a panic or excessive memory.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::streams;
 use super::writer::{Model, Operator, Tensor, Value};
 
-/// A network with operands of every kind: scales per channel, a shape, a list among the options.
+/// Returns a network with operands of every kind: scales per channel, a shape, a list among the options.
 fn small() -> Vec<u8> {
     let weights = Tensor {
         scales: vec![0.5, 0.25],
@@ -30,7 +30,7 @@ fn small() -> Vec<u8> {
     Model::new(tensors, vec![conv, mean, squeeze]).to_bytes()
 }
 
-/// A network with a variable that a subgraph initializes.
+/// Returns a network with a variable that a subgraph initializes.
 fn stream() -> Vec<u8> {
     streams::delay().to_bytes()
 }
@@ -97,7 +97,7 @@ fn data_that_are_used_over_and_over_are_not_unfolded() {
     assert_eq!(error.code(), "guardbit::tflite::unfolds", "{error}");
 }
 
-/// Whatever stands in a file, its layers have names that a terminal, a plot and a command line can take.
+/// Whatever a file contains, the short names of its layers are valid on a terminal, in a plot and on a command line.
 #[test]
 fn short_names_of_hostile_names_are_plain() {
     let long: &'static str = String::leak("a".repeat(70_000));
@@ -115,7 +115,7 @@ fn short_names_of_hostile_names_are_plain() {
     assert_eq!(noted, [control, "its name has 70000 bytes and is cut here", control]);
 }
 
-/// Names that become the same when they are made plain stay apart.
+/// Names that become equal when cleaned stay distinct.
 #[test]
 fn plain_names_are_unique() {
     let names = ["a\u{7}", "a_", "a\u{8}", "a_"];
@@ -136,7 +136,7 @@ fn shared_operators_are_no_product() {
     assert!(error.to_string().ends_with("operator 0 (RELU): has 50000 outputs, expected 1"), "{error}");
 }
 
-/// A file of `../shared/hostile`; `None` where there is no such folder, and ignored tests are run all the same.
+/// Returns a file of `../shared/hostile`, or `None` if the folder is absent and ignored tests are run.
 fn shared(file: &str) -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/hostile").join(file);
     let read = || std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

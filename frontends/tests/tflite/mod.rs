@@ -1,4 +1,4 @@
-//! TFLite files: real networks, single operators, and files that are wrong in every way.
+//! Tests of TFLite files: real networks, single operators, and invalid files.
 
 mod errors;
 mod folding;

@@ -1,4 +1,4 @@
-//! Whole networks: what is read from real files.
+//! Tests of the contents of whole networks read from real files.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// The listing of a model outside the project; `None`, with a notice, where it is absent.
+/// Returns the listing of a model outside of the project. Returns `None`, with a notice, if it is absent.
 fn shared_model(name: &str) -> Option<String> {
     let path = workspace("../shared/models").join(name);
     if !path.exists() {
@@ -20,7 +20,7 @@ fn shared_model(name: &str) -> Option<String> {
     Some(listing(&load(&path).unwrap()))
 }
 
-/// One line per operation: the shapes of its constants and its output.
+/// Returns one line per operation, with the shapes of its constants and its output.
 fn listing(graph: &Graph) -> String {
     let shape = |id: TensorId| format!("{:?}", graph.tensor(id).ty.shape);
     let ty = |id: TensorId| {

@@ -1,10 +1,10 @@
-//! Every operator that can be read, on its own.
+//! Tests of every supported operator by itself.
 
 use super::writer::{INT4, INT8, INT16, INT64, Model, Operator, Tensor, UINT8, Value};
 use guardbit_frontends::read_tflite;
 use guardbit_graph::Finish;
 
-/// The operation that a network of one operator becomes, and the shape of its output.
+/// Returns the operation of a network of one operator, and the shape of its output.
 fn read(tensors: Vec<Tensor>, operator: Operator) -> String {
     let graph = match read_tflite(&Model::new(tensors, vec![operator]).to_bytes(), "test") {
         Ok(graph) => graph,
@@ -64,8 +64,9 @@ fn fully_connected_per_channel() {
     insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1], 2)), @"FullyConnected(FullyConnected { keep_num_dims: false, activation: None, requantize: Requantize { scheme: Float64Away, rule: Float64 } }) -> [1, 2]");
 }
 
-/// How a network of one layer with 16-bit activations rounds, and the bits of its bias; `declared` is the field
-/// `quantized_bias_type`.
+/// Returns the rounding of a network of one layer with 16-bit activations, and the bits of its bias.
+///
+/// `declared` is the field `quantized_bias_type`.
 fn sixteen_bits(builtin: i32, bias: Option<Tensor>, declared: i8) -> String {
     let sixteen = |tensor| Tensor { element: INT16, zero_points: vec![0], ..tensor };
     let (x, y, w) = match builtin {
@@ -92,7 +93,7 @@ fn sixteen_bits(builtin: i32, bias: Option<Tensor>, declared: i8) -> String {
     format!("{:?}, {bias}", stage.requantize.scheme)
 }
 
-/// LiteRT 2.3.0 reads them so (without a bias: TensorFlow Lite Micro).
+/// LiteRT 2.3.0 reads these networks in this way; without a bias, TensorFlow Lite Micro does.
 #[test]
 fn the_bias_decides_how_sixteen_bits_are_rounded() {
     let narrow = || Some(Tensor::ints("b", &[5, -6]));
@@ -118,7 +119,7 @@ fn wide_biases_go_with_sixteen_bits_alone() {
     insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"test: tensor `x`: int64 is a type of constant biases alone");
 }
 
-/// TensorFlow Lite Micro's person_detect has biases whose scales are said to lie along axis 3.
+/// TensorFlow Lite Micro's person_detect has biases whose scales are declared along axis 3.
 #[test]
 fn scales_of_a_constant_of_one_axis_lie_along_it() {
     let network = |axis, count| {
@@ -204,7 +205,7 @@ fn concatenation() {
     insta::assert_snapshot!(read(vec![x(&[1, 4]), other, y(&[1, 10])], operator), @"Concat(Concat { axis: 1, requantize: Requantize { scheme: Double, rule: Float64 } }) -> [1, 10]");
 }
 
-/// LiteRT moves uint8 codes to the scale of the output: those of one tensor once.
+/// LiteRT converts uint8 codes to the scale of the output. Each tensor is converted once.
 #[test]
 fn concatenation_of_other_uint8_scales() {
     let byte = |tensor: Tensor| Tensor { element: UINT8, zero_points: vec![128], ..tensor };
@@ -270,7 +271,7 @@ fn names_become_unique() {
     assert_eq!(names, ["x", "x#1", "#2", "w#3", "w"]);
 }
 
-/// A layer of operator `builtin` whose bias has `factor` times the scale of its products.
+/// Returns a layer of operator `builtin` whose bias has `factor` times the scale of its products.
 fn with_bias_scale(builtin: i32, element: i8, per_channel: bool, factor: f32) -> Model {
     let zero = if element == INT8 { 0 } else { 128 };
     let (input, weights, channels): (&[i32], &[i32], usize) = match builtin {
@@ -308,8 +309,10 @@ fn with_bias_scale(builtin: i32, element: i8, per_channel: bool, factor: f32) ->
     Model::new(tensors, vec![operator])
 }
 
-/// What LiteRT 2.3.0 does with them, measured: CONV_2D and DEPTHWISE_CONV_2D on uint8, and FULLY_CONNECTED with one
-/// scale for all weights, refuse more than 0.02 output steps between bias and products; all others never look.
+/// Measured behaviour of LiteRT 2.3.0 on scales of biases.
+///
+/// CONV_2D and DEPTHWISE_CONV_2D on uint8, and FULLY_CONNECTED with one scale for all weights, reject more than 0.02
+/// output steps between bias and products. All others ignore the scale.
 #[test]
 fn scales_of_biases() {
     let read = |builtin, element, per_channel, factor| {
@@ -338,7 +341,7 @@ fn scales_of_biases() {
     insta::assert_snapshot!(graph.notes()[0].text, @"the bias is added to the sums as it stands: its scale 1.5e-1 of channel 0 (2 of 2 differ) is not input times weight, 5e-2");
 }
 
-/// A channel of weights that is pruned has scale 0: the runtimes run it, and it gives the zero point.
+/// A pruned channel of weights has scale 0. The runtimes run it, and its output is the zero point.
 #[test]
 fn a_channel_of_scale_0_gives_the_zero_point() {
     let weights = Tensor { scales: vec![0.5, 0.0], zero_points: vec![0, 0], ..w(&[2, 4]) };
@@ -349,7 +352,7 @@ fn a_channel_of_scale_0_gives_the_zero_point() {
         let made = graph.interpret(&[&sample]).unwrap();
         assert_eq!(made[graph.outputs()[0].index()][1], zero_point, "{sample:?}");
     }
-    // No code can be made by such a scale.
+    // Such a scale cannot quantize activations.
     let input = Tensor { scales: vec![0.5, 0.0, 0.5, 0.5], zero_points: vec![0; 4], axis: 1, ..x(&[1, 4]) };
     let model = Model::new(vec![input, w(&[2, 4]), y(&[1, 2])], vec![Operator::new(9, &[0, 1], 2)]);
     let error = read_tflite(&model.to_bytes(), "test").map(|_| ()).unwrap_err().message();

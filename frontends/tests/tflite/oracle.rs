@@ -1,4 +1,5 @@
-//! Networks of one operator, and streams, against TensorFlow Lite's runtimes, as `scripts/make_tflite_oracle.py` records them.
+//! Tests of networks of one operator, and of streams, against TensorFlow Lite's runtimes, as recorded by
+//! `scripts/make_tflite_oracle.py`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +9,7 @@ use guardbit_frontends::{Profile, read_tflite_as, tflite_operators};
 use guardbit_graph::{Graph, GraphError};
 use serde_json::Value;
 
-/// A network, its inputs, and what a runtime made of it.
+/// A network, its inputs, and the results of a runtime.
 struct Case<'a> {
     name: &'a str,
     file: Vec<u8>,
@@ -17,14 +18,14 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// `None` if the runtime refuses the file.
+    /// Returns a case, or `None` if the runtime rejects the file.
     fn of(value: &'a Value, runtime: &str) -> Option<Self> {
         let outputs = value[runtime].as_array()?.iter().map(codes).collect();
         let inputs = value["inputs"].as_array().unwrap().iter().map(codes).collect();
         Some(Self { name: value["name"].as_str().unwrap(), file: bytes(&value["model"]), inputs, outputs })
     }
 
-    /// What is wrong, if anything; with `unset_padding` not where our code is the zero point.
+    /// Compares the results. With `unset_padding`, elements whose code is the zero point are not compared.
     fn check(&self, profile: Profile, unset_padding: bool) -> Result<(), String> {
         let graph = read_tflite_as(&self.file, self.name, profile).map_err(|error| error.to_string())?;
         let outputs = self.run(&graph).map_err(|error| error.to_string())?;
@@ -41,7 +42,7 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    /// The outputs, those of a stream one step after another.
+    /// Returns the outputs. Those of a stream are concatenated step by step.
     fn run(&self, graph: &Graph) -> Result<Vec<Vec<i32>>, GraphError> {
         let size = graph.tensor(graph.inputs()[0]).ty.len();
         let steps = if graph.has_states() { self.inputs[0].len() / size } else { 1 };
@@ -74,11 +75,13 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("litert_ref", "sum/int16", "the kernel reads codes as if they were uint8"),
 ];
 
-/// Runtimes that pad with memory that nobody has set: `output_offset` of this kernel is set by LiteRT, but not by TensorFlow Lite
-/// Micro, where the same network gives other codes in another process.
+/// Kernels that pad with uninitialized memory.
+///
+/// LiteRT sets the kernel's `output_offset`, but TensorFlow Lite Micro does not, so a network may give different
+/// codes in each process.
 const UNSET_PADDING: &[(&str, &str)] = &[("tflm", "space_to_batch_nd/int8")];
 
-/// Every network that `runtime` runs has its results; how many there are.
+/// Compares every network that `runtime` runs, and returns their number.
 fn check(cases: &[Value], runtime: &str, profile: Profile) -> usize {
     let mut failures: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut count = 0;
@@ -88,7 +91,7 @@ fn check(cases: &[Value], runtime: &str, profile: Profile) -> usize {
         count += 1;
         match case.check(profile, UNSET_PADDING.contains(&(runtime, kind))) {
             Err(_) if expected => {}
-            // Refused with its reason: nothing is guessed.
+            // Rejected with the reason, because results must not be guessed.
             Err(problem) if profile != Profile::LitertRef && refused(&problem) => count -= 1,
             Err(problem) => failures.entry(kind).or_default().push(problem),
             Ok(()) => {}
@@ -108,7 +111,7 @@ fn cases(path: &Path) -> Vec<Value> {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The page that lists the operators names those that there are.
+/// The page of operators lists all supported ones.
 #[test]
 fn the_page_lists_every_operator() {
     let page =
@@ -121,7 +124,7 @@ fn the_page_lists_every_operator() {
     assert_eq!(listed, tflite_operators());
 }
 
-/// A few of each operator, recorded.
+/// Recorded cases, a few of each operator.
 #[test]
 fn recorded_networks_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_oracle.json"));
@@ -129,15 +132,16 @@ fn recorded_networks_equal_their_runtimes() {
     assert!(check(&recorded, "tflm", Profile::Tflm) > 80);
 }
 
-/// Those of which a runtime that rounds once makes something else, and one of each other operator, recorded by
-/// `scripts/make_tflite_single.py`, which has to compile the runtime.
+/// Recorded networks whose results differ in a runtime that rounds once, and one of each other operator.
+///
+/// `scripts/make_tflite_single.py` recorded them. It has to compile the runtime.
 #[test]
 fn recorded_networks_equal_a_runtime_that_rounds_once() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_single.json"));
     assert!(check(&recorded, "tflm_single", Profile::TfliteSingle) > 100);
 }
 
-/// Networks of 16-bit activations that TensorFlow's converter has made (`scripts/make_tensorflow_networks.py`), recorded.
+/// Recorded networks with 16-bit activations from TensorFlow's converter (`scripts/make_tensorflow_networks.py`).
 #[test]
 fn recorded_networks_of_tensorflow_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_tensorflow.json"));
@@ -145,7 +149,7 @@ fn recorded_networks_of_tensorflow_equal_their_runtimes() {
     assert_eq!(check(&recorded, "tflm", Profile::Tflm), 2);
 }
 
-/// Streams of 50 steps (`scripts/tflite_streams.py`), recorded by `make_tflite_oracle.py --golden --only stream_`.
+/// Recorded streams of 50 steps (`scripts/tflite_streams.py`, `make_tflite_oracle.py --golden --only stream_`).
 #[test]
 fn recorded_streams_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_streams.json"));
@@ -169,10 +173,10 @@ fn generated_networks_equal_their_runtimes() {
     }
 }
 
-/// Names a file of `make_tflite_oracle.py` in place of new networks: whole networks, say.
+/// The variable that names a file of `make_tflite_oracle.py` to use instead of new networks, e.g. whole networks.
 const CASES: &str = "GUARDBIT_TFLITE_CASES";
 
-/// Networks that the script draws and the runtimes run now.
+/// Returns networks that the script generates and the runtimes run now.
 fn generated() -> Vec<Value> {
     if let Some(known) = std::env::var_os(CASES) {
         return cases(Path::new(&known));

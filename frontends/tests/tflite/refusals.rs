@@ -1,4 +1,4 @@
-//! What is refused of operators and profiles, with its reason.
+//! Tests of rejected operators and profiles, with the reasons.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use guardbit_frontends::{Profile, load_as, read_tflite_as};
 
 use super::writer::{INT16, Model, Operator, Tensor, UINT8, Value};
 
-/// The error of a network of one operator under a profile.
+/// Checks the error of a network of one operator under a profile.
 #[track_caller]
 fn check(profile: Profile, tensors: Vec<Tensor>, operator: Operator, problem: &str) {
     let file = Model::new(tensors, vec![operator]).to_bytes();
@@ -22,7 +22,7 @@ fn y(shape: &[i32]) -> Tensor {
     Tensor { name: "y", ..x(shape) }
 }
 
-/// What no profile is known for.
+/// Cases that no profile supports.
 #[test]
 fn operators() {
     let reference = Profile::LitertRef;
@@ -75,7 +75,7 @@ fn operators() {
     );
 }
 
-/// What a runtime does otherwise than any known scheme, or wrongly.
+/// Cases in which a runtime follows no known scheme, or is wrong.
 #[test]
 fn profiles() {
     let moved = || Tensor { scales: vec![0.25], ..y(&[4]) };

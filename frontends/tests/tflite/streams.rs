@@ -1,4 +1,4 @@
-//! Networks with variables: what their steps compute, and what of them is refused.
+//! Tests of networks with variables: results of their steps, and rejected forms.
 
 use guardbit_frontends::{Profile, read_tflite, read_tflite_as};
 
@@ -6,7 +6,7 @@ use super::writer::{INT16, Model, Operator, Tensor, Value};
 
 const RESOURCE: i8 = 13;
 
-/// Tensors of the network; the input `x`, and the output `y` of what is joined.
+/// Tensors of the network, among them the input `x` and the output `y` of the concatenation.
 const X: i32 = 0;
 const V: i32 = 1;
 const W: i32 = 2;
@@ -42,7 +42,7 @@ fn join(first: i32, second: i32) -> Operator {
     Operator::new(2, &[first, second], Y).with_options(10, [(0, Value::Int(1))])
 }
 
-/// A network whose variables start as `v` = 40, 50 and `w` = 60, 70.
+/// Returns a network whose variables start as `v` = 40, 50 and `w` = 60, 70.
 fn network(operators: Vec<Operator>) -> Model {
     let y = Tensor { shape: vec![1, 4], ..pair("y") };
     let tensors = vec![pair("x"), resource("to_v"), resource("to_w"), pair("a"), pair("b"), y];
@@ -52,12 +52,12 @@ fn network(operators: Vec<Operator>) -> Model {
     Model { initializations: vec![(constants, assignments)], ..Model::new(tensors, operators) }
 }
 
-/// What a step reads of the step before, beside its own input.
+/// Returns a network that outputs the previous step's input with the current one.
 pub fn delay() -> Model {
     network(vec![once(1), handle(V, "v"), read(V, A), assign(V, X), join(A, X)])
 }
 
-/// What is shown, the operators behind the handles, and `y` of three steps.
+/// A description, the operators after the handles, and `y` of three steps.
 type Row = (&'static str, Vec<Operator>, [[i32; 4]; 3]);
 
 #[test]
@@ -126,7 +126,7 @@ fn tensorflow_lite_micro_starts_at_the_zero_point() {
     assert_eq!(outputs(&model, Profile::Tflm), [[-3, -3, 1, 2], [1, 2, 3, 4], [3, 4, 5, 6]]);
 }
 
-/// The output of three steps.
+/// Returns the output of three steps.
 fn outputs(model: &Model, profile: Profile) -> Vec<Vec<i32>> {
     let graph = read_tflite_as(&model.to_bytes(), "stream", profile).unwrap();
     let mut states = graph.initial_states();
@@ -142,7 +142,7 @@ fn refusals() {
         change(&mut model);
         read_tflite(&model.to_bytes(), "net").unwrap_err().to_string()
     };
-    // The subgraph of CALL_ONCE: handles 0 and 1, constants 2 and 3, of which operators 2 and 3 are the assignments.
+    // The subgraph of CALL_ONCE has handles 0 and 1, constants 2 and 3, and assignments as operators 2 and 3.
     let start = |change: fn(&mut Vec<Tensor>, &mut Vec<Operator>)| {
         row(&|m| {
             let (tensors, operators) = &mut m.initializations[0];
@@ -224,7 +224,7 @@ fn refusals() {
     ");
 }
 
-/// A subgraph that assigns one constant over and over.
+/// A subgraph that assigns one constant many times.
 #[test]
 fn assignments_are_not_unfolded() {
     let mut model = delay();

@@ -1,4 +1,4 @@
-//! Small TFLite files, made with the reference implementation of flatbuffers.
+//! Writes small TFLite files with the reference implementation of FlatBuffers.
 
 use flatbuffers::{
     FlatBufferBuilder, ForwardsUOffset, Push, TableFinishedWIPOffset, UnionWIPOffset, Vector, WIPOffset,
@@ -8,7 +8,7 @@ type Builder = FlatBufferBuilder<'static>;
 type Table = WIPOffset<TableFinishedWIPOffset>;
 type Tables = WIPOffset<Vector<'static, ForwardsUOffset<TableFinishedWIPOffset>>>;
 
-/// Types of elements, by number.
+/// Element types by number.
 pub const FLOAT32: i8 = 0;
 pub const INT32: i8 = 2;
 pub const UINT8: i8 = 3;
@@ -24,15 +24,15 @@ pub struct Model {
     pub subgraphs: usize,
     pub tensors: Vec<Tensor>,
     pub operators: Vec<Operator>,
-    /// What the subgraphs behind the network hold, in the order of their indices from 1 on.
+    /// The contents of the subgraphs after the network, from index 1 on.
     pub initializations: Vec<(Vec<Tensor>, Vec<Operator>)>,
     pub inputs: Vec<i32>,
     pub outputs: Vec<i32>,
-    /// Data of constants behind the flatbuffer instead of inside.
+    /// Whether data of constants are stored after the flatbuffer instead of inside.
     pub data_outside: bool,
-    /// Constants of equal data in one place.
+    /// Whether constants with equal data share a buffer.
     pub share_buffers: bool,
-    /// How often the list of operators names each of them.
+    /// How often the list of operators contains each of them.
     pub repeat_operators: usize,
 }
 
@@ -66,18 +66,18 @@ pub enum Value {
 }
 
 impl Tensor {
-    /// An activation.
+    /// Creates an activation.
     pub fn int8(name: &'static str, shape: &[i32], scale: f32, zero_point: i64) -> Self {
         Self { scales: vec![scale], zero_points: vec![zero_point], ..Self::plain(name, INT8, shape) }
     }
 
-    /// A constant that holds a shape, axes or the like.
+    /// Creates a constant with a shape, axes or the like.
     pub fn ints(name: &'static str, values: &[i32]) -> Self {
         let data = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Self { data: Some(data), ..Self::plain(name, INT32, &[values.len() as i32]) }
     }
 
-    /// Biases of 64 bits.
+    /// Creates biases of 64 bits.
     pub fn wide(name: &'static str, values: &[i64]) -> Self {
         let data = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Self { data: Some(data), ..Self::plain(name, INT64, &[values.len() as i32]) }
@@ -104,7 +104,7 @@ impl Operator {
 }
 
 impl Model {
-    /// A network whose first tensor is its input and whose last operator makes its output.
+    /// Creates a network whose first tensor is its input and whose last operator computes its output.
     pub fn new(tensors: Vec<Tensor>, operators: Vec<Operator>) -> Self {
         let outputs = operators.last().map_or(vec![0], |o| o.outputs.clone());
         Self {
@@ -122,7 +122,8 @@ impl Model {
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Where outside data lie is known once the flatbuffer is written; its size does not depend on that.
+        // The position of outside data is known once the flatbuffer is written. Its size does not depend on that
+        // position.
         let length = self.finished(0).len();
         let mut bytes = self.finished(length);
         if self.data_outside {
@@ -166,7 +167,7 @@ impl Model {
         self.tensors.iter().chain(self.initializations.iter().flat_map(|(tensors, _)| tensors))
     }
 
-    /// The empty buffer 0, then one per tensor.
+    /// Writes the empty buffer 0, then one buffer per tensor.
     fn buffers(&self, b: &mut Builder, outside: usize) -> Tables {
         let mut buffers = vec![table(b, |_| {})];
         let mut written: Vec<(&[u8], WIPOffset<Vector<'static, u8>>)> = Vec::new();
@@ -194,7 +195,7 @@ impl Model {
         b.create_vector(&buffers)
     }
 
-    /// A subgraph, with how many tensors and operators the subgraphs before it have.
+    /// Writes a subgraph. The numbers of tensors and operators before it are given.
     fn subgraph(
         &self,
         b: &mut Builder,
@@ -286,7 +287,7 @@ fn table(b: &mut Builder, fill: impl FnOnce(&mut Builder)) -> Table {
     WIPOffset::new(end.value())
 }
 
-/// Where the vtable holds the offset of field `number`.
+/// Returns the position in the vtable of the offset of field `number`.
 fn slot(number: u16) -> u16 {
     4 + 2 * number
 }

@@ -1,4 +1,4 @@
-//! What a user reads about a file that cannot be taken.
+//! Tests of the error messages of invalid files.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use guardbit_graph::Op;
 use ndarray::{Array1, Array2};
 use ndarray_npy::write_npy;
 
-/// A sound file.
+/// A valid file.
 const SOUND: &str = "\
 schema: 1
 inputs:
@@ -23,7 +23,7 @@ nodes:
 outputs: [y]
 ";
 
-/// The error of the sound file with one text put for another.
+/// Returns the error of the valid file with one text replaced by another.
 fn changed(from: &str, to: &str) -> String {
     assert!(SOUND.contains(from), "nothing to change");
     rendered(&SOUND.replacen(from, to, 1), Path::new(""))
@@ -32,10 +32,10 @@ fn changed(from: &str, to: &str) -> String {
 fn rendered(text: &str, dir: &Path) -> String {
     let error = read_yaml(text, dir, "net.yaml").unwrap_err();
     let help = error.help().map_or_else(String::new, |help| format!("\nhelp: {help}"));
-    // The system's words, and where the test's files lie, differ from machine to machine.
+    // The system's messages and the paths of test files depend on the machine.
     let message = error.to_string().replace(&dir.join("").display().to_string(), "");
     let message = message.split(" (os error").next().unwrap_or_default().to_owned();
-    // Lists that every new operation makes longer.
+    // Lists that grow with every new operation.
     let operations = Op::KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     let help = help.split(", dilation, kernel, ").next().unwrap_or_default();
     format!("{}\n{}{help}", error.code(), message.replace(&operations, "(every operation)"))
@@ -388,7 +388,7 @@ fn graphs() {
     ");
 }
 
-/// Sizes and names that no tensor has are refused where they stand.
+/// Invalid sizes and names of tensors are reported at their position.
 #[test]
 fn tensors_that_cannot_be() {
     insta::assert_snapshot!(changed("[1, 4, 4, 1]", "[0, 4, 4, 1]"), @r"
@@ -415,7 +415,7 @@ fn tensors_that_cannot_be() {
     ");
 }
 
-/// Whatever is long in a file is short in its error, and its place is known beyond any column.
+/// Long texts of a file are shortened in errors, and their position is known in any column.
 #[test]
 fn errors_are_bounded() {
     let long = "l".repeat(1_000_000);
@@ -455,7 +455,7 @@ fn deep_files() {
     assert_eq!(error.code(), "guardbit::graph_yaml::unknown_key", "{error}");
 }
 
-/// An alias may be used, as YAML libraries write them; what repeats far more than the file holds is refused.
+/// Aliases are allowed, as YAML libraries write them. An expansion far beyond the size of the file is rejected.
 #[test]
 fn aliases() {
     let shared = SOUND.replacen("shape: [1, 4, 4, 1]", "shape: &s [1, 4, 4, 1]", 1);
@@ -469,7 +469,7 @@ fn aliases() {
     ");
 }
 
-/// What is no file is not opened, and what is too large for the tensor is not read.
+/// A path that is not a regular file is not opened, and a file that is too large for the tensor is not read.
 #[test]
 fn code_files_that_are_none() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Graph YAML: what is read from files, what a user reads about wrong ones, and what is written.
+//! Tests of graph YAML: reading, errors and writing.
 
 mod errors;
 mod networks;

@@ -1,4 +1,4 @@
-//! Networks that can be read.
+//! Tests of valid networks.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn constant(graph: &Graph, name: &str) -> Vec<i32> {
     graph.tensor(graph.find_tensor(name).unwrap()).codes().unwrap().to_vec()
 }
 
-/// The operation of a node that reads `x`, `a` (like `x`), `w` and `b`.
+/// Returns the operation of a node that reads `x`, `a` (of the type of `x`), `w` and `b`.
 fn op(node: &str) -> String {
     let text = format!(
         "
@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// A region in float between codes.
+/// A float region between codes.
 #[test]
 fn real_values_have_no_scale() {
     let text = "schema: 1\n\

@@ -1,4 +1,4 @@
-//! Networks that are written as graph YAML, and read again.
+//! Tests of networks that are written as graph YAML and read again.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::onnx::built;
 
 const FOLDER: &str = "arrays";
 
-/// Everything that decides what a network computes; and what tells of it.
+/// Returns all data that decides what a network computes, and its description.
 fn all(graph: &Graph) -> (Value, String, Vec<(&String, &String)>) {
     (serde_json::to_value(graph).unwrap(), graph.name().into(), graph.metadata().iter().collect())
 }
@@ -27,7 +27,7 @@ fn again(files: &YamlFiles) -> Graph {
     read_yaml(&files.text, folder.path(), "file").unwrap_or_else(|error| panic!("{error}\n{}", files.text))
 }
 
-/// What is written reads as the same network, and is written the same.
+/// The written network reads as an equal one, and is written identically again.
 fn check(graph: &Graph) {
     if graph.has_states() {
         assert!(write_yaml(graph, FOLDER).unwrap_err().to_string().starts_with("state `"));
@@ -64,7 +64,7 @@ fn built_networks_are_read_as_they_were() {
     (0..60).for_each(|seed| check(&built::network(seed)));
 }
 
-/// Of every operator of TensorFlow Lite and type.
+/// Networks of every operator and type of TensorFlow Lite.
 #[test]
 fn networks_of_tflite_are_read_as_they_were() {
     let text = std::fs::read_to_string(workspace("frontends/tests/data/tflite_oracle.json")).unwrap();
@@ -98,7 +98,7 @@ fn real_networks_are_read_as_they_were() {
     }
 }
 
-/// Names, texts and numbers that YAML would take otherwise; integers without a scale; numbers that are none.
+/// Names, texts and numbers that YAML would read differently; integers without a scale; numbers that are not finite.
 #[test]
 fn odd_networks_are_read_as_they_were() {
     let text = r#"

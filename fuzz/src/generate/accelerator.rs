@@ -1,11 +1,11 @@
-//! Accelerators by their schema: every key that there is, with any value that it may have.
+//! Generates accelerators from their schema: any key, with any value that the schema allows.
 
 use guardbit_hwmodels::schema;
 use serde_json::{Map, Value, json};
 
 use crate::Choices;
 
-/// The text of an accelerator.
+/// Returns the YAML text of an accelerator.
 pub(crate) fn accelerator(choices: &mut Choices<'_>) -> String {
     let schema: Value = serde_json::from_str(&schema()).expect("a schema is JSON");
     let mut file = Value::Object(Map::new());
@@ -27,7 +27,7 @@ pub(crate) fn accelerator(choices: &mut Choices<'_>) -> String {
     file.to_string()
 }
 
-/// One to three levels with names of their own.
+/// Returns one to three levels, each with its own name.
 fn levels(schema: &Value, choices: &mut Choices<'_>) -> Value {
     let names = ["acc", "outer", "outmost"];
     let count = 1 + choices.below(3) as usize;
@@ -39,7 +39,7 @@ fn levels(schema: &Value, choices: &mut Choices<'_>) -> Value {
     names[..count].iter().map(level).collect()
 }
 
-/// A value that `of` allows.
+/// Returns a value that the schema `of` allows.
 fn value(of: &Value, schema: &Value, choices: &mut Choices<'_>) -> Value {
     if let Some(reference) = of["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();

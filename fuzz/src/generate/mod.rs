@@ -1,4 +1,4 @@
-//! Inputs that are mostly accepted, at the edges of what is allowed.
+//! Generators of inputs that are mostly valid and lie at the limits of what is allowed.
 
 mod accelerator;
 mod network;

@@ -1,11 +1,11 @@
-//! Small networks of a few layers, of every operation that graph YAML has.
+//! Generates small networks of a few layers from every operation of graph YAML.
 
 use guardbit_frontends::yaml::{OPERATIONS, Operation};
 use serde_json::{Value, json};
 
 use crate::Choices;
 
-/// The text of a network.
+/// Returns the YAML text of a network.
 pub(crate) fn network(choices: &mut Choices<'_>) -> String {
     let mut network = Network { constants: Vec::new(), nodes: Vec::new(), at: input_shape(choices) };
     let input = json!({
@@ -21,16 +21,16 @@ pub(crate) fn network(choices: &mut Choices<'_>) -> String {
         .to_string()
 }
 
-/// What there is of a network.
+/// The parts of a network generated so far.
 struct Network {
     constants: Vec<Value>,
     nodes: Vec<Value>,
-    /// Shape of the last tensor, as far as it is known here: what is wrong is refused by the reader.
+    /// Shape of the last tensor, as far as the generator knows it. The reader rejects what is wrong.
     at: Vec<u64>,
 }
 
 impl Network {
-    /// Adds an operation on `read`; its output's name.
+    /// Adds an operation that reads `read` and returns the name of its output.
     fn node(&mut self, index: u64, read: &str, choices: &mut Choices<'_>) -> String {
         let name = format!("t{index}");
         let mut node = json!({
@@ -45,7 +45,7 @@ impl Network {
         name
     }
 
-    /// A value that an attribute can have, or none.
+    /// Sets one attribute to a value that it allows, or leaves it out.
     fn attribute(&mut self, attribute: &str, node: &mut Value, choices: &mut Choices<'_>) {
         let pair = |choices: &mut Choices<'_>| json!([1 + choices.below(3), 1 + choices.below(3)]);
         node[attribute] = match attribute {
@@ -64,7 +64,7 @@ impl Network {
         };
     }
 
-    /// Constants and further inputs.
+    /// Adds constants and further inputs.
     fn operands(&mut self, op: &str, index: u64, node: &mut Value, choices: &mut Choices<'_>) {
         let channels = self.at.last().copied().unwrap_or(1);
         let outputs = 1 + choices.below(5);

@@ -1,4 +1,4 @@
-//! Sound `.onnx` files of operators, operands and attributes that need not go together.
+//! Generates well-formed `.onnx` files whose operators, operands and attributes need not match.
 
 #[path = "../../../frontends/tests/onnx/writer.rs"]
 #[allow(dead_code)]
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use self::writer::{Attribute, Model, Node, Tensor, element};
 use crate::Choices;
 
-/// Operators that are computed if their operands are constants.
+/// Operators that the reader computes if their operands are constants.
 const FOLDED: &[&str] = &[
     "Add",
     "And",
@@ -78,12 +78,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("qonnx.custom_op.general", "BipolarQuant"),
 ];
 
-/// A file of operators on constants; an `.onnx` file is taken as it is.
+/// Returns a file of operators on constants. Input that already is an `.onnx` file is returned unchanged.
 pub(crate) fn constants(bytes: &[u8]) -> Cow<'_, [u8]> {
     file(bytes, 1, |choices| Node::new(choices.one(FOLDED), &[], &[]))
 }
 
-/// A file of any operators; an `.onnx` file is taken as it is.
+/// Returns a file of any operators. Input that already is an `.onnx` file is returned unchanged.
 pub(crate) fn operators(bytes: &[u8]) -> Cow<'_, [u8]> {
     file(bytes, 3, |choices| match choices.once_in(3) {
         true => Node::new(choices.one(FOLDED), &[], &[]),
@@ -95,7 +95,7 @@ pub(crate) fn operators(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn file<'a>(bytes: &'a [u8], given: usize, node: impl Fn(&mut Choices<'_>) -> Node) -> Cow<'a, [u8]> {
-    // A message of IR version, as libraries write it.
+    // The field `ir_version` comes first in the files that libraries write.
     if bytes.len() > 64 && bytes[0] == 8 {
         return bytes.into();
     }

@@ -1,4 +1,4 @@
-//! Sound `.tflite` files of operators, operands and options that need not go together.
+//! Generates well-formed `.tflite` files whose operators, operands and options need not match.
 
 #[path = "../../../frontends/tests/tflite/writer.rs"]
 #[allow(dead_code)]
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use self::writer::{FLOAT32, INT4, INT8, INT16, INT32, INT64, Model, Operator, Tensor, UINT8, Value};
 use crate::Choices;
 
-/// A file of operators on lists of integers; a `.tflite` file is taken as it is.
+/// Returns a file of operators on lists of integers. Input that already is a `.tflite` file is returned unchanged.
 pub(crate) fn lists(bytes: &[u8]) -> Cow<'_, [u8]> {
     const LISTS: &[i32] = &[0, 2, 18, 22, 36, 41, 45, 53, 77, 81, 83, 110];
     file(bytes, |choices| choices.one(LISTS), &[INT32, INT32, INT64])
 }
 
-/// A file of any operators; a `.tflite` file is taken as it is.
+/// Returns a file of any operators. Input that already is a `.tflite` file is returned unchanged.
 pub(crate) fn operators(bytes: &[u8]) -> Cow<'_, [u8]> {
     const ELEMENTS: &[i8] = &[INT8, INT8, UINT8, INT16, INT32, FLOAT32, INT64, INT4];
     file(bytes, |choices| choices.below(160) as i32, ELEMENTS)
@@ -78,7 +78,7 @@ fn tensor(choices: &mut Choices<'_>, elements: &[i8], like: Option<&Tensor>) -> 
     }
 }
 
-/// Options of the kind that an operator has, mostly.
+/// Returns options, mostly of the kind that the operator takes.
 fn options(choices: &mut Choices<'_>, builtin: i32) -> Option<(u8, Vec<(u16, Value)>)> {
     const NUMBERS: &[(i32, u8)] = &[
         (0, 11),

@@ -1,4 +1,4 @@
-//! An accelerator in YAML.
+//! Target: an accelerator in YAML.
 
 use guardbit_hwmodels::check_yaml;
 
@@ -8,7 +8,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     match check_yaml(text, "fuzz.yaml", &[]) {
         (Ok(accelerator), _) => {
-            // What is resolved reads as the same.
+            // The resolved file must load as an equal accelerator.
             let resolved = accelerator.commented_yaml();
             let again = guardbit_hwmodels::from_yaml(&resolved, "fuzz.yaml", &[]);
             let again = again.unwrap_or_else(|error| panic!("{error}\n{resolved}"));

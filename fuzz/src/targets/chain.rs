@@ -1,4 +1,5 @@
-//! What follows accepted inputs: lowering, both engines, timing, bounds, export, and the check of what was exported.
+//! Target: the steps after accepted inputs (lowering, both engines, timing, bounds, export, and the check of the
+//! exported bundle).
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::{Choices, generate, message, scratch};
 pub(crate) fn run(bytes: &[u8]) {
     let choices = &mut Choices::new(bytes);
     let (accelerator, network) = (generate::accelerator(choices), generate::network(choices));
-    // Shown by a test that fails; libFuzzer would print it a thousand times a second.
+    // A failing test shows this. libFuzzer would print it a thousand times a second.
     if !cfg!(fuzzing) {
         println!("{network}\n{accelerator}");
     }
@@ -63,7 +64,7 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
     }
 }
 
-/// Codes for every input.
+/// Returns random codes for every input.
 fn sample(program: &Program, seed: u64) -> Vec<Vec<i32>> {
     let inputs = program.graph.inputs().iter().map(|&id| &program.graph.tensor(id).ty);
     inputs.map(|ty| random_codes(seed, ty.code_range(), ty.len())).collect()

@@ -1,4 +1,4 @@
-//! A cost model in YAML.
+//! Target: a cost model in YAML.
 
 use guardbit_hwmodels::cost::{Part, cost_from_yaml};
 
@@ -9,7 +9,7 @@ pub(crate) fn run(bytes: &[u8]) {
     match cost_from_yaml(text, "fuzz.yaml") {
         Ok(model) => {
             assert!(model.figures.iter().all(|figure| Part::ALL.contains(&figure.part)));
-            // Every figure can be shown.
+            // Every figure can be displayed.
             assert!(model.figures.iter().all(|figure| figure.holds_for().len() < 1 << 16));
         }
         Err(error) => message::check(error),

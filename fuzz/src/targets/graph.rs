@@ -1,4 +1,4 @@
-//! A network in graph YAML.
+//! Target: a network in graph YAML.
 
 use guardbit_frontends::read_yaml;
 

@@ -1,4 +1,4 @@
-//! Labels in a `.npy` file.
+//! Target: labels in a `.npy` file.
 
 use guardbit_study::InputSource;
 

@@ -1,4 +1,4 @@
-//! The manifest of a bundle: any text, or a good one with values changed.
+//! Target: the manifest of a bundle, from any text or from a valid manifest with changed values.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) fn run(bytes: &[u8]) {
     });
 }
 
-/// A bundle on disk, and its manifest.
+/// Writes a bundle and returns its folder and its manifest.
 fn a_bundle() -> (PathBuf, Value) {
     let graph = read_yaml(NETWORK, Path::new(""), "fuzz").expect("a network");
     let accelerator = load("fpga-int14-os", &["array.rows=2".into(), "array.cols=2".into()]).expect("an accelerator");
@@ -43,7 +43,7 @@ fn a_bundle() -> (PathBuf, Value) {
     (folder, manifest)
 }
 
-/// What bundles of the targets are asked to hold.
+/// Returns the request for the bundles that the targets export.
 pub(crate) fn request() -> Request {
     let source = Source {
         model: "fuzz".into(),
@@ -66,7 +66,7 @@ pub(crate) fn write(folder: &Path, files: &[(String, Vec<u8>)]) {
     }
 }
 
-/// `manifest` with some of its values changed.
+/// Returns `manifest` with some of its values changed.
 fn changed(mut manifest: Value, choices: &mut Choices<'_>) -> Value {
     for _ in 0..=choices.below(3) {
         let mut at = &mut manifest;
@@ -91,7 +91,7 @@ fn changed(mut manifest: Value, choices: &mut Choices<'_>) -> Value {
     manifest
 }
 
-/// Something else in the place of `value`.
+/// Returns a replacement for `value`.
 fn other(value: &Value, choices: &mut Choices<'_>) -> Value {
     match value {
         Value::Number(number) if !choices.once_in(8) => {

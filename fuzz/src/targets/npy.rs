@@ -1,4 +1,4 @@
-//! Samples in a `.npy` file.
+//! Target: samples in a `.npy` file.
 
 use crate::{samples, scratch};
 

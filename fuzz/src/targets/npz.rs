@@ -1,4 +1,4 @@
-//! Samples in a `.npz` file.
+//! Target: samples in a `.npz` file.
 
 use crate::{samples, scratch};
 

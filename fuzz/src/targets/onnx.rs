@@ -1,4 +1,4 @@
-//! A network in an `.onnx` file.
+//! Target: a network in an `.onnx` file.
 
 use guardbit_frontends::read_onnx;
 

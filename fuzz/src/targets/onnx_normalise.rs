@@ -1,4 +1,4 @@
-//! The middle floor of the reader of `.onnx` files: what is computed of constants.
+//! Target: the `normalise` stage of the `.onnx` reader, which folds constants.
 
 use guardbit_frontends::onnx::floors;
 

@@ -1,4 +1,4 @@
-//! The lowest floor of the reader of `.onnx` files: the plain network of a file.
+//! Target: the `parse` stage of the `.onnx` reader, which returns the plain network of a file.
 
 use guardbit_frontends::onnx::floors;
 

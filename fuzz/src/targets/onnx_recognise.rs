@@ -1,4 +1,5 @@
-//! The upper floor of the reader of `.onnx` files: sound files of any operators, operands and attributes.
+//! Target: the `recognise` stage of the `.onnx` reader, on well-formed files of any operators, operands and
+//! attributes.
 
 use guardbit_frontends::read_onnx;
 

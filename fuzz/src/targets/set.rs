@@ -1,4 +1,4 @@
-//! `--set KEY=VALUE`, one a line, over a preset.
+//! Target: `--set KEY=VALUE` arguments, one a line, applied to a preset.
 
 use guardbit_hwmodels::{PRESETS, load};
 

@@ -1,4 +1,4 @@
-//! A study in YAML.
+//! Target: a study in YAML.
 
 use guardbit_study::load_study;
 

@@ -1,4 +1,4 @@
-//! A network in a `.tflite` file, as every runtime has it.
+//! Target: a network in a `.tflite` file, read under every runtime profile.
 
 use guardbit_frontends::{Profile, read_tflite_as};
 

@@ -1,4 +1,4 @@
-//! The middle floor of the reader of `.tflite` files: lists that are computed when a file is read.
+//! Target: the `normalise` stage of the `.tflite` reader, which computes lists of integers when it reads a file.
 
 use guardbit_frontends::tflite::floors;
 

@@ -1,4 +1,4 @@
-//! The lowest floor of the reader of `.tflite` files: whatever can be asked of a described file.
+//! Target: the `parse` stage of the `.tflite` reader, with every query that the description of a file allows.
 
 use guardbit_frontends::tflite::floors;
 

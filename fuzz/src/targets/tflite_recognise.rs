@@ -1,4 +1,5 @@
-//! The upper floor of the reader of `.tflite` files: sound files of any operators, operands and options.
+//! Target: the `recognise` stage of the `.tflite` reader, on well-formed files of any operators, operands and
+//! options.
 
 use guardbit_frontends::{Profile, read_tflite_as};
 

@@ -7,7 +7,7 @@ use crate::{GraphError, Requantize};
 /// `y = round(|x - zx| * sx/sy) + zy`, clamped (TensorFlow Lite `ABS`).
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Abs {
-    /// From input to output codes.
+    /// Requantization from input to output codes.
     pub requantize: Requantize,
 }
 

@@ -5,10 +5,11 @@ use super::additive::{OneRounding, Parts, additive};
 use crate::GraphError;
 
 additive! {
-    /// `a + b` with numpy's broadcasting.
+    /// `a + b` with NumPy's broadcasting.
     ///
-    /// TensorFlow Lite `reference_integer_ops::Add`: with `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16
-    /// bits), `A = round(((a - za) << L) * sa/t)`, `B` likewise, `y = round((A + B) * t / (2^L * sy)) + zy`, clamped.
-    /// The three multipliers are formed in float64. Scheme `even` is XNNPACK's sum, which is rounded once.
+    /// With `t = 2 * max(sa, sb)` and `L = 20` (15 for codes of 16 bits), `A = round(((a - za) << L) * sa/t)`, `B` is
+    /// computed like `A`, and `y = round((A + B) * t / (2^L * sy)) + zy`, clamped. The three multipliers are computed
+    /// in float64. Source: TensorFlow Lite `reference_integer_ops::Add`. Scheme `even` is XNNPACK's sum, which is
+    /// rounded once.
     Add, "add", 1, Increasing
 }

@@ -1,4 +1,4 @@
-//! What addition and subtraction share.
+//! Arithmetic shared by addition and subtraction.
 
 use guardbit_num::{Multiplier, Requantizer, Scale32, Scheme};
 
@@ -15,7 +15,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The requantizers of `a + sign * b`.
+    /// Returns the requantizers of `a + sign * b`.
     pub fn new(
         operands: &Operands<'_>,
         scheme: Scheme,
@@ -42,10 +42,10 @@ impl Parts {
         })
     }
 
-    /// The output codes.
+    /// Returns the output codes.
     pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         match self.tables(operands.output_dtype) {
-            // The scheme is known where the loop is compiled.
+            // Naming the scheme in each branch lets the compiler specialize the loop.
             Some(tables) => match tables.scale {
                 Scale32::Double { significand, left, right } => {
                     elementwise::zip(operands, inputs, move |a, b| {
@@ -61,7 +61,7 @@ impl Parts {
         }
     }
 
-    /// Those of both inputs and of the output.
+    /// Returns the requantizers of both inputs and of the output.
     pub fn requantizers(&self) -> Vec<Requantizer> {
         vec![self.terms[0].1, self.terms[1].1, self.output]
     }
@@ -77,12 +77,12 @@ impl Parts {
         code.clamp(self.clamp.0.into(), self.clamp.1.into()) as i32
     }
 
-    /// The same for codes of at most 8 bits, from a table of the terms of each; `None` if 32 bits do not hold them.
+    /// Returns tables of the scaled terms for codes of at most 8 bits, or `None` if 32 bits do not hold the terms.
     fn tables(&self, dtype: DType) -> Option<Tables> {
         if dtype.bits() > 8 {
             return None;
         }
-        // A sum of two holds with a bit to spare.
+        // A sum of two terms fits with a bit to spare.
         let short = |term: i128| i32::try_from(term).ok().filter(|term| term.unsigned_abs() < 1 << 30);
         let table = |input| {
             let mut terms = [0; 256];
@@ -98,7 +98,7 @@ impl Parts {
     }
 }
 
-/// The scaled terms of all codes, by their low 8 bits.
+/// The scaled terms of all codes, indexed by the low 8 bits of a code.
 struct Tables {
     terms: [[i32; 256]; 2],
     scale: Scale32,
@@ -115,8 +115,9 @@ impl Tables {
     }
 }
 
-/// The sum under scheme E, as XNNPACK has it on codes of 8 bits: `round((a - za)*A + (b - zb)*B) + zy` with multipliers
-/// of 21 bits, `A = rint(sa/sy * 2^n)`, and one rounding, half up, of the sum.
+/// The sum under scheme E, equal to XNNPACK's on codes of 8 bits: `round((a - za)*A + (b - zb)*B) + zy`.
+///
+/// The multipliers have 21 bits, `A = rint(sa/sy * 2^n)`, and the sum is rounded once, half up.
 pub(super) struct OneRounding {
     multipliers: [i64; 2],
     zero_points: [i32; 2],
@@ -126,12 +127,12 @@ pub(super) struct OneRounding {
 }
 
 impl OneRounding {
-    /// The multipliers of `a + sign * b`.
+    /// Returns the multipliers of `a + sign * b`.
     pub fn new(operands: &Operands<'_>, activation: Activation, sign: i128) -> Result<Self, GraphError> {
         operands.expect_output_dtype(&[DType::Int8, DType::UInt8])?;
         let (a, b, y) = (operands.activation(0)?, operands.activation(1)?, operands.output_activation()?);
         let ratios = [a, b].map(|q| q.scale(0) / y.scale(0));
-        // XNNPACK takes no others.
+        // XNNPACK accepts no other scales.
         if ratios.iter().any(|ratio| !(1.0 / 1024.0..256.0).contains(ratio)) {
             let problem = format!("scales {ratios:?} of its own are not between 2^-10 and 2^8");
             return Err(operands.operand_error(operands.output_name, problem));
@@ -149,7 +150,7 @@ impl OneRounding {
         })
     }
 
-    /// The output codes.
+    /// Returns the output codes.
     pub fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let term =
             |index: usize, code: i32| i64::from(code - self.zero_points[index]) * self.multipliers[index];
@@ -161,15 +162,15 @@ impl OneRounding {
     }
 }
 
-/// Writes an addition or subtraction: its attributes and [`Operator`](super::Operator).
+/// Defines an addition or subtraction: its attributes and [`Operator`](super::Operator).
 macro_rules! additive {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $sign:literal, $monotonicity:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         pub struct $ty {
-            /// Fused activation.
+            /// The fused activation.
             pub activation: $crate::Activation,
-            /// How each of the three products is rounded.
+            /// Rounding scheme of each of the three products.
             #[serde(serialize_with = "crate::canonical::scheme")]
             pub scheme: guardbit_num::Scheme,
         }
@@ -180,7 +181,7 @@ macro_rules! additive {
             const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_output(2 * ($crate::effort::CENTRE + 3) + 1 + $crate::effort::REQUANTIZE + $crate::effort::CLAMP);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::$monotonicity;
 
-            /// Its multipliers are formed in float64 whatever the rule.
+            /// The multipliers are computed in float64 whatever the rule.
             fn requantize(&self) -> Option<$crate::Requantize> {
                 Some($crate::Requantize { scheme: self.scheme, rule: $crate::MultiplierRule::Float64 })
             }
@@ -206,7 +207,7 @@ macro_rules! additive {
 
             fn effort(&self, _operands: &Operands<'_>) -> $crate::effort::Effort {
                 if self.scheme == guardbit_num::Scheme::Even {
-                    // Two conversions, two products with additions, a rounding and the zero point.
+                    // Counts two conversions, two products with additions, a rounding and the zero point.
                     return $crate::effort::Effort::per_output(2 + 2 + 2 + $crate::effort::CLAMP);
                 }
                 Self::EFFORT

@@ -5,24 +5,24 @@ use crate::effort::{CLAMP, Effort, REQUANTIZE};
 use crate::dot::{Division, DotProducts, Finish};
 use crate::{Activation, GraphError, Padding};
 
-/// The mean of the codes in a window, padding left out, rounded half away from zero on raw codes.
+/// The mean of the codes in a window without padding, rounded half away from zero on raw codes.
 ///
-/// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
+/// The input is `[n, h, w, c]`. The output has its dtype, scale and zero point.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct AvgPool2d {
-    /// Size of the window, rows and columns.
+    /// Size of the window along rows and columns.
     pub kernel: [usize; 2],
-    /// Step, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
     /// Padding.
     pub padding: Padding,
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
 }
 
 impl Operator for AvgPool2d {
     const NAME: &'static str = "avg_pool2d";
-    /// The quotient is a product with the reciprocal.
+    /// The division is a product with the reciprocal.
     const EFFORT: Effort = Effort::per_cell(1).and_output(REQUANTIZE + CLAMP);
     const MAC: Option<Mac> = Some(Mac::Unweighted);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;

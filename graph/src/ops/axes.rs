@@ -1,17 +1,17 @@
-//! What operations on some axes share.
+//! Code shared by operations on some axes.
 
 use super::Operands;
 use super::strides::{offsets, row_major};
 use crate::{Brief, GraphError};
 
-/// Which axes of a tensor are reduced.
+/// The axes of a tensor that are reduced.
 pub(super) struct Reduced<'a> {
     pub shape: &'a [usize],
     pub reduced: Vec<bool>,
 }
 
 impl<'a> Reduced<'a> {
-    /// `axes` of the only input, each once.
+    /// Checks `axes` of the only input. Each axis may occur once.
     pub fn new(operands: &Operands<'a>, axes: &[usize]) -> Result<Self, GraphError> {
         operands.expect_inputs(1, 1)?;
         let shape = operands.input(0).ty.shape.as_slice();
@@ -32,18 +32,18 @@ impl<'a> Reduced<'a> {
         Ok(Self { shape, reduced })
     }
 
-    /// Number of elements that make one of the output.
+    /// Returns the number of input elements per output element.
     pub fn count(&self) -> usize {
         self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| **reduced).map(|(&size, _)| size).product()
     }
 
-    /// The shape of the output: reduced axes have size 1 or are left out.
+    /// Returns the shape of the output. Reduced axes have size 1 or are left out.
     pub fn output_shape(&self, keep_dims: bool) -> Vec<usize> {
         let kept = self.shape.iter().zip(&self.reduced).filter(|(_, reduced)| keep_dims || !**reduced);
         kept.map(|(&size, &reduced)| if reduced { 1 } else { size }).collect()
     }
 
-    /// The flat index in the output of every element of the input, in its order.
+    /// Returns the flat index in the output for every element of the input, in input order.
     pub fn places(&self) -> impl Iterator<Item = usize> {
         let output = self.output_shape(true);
         let strides = row_major(&output).into_iter().zip(&self.reduced);
@@ -52,7 +52,8 @@ impl<'a> Reduced<'a> {
     }
 }
 
-/// Writes an operation that keeps one code of those along some axes: its attributes and [`Operator`](super::Operator).
+/// Defines an operation that keeps one code of those along some axes: its attributes and
+/// [`Operator`](super::Operator).
 macro_rules! extreme {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $worst:ident, $better:expr) => {
         $(#[$doc])*
@@ -60,7 +61,7 @@ macro_rules! extreme {
         pub struct $ty {
             /// The axes, each once.
             pub axes: Vec<usize>,
-            /// Whether those axes stay, with size 1.
+            /// Whether these axes stay, with size 1.
             pub keep_dims: bool,
         }
 
@@ -89,7 +90,7 @@ macro_rules! extreme {
 
 pub(super) use extreme;
 
-/// Writes an operation that finds where along an axis an extreme lies: its attributes and
+/// Defines an operation that finds the index of an extreme along an axis: its attributes and
 /// [`Operator`](super::Operator).
 macro_rules! place_of_extreme {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $better:expr) => {
@@ -104,7 +105,7 @@ macro_rules! place_of_extreme {
 
         impl $crate::ops::Operator for $ty {
             const NAME: &'static str = $name;
-            /// A comparison, and two selections: the code and its place.
+            /// Counts a comparison and two selections, of the code and its index.
             const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_input(3);
 
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Matrix product.
 
 use guardbit_num::Requantizer;
 
@@ -8,19 +8,18 @@ use crate::effort::Effort;
 use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, WeightCodes, Window};
 use crate::{Activation, GraphError, Products, Requantize};
 
-/// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized, with numpy's broadcasting of the
-/// axes in front.
+/// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized.
 ///
-/// It is made of dot products that an accelerator can run if `a` is an activation, and `b` an activation or one constant
-/// matrix. Other forms run on a host: `a` a constant, `a` whose matrices are repeated by broadcasting, `b` of several constant
-/// matrices, and a transposed `a` with a constant `b`.
+/// The leading axes broadcast as in NumPy. An accelerator can run the operation if `a` is an activation and `b` is an
+/// activation or one constant matrix. Other forms run on the host: a constant `a`, an `a` whose matrices are repeated
+/// by broadcasting, a `b` of several constant matrices, and a transposed `a` with a constant `b`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BatchMatmul {
     /// Whether `a` is given as `[.., k, i]`.
     pub adj_x: bool,
     /// Whether `b` is given as `[.., j, k]`.
     pub adj_y: bool,
-    /// From sums to codes.
+    /// Requantization from sums to codes.
     pub requantize: Requantize,
 }
 
@@ -40,7 +39,7 @@ impl Operator for BatchMatmul {
         let Sizes { front, rows, terms, cols } = self.sizes(operands).ok()?;
         let (left, right) = (operands.input(0), operands.input(1));
         let images: usize = front.iter().product();
-        // A window reads one matrix per image: one that several images share would be read again and again.
+        // A window reads one matrix per image. A matrix shared by several images would be read again for each.
         if left.constant.is_some() || left.ty.len() != images * rows * terms {
             return None;
         }
@@ -59,13 +58,13 @@ impl Operator for BatchMatmul {
             (false, WeightCodes::Constant(_)) => {
                 (Window::dense(images * rows, terms, cols), [by_channel, 0, 0, by_term])
             }
-            // Rows of the output side by side, terms along the channels.
+            // The rows of the output are columns of the window's image, and the terms are its channels.
             (false, WeightCodes::Activations { .. }) => {
                 let (input, output) = ([1, rows, terms], [1, rows, cols]);
                 let window = Window { batch: images, input, output, ..Window::dense(images, terms, cols) };
                 (window, [by_channel, 0, 0, by_term])
             }
-            // Rows of the output side by side, terms below each other.
+            // The rows of the output are columns of the window's image, and the terms are its rows.
             (true, _) => {
                 let (input, output, kernel) = ([terms, rows, 1], [1, rows, cols], [terms, 1, 1]);
                 let window = Window { batch: images, input, output, kernel, ..Window::dense(images, terms, cols) };
@@ -129,7 +128,7 @@ impl Operator for BatchMatmul {
     }
 }
 
-/// Sizes of a product: the axes in front, rows, terms of a sum, columns.
+/// Sizes of a product: leading axes, rows, terms of a sum, columns.
 struct Sizes {
     front: Vec<usize>,
     rows: usize,
@@ -181,8 +180,8 @@ impl BatchMatmul {
     }
 }
 
-/// Distance in matrices between neighbours along each of the axes `front`, for matrices that have the axes `own` in front:
-/// 0 where one is repeated.
+/// Returns the distance in matrices between neighbours along each of the axes `front`, for matrices with the leading
+/// axes `own`. The distance is 0 along a repeated axis.
 fn matrices(own: &[usize], front: &[usize]) -> Vec<usize> {
     let strides = row_major(own).into_iter().zip(own).map(|(stride, &size)| if size == 1 { 0 } else { stride });
     std::iter::repeat_n(0, front.len() - own.len()).chain(strides).collect()

@@ -1,17 +1,17 @@
-//! Images into grids of pixels.
+//! Batches of pixels to larger images.
 
 use super::Operands;
 use super::moved::{Moved, moved, per_axis};
 use crate::{Brief, GraphError};
 
-/// The inverse of [`SpaceToBatch`](super::SpaceToBatch), then cut.
+/// The inverse of [`SpaceToBatch`](super::SpaceToBatch), followed by cropping.
 ///
-/// TensorFlow Lite `BATCH_TO_SPACE_ND`. The output has the dtype, scale and zero point of the input.
+/// The output has the dtype, scale and zero point of the input. Source: TensorFlow Lite `BATCH_TO_SPACE_ND`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BatchToSpace {
-    /// Sizes of a block, along the axes after the first.
+    /// Sizes of a block along the axes after the first.
     pub block: Vec<usize>,
-    /// Cells that are cut off before and after, along the same axes.
+    /// Cells to remove before and after, along these axes.
     pub crops: Vec<[usize; 2]>,
 }
 

@@ -1,11 +1,11 @@
-//! Another type for the same numbers.
+//! Conversion to another dtype.
 
 use super::{Operands, Operator};
 use crate::effort::Effort;
 use crate::{DType, GraphError, word_of};
 
-/// The codes as they stand, as codes of another dtype: what does not fit loses its high bits. As float32 they are rounded
-/// to the nearest, ties to even.
+/// The codes as codes of another dtype. A code that does not fit loses its high bits. Float32 values are the nearest
+/// ones, ties to even.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Cast;
 
@@ -34,6 +34,6 @@ impl Operator for Cast {
     }
 }
 
-/// The dtypes that have codes.
+/// The dtypes that have integer codes.
 const INTEGERS: &[DType] =
     &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16, DType::Int32];

@@ -1,4 +1,4 @@
-//! Operations of an accelerator that are made of several.
+//! Operations of an accelerator that consist of several elementary ones.
 
 use std::sync::Arc;
 
@@ -10,49 +10,49 @@ use crate::model::Tensor;
 use crate::passes::{FuseActivations, Pass};
 use crate::{DotProducts, Graph, GraphError, NodeId, PatchError, Products, TensorType};
 
-/// One operation of an accelerator that does what a small network does: a fused convolution, say.
+/// One operation of an accelerator that performs a small network, e.g. a fused convolution.
 ///
-/// It reads the inputs of that network, in their order, and then its constants. Its codes are those of the network.
-/// [`pattern::FusedOp`](crate::pattern::FusedOp) makes it of what a pattern matches,
-/// [`pattern::Expand`](crate::pattern::Expand) puts the network back in its place. No file holds one.
+/// It reads the inputs of that network, in their order, and then its constants. Its output codes are those of the
+/// network. [`pattern::FusedOp`](crate::pattern::FusedOp) creates it from the nodes that a pattern matches, and
+/// [`pattern::Expand`](crate::pattern::Expand) replaces it with its network. Files never contain this operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Composite {
-    /// Name of the accelerator's operation, as `npu.conv2d`.
+    /// Name of the accelerator's operation, e.g. `npu.conv2d`.
     name: String,
     #[serde(serialize_with = "crate::canonical::graph")]
     body: Arc<Graph>,
-    /// The body where it is one node, activations fused into what they follow.
+    /// The body if it is one node after fusing activations into preceding nodes.
     #[serde(skip)]
     one: Option<Arc<Graph>>,
 }
 
 impl Composite {
-    /// An operation of that name that does what `body` does.
+    /// Creates an operation with this name that performs `body`.
     ///
     /// # Errors
-    /// [`PatchError`] as passes have it.
+    /// [`PatchError`] if a pass over the body fails.
     pub fn new(name: impl Into<String>, body: Graph) -> Result<Self, PatchError> {
         let fused = FuseActivations.run(&body)?;
         let one = Some(fused.unwrap_or_else(|| body.clone())).filter(|fused| fused.nodes().len() == 1);
         Ok(Self { name: name.into(), body: Arc::new(body), one: one.map(Arc::new) })
     }
 
-    /// Name of the accelerator's operation.
+    /// Returns the name of the accelerator's operation.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it does.
+    /// Returns the network that it performs.
     pub fn body(&self) -> &Arc<Graph> {
         &self.body
     }
 
-    /// The one elementary operation that it is, if it is one.
+    /// Returns the name of its elementary operation if its body is only one.
     pub fn single(&self) -> Option<&'static str> {
         self.one.as_ref().map(|one| one.node(NodeId::default()).op.name())
     }
 
-    /// The tensors of the body that it reads: inputs, then constants.
+    /// Returns the tensors of the body that it reads: inputs, then constants.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Tensor> {
         let inputs = self.body.inputs().iter().map(|&id| self.body.tensor(id));
         inputs.chain(self.body.tensors().iter().filter(|tensor| tensor.constant.is_some()))
@@ -71,7 +71,7 @@ impl PartialEq for Composite {
 
 impl Operator for Composite {
     const NAME: &'static str = "composite";
-    /// [`Graph::work`] counts that of the body.
+    /// [`Graph::work`] counts the body instead.
     const EFFORT: Effort = Effort::NOTHING;
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -102,7 +102,7 @@ impl Operator for Composite {
 
     fn products(&self, _operands: &Operands<'_>) -> Option<Products> {
         let inner = self.body.nodes_with_ids().filter_map(|(id, _)| self.body.products(id));
-        // Fused operations have one layer at most; of several the longest sum stands for all.
+        // Fused operations have at most one layer. Of several, the longest sum represents all.
         inner.max_by_key(Products::macs)
     }
 

@@ -1,4 +1,4 @@
-//! Tensors joined along an axis.
+//! Concatenation of tensors.
 
 use super::rescale::Rescale;
 use super::strides::{offsets, row_major};
@@ -6,14 +6,14 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::{Activation, GraphError, Requantize};
 
-/// One or more tensors, one after another along `axis`.
+/// One or more tensors, concatenated along `axis`.
 ///
-/// An input with the scale and zero point of the output is copied; another one is requantized.
+/// An input whose scale and zero point equal those of the output is copied. Other inputs are requantized.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Concat {
     /// The axis.
     pub axis: usize,
-    /// From input to output codes, where they differ.
+    /// Requantization from input to output codes, if they differ.
     pub requantize: Requantize,
 }
 
@@ -65,7 +65,7 @@ impl Operator for Concat {
 }
 
 impl Concat {
-    /// How input `index` is moved to the quantization of the output; `None` if it has it.
+    /// Returns the change of quantization from input `index` to the output, or `None` if both are equal.
     fn rescale(&self, operands: &Operands<'_>, index: usize) -> Result<Option<Rescale>, GraphError> {
         if operands.input(index).ty.quantization.as_ref() == operands.output_quantization {
             return Ok(None);

@@ -7,10 +7,11 @@ use super::window::Sliding;
 use crate::{GraphError, Padding};
 
 convolution! {
-    /// `y[n,h,w,o] = sum over kh, kw, i of (x[n, h*s+kh*d-p, .., g*I+i] - zx) * (w[o,kh,kw,i] - zw)`, plus bias, requantized.
+    /// `y[n,h,w,o] = sum over kh, kw, i of (x[n, h*s+kh*d-p, .., g*I+i] - zx) * (w[o,kh,kw,i] - zw)`, plus bias,
+    /// requantized.
     ///
-    /// Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c/groups]` (scales per tensor or along
-    /// axis 0), optional bias `[o]`. The number of groups follows from the shapes.
+    /// Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c/groups]` (scales per tensor or along axis
+    /// 0), optional bias `[o]`. The number of groups follows from the shapes.
     Conv2d, "conv2d", geometry
 }
 

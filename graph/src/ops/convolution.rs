@@ -1,21 +1,21 @@
-//! What convolutions share.
+//! Code shared by convolutions.
 
-/// Writes a convolution: its attributes and [`Operator`](super::Operator), around a function that finds the geometry in
-/// the shapes of its operands.
+/// Defines a convolution: its attributes and [`Operator`](super::Operator). A function finds the geometry from the
+/// shapes of its operands.
 macro_rules! convolution {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $geometry:path) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         pub struct $ty {
-            /// Step, rows and columns.
+            /// Step of the window along rows and columns.
             pub stride: [usize; 2],
-            /// Distance between cells, rows and columns.
+            /// Distance between cells of the window along rows and columns.
             pub dilation: [usize; 2],
             /// Padding.
             pub padding: $crate::Padding,
-            /// Fused activation.
+            /// The fused activation.
             pub activation: $crate::Activation,
-            /// From sums to codes.
+            /// Requantization from sums to codes.
             pub requantize: $crate::Requantize,
         }
 
@@ -35,7 +35,7 @@ macro_rules! convolution {
             }
         }
 
-        /// Stride and dilation 1, no padding, no activation.
+        /// The default has stride and dilation 1, no padding and no activation.
         impl Default for $ty {
             fn default() -> Self {
                 Self {

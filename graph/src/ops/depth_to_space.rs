@@ -1,10 +1,10 @@
-//! Channels into squares of pixels.
+//! Channels to squares of pixels.
 
 use super::Operands;
 use super::moved::{Moved, image, moved};
 use crate::GraphError;
 
-/// `y[n, h*b + r, w*b + c, i] = x[n, h, w, (r*b + c)*C + i]` with `b` the size of a block and `C` the channels left.
+/// `y[n, h*b + r, w*b + c, i] = x[n, h, w, (r*b + c)*C + i]` with `b` the block size and `C` the channels left.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -1,4 +1,4 @@
-//! 2-D convolution of every channel on its own.
+//! 2-D convolution of each channel by itself.
 
 use super::convolution::convolution;
 use super::operands::Operands;
@@ -7,7 +7,7 @@ use super::window::Sliding;
 use crate::{GraphError, Padding};
 
 convolution! {
-    /// As [`Conv2d`](super::Conv2d), but output channel `i*m + j` reads input channel `i` alone.
+    /// A convolution like [`Conv2d`](super::Conv2d) in which output channel `i*m + j` reads only input channel `i`.
     ///
     /// Inputs: activations `[n, h, w, c]`, constant weights `[1, kh, kw, c*m]` (scales per tensor or along axis 3),
     /// optional bias `[c*m]`. The multiplier `m` follows from the shapes.

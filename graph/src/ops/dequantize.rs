@@ -6,14 +6,14 @@ use crate::{DType, GraphError, word_of};
 
 /// `y = scale * (x - zero point)` in float32, with the scales and zero points of the input, one or along an axis.
 ///
-/// ONNX `DequantizeLinear` as ONNX Runtime runs it: the difference is exact, then rounded to float32 where it has more
-/// than 24 bits, then multiplied. TensorFlow Lite `DEQUANTIZE` gives the same for codes of at most 16 bits.
+/// ONNX Runtime runs `DequantizeLinear` in this way: the difference is exact, then rounded to float32 if it has more
+/// than 24 bits, then multiplied. TensorFlow Lite `DEQUANTIZE` gives equal results for codes of at most 16 bits.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Dequantize {}
 
 impl Operator for Dequantize {
     const NAME: &'static str = "dequantize";
-    /// Centred, converted and scaled.
+    /// Counts a subtraction, a conversion and a product.
     const EFFORT: Effort = Effort::per_output(CENTRE + 2);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

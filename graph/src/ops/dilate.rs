@@ -1,14 +1,14 @@
-//! Cells between pixels.
+//! Dilation: cells between pixels.
 
 use super::Operands;
 use super::moved::{Moved, image, moved};
 use crate::GraphError;
 use crate::limits::check_extents;
 
-/// The picture `[n, h, w, c]` with cells of real 0 between its rows and columns:
-/// `y[n, h*r, w*s, c] = x[n, h, w, c]` for `factor = [r, s]`, the zero point elsewhere.
+/// The image `[n, h, w, c]` with cells of real 0 between its rows and columns.
 ///
-/// A transposed convolution reads such a picture. The output has the dtype, scale and zero point of the input.
+/// `y[n, h*r, w*s, c] = x[n, h, w, c]` for `factor = [r, s]`, and the zero point elsewhere. A transposed convolution
+/// reads such an image. The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Dilate {
     /// Distance of rows and columns in the output.

@@ -1,10 +1,10 @@
-//! Scales and zero points that follow from the values at hand.
+//! Scales and zero points computed from activations.
 
 use super::{Operands, Operator};
 use crate::effort::Effort;
 use crate::{DType, GraphError, real_of, word_of};
 
-/// Which of the two a node makes.
+/// The quantity that a node computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum DynamicPart {
     /// The scale, float32.
@@ -14,10 +14,10 @@ pub enum DynamicPart {
 }
 
 impl DynamicPart {
-    /// Both.
+    /// Both quantities.
     pub const ALL: &[Self] = &[Self::Scale, Self::ZeroPoint];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scale => "scale",
@@ -26,14 +26,14 @@ impl DynamicPart {
     }
 }
 
-/// The scale or the zero point of uint8 codes that hold all values of a tensor, and 0: one element.
+/// The scale or the zero point of uint8 codes that cover all values of a tensor, and 0. The output has one element.
 ///
-/// ONNX `DynamicQuantizeLinear` as ONNX Runtime runs it, in float32: with `low = min(0, least value)` and
-/// `high = max(0, greatest value)` the scale is `(high - low) / 255`, or 1 where all values are 0; the zero point is
+/// It equals ONNX `DynamicQuantizeLinear` in ONNX Runtime, in float32. With `low = min(0, least value)` and `high =
+/// max(0, greatest value)`, the scale is `(high - low) / 255`, or 1 if all values are 0. The zero point is
 /// `round(clamp(-low / scale, 0, 255))`, ties to even.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DynamicQuantization {
-    /// What is made.
+    /// The quantity to compute.
     pub part: DynamicPart,
 }
 
@@ -42,7 +42,7 @@ const STEPS: f32 = 255.0;
 
 impl Operator for DynamicQuantization {
     const NAME: &'static str = "dynamic_quantization";
-    /// The least and the greatest value.
+    /// Counts the comparisons for the least and the greatest value.
     const EFFORT: Effort = Effort::per_input(2);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -64,7 +64,7 @@ impl Operator for DynamicQuantization {
     }
 }
 
-/// Scale and zero point of codes that hold all these values, and 0.
+/// Returns scale and zero point of codes that cover all these values, and 0.
 fn parameters(values: impl Iterator<Item = f32>) -> (f32, i32) {
     let (low, high) = values.fold((0f32, 0f32), |(low, high), value| (low.min(value), high.max(value)));
     let scale = if low == high { 1.0 } else { (high - low) / STEPS };
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn codes_hold_every_value_and_zero() {
-        // The first three are those of the standard's own examples (test_dynamicquantizelinear and its two siblings).
+        // The first three cases are the examples of the standard (test_dynamicquantizelinear and its two variants).
         for (values, scale, zero_point) in [
             (&[0.0, 2.0, -3.0, -2.5, 1.34, 0.5][..], 0.019_607_844, 153),
             (&[-1.0, -2.1, -1.3, -2.5, -3.34, -4.0], 0.015_686_275, 255),

@@ -1,10 +1,10 @@
-//! What operations on pairs of elements share.
+//! Code shared by operations on pairs of elements.
 
 use super::Operands;
 use super::strides::{offsets, row_major};
 use crate::GraphError;
 
-/// The common shape of two inputs under numpy's broadcasting. Inputs and output must have one dtype.
+/// Returns the common shape of two inputs under NumPy's broadcasting. Inputs and output must have equal dtypes.
 pub(super) fn output_shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
     operands.expect_inputs(2, 2)?;
     let dtype = [operands.input(0).ty.dtype];
@@ -13,7 +13,7 @@ pub(super) fn output_shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphE
     shape(operands)
 }
 
-/// The common shape of two inputs under numpy's broadcasting.
+/// Returns the common shape of two inputs under NumPy's broadcasting.
 pub(super) fn shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
     broadcast(operands).ok_or_else(|| {
         let expected = format!("one that broadcasts with {:?}", operands.input(0).ty.shape);
@@ -21,7 +21,7 @@ pub(super) fn shape(operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
     })
 }
 
-/// `f` of every pair of elements.
+/// Returns `f` of every pair of elements.
 pub(super) fn zip(operands: &Operands<'_>, inputs: &[&[i32]], f: impl Fn(i32, i32) -> i32) -> Vec<i32> {
     let Some(shape) = broadcast(operands) else { return Vec::new() };
     if operands.input(0).ty.shape == operands.input(1).ty.shape {
@@ -43,7 +43,7 @@ fn broadcast(operands: &Operands<'_>) -> Option<Vec<usize>> {
     (0..rank).map(common).collect()
 }
 
-/// Row-major strides of `shape` seen with `rank` axes; 0 along the axes that are repeated.
+/// Returns the row-major strides of `shape`, extended to `rank` axes. The stride is 0 along repeated axes.
 fn broadcast_strides(shape: &[usize], rank: usize) -> Vec<usize> {
     let own =
         row_major(shape).into_iter().zip(shape).map(|(stride, &size)| if size == 1 { 0 } else { stride });

@@ -5,15 +5,15 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::{Effort, INTERPOLATE, LOOKUP};
 use crate::{DType, GraphError};
 
-/// `exp(x)` by a table that is made in float32: of all codes of 8 bits, or of 513 of 16 bits with lines between them.
+/// `exp(x)` by a float32 table: of all codes of 8 bits, or of 513 codes of 16 bits with linear interpolation.
 ///
-/// TensorFlow Lite `EXP`.
+/// Source: TensorFlow Lite `EXP`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Exp;
 
 impl Operator for Exp {
     const NAME: &'static str = "exp";
-    /// Between the entries of a table, of 16 bits.
+    /// Counts an interpolation in the table for 16 bits.
     const EFFORT: Effort = Effort::per_output(INTERPOLATE);
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 

@@ -9,15 +9,15 @@ use crate::{Activation, GraphError, Requantize};
 
 /// `y[n,u] = sum over i of (x[n,i] - zx) * (w[u,i] - zw)`, plus bias, requantized.
 ///
-/// Inputs: activations, taken as `[n, k]` whatever their shape, constant weights `[units, k]` (scales per tensor
-/// or along axis 0), optional bias `[units]`.
+/// Inputs: activations, read as `[n, k]` whatever their shape, constant weights `[units, k]` (scales per tensor or
+/// along axis 0), optional bias `[units]`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FullyConnected {
-    /// Whether the output keeps all axes of the input but the last, which must then have size `k`.
+    /// Whether the output keeps all axes of the input except the last, which must then have size `k`.
     pub keep_num_dims: bool,
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
-    /// From sums to codes.
+    /// Requantization from sums to codes.
     pub requantize: Requantize,
 }
 

@@ -1,19 +1,19 @@
-//! Chosen elements along an axis.
+//! Selection of elements along an axis.
 
 use super::strides::{each_index, flat, row_major};
 use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::{DType, GraphError};
 
-/// The elements of the first input along `axis` that the second one, a constant of int32, names.
+/// The elements of the first input along `axis` that the second input, an int32 constant, selects.
 ///
-/// Both have the same first `batch_dims` axes, and the indices of one batch choose in that batch. The output has the
-/// dtype, scale and zero point of the first input.
+/// Both inputs have equal first `batch_dims` axes, and the indices of a batch select in that batch. The output has
+/// the dtype, scale and zero point of the first input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Gather {
     /// The axis.
     pub axis: usize,
-    /// Number of first axes that both inputs share; at most `axis`.
+    /// Number of leading axes that both inputs share, at most `axis`.
     pub batch_dims: usize,
 }
 

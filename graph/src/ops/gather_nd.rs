@@ -1,14 +1,15 @@
-//! Elements and slices at places that the network computes.
+//! Selection of elements and slices by computed indices.
 
 use super::strides::row_major;
 use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::{DType, GraphError};
 
-/// The slices of `x` that `indices` (int32, `[..., n]`) names by their first `n` axes.
+/// The slices of `x` that `indices` (int32, `[..., n]`) selects by their first `n` axes.
 ///
-/// The output has the shape of `indices` without its last axis, then that of a slice; its dtype, scale and zero point are
-/// those of `x`. An index that lies outside is taken as the nearest one inside; runtimes stop there.
+/// The output has the shape of `indices` without its last axis, followed by that of a slice. Its dtype, scale and
+/// zero point are those of `x`. An index outside the tensor is clamped to the nearest valid one; runtimes report an
+/// error.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GatherNd;
 

@@ -7,15 +7,16 @@ use super::{Operands, Operator};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
-/// `x * min(max(x + 3, 0), 6) / 6` in 16 bits of fixed point.
+/// `x * min(max(x + 3, 0), 6) / 6` in 16-bit fixed point, on codes of 8 bits.
 ///
-/// TensorFlow Lite `reference_ops::HardSwish`, on codes of 8 bits.
+/// Source: TensorFlow Lite `reference_ops::HardSwish`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HardSwish;
 
 impl Operator for HardSwish {
     const NAME: &'static str = "hard_swish";
-    /// Between centring and requantization: two shifts, two products, a saturating shift, a sum, a halving and a product.
+    /// Counts, between centring and requantization, two shifts, two products, a saturating shift, a sum, a halving
+    /// and a product.
     const EFFORT: Effort = Effort::per_output(CENTRE + 8 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -36,7 +37,8 @@ impl Operator for HardSwish {
 struct Parts {
     input_zero_point: i32,
     output_zero_point: i32,
-    /// Significands of 15 bits and exponents: to the scale of the output, and to the one at which 16 bits saturate at 3.
+    /// 15-bit significands with exponents: to the scale of the output, and to the scale at which 16 bits saturate at
+    /// 3.
     output: (i32, i32),
     reluish: (i32, i32),
 }
@@ -44,7 +46,7 @@ struct Parts {
 impl Parts {
     fn new(operands: &Operands<'_>) -> Result<Self, GraphError> {
         let (x, y) = (operands.activation(0)?, operands.output_activation()?);
-        // Both quotients are formed in float32.
+        // Both quotients are computed in float32.
         let fine = 1.0 / 128.0 * x.scale(0);
         let multiplier = |real: f32| Multiplier::new(real.into()).map_err(|e| operands.multiplier_error(e));
         let sixteen = |m: Multiplier| {
@@ -58,7 +60,7 @@ impl Parts {
             output: sixteen(multiplier(fine / y.scale(0))?),
             reluish: sixteen(multiplier(fine / (3.0 / 32768.0))?),
         };
-        // The runtime refuses to shift outputs left, and 16 bits have no meaning beyond their width.
+        // The runtime does not shift outputs left, and shifts beyond the width of 16 bits have no meaning.
         if (-15..=0).contains(&parts.output.1) && (-15..=15).contains(&parts.reluish.1) {
             return Ok(parts);
         }
@@ -78,7 +80,7 @@ impl Parts {
         if exponent < 0 {
             reluish = rounding_divide(reluish, exponent.unsigned_abs());
         }
-        // From -1..1 to 0..1.
+        // Maps -1..1 to 0..1.
         reluish = (reluish + (1 << 15)) >> 1;
         let product = if (reluish, in_output_steps) == (-32768, -32768) {
             32767
@@ -89,8 +91,9 @@ impl Parts {
     }
 }
 
-/// The high half of `2ab` in 16 bits, rounded to nearest with ties toward plus infinity but for the sign of zero's
-/// neighbours (gemmlowp's `SaturatingRoundingDoublingHighMul` of int16).
+/// Returns the high half of `2ab` in 16 bits, rounded to nearest.
+///
+/// Ties go toward plus infinity except next to zero (gemmlowp's `SaturatingRoundingDoublingHighMul` of int16).
 fn rounding_high_mul(a: i32, b: i32) -> i32 {
     if (a, b) == (-32768, -32768) {
         return 32767;
@@ -104,7 +107,7 @@ fn saturating_shift(value: i32, left: u32) -> i32 {
     (i64::from(value) << left).clamp(-32768, 32767) as i32
 }
 
-/// `value / 2^exponent`, rounded half away from zero.
+/// Returns `value / 2^exponent`, rounded half away from zero.
 fn rounding_divide(value: i32, exponent: u32) -> i32 {
     guardbit_num::fixed_point::rounding_divide_by_power_of_two(value, exponent)
 }

@@ -1,4 +1,4 @@
-//! Functions of two integers that stand for themselves.
+//! Functions of two integers without quantization.
 
 use super::{Operands, Operator, elementwise};
 use crate::effort::{Effort, real};
@@ -15,7 +15,7 @@ macro_rules! functions {
             /// Every function.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -34,20 +34,21 @@ functions! {
     Sub, "sub", |a, b| a.wrapping_sub(b);
     /// `a * b`, modulo 2^32.
     Mul, "mul", |a, b| a.wrapping_mul(b);
-    /// `a / b`, rounded down; the divisor is a constant without 0.
+    /// `a / b`, rounded down. The divisor is a constant without 0.
     FloorDiv, "floor_div", |a, b| floor_div(a, b);
 }
 
 fn floor_div(a: i32, b: i32) -> i32 {
     let quotient = i64::from(a).div_euclid(b.into());
-    // div_euclid leaves a remainder of at least 0, a floor one of the divisor's sign.
+    // `div_euclid` leaves a remainder of at least 0; a floor division leaves one with the sign of the divisor.
     (quotient - i64::from(b < 0 && i64::from(a).rem_euclid(b.into()) != 0)) as i32
 }
 
 
-/// A function of the elements of two int32 tensors, with numpy's broadcasting: places, counts and the like that a network
-/// computes with, without scales; or sums and differences of codes of one scale and zero point 0, as biases are added to
-/// the sums of a layer. A constant may leave its scale out.
+/// A function of the elements of two int32 tensors, with NumPy's broadcasting.
+///
+/// The values are indices, counts and similar integers without scales. They can also be codes with one scale and zero
+/// point 0, e.g. when a bias is added to the sums of a layer. A constant may omit its scale.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct IntegerBinary {
     /// The function.
@@ -56,7 +57,7 @@ pub struct IntegerBinary {
 
 impl Operator for IntegerBinary {
     const NAME: &'static str = "integer_binary";
-    /// A quotient and its correction.
+    /// Counts a quotient and its correction.
     const EFFORT: Effort = Effort::per_output(real::DIVIDE + 3);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

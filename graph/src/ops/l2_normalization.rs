@@ -1,4 +1,4 @@
-//! Division by the length of a vector.
+//! Division by the Euclidean norm.
 
 use guardbit_num::Scheme;
 use guardbit_num::fixed_point::inverse_square_root;
@@ -8,10 +8,10 @@ use super::{Operands, Operator};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
-/// `x / sqrt(sum of x^2)` along the last axis.
+/// `x / sqrt(sum of x^2)` along the last axis, on codes of 8 bits.
 ///
-/// TensorFlow Lite `L2_NORMALIZATION` on codes of 8 bits: the reciprocal of the root of the sum in fixed point, times
-/// `128 * (x - zx)`. The output has scale 1/128 and the middle of the codes as zero point.
+/// The result is the reciprocal of the root of the sum in fixed point, times `128 * (x - zx)`. The output has scale
+/// 1/128 and the middle of the codes as zero point. Source: TensorFlow Lite `L2_NORMALIZATION`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct L2Normalization;
 
@@ -31,7 +31,7 @@ impl Operator for L2Normalization {
             return Err(operands.operand_error(operands.output_name, problem));
         }
         let shape = &operands.input(0).ty.shape;
-        // Beyond it the runtime's sum of squares would overflow.
+        // Beyond this size the runtime's sum of squares would overflow.
         if shape.last().is_none_or(|&size| size > 32768) {
             return Err(operands.shape_error(operands.input(0), "a last axis of 1..=32768".into()));
         }

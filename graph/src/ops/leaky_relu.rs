@@ -1,4 +1,4 @@
-//! Rectifier with a slope below 0.
+//! Leaky ReLU: a rectifier with a slope below 0.
 
 use guardbit_num::Requantizer;
 
@@ -6,21 +6,21 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{GraphError, Requantize};
 
-/// `x` where it is not negative, else `alpha * x`: `y = round((x - zx) * sx/sy) + zy`, the multiplier of negative codes
-/// being `sx*alpha/sy`.
+/// `x` if it is not negative, otherwise `alpha * x`.
 ///
-/// TensorFlow Lite `reference_ops::QuantizeLeakyRelu`.
+/// `y = round((x - zx) * sx/sy) + zy`. The multiplier of negative codes is `sx*alpha/sy`. Source: TensorFlow Lite
+/// `reference_ops::QuantizeLeakyRelu`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct LeakyRelu {
-    /// The slope.
+    /// The slope below 0.
     pub alpha: f32,
-    /// From input to output codes.
+    /// Requantization from input to output codes.
     pub requantize: Requantize,
 }
 
 impl Operator for LeakyRelu {
     const NAME: &'static str = "leaky_relu";
-    /// Both slopes, a comparison and a selection.
+    /// Counts both slopes, a comparison and a selection.
     const EFFORT: Effort = Effort::per_output(CENTRE + 2 + 2 + REQUANTIZE + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
@@ -51,7 +51,7 @@ impl Operator for LeakyRelu {
 }
 
 impl LeakyRelu {
-    /// The requantizers of codes from 0 on, and of negative ones but for the sign of the slope.
+    /// Returns the requantizers of codes from 0 on, and of negative codes without the sign of the slope.
     fn slopes(&self, operands: &Operands<'_>) -> Result<[Requantizer; 2], GraphError> {
         let (x, y) = (operands.activation(0)?.scale(0), operands.output_activation()?.scale(0));
         Ok([

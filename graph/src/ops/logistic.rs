@@ -11,18 +11,18 @@ use crate::{DType, GraphError};
 
 /// `1 / (1 + exp(-x))`.
 ///
-/// On codes of 8 bits LiteRT has a table, made in float32; TensorFlow Lite Micro computes in gemmlowp's fixed point. On
-/// those of 16 bits both interpolate in a table of 256 entries. The output has scale 1/256 and the least code as zero
-/// point, or 1/32768 and 0.
+/// For codes of 8 bits, LiteRT uses a float32 table, and TensorFlow Lite Micro computes in gemmlowp's fixed point.
+/// For codes of 16 bits, both interpolate in a table of 256 entries. The output has scale 1/256 and the least code as
+/// zero point, or 1/32768 and 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Logistic {
-    /// How codes of 8 bits are computed.
+    /// The arithmetic for codes of 8 bits.
     pub arithmetic: Arithmetic,
 }
 
 impl Operator for Logistic {
     const NAME: &'static str = "logistic";
-    /// In fixed point: the radius, the argument, the curve, its sign.
+    /// Counts, in fixed point, the comparison with the radius, the argument, the curve and its sign.
     const EFFORT: Effort = Effort::per_output(CENTRE + 3 + 2 + FIXED_EXP + FIXED_RECIPROCAL + 4 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
@@ -45,7 +45,7 @@ impl Operator for Logistic {
 
     fn effort(&self, operands: &Operands<'_>) -> Effort {
         match (operands.output_dtype, self.arithmetic) {
-            // The argument, the curve and its sign.
+            // Counts the argument, the curve and its sign.
             (DType::Int16, _) => Effort::per_output(3 + INTERPOLATE + 2),
             (_, Arithmetic::Table) => Effort::per_output(LOOKUP),
             (_, Arithmetic::FixedPoint) => Self::EFFORT,

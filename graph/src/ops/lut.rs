@@ -1,22 +1,22 @@
-//! What operations share that are functions of one code, given on real values.
+//! Code shared by operations that are functions of one code, defined on real values.
 
 use super::Operands;
 use crate::{DType, GraphError};
 
-/// How a runtime computes a curve on codes of 8 bits.
+/// The arithmetic with which a runtime computes a curve on codes of 8 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Arithmetic {
-    /// A table of all codes, made in float32 (LiteRT).
+    /// A float32 table of all codes (LiteRT).
     Table,
-    /// In gemmlowp's fixed point (TensorFlow Lite Micro).
+    /// gemmlowp's fixed point (TensorFlow Lite Micro).
     FixedPoint,
 }
 
 impl Arithmetic {
-    /// Every way.
+    /// Every arithmetic.
     pub const ALL: [Self; 2] = [Self::Table, Self::FixedPoint];
 
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -25,18 +25,19 @@ impl Arithmetic {
     }
 }
 
-/// The output code of every input code, or 513 of them between which the others lie.
+/// The output code of every input code, or 513 codes for interpolation.
 pub(super) struct Table {
     codes: Vec<i32>,
-    /// The least input code, where every code has an entry of its own.
+    /// The least input code if every code has its own entry, otherwise `None`.
     first: Option<i32>,
 }
 
 const STEPS: usize = 512;
 
 impl Table {
-    /// Of a real function, from the scales and zero points of the only input and the output, as LiteRT's `LUTPopulate`
-    /// makes it in float32.
+    /// Returns the table of a real function for the scales and zero points of the only input and the output.
+    ///
+    /// It is computed in float32 like LiteRT's `LUTPopulate`.
     pub fn of(operands: &Operands<'_>, f: impl Fn(f32) -> f32) -> Result<Self, GraphError> {
         operands.expect_inputs(1, 1)?;
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
@@ -53,7 +54,7 @@ impl Table {
                 let codes = (dtype.min()..=dtype.max()).map(|code| {
                     let real = f(scales.0 * (code - zeros.0) as f32);
                     let steps = (real * (1.0 / scales.1)).round() + zeros.1 as f32;
-                    // Numbers beyond 32 bits become their ends.
+                    // Numbers beyond 32 bits saturate.
                     let steps = steps as i32;
                     steps.clamp(dtype.min(), dtype.max())
                 });
@@ -66,13 +67,14 @@ impl Table {
         }
     }
 
-    /// Of a function on codes of 8 bits.
+    /// Returns the table of a function on codes of 8 bits.
     pub fn each(dtype: DType, f: impl Fn(i32) -> i32) -> Self {
         Self { codes: (dtype.min()..=dtype.max()).map(f).collect(), first: Some(dtype.min()) }
     }
 
-    /// 513 codes of 16 bits at equal distances over `low..=high`, each moved by half of what the middle to the next one
-    /// would be wrong by.
+    /// Returns 513 codes of 16 bits at equal distances over `low..=high`.
+    ///
+    /// Each code is adjusted by half of the interpolation error in the middle of the interval after it.
     pub fn interpolated<T: Real>(low: T, high: T, output_scale: T, f: impl Fn(T) -> T) -> Self {
         let number = <T as Real>::of;
         let (least, greatest) = (number(-32768), number(32767));
@@ -93,29 +95,29 @@ impl Table {
         Self { codes, first: None }
     }
 
-    /// The output code of an input code.
+    /// Returns the output code of an input code.
     pub fn code(&self, code: i32) -> i32 {
         let Some(first) = self.first else { return self.between(code) };
         self.codes[(code - first) as usize]
     }
 
-    /// Seven low bits lie between two entries.
+    /// Interpolates between two entries with the low seven bits.
     fn between(&self, code: i32) -> i32 {
         let at = (256 + (code >> 7)) as usize;
         let base = self.codes[at];
-        // The runtime keeps 16 bits of each.
+        // The runtime keeps 16 bits of each value.
         let slope = i32::from((self.codes[at + 1] - base) as i16);
         let delta = (slope * (code & 127) + 64) >> 7;
         i32::from((base + delta) as i16)
     }
 
-    /// The output codes of input codes.
+    /// Returns the output codes of input codes.
     pub fn evaluate(&self, codes: &[i32]) -> Vec<i32> {
         codes.iter().map(|&code| self.code(code)).collect()
     }
 }
 
-/// The floats that tables are made in.
+/// A float type in which tables are computed.
 pub(super) trait Real:
     Copy
     + std::ops::Add<Output = Self>
@@ -153,13 +155,14 @@ macro_rules! real {
 
 real!(f32, f64);
 
-/// A function of float64, rounded to float32: what a good float32 library has.
+/// Returns a function computed in float64 and rounded to float32, as an accurate float32 library would return it.
 pub(super) fn in_float64(f: impl Fn(f64) -> f64) -> impl Fn(f32) -> f32 {
     move |value| f(value.into()) as f32
 }
 
-/// A curve between 0 and 1 on codes of 16 bits: `sigmoid(k/24)` for k = 0..=255, as numbers of 16 fraction bits, each
-/// greater by half of what a line to the next one would be too low by in the middle.
+/// A curve between 0 and 1 on codes of 16 bits: `sigmoid(k/24)` for k = 0..=255, with 16 fraction bits.
+///
+/// Each entry is increased by half of the amount by which linear interpolation would be too low in the middle.
 pub(super) struct Sigmoid {
     table: Vec<i32>,
     multiplier: i32,
@@ -167,15 +170,16 @@ pub(super) struct Sigmoid {
 }
 
 impl Sigmoid {
-    /// For inputs of that scale, in steps of `1/(3*4096)`; a scale of `2^-12`, or `2^-11` where `doubled`, has no
-    /// rounding (LiteRT's `SigmoidPrepare` and `TanhPrepare`).
+    /// Returns the curve for inputs of this scale, in steps of `1/(3*4096)`.
+    ///
+    /// A scale of `2^-12`, or `2^-11` if `doubled`, needs no rounding (LiteRT's `SigmoidPrepare` and `TanhPrepare`).
     pub fn new(operands: &Operands<'_>, doubled: bool) -> Result<Self, GraphError> {
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
         if input.zero_point(0) != 0 || output.zero_point(0) != 0 || output.scale(0) != 1.0 / 32768.0 {
             let problem = "must have scale 1/32768, and both zero points must be 0".into();
             return Err(operands.operand_error(operands.output_name, problem));
         }
-        // A power of two to 1 in 1000, as the runtime has it.
+        // Whether the scale is a power of two within 1/1000, the runtime's tolerance.
         let exponent = libm::log2(input.scale(0).into());
         let left = 12 + exponent.round() as i32;
         let power = (exponent - exponent.round()).abs() < 1e-3;
@@ -204,14 +208,15 @@ impl Sigmoid {
         (0..255).map(entry).chain([65535]).collect()
     }
 
-    /// The input in steps of `1/(3*4096)`.
+    /// Returns the input in steps of `1/(3*4096)`.
     pub fn argument(&self, code: i32) -> i32 {
         let half = if self.right > 0 { 1i64 << (self.right - 1) } else { 0 };
         ((i64::from(code) * i64::from(self.multiplier) + half) >> self.right) as i32
     }
 
-    /// The curve at `argument` of which `fraction` bits lie between two entries, with 16 more fraction bits; `top` beyond
-    /// the table.
+    /// Returns the curve at `argument`, with 16 more fraction bits, or `top` beyond the table.
+    ///
+    /// `fraction` is the number of bits of the argument that lie between two entries.
     pub fn at(&self, argument: i32, fraction: u32, top: i32) -> i32 {
         let argument = argument.unsigned_abs() as usize;
         let place = argument >> fraction;

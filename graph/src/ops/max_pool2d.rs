@@ -5,18 +5,18 @@ use crate::effort::{CLAMP, Effort};
 use crate::dot::{Tap, Window};
 use crate::{Activation, GraphError, Padding};
 
-/// The greatest code in a window, padding left out.
+/// The greatest code in a window without padding.
 ///
-/// Input `[n, h, w, c]`; the output has its dtype, scale and zero point.
+/// The input is `[n, h, w, c]`. The output has its dtype, scale and zero point.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct MaxPool2d {
-    /// Size of the window, rows and columns.
+    /// Size of the window along rows and columns.
     pub kernel: [usize; 2],
-    /// Step, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
     /// Padding.
     pub padding: Padding,
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
 }
 

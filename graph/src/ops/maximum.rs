@@ -1,12 +1,12 @@
-//! The greater of two.
+//! Elementwise maximum.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::Effort;
 use crate::GraphError;
 
-/// The greater code of `a` and `b`, with numpy's broadcasting.
+/// The greater code of `a` and `b`, with NumPy's broadcasting.
 ///
-/// Both inputs and the output have one dtype, scale and zero point.
+/// Both inputs and the output have equal dtypes, scales and zero points.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Maximum;
 

@@ -1,12 +1,12 @@
-//! The lesser of two.
+//! Elementwise minimum.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::Effort;
 use crate::GraphError;
 
-/// The lesser code of `a` and `b`, with numpy's broadcasting.
+/// The lesser code of `a` and `b`, with NumPy's broadcasting.
 ///
-/// Both inputs and the output have one dtype, scale and zero point.
+/// Both inputs and the output have equal dtypes, scales and zero points.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Minimum;
 

@@ -1,10 +1,10 @@
-//! Padding with what lies inside.
+//! Padding with mirrored elements.
 
 use super::Operands;
 use super::moved::{Moved, moved, per_axis};
 use crate::GraphError;
 
-/// The input with its own elements mirrored around it.
+/// The input, surrounded by its own mirrored elements.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

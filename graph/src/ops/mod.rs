@@ -1,8 +1,8 @@
-//! The operations: one file each.
+//! The operations, one file each.
 //!
-//! To add one, write its file here, or in `float` for one on real values, (attributes and `Operator`: shape rule, exact integer meaning, what an accelerator can
-//! do with it) and add its line to `ops!`. Lists of operations elsewhere (`offload` and its checks, short names, ranges,
-//! fuzzing) follow from that line.
+//! To add an operation, write its file here, or in `float` for an operation on real values, with its attributes and
+//! `Operator` (shape rule, exact integer meaning, what an accelerator can do with it). Add its line to `ops!`. Lists
+//! of operations elsewhere (`offload` and its checks, short names, ranges, fuzzing) follow from that line.
 
 mod additive;
 mod axes;
@@ -36,85 +36,88 @@ use crate::{DotProducts, Effort, GraphError, Products, Requantize, Window};
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mac {
-    /// Products with constant weights, a bias perhaps: accelerators run them unless told otherwise.
+    /// Products with constant weights, optionally with a bias. Accelerators run them by default.
     Weighted,
-    /// Codes alone, as if all weights were 1: accelerators that are told to run them.
+    /// Codes without weights, as if all weights were 1. Accelerators run them only if configured to.
     Unweighted,
 }
 
-/// What greater inputs do to the outputs of an operation.
+/// The effect of greater inputs on the outputs of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Monotonicity {
-    /// A greater code of any input never makes a lesser output.
+    /// A greater code of an input never gives a lesser output.
     Increasing,
-    /// In each of two inputs, the other fixed, outputs only grow or only fall.
+    /// In each of two inputs, with the other fixed, outputs either only increase or only decrease.
     Bilinear,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
-/// An operation by its name, whatever its attributes.
+/// The properties of an operation that do not depend on its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpKind {
     /// The name used in files.
     pub name: &'static str,
-    /// What an accelerator that runs it adds up; `None` if only a host can run it.
+    /// The sums of an accelerator that runs it, or `None` if only a host can run it.
     pub mac: Option<Mac>,
-    /// What a host does for it; what it does for some attributes may be less ([`Graph::work`](crate::Graph::work)).
+    /// The effort of a host. For some attributes it may be less ([`Graph::work`](crate::Graph::work)).
     pub effort: Effort,
 }
 
-/// What every operation says about itself.
+/// The interface that every operation implements.
 pub(crate) trait Operator {
     /// The name used in files.
     const NAME: &'static str;
 
-    /// What an accelerator that runs it adds up; `None` if only a host can run it. Whoever gives a kind here gives
-    /// [`dot_products`](Self::dot_products) too.
+    /// The sums of an accelerator that runs it, or `None` if only a host can run it.
+    ///
+    /// An operation that sets this also implements [`dot_products`](Self::dot_products).
     const MAC: Option<Mac> = None;
 
-    /// What a host does for it, whatever its attributes: the most of what [`effort`](Self::effort) says.
+    /// The greatest effort of a host over all attributes: an upper bound of [`effort`](Self::effort).
     const EFFORT: Effort;
 
-    /// How outputs follow inputs.
+    /// The dependence of outputs on inputs.
     const MONOTONICITY: Monotonicity = Monotonicity::Unknown;
 
-    /// Checks the operands and gives the shape of the output.
+    /// Checks the operands and returns the shape of the output.
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError>;
 
-    /// How it rounds, where that is among its attributes; whoever gives this gives
-    /// [`set_requantize`](Self::set_requantize) too.
+    /// Returns the requantization if the attributes contain it.
+    ///
+    /// An operation that implements this also implements [`set_requantize`](Self::set_requantize).
     fn requantize(&self) -> Option<Requantize> {
         None
     }
 
-    /// Rounds otherwise from now on.
+    /// Replaces the requantization.
     fn set_requantize(&mut self, _requantize: Requantize) {}
 
-    /// The dot products that it is made of, if an accumulator can run it.
+    /// Returns its dot products, or `None` if an accumulator cannot run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
         None
     }
 
-    /// The products of two operands that it adds up, whoever runs it; `None` if it multiplies nothing. An operation whose
-    /// products are not always dot products of an accelerator gives its own.
+    /// Returns the products of two operands that it adds up, or `None` if it multiplies nothing.
+    ///
+    /// An operation whose products are not always dot products of an accelerator overrides this.
     fn products(&self, operands: &Operands<'_>) -> Option<Products> {
         let dots = self.dot_products(operands).filter(|_| Self::MAC == Some(Mac::Weighted))?;
         Some(Products::of(&dots.window))
     }
 
-    /// What a host does for it.
+    /// Returns the effort of a host.
     fn effort(&self, _operands: &Operands<'_>) -> Effort {
         Self::EFFORT
     }
 
-    /// The window that it slides over its first input, if it does.
+    /// Returns the window that it slides over its first input, if it has one.
     fn window(&self, operands: &Operands<'_>) -> Option<Window> {
         self.dot_products(operands).map(|dots| dots.window)
     }
 
-    /// The requantizers of [`requantize`](Self::requantize) in the order of their use: one, one per output channel, or
-    /// those of each input and the output.
+    /// Returns the requantizers in the order of their use: one, one per output channel, or those of each input and
+    /// the output.
     fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {
         match self.dot_products(operands).map(|dots| dots.finish) {
             Some(Finish::Requantize(stage)) => stage.requantizers(None).unwrap_or_default(),
@@ -123,22 +126,24 @@ pub(crate) trait Operator {
         }
     }
 
-    /// The exact output codes within the dtype: a narrower range is no concern of an operation. `inputs` are the codes of every input in order, constants included.
+    /// Returns the exact output codes within the dtype. The caller clamps them to a narrower range.
+    ///
+    /// `inputs` are the codes of every input in order, constants included.
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         self.dot_products(operands).map_or_else(Vec::new, |dots| dots.evaluate(inputs))
     }
 }
 
-/// The type of one operation's attributes, for those who look for that operation.
+/// The type of the attributes of one operation, for code that looks for this operation.
 pub trait OpType: Into<Op> {
     /// The name used in files.
     const NAME: &'static str;
 
-    /// The attributes, if `op` is this operation.
+    /// Returns the attributes if `op` is this operation.
     fn of(op: &Op) -> Option<&Self>;
 }
 
-/// Writes the part of [`Operator`] that tells and changes how an operation rounds, from the attribute `requantize`.
+/// Implements the part of [`Operator`] that returns and replaces the attribute `requantize`.
 macro_rules! requantized {
     () => {
         fn requantize(&self) -> Option<$crate::Requantize> {
@@ -153,7 +158,8 @@ macro_rules! requantized {
 
 use requantized;
 
-/// Registers the operations: file and type; behind `float` those on real values, behind `made` those that no file holds.
+/// Registers the operations by file and type. Operations on real values follow `float`, and operations that files
+/// never contain follow `made`.
 macro_rules! ops {
     ($($file:ident::$ty:ident,)* ; float: $($real:ident,)* ; made: $($made_file:ident::$made:ident,)*) => {
         $(mod $file; pub use $file::$ty;)*
@@ -162,7 +168,7 @@ macro_rules! ops {
         every_op! { $($ty,)* $($real,)* $($made,)* }
 
         impl Op {
-            /// All operations that files hold, in the order of registration.
+            /// All operations that files can contain, in the order of registration.
             pub const KINDS: &[OpKind] = &[$($ty::KIND,)* $($real::KIND,)*];
         }
     };
@@ -193,7 +199,7 @@ macro_rules! every_op {
         }
 
         impl $ty {
-            /// What there is to know of this operation whatever its attributes.
+            /// The properties of this operation that do not depend on its attributes.
             pub const KIND: OpKind = OpKind {
                 name: <Self as Operator>::NAME,
                 mac: <Self as Operator>::MAC,
@@ -202,22 +208,23 @@ macro_rules! every_op {
         })*
 
         impl Op {
-            /// What there is to know of this operation whatever its attributes.
+            /// Returns the properties of this operation that do not depend on its attributes.
             pub fn kind(&self) -> OpKind {
                 match self { $(Self::$ty(_) => $ty::KIND,)* }
             }
 
-            /// How outputs follow inputs.
+            /// Returns the dependence of outputs on inputs.
             pub fn monotonicity(&self) -> Monotonicity {
                 match self { $(Self::$ty(_) => $ty::MONOTONICITY,)* }
             }
 
-            /// How results become codes, where that is among its attributes.
+            /// Returns the requantization if the attributes contain it.
             pub fn requantize(&self) -> Option<Requantize> {
                 match self { $(Self::$ty(op) => op.requantize(),)* }
             }
 
-            /// The same operation that rounds otherwise; what has no such attribute stays as it is.
+            /// Returns the operation with another requantization. An operation without this attribute stays
+            /// unchanged.
             pub fn with_requantize(mut self, requantize: Requantize) -> Self {
                 match &mut self { $(Self::$ty(op) => op.set_requantize(requantize),)* }
                 self
@@ -328,7 +335,7 @@ ops! {
 }
 
 impl Op {
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(&self) -> &'static str {
         self.kind().name
     }

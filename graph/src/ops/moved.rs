@@ -1,25 +1,26 @@
-//! What operations share whose output codes are input codes in another place.
+//! Code shared by operations whose output codes are input codes at other positions.
 
 use super::Operands;
 use super::strides::{each_index, flat, row_major};
 use crate::GraphError;
 
-/// An operation on one input that names for each output element the input element that stands there.
+/// An operation on one input in which every output element is a copy of one input element.
 pub(super) trait Moved {
-    /// The shape of the output.
+    /// Returns the shape of the output.
     fn shape(&self, operands: &Operands<'_>, input: &[usize]) -> Result<Vec<usize>, GraphError>;
 
-    /// Writes the index in the input of what stands at `output`; `None` for cells that are filled with the zero point.
+    /// Writes the index of the input element for the position `output`. Returns `None` for cells that hold the zero
+    /// point.
     fn source(&self, input: &[usize], output: &[usize], source: &mut [usize]) -> Option<()>;
 
-    /// The checked shape of the output.
+    /// Checks the operands and returns the shape of the output.
     fn checked(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(1, 1)?;
         operands.expect_output_like(0)?;
         self.shape(operands, &operands.input(0).ty.shape)
     }
 
-    /// The output codes.
+    /// Returns the output codes.
     fn codes(&self, operands: &Operands<'_>, codes: &[i32]) -> Vec<i32> {
         let input = &operands.input(0).ty.shape;
         let Ok(shape) = self.shape(operands, input) else { return Vec::new() };
@@ -54,12 +55,12 @@ macro_rules! moved {
 
 pub(super) use moved;
 
-/// Fails unless an input has rank 4.
+/// Checks that the input has rank 4 and returns its shape.
 pub(super) fn image(operands: &Operands<'_>) -> Result<[usize; 4], GraphError> {
     operands.shape(0)
 }
 
-/// Fails unless `values` has one value per axis.
+/// Checks that `values` has one value per axis.
 pub(super) fn per_axis<T>(
     operands: &Operands<'_>,
     name: &'static str,

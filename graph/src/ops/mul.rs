@@ -6,14 +6,14 @@ use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{Activation, GraphError, Requantize};
 
-/// `a * b` with numpy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
+/// `a * b` with NumPy's broadcasting: `y = round((a - za) * (b - zb) * sa*sb/sy) + zy`, clamped.
 ///
-/// TensorFlow Lite `reference_integer_ops::Mul`.
+/// Source: TensorFlow Lite `reference_integer_ops::Mul`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mul {
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
-    /// From products to codes.
+    /// Requantization from products to codes.
     pub requantize: Requantize,
 }
 

@@ -4,9 +4,9 @@ use super::{Operands, Operator};
 use crate::effort::{CLAMP, Effort};
 use crate::GraphError;
 
-/// `-x`: the codes negated in two's complement of their own width, so that the least one stays.
+/// `-x`: the codes negated in two's complement of their own width, so the least code does not change.
 ///
-/// TensorFlow Lite `NEG` looks at no scale or zero point: scales are equal and zero points opposite.
+/// TensorFlow Lite `NEG` ignores scales and zero points. Scales must be equal, and zero points opposite.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Neg;
 

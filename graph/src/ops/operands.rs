@@ -17,7 +17,7 @@ pub(crate) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// The operands of a node that is to make `output`.
+    /// Returns the operands of a node with the output `output`.
     pub fn new(op: &Op, inputs: Vec<Option<&'a Tensor>>, output: &'a OutputSpec) -> Self {
         Self {
             op: op.name(),
@@ -28,7 +28,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Fails unless there are `min..=max` inputs and the first `min` are present.
+    /// Checks that there are `min..=max` inputs and that the first `min` are present.
     pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), GraphError> {
         let present = self.inputs.iter().take(min).all(Option::is_some);
         if (min..=max).contains(&self.inputs.len()) && present {
@@ -37,7 +37,7 @@ impl<'a> Operands<'a> {
         Err(self.arity_error(if min == max { min.to_string() } else { format!("{min} to {max}") }))
     }
 
-    /// Fails unless there are inputs and none is absent.
+    /// Checks that there are inputs and that none is absent.
     pub fn expect_some_inputs(&self) -> Result<(), GraphError> {
         if !self.inputs.is_empty() && self.inputs.iter().all(Option::is_some) {
             return Ok(());
@@ -45,58 +45,58 @@ impl<'a> Operands<'a> {
         Err(self.arity_error("1 or more".into()))
     }
 
-    /// Input `index`, which [`expect_inputs`](Self::expect_inputs) has seen.
+    /// Returns input `index`, which [`expect_inputs`](Self::expect_inputs) has checked.
     pub fn input(&self, index: usize) -> &'a Tensor {
         self.inputs[index].expect("expect_inputs has checked that the input is there")
     }
 
-    /// Input `index`, if present.
+    /// Returns input `index` if it is present.
     pub fn optional(&self, index: usize) -> Option<&'a Tensor> {
         self.inputs.get(index).copied().flatten()
     }
 
-    /// Input `index`, or an error where it is absent.
+    /// Returns input `index`, or an error if it is absent.
     fn present(&self, index: usize) -> Result<&'a Tensor, GraphError> {
         self.optional(index).ok_or_else(|| self.arity_error(format!("{} or more", index + 1)))
     }
 
-    /// The shape of input `index`, of rank `N`.
+    /// Returns the shape of input `index`, which must have rank `N`.
     pub fn shape<const N: usize>(&self, index: usize) -> Result<[usize; N], GraphError> {
         let tensor = self.present(index)?;
         let shape = <[usize; N]>::try_from(tensor.ty.shape.as_slice());
         shape.map_err(|_| self.shape_error(tensor, format!("rank {N}")))
     }
 
-    /// Fails unless input `index` has a single element.
+    /// Checks that input `index` has a single element.
     pub fn expect_one_element(&self, index: usize) -> Result<(), GraphError> {
         let tensor = self.present(index)?;
         if tensor.ty.len() == 1 { Ok(()) } else { Err(self.shape_error(tensor, "one element".into())) }
     }
 
-    /// Fails unless input `index` has one of these dtypes.
+    /// Checks that input `index` has one of these dtypes.
     pub fn expect_dtype(&self, index: usize, allowed: &[DType]) -> Result<(), GraphError> {
         let tensor = self.present(index)?;
         self.check_dtype(&tensor.name, tensor.ty.dtype, allowed)
     }
 
-    /// Fails unless the output has one of these dtypes.
+    /// Checks that the output has one of these dtypes.
     pub fn expect_output_dtype(&self, allowed: &[DType]) -> Result<(), GraphError> {
         self.check_dtype(self.output_name, self.output_dtype, allowed)
     }
 
-    /// The one scale and zero point of input `index`, which must hold activations.
+    /// Returns the only scale and zero point of input `index`, which must hold activations.
     pub fn activation(&self, index: usize) -> Result<&'a Quantization, GraphError> {
         self.expect_dtype(index, ACTIVATIONS)?;
         self.per_tensor(index)
     }
 
-    /// The one scale and zero point of the output, which must hold activations.
+    /// Returns the only scale and zero point of the output, which must hold activations.
     pub fn output_activation(&self) -> Result<&'a Quantization, GraphError> {
         self.expect_output_dtype(ACTIVATIONS)?;
         self.single(self.output_name, self.output_quantization)
     }
 
-    /// The scales and zero points of input `index` and of the output, which may be of 32 bits too.
+    /// Returns the scales and zero points of input `index` and of the output, which may also have 32 bits.
     pub fn moved_codes(&self, index: usize) -> Result<(&'a Quantization, &'a Quantization), GraphError> {
         let allowed = [ACTIVATIONS, &[DType::Int32]].concat();
         self.expect_dtype(index, &allowed)?;
@@ -104,13 +104,13 @@ impl<'a> Operands<'a> {
         Ok((self.per_tensor(index)?, self.single(self.output_name, self.output_quantization)?))
     }
 
-    /// The one scale and zero point of input `index`.
+    /// Returns the only scale and zero point of input `index`.
     pub fn per_tensor(&self, index: usize) -> Result<&'a Quantization, GraphError> {
         let tensor = self.present(index)?;
         self.single(&tensor.name, tensor.ty.quantization.as_ref())
     }
 
-    /// Fails unless the output has the dtype, scale, zero point and range of input `index`.
+    /// Checks that the output has the dtype, scale, zero point and range of input `index`.
     pub fn expect_output_like(&self, index: usize) -> Result<(), GraphError> {
         self.expect_output_dtype(&[self.present(index)?.ty.dtype])?;
         if self.output_quantization != self.present(index)?.ty.quantization.as_ref() {
@@ -125,14 +125,14 @@ impl<'a> Operands<'a> {
         Ok(())
     }
 
-    /// The codes of input `index`, which must be a constant.
+    /// Returns the codes of input `index`, which must be a constant.
     pub fn constant(&self, index: usize) -> Result<Arc<[i32]>, GraphError> {
         let tensor = self.present(index)?;
         let error = || self.operand_error(&tensor.name, "must be a constant".into());
         tensor.codes().cloned().ok_or_else(error)
     }
 
-    /// Scales and zero points of the weights, one per output channel. They may be per tensor or along `axis`.
+    /// Returns scales and zero points of the weights, one per output channel. They may be per tensor or along `axis`.
     pub fn weight_channels(
         &self,
         index: usize,
@@ -151,7 +151,7 @@ impl<'a> Operands<'a> {
         Ok((scales, (0..channels).map(|c| quantization.zero_point(c)).collect()))
     }
 
-    /// The bias, if there is one: int32 or int64, one constant per output channel, zero point 0.
+    /// Returns the bias if there is one: int32 or int64, one constant per output channel, with zero point 0.
     pub fn bias(&self, index: usize, channels: usize) -> Result<Option<Bias>, GraphError> {
         let Some(tensor) = self.optional(index) else { return Ok(None) };
         self.check_dtype(&tensor.name, tensor.ty.dtype, &[DType::Int32, DType::Int64])?;
@@ -167,7 +167,7 @@ impl<'a> Operands<'a> {
         Ok(Some(Bias { values: constant.wide(), bits: tensor.ty.dtype.bits() }))
     }
 
-    /// A requantizer for these scales.
+    /// Returns a requantizer for these scales.
     pub fn requantizer(
         &self,
         requantize: Requantize,
@@ -178,17 +178,17 @@ impl<'a> Operands<'a> {
         requantize.requantizer(input, weight, output).map_err(|e| self.multiplier_error(e))
     }
 
-    /// Names the node in an error about a multiplier.
+    /// Returns an error about a multiplier that names the node.
     pub fn multiplier_error(&self, source: MultiplierError) -> GraphError {
         GraphError::Multiplier { node: self.output_name.into(), op: self.op, source }
     }
 
-    /// Names the node in an error about an attribute.
+    /// Returns an error about an attribute that names the node.
     pub fn attribute_error(&self, attribute: &'static str, problem: String) -> GraphError {
         GraphError::Attribute { node: self.output_name.into(), op: self.op, attribute, problem }
     }
 
-    /// Names the node in an error about a shape.
+    /// Returns an error about a shape that names the node.
     pub fn shape_error(&self, tensor: &Tensor, expected: String) -> GraphError {
         GraphError::Shape {
             node: self.output_name.into(),
@@ -199,7 +199,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Names the node in an error about an operand.
+    /// Returns an error about an operand that names the node.
     pub fn operand_error(&self, tensor: &str, problem: String) -> GraphError {
         GraphError::Operand { node: self.output_name.into(), op: self.op, tensor: tensor.into(), problem }
     }
@@ -233,7 +233,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The dtypes of activations that a multiplier can take.
+/// The dtypes of activations that a multiplier accepts.
 const ACTIVATIONS: &[DType] =
     &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16];
 

@@ -1,11 +1,11 @@
-//! Tensors stacked along a new axis.
+//! Stacking of tensors along a new axis.
 
 use super::strides::row_major;
 use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::GraphError;
 
-/// One or more tensors of one type, one after another along a new axis.
+/// One or more tensors of equal type, stacked along a new axis.
 ///
 /// The output has their dtype, scale and zero point.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -5,14 +5,14 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::GraphError;
 
-/// The input with cells of one value around it.
+/// The input, surrounded by cells of one value.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pad {
     /// Cells before and after, per axis.
     pub paddings: Vec<[usize; 2]>,
-    /// The code of the cells; the zero point (real 0) if absent. Of real values: their word.
+    /// The code of the cells. If absent, it is the zero point (real 0). For real values, it is their word.
     pub value: Option<i32>,
 }
 

@@ -1,10 +1,10 @@
-//! What pools share.
+//! Code shared by pools.
 
 use super::{Operands, window};
 use crate::dot::Window;
 use crate::{GraphError, Padding};
 
-/// The window of a pool, checked: every place reads one element at least.
+/// Returns the checked window of a pool. Every window reads at least one element.
 pub(super) fn window(
     operands: &Operands<'_>,
     kernel: [usize; 2],

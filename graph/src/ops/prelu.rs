@@ -1,4 +1,4 @@
-//! Rectifier whose slopes below 0 are a tensor.
+//! PReLU: a rectifier whose slopes below 0 are a tensor.
 
 use guardbit_num::Requantizer;
 
@@ -6,19 +6,19 @@ use super::{Operands, Operator, elementwise};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError, Requantize};
 
-/// `x` where it is not negative, else `x * alpha`, with numpy's broadcasting: `y = round((x - zx) * sx/sy) + zy`, or
-/// `round((x - zx) * (alpha - za) * sx*sa/sy) + zy`.
+/// `x` if it is not negative, otherwise `x * alpha`, with NumPy's broadcasting.
 ///
-/// TensorFlow Lite `reference_ops::Prelu`. Slopes have the dtype of the activations, or int8.
+/// `y = round((x - zx) * sx/sy) + zy`, or `round((x - zx) * (alpha - za) * sx*sa/sy) + zy`. Slopes have the dtype of
+/// the activations, or int8. Source: TensorFlow Lite `reference_ops::Prelu`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Prelu {
-    /// From products to codes.
+    /// Requantization from products to codes.
     pub requantize: Requantize,
 }
 
 impl Operator for Prelu {
     const NAME: &'static str = "prelu";
-    /// As a leaky rectifier, with a slope per element.
+    /// Counts a leaky rectifier with a slope per element.
     const EFFORT: Effort = Effort::per_output(2 * CENTRE + 1 + 2 + 2 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

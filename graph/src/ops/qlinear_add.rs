@@ -4,20 +4,20 @@ use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::{CLAMP, Effort};
 use crate::{Activation, GraphError};
 
-/// `a + b` with numpy's broadcasting, in float32.
+/// `a + b` with NumPy's broadcasting, in float32.
 ///
-/// ONNX Runtime `QLinearAdd` on x86-64 (MLAS with fused multiply-add): with `A = sa/sy`, `B = sb/sy` and
-/// `z = zy - fma(A, za, B * zb)`, `y = round_half_even(fma(A, a, fma(B, b, z)))`, clamped. Measured against ONNX Runtime
+/// With `A = sa/sy`, `B = sb/sy` and `z = zy - fma(A, za, B * zb)`, `y = round_half_even(fma(A, a, fma(B, b, z)))`,
+/// clamped. Source: ONNX Runtime `QLinearAdd` on x86-64 (MLAS with fused multiply-add), measured against version
 /// 1.31.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct QLinearAdd {
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
 }
 
 impl Operator for QLinearAdd {
     const NAME: &'static str = "qlinear_add";
-    /// Two conversions, two products with additions, a rounding.
+    /// Counts two conversions, two products with additions and a rounding.
     const EFFORT: Effort = Effort::per_output(2 + 2 + 1 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
@@ -40,7 +40,7 @@ impl Operator for QLinearAdd {
 }
 
 struct Sum {
-    /// Scales of the inputs over that of the output.
+    /// Scales of the inputs divided by that of the output.
     ratios: [f32; 2],
     zero_points: f32,
     clamp: (i32, i32),

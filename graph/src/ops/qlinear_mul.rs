@@ -4,18 +4,19 @@ use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::{CENTRE, CLAMP, Effort};
 use crate::{Activation, GraphError};
 
-/// `a * b` with numpy's broadcasting: `y = round_half_even((a - za) * (b - zb) * (sa * sb / sy) + zy)` in float32, clamped.
+/// `a * b` with NumPy's broadcasting, in float32.
 ///
-/// ONNX Runtime `QLinearMul`: the zero point is added before rounding. Measured against ONNX Runtime 1.31.1.
+/// `y = round_half_even((a - za) * (b - zb) * (sa * sb / sy) + zy)`, clamped. The zero point is added before
+/// rounding. Source: ONNX Runtime `QLinearMul`, measured against version 1.31.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct QLinearMul {
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
 }
 
 impl Operator for QLinearMul {
     const NAME: &'static str = "qlinear_mul";
-    /// Two conversions, two products, a rounding and the zero point.
+    /// Counts two conversions, two products, a rounding and the zero point.
     const EFFORT: Effort = Effort::per_output(2 * CENTRE + 2 + 2 + 2 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 

@@ -4,13 +4,14 @@ use super::{Operands, Operator};
 use crate::effort::{CLAMP, Effort, LOOKUP, real};
 use crate::{DType, GraphError};
 
-/// `exp(x) / sum of exp(x)` along an axis, from a table of 256 powers in float32.
+/// `exp(x) / sum of exp(x)` along an axis, on codes of 8 bits, from a float32 table of 256 powers.
 ///
-/// ONNX Runtime `QLinearSoftmax` for codes of 8 bits (`contrib_ops/cpu/quantization/qlinear_softmax.cc`): with `d` elements
-/// along the axis, `m` the greatest code and `h = max(ln(float32::MAX / d) - 5, 0)`, which keeps the sum finite,
-/// `e(x) = exp((x - m + h/sx) * sx)`, computed in float64 and rounded to float32, and
-/// `y = round(e(x) * floor(1 / sy) / sum) + zy` in float32, ties to even, the elements summed one after the other; then clamped.
-/// Equal to ONNX Runtime 1.31.1.
+/// With `d` elements along the axis, `m` the greatest code and `h = max(ln(float32::MAX / d) - 5, 0)`, which keeps
+/// the sum finite: `e(x) = exp((x - m + h/sx) * sx)`, computed in float64 and rounded to float32, and `y = round(e(x)
+/// * floor(1 / sy) / sum) + zy` in float32, ties to even, then clamped. The elements are summed one after the other.
+///
+/// Source: ONNX Runtime `QLinearSoftmax` (`contrib_ops/cpu/quantization/qlinear_softmax.cc`). Results equal those of
+/// version 1.31.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct QLinearSoftmax {
     /// The axis.
@@ -19,7 +20,7 @@ pub struct QLinearSoftmax {
 
 impl Operator for QLinearSoftmax {
     const NAME: &'static str = "qlinear_softmax";
-    /// The greatest, a table, the sum, the quotient, its rounding and the zero point.
+    /// Counts the maximum, a table, the sum, the quotient, its rounding and the zero point.
     const EFFORT: Effort = Effort::per_output(1 + LOOKUP + 1 + real::DIVIDE + 2 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -28,7 +29,7 @@ impl Operator for QLinearSoftmax {
         operands.expect_output_dtype(CODES)?;
         operands.activation(0)?;
         let output = operands.output_activation()?;
-        // Beyond this the kernel's results leave the codes and wrap.
+        // For smaller scales the results of the kernel leave the codes and wrap.
         if !operands.output_dtype.is_signed() && (1.0 / output.scale(0)).floor() > 256.0 {
             let problem = "must have a scale of 1/256 or more".into();
             return Err(operands.operand_error(operands.output_name, problem));
@@ -57,7 +58,7 @@ impl Operator for QLinearSoftmax {
             let zero_point = output.zero_point(0);
             match quotient < 2f32.powi(31) {
                 true => dtype.saturate(quotient.round_ties_even() as i128 + i128::from(zero_point)),
-                // What x86 makes of it, as an int32 and as the low half of an int64.
+                // The result of the conversion on x86, as an int32 or as the low half of an int64.
                 false if dtype.is_signed() => dtype.saturate(i32::MIN.wrapping_add(zero_point).into()),
                 false => zero_point,
             }
@@ -76,5 +77,5 @@ impl Operator for QLinearSoftmax {
     }
 }
 
-/// The dtypes that the kernel works on, and those that codes of it can be narrowed to.
+/// The dtypes that the kernel accepts, and those to which its codes can be narrowed.
 const CODES: &[DType] = &[DType::Int8, DType::UInt8, DType::Int4, DType::UInt4];

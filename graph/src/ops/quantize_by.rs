@@ -1,15 +1,14 @@
-//! From real values to codes of a scale that is computed.
+//! From real values to codes with a computed scale.
 
 use super::{Operands, Operator};
 use crate::effort::{CLAMP, Effort, real};
 use crate::{DType, GraphError, real_of};
 
-/// `y = round(x / scale) + zero point`, ties to even, clamped to the codes of the output; the quotient is a float32. What is
-/// no number becomes the zero point.
+/// `y = round(x / scale) + zero point`, ties to even, clamped to the codes of the output.
 ///
-/// Inputs: x, the scale (float32) and the zero point, codes of the output's dtype; both are one element that the network
-/// computes. The quantization of the output is that of its codes as they stand: scale 1, zero point 0. ONNX
-/// `QuantizeLinear`.
+/// The quotient is a float32. NaN becomes the zero point. Inputs: x, the scale (float32) and the zero point, a code
+/// of the output's dtype. The network computes both, one element each. The output has scale 1 and zero point 0, the
+/// quantization of its codes without scaling. Source: ONNX `QuantizeLinear`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct QuantizeBy {}
 

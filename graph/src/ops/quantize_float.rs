@@ -5,17 +5,17 @@ use crate::effort::{CLAMP, Effort, real};
 use crate::{GraphError, real_of};
 use guardbit_num::Rounding;
 
-/// `y = round(x / scale) + zero point`, clamped to the codes of the output; the quotient is a float32. What is no number
-/// becomes the zero point.
+/// `y = round(x / scale) + zero point`, clamped to the codes of the output.
 ///
-/// ONNX `QuantizeLinear` rounds half to even, TensorFlow Lite `QUANTIZE` half away from zero; QONNX names its rounding.
-/// The scales and zero points are those of the output, one or along an axis.
+/// The quotient is a float32. NaN becomes the zero point. ONNX `QuantizeLinear` rounds half to even, TensorFlow Lite
+/// `QUANTIZE` half away from zero; QONNX names its rounding. The scales and zero points are those of the output, one
+/// or along an axis.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct QuantizeFloat {
-    /// How quotients are rounded.
+    /// The rounding of quotients.
     #[serde(serialize_with = "crate::canonical::rounding")]
     pub rounding: Rounding,
-    /// Whether the zero point is added to the quotient in float32 before that is rounded, as ONNX Runtime's pools do it.
+    /// Whether the zero point is added to the quotient in float32 before rounding, as in ONNX Runtime's pools.
     pub zero_point_first: bool,
 }
 
@@ -55,14 +55,14 @@ impl Operator for QuantizeFloat {
                 return zero_point;
             }
             let steps = round(self.rounding, quotient + first as f32);
-            // A quotient beyond 128 bits, infinity too, becomes the end, which is far outside any dtype.
+            // A quotient beyond 128 bits, including infinity, saturates. The limit is far outside any dtype.
             operands.output_dtype.saturate((steps as i128).saturating_add(after.into()))
         };
         inputs[0].iter().enumerate().map(code).collect()
     }
 }
 
-/// A real number rounded to an integral one.
+/// Returns a real number rounded to an integer.
 pub(super) fn round(rounding: Rounding, value: f32) -> f32 {
     let (floor, ceil) = (value.floor(), value.ceil());
     let tie = value - floor == ceil - value && floor != ceil;

@@ -5,11 +5,11 @@ use guardbit_num::{Multiplier, Requantizer, Scheme};
 use super::Operands;
 use crate::GraphError;
 
-/// From input codes of 8 bits to Q4.27.
+/// The conversion from input codes of 8 bits to Q4.27.
 pub(super) struct Quarter {
     to_argument: Requantizer,
     zero_point: i32,
-    /// From it on the curve has come to its end.
+    /// Distance from the zero point, in codes, from which on the curve is constant.
     radius: f64,
 }
 
@@ -25,7 +25,7 @@ impl Quarter {
         })
     }
 
-    /// The argument of a code; beyond the radius, whether it is positive.
+    /// Returns the argument of a code. The error is for a code beyond the radius, and is true if it is positive.
     pub fn argument(&self, code: i32) -> Result<i32, bool> {
         let centred = code - self.zero_point;
         if f64::from(centred.abs()) >= self.radius {

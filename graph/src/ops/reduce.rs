@@ -1,4 +1,4 @@
-//! What reductions share.
+//! Code shared by reductions.
 
 use guardbit_num::Requantizer;
 
@@ -7,7 +7,7 @@ use super::axes::Reduced;
 use crate::dot::{Division, DotProducts, Finish, Window};
 use crate::{Activation, GraphError, Requantize};
 
-/// A requantizer to the output's scale times a number.
+/// Returns a requantizer to the output's scale times a number.
 pub(super) type Scaled<'a> = dyn Fn(f32) -> Result<Requantizer, GraphError> + 'a;
 
 /// A sum over some axes, checked against its input.
@@ -18,8 +18,10 @@ pub(super) struct Reduction<'a> {
 }
 
 impl<'a> Reduction<'a> {
-    /// The sum over `axes`; `finish` gives the requantizer of sums of so many elements, from one that leads from the
-    /// input's scale to the output's times a number.
+    /// Returns the sum over `axes`.
+    ///
+    /// `finish` returns the requantizer of sums, given their number of elements and a function that returns the
+    /// requantizer from the input's scale to the output's scale times a number.
     pub fn new(
         operands: &Operands<'a>,
         axes: &[usize],
@@ -28,7 +30,7 @@ impl<'a> Reduction<'a> {
     ) -> Result<Self, GraphError> {
         let axes = Reduced::new(operands, axes)?;
         let (input, output) = (operands.activation(0)?, operands.output_activation()?);
-        // ONNX Runtime's codes may be made narrower than they are read.
+        // The output of ONNX Runtime may be narrower than its input.
         if requantize.scheme != guardbit_num::Scheme::Even {
             operands.expect_output_dtype(&[operands.input(0).ty.dtype])?;
         }
@@ -44,12 +46,12 @@ impl<'a> Reduction<'a> {
         Ok(Self { axes, division, input_zero_point: input.zero_point(0) })
     }
 
-    /// The shape of the output: reduced axes have size 1 or are left out.
+    /// Returns the shape of the output. Reduced axes have size 1 or are left out.
     pub fn output_shape(&self, keep_dims: bool) -> Vec<usize> {
         self.axes.output_shape(keep_dims)
     }
 
-    /// The output codes.
+    /// Returns the output codes.
     pub fn evaluate(&self, codes: &[i32]) -> Vec<i32> {
         let mut sums = vec![0i128; self.output_shape(true).iter().product()];
         for (&code, at) in codes.iter().zip(self.axes.places()) {
@@ -59,8 +61,8 @@ impl<'a> Reduction<'a> {
         sums.into_iter().map(|sum| self.division.finish(sum, count)).collect()
     }
 
-    /// The sums as dot products with weights of 1, if the input is `[n, c]`, `[n, w, c]` or `[n, h, w, c]` and `n`
-    /// is kept.
+    /// Returns the sums as dot products with weights of 1, if the input is `[n, c]`, `[n, w, c]` or `[n, h, w, c]`
+    /// and `n` is kept.
     pub fn dot_products(&self) -> Option<DotProducts> {
         let (batch, image) = self.axes.shape.split_first()?;
         let (false, axes) = self.axes.reduced.split_first()? else { return None };
@@ -93,8 +95,10 @@ impl<'a> Reduction<'a> {
     }
 }
 
-/// Writes a reduction: its attributes and [`Operator`](super::Operator), around what becomes of the requantizer from
-/// input to output scale where one sum has that many elements.
+/// Defines a reduction: its attributes and [`Operator`](super::Operator).
+///
+/// `$finish` returns the requantizer of a sum, given the requantizer from input to output scale and the number of
+/// elements.
 macro_rules! reduction {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $finish:expr) => {
         $(#[$doc])*
@@ -102,9 +106,9 @@ macro_rules! reduction {
         pub struct $ty {
             /// The axes that are summed over, each once.
             pub axes: Vec<usize>,
-            /// Whether those axes stay, with size 1.
+            /// Whether these axes stay, with size 1.
             pub keep_dims: bool,
-            /// From sums to codes. The multiplier is that of `s_x * 1 / s_y`.
+            /// Requantization from sums to codes. The multiplier is that of `s_x * 1 / s_y`.
             pub requantize: $crate::Requantize,
         }
 

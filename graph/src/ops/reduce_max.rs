@@ -1,4 +1,4 @@
-//! The greatest along some axes.
+//! Maximum along axes.
 
 use super::Operands;
 use super::axes::{Reduced, extreme};

@@ -1,4 +1,4 @@
-//! The least along some axes.
+//! Minimum along axes.
 
 use super::Operands;
 use super::axes::{Reduced, extreme};

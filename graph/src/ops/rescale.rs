@@ -1,11 +1,11 @@
-//! What operations that move one element to another quantization share.
+//! Code shared by operations that change the quantization of an element.
 
 use guardbit_num::Requantizer;
 
 use super::Operands;
 use crate::{Activation, DType, GraphError, Requantize};
 
-/// `y = round((x - zx) * sx/sy) + zy`, clamped.
+/// The change of quantization `y = round((x - zx) * sx/sy) + zy`, clamped.
 pub(super) struct Rescale {
     requantizer: Requantizer,
     input_zero_point: i32,
@@ -14,7 +14,7 @@ pub(super) struct Rescale {
 }
 
 impl Rescale {
-    /// From the quantization of input `index` to that of the output.
+    /// Returns the change from the quantization of input `index` to that of the output.
     pub fn new(
         operands: &Operands<'_>,
         index: usize,
@@ -33,8 +33,10 @@ impl Rescale {
         })
     }
 
-    /// One per channel of input 0, where its scales lie along an axis, and the elements between neighbours along it. The input
-    /// of an operation with an activation has one scale.
+    /// Returns one change per channel of input 0 if its scales lie along an axis, and the number of elements between
+    /// neighbours along it.
+    ///
+    /// The input of an operation with an activation must have one scale.
     pub fn of_channels(
         operands: &Operands<'_>,
         requantize: Requantize,
@@ -60,12 +62,12 @@ impl Rescale {
         Ok((all, ty.shape[axis + 1..].iter().product()))
     }
 
-    /// The requantizer.
+    /// Returns the requantizer.
     pub fn requantizer(&self) -> Requantizer {
         self.requantizer
     }
 
-    /// The output code.
+    /// Returns the output code.
     pub fn code(&self, code: i32) -> i32 {
         let centred = i128::from(code) - i128::from(self.input_zero_point);
         let code = self.requantizer.requantize(centred, self.output_zero_point.into());
@@ -73,14 +75,14 @@ impl Rescale {
     }
 }
 
-/// Writes an operation that moves its only input to the quantization of the output, under an activation: its attributes
-/// and [`Operator`](super::Operator).
+/// Defines an operation that changes the quantization of its only input, with an activation: its attributes and
+/// [`Operator`](super::Operator).
 macro_rules! rescale {
     ($(#[$doc:meta])* $ty:ident, $name:literal, $activation:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         pub struct $ty {
-            /// From input to output codes.
+            /// Requantization from input to output codes.
             pub requantize: $crate::Requantize,
         }
 

@@ -1,13 +1,13 @@
-//! Another shape for the same codes.
+//! Change of shape.
 
 use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::{Brief, GraphError};
 
-/// The codes of the input in the same order under another shape.
+/// The codes of the input in unchanged order, with another shape.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Reshape {
-    /// The sizes; one of them may be -1: what is left for it.
+    /// The sizes. One of them may be -1 and is then computed from the number of elements.
     pub shape: Vec<i64>,
 }
 

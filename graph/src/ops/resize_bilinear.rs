@@ -1,4 +1,4 @@
-//! Another size between pixels.
+//! Bilinear resizing.
 
 use super::moved::image;
 use super::{Monotonicity, Operands, Operator};
@@ -6,22 +6,24 @@ use crate::effort::{Effort, REQUANTIZE};
 use crate::limits::check_extents;
 use crate::GraphError;
 
-/// Each pixel of the output is the weighted mean of the four of the input `[n, h, w, c]` around it.
+/// Resizing in which each output pixel is the weighted mean of the four pixels of the input `[n, h, w, c]` around it.
 ///
-/// TensorFlow Lite `reference_ops::ResizeBilinearInteger`: places and weights have 10 fraction bits,
-/// `scale = (1024*in + out/2)/out`, or `(1024*(in-1) + (out-1)/2)/(out-1)` between the centres of the corners; the place
-/// is `o*scale`, plus `scale/2 - 512` with centres of pixels. The sum of 20 fraction bits is rounded half away from
-/// zero. `reference_ops::ResizeBilinear`, which runs uint8, has places and weights in float32, adds 1/2 and cuts off.
+/// Positions and weights have 10 fraction bits. The scale is `(1024*in + out/2)/out`, or `(1024*(in-1) +
+/// (out-1)/2)/(out-1)` between the centres of the corners. The position is `o*scale`, plus `scale/2 - 512` with
+/// centres of pixels. The sum of 20 fraction bits is rounded half away from zero. Source: TensorFlow Lite
+/// `reference_ops::ResizeBilinearInteger`.
+///
+/// `reference_ops::ResizeBilinear`, which runs uint8, has positions and weights in float32, adds 1/2 and truncates.
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ResizeBilinear {
     /// Rows and columns of the output.
     pub size: [usize; 2],
-    /// Whether the centres of the corner pixels fall on each other.
+    /// Whether the centres of the corner pixels of input and output coincide.
     pub align_corners: bool,
-    /// Whether a pixel lies at its centre, not at its corner.
+    /// Whether the position of a pixel is its centre instead of its corner.
     pub half_pixel_centers: bool,
-    /// Whether places and weights are in float32.
+    /// Whether positions and weights are in float32.
     pub in_float32: bool,
 }
 
@@ -29,7 +31,7 @@ const ONE: i64 = 1 << 10;
 
 impl Operator for ResizeBilinear {
     const NAME: &'static str = "resize_bilinear";
-    /// Four weights, four products with additions.
+    /// Counts four weights and four products with additions.
     const EFFORT: Effort = Effort::per_output(4 + 4 + REQUANTIZE);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
@@ -43,7 +45,7 @@ impl Operator for ResizeBilinear {
             return Err(operands.attribute_error("align_corners", "excludes half_pixel_centers".into()));
         }
         for (input, output) in [(rows, self.size[0]), (cols, self.size[1])] {
-            // The scale is rounded, so that the last place of very many can lie outside: the runtime reads it anyway.
+            // The scale is rounded, so the last of very many positions can lie outside. The runtime reads it anyway.
             if self.between(output - 1, input, output).low >= input {
                 let problem = format!("{output} leads outside the {input} pixels of the input");
                 return Err(operands.attribute_error("size", problem));
@@ -69,12 +71,12 @@ impl Operator for ResizeBilinear {
     }
 }
 
-/// Image, row and column of every pixel.
+/// Returns image, row and column of every pixel.
 fn places(batch: usize, [rows, cols]: [usize; 2]) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..batch).flat_map(move |n| (0..rows).flat_map(move |y| (0..cols).map(move |x| (n, y, x))))
 }
 
-/// Two places along an axis of the input, and the weight of the second one.
+/// Two positions along an axis of the input, and the weight of the second one.
 struct Between<T> {
     low: usize,
     high: usize,
@@ -82,7 +84,7 @@ struct Between<T> {
 }
 
 impl Between<i64> {
-    /// The mean of four pixels.
+    /// Returns the mean of four pixels.
     fn mean(&self, across: &Self, pixel: impl Fn(usize, usize) -> i32) -> i32 {
         let mut sum = 0;
         for (row, down) in [(self.low, ONE - self.weight), (self.high, self.weight)] {
@@ -96,7 +98,7 @@ impl Between<i64> {
 }
 
 impl Between<f32> {
-    /// The mean of four pixels: products and sums in the runtime's order.
+    /// Returns the mean of four pixels, with products and sums in the runtime's order.
     fn mean_in_float32(&self, across: &Self, pixel: impl Fn(usize, usize) -> i32) -> i32 {
         let (y, x) = (self.weight, across.weight);
         let at = |row, col| pixel(row, col) as f32;
@@ -133,7 +135,7 @@ impl ResizeBilinear {
         let exact = if self.half_pixel_centers { (place as f32 + 0.5) * scale - 0.5 } else { place as f32 * scale };
         let low = exact.floor().max(0.0) as usize;
         let high = (exact.ceil().max(0.0) as usize).min(input - 1);
-        // Rounding may lead one place too far, where the weight of the first place is all but 0.
+        // Rounding may move the first position one pixel too far. Its weight is almost 0 then.
         Between { low: low.min(input - 1), high, weight: exact - low as f32 }
     }
 }

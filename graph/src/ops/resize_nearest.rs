@@ -1,23 +1,23 @@
-//! Another size by the nearest pixel.
+//! Resizing by the nearest pixel.
 
 use super::Operands;
 use super::moved::{Moved, image, moved};
 use crate::limits::check_extents;
 use crate::GraphError;
 
-/// Each pixel of the output is that of the input `[n, h, w, c]` nearest to it.
+/// Resizing in which each output pixel is the nearest pixel of the input `[n, h, w, c]`.
 ///
-/// TensorFlow Lite `reference_ops::ResizeNearestNeighbor`, in float32: `i = (o + offset) * scale` with
-/// `scale = in/out`, or `(in-1)/(out-1)` between the centres of the corners, and offset 1/2 with centres of pixels;
-/// rounded half away from zero between corners, else down, and clamped. The output has the dtype, scale and zero point
-/// of the input.
+/// In float32, `i = (o + offset) * scale` with `scale = in/out`, or `(in-1)/(out-1)` between the centres of the
+/// corners, and offset 1/2 with centres of pixels. `i` is rounded half away from zero between corners, otherwise
+/// down, and clamped. The output has the dtype, scale and zero point of the input. Source: TensorFlow Lite
+/// `reference_ops::ResizeNearestNeighbor`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ResizeNearest {
     /// Rows and columns of the output.
     pub size: [usize; 2],
-    /// Whether the centres of the corner pixels fall on each other.
+    /// Whether the centres of the corner pixels of input and output coincide.
     pub align_corners: bool,
-    /// Whether a pixel lies at its centre, not at its corner.
+    /// Whether the position of a pixel is its centre instead of its corner.
     pub half_pixel_centers: bool,
 }
 
@@ -40,7 +40,7 @@ impl Moved for ResizeNearest {
 }
 
 impl ResizeNearest {
-    /// The row (axis 0) or column (axis 1) of `input` ones that stands at `place`.
+    /// Returns the row (axis 0) or column (axis 1), of `input` ones, for the output position `place`.
     pub fn place(&self, place: usize, input: usize, axis: usize) -> usize {
         let output = self.size[axis];
         let scale = if self.align_corners && output > 1 {

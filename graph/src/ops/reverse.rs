@@ -1,10 +1,10 @@
-//! Backwards.
+//! Reversal along axes.
 
 use super::Operands;
 use super::moved::{Moved, moved};
 use crate::{Brief, GraphError};
 
-/// The input backwards along some axes.
+/// The input, reversed along some axes.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

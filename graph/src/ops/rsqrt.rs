@@ -9,10 +9,10 @@ use super::{Operands, Operator};
 use crate::effort::{Effort, LOOKUP};
 use crate::{DType, GraphError};
 
-/// `1 / sqrt(x)` on int8, whose zero point is the least code: only positive numbers have a root.
+/// `1 / sqrt(x)` on int8 codes whose zero point is the least code, because only positive numbers have a root.
 ///
-/// TensorFlow Lite `RSQRT`: the root of the code in fixed point with 20 more bits, then times `1/(sqrt(sx)*sy)`. The zero
-/// point itself becomes the greatest code.
+/// The root of the code is computed in fixed point with 20 more bits, then multiplied by `1/(sqrt(sx)*sy)`. The zero
+/// point itself becomes the greatest code. Source: TensorFlow Lite `RSQRT`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Rsqrt;
 
@@ -42,7 +42,7 @@ const MORE_BITS: i32 = 20;
 impl Rsqrt {
     fn table(&self, operands: &Operands<'_>) -> Result<Table, GraphError> {
         let (x, y) = (operands.activation(0)?, operands.output_activation()?);
-        // The root of the scale is taken in float32.
+        // The root of the scale is computed in float32.
         let real = 1.0 / f64::from(x.scale(0).sqrt() * y.scale(0));
         let multiplier = Multiplier::new(real).map_err(|e| operands.multiplier_error(e))?;
         Ok(Table::each(operands.output_dtype, |code| {

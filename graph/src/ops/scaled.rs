@@ -1,9 +1,9 @@
-//! Products with a significand and an exponent that are not those of a real multiplier.
+//! Products with a significand and an exponent that do not come from a real multiplier.
 
 use guardbit_num::Scheme;
 use guardbit_num::fixed_point::{rounding_divide_by_power_of_two, saturating_rounding_doubling_high_mul};
 
-/// `x * significand * 2^(exponent - 31)` with the roundings of TensorFlow Lite: two, or one.
+/// Returns `x * significand * 2^(exponent - 31)` with the one or two roundings of TensorFlow Lite.
 pub(super) fn scale(scheme: Scheme, x: i32, significand: i32, exponent: i32) -> i128 {
     if scheme == Scheme::Single {
         let right = (31 - exponent).clamp(1, 62) as u32;

@@ -5,7 +5,7 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::Effort;
 use crate::{Brief, GraphError};
 
-/// Along each axis `size` elements from `begin` on, `strides` apart: backwards where it is negative.
+/// Along each axis, `size` elements from `begin` on, `strides` apart. A negative stride goes backwards.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -14,9 +14,9 @@ pub struct Slice {
     pub begin: Vec<usize>,
     /// Number of elements along each axis.
     pub size: Vec<usize>,
-    /// Step along each axis; not 0.
+    /// Step along each axis, not 0.
     pub strides: Vec<i64>,
-    /// The shape of the output, for axes of size 1 that leave or join; that of `size` if absent.
+    /// The shape of the output if axes of size 1 are removed or added. If absent, it is `size`.
     pub shape: Option<Vec<usize>>,
 }
 
@@ -65,7 +65,7 @@ impl Operator for Slice {
 }
 
 impl Slice {
-    /// Every element from `begin` on, along every axis.
+    /// Returns a slice of the whole tensor.
     pub fn whole(shape: &[usize]) -> Self {
         Self { begin: vec![0; shape.len()], size: shape.to_vec(), strides: vec![1; shape.len()], shape: None }
     }

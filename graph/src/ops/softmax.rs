@@ -16,9 +16,9 @@ use crate::{DType, GraphError};
 
 /// `exp(beta * x) / sum of exp(beta * x)` along the last axis.
 ///
-/// TensorFlow Lite `reference_ops::Softmax`: on 8-bit codes in gemmlowp's fixed point, on 16-bit codes by tables of
-/// `exp` and `1/(1 + x)` with lines between their entries. The output has the scale 1/256 and the least code as zero
-/// point, 1/65536 and the least code where int8 becomes int16, or 1/32768 and 0 from int16 to int16.
+/// On codes of 8 bits it is computed in gemmlowp's fixed point. On codes of 16 bits it interpolates in tables of
+/// `exp` and `1/(1 + x)`. The output has scale 1/256 and the least code as zero point, 1/65536 and the least code
+/// from int8 to int16, or 1/32768 and 0 from int16 to int16. Source: TensorFlow Lite `reference_ops::Softmax`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Softmax {
     /// Factor of the exponent.
@@ -27,7 +27,7 @@ pub struct Softmax {
 
 impl Operator for Softmax {
     const NAME: &'static str = "softmax";
-    /// The greatest, the exponent twice (difference, clip, product and shift), the sum, the quotient.
+    /// Counts the maximum, the exponent twice (difference, clip, product and shift), the sum and the quotient.
     const EFFORT: Effort = Effort::per_output(1 + 2 * (4 + FIXED_EXP) + 2 + 3 + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -60,7 +60,7 @@ impl Operator for Softmax {
 
     fn effort(&self, operands: &Operands<'_>) -> Effort {
         if operands.input(0).ty.dtype == DType::Int16 {
-            // The greatest, the argument, the exponent once, the sum, the quotient.
+            // Counts the maximum, the argument, the exponent once, the sum and the quotient.
             return Effort::per_output(1 + 3 + INTERPOLATE + 1 + 2 + CLAMP);
         }
         Self::EFFORT
@@ -89,7 +89,7 @@ impl Softmax {
         if input.zero_point(0) != 0 {
             return Err(operands.operand_error(&operands.input(0).name, "must have zero point 0".into()));
         }
-        // 65535 steps reach from -10 to 0, beyond which the power counts as 0.
+        // 65535 steps extend from -10 to 0. Below -10 the power counts as 0.
         let real = f64::from(input.scale(0) * self.beta) / (10.0 / 65535.0);
         let multiplier = Multiplier::new(real).map_err(|e| operands.multiplier_error(e))?;
         Ok(SixteenBits {
@@ -106,22 +106,22 @@ impl Softmax {
             let problem = format!("{} times the input scale must be above 2^-26", self.beta);
             return Err(operands.attribute_error("beta", problem));
         }
-        // Far above what any difference of codes can reach without exp being 0.
+        // This limit is far above any difference of codes for which exp is not 0.
         let multiplier = Multiplier::new(real.min(f64::from((1 << 30) - 1)));
         let multiplier = multiplier.map_err(|e| operands.multiplier_error(e))?;
         let reach = ((1i64 << ARGUMENT_BITS) - 1) << (31 - ARGUMENT_BITS);
         Ok(Exponent {
-            // Both TensorFlow Lite schemes are equal here: the exponent is not negative.
+            // Both TensorFlow Lite schemes are equal here, because the exponent is not negative.
             to_argument: Requantizer::new(Scheme::Double, multiplier),
             least_difference: -((reach >> multiplier.exponent()) as i32),
         })
     }
 }
 
-/// From differences of codes to powers of e.
+/// The conversion from differences of codes to powers of e.
 struct Exponent {
     to_argument: Requantizer,
-    /// Below it the power counts as 0.
+    /// For smaller differences the power counts as 0.
     least_difference: i32,
 }
 
@@ -129,7 +129,7 @@ impl Exponent {
     fn row(&self, row: &[i32], dtype: DType) -> Vec<i32> {
         let greatest = row.iter().copied().max().unwrap_or_default();
         let powers: Vec<_> = row.iter().map(|code| self.power(code - greatest)).collect();
-        // The sum is Q12.19. It cannot overflow below 4096 elements; the runtime's then does.
+        // The sum is Q12.19. It cannot overflow below 4096 elements; with more, the runtime's sum overflows.
         let sum = powers.iter().flatten().fold(0i32, |sum, power| {
             sum.saturating_add(rounding_divide_by_power_of_two(power.to_bits(), SUM_BITS))
         });
@@ -152,12 +152,12 @@ impl Exponent {
     }
 }
 
-/// Softmax of 16-bit codes.
+/// Softmax of codes of 16 bits.
 struct SixteenBits {
     to_argument: Requantizer,
-    /// `exp` of -10 to 0.
+    /// `exp` from -10 to 0.
     exp: Table,
-    /// `1/(1 + x)` of 0 to 1.
+    /// `1/(1 + x)` from 0 to 1.
     reciprocal: Table,
 }
 
@@ -169,7 +169,7 @@ impl SixteenBits {
             self.exp.code(sixteen(self.to_argument.scale((i128::from(code)) - i128::from(greatest)) + 32767))
         };
         let powers: Vec<_> = row.iter().map(power).collect();
-        // Q16.15. It cannot overflow below 65536 elements; the runtime's then does.
+        // The sum is Q16.15. It cannot overflow below 65536 elements; with more, the runtime's sum overflows.
         let sum = powers.iter().fold(0i32, |sum, &power| sum.saturating_add(power));
         let headroom = sum.leading_zeros();
         let shifted = ((i64::from(sum) << (headroom - 1)) + (1 << 13)) >> 14;

@@ -1,19 +1,19 @@
-//! Grids of pixels into images of their own.
+//! Squares of pixels to a batch of smaller images.
 
 use super::Operands;
 use super::moved::{Moved, moved, per_axis};
 use crate::{Brief, GraphError};
 
-/// The input `[n, .., ..]`, padded with the zero point, every `block[i]`-th row (column, ...) of it as an image: image
-/// `g*n + i` of the output holds those of image `i` that lie at offset `g` of the blocks.
+/// The input `[n, .., ..]`, padded with the zero point and split into one image per offset in a block.
 ///
-/// TensorFlow Lite `SPACE_TO_BATCH_ND`: a convolution with dilation as converters write it. The output has the dtype,
-/// scale and zero point of the input.
+/// Image `g*n + i` of the output holds the rows (columns, ...) of image `i` at offset `g` of the blocks, every
+/// `block[i]`-th one. Converters write a convolution with dilation in this form. The output has the dtype, scale and
+/// zero point of the input. Source: TensorFlow Lite `SPACE_TO_BATCH_ND`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SpaceToBatch {
-    /// Sizes of a block, along the axes after the first.
+    /// Sizes of a block along the axes after the first.
     pub block: Vec<usize>,
-    /// Cells before and after, along the same axes.
+    /// Padding cells before and after, along these axes.
     pub paddings: Vec<[usize; 2]>,
 }
 

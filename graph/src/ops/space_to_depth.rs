@@ -1,10 +1,10 @@
-//! Squares of pixels into channels.
+//! Squares of pixels to channels.
 
 use super::Operands;
 use super::moved::{Moved, image, moved};
 use crate::GraphError;
 
-/// `y[n, h, w, (r*b + c)*C + i] = x[n, h*b + r, w*b + c, i]` with `b` the size of a block and `C` the channels.
+/// `y[n, h, w, (r*b + c)*C + i] = x[n, h*b + r, w*b + c, i]` with `b` the block size and `C` the channels.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -23,7 +23,7 @@ impl Moved for SpaceToDepth {
             let problem = format!("{block} does not divide {rows} rows and {cols} columns");
             return Err(operands.attribute_error("block_size", problem));
         }
-        // Neither product is above the number of elements that there are.
+        // Neither product exceeds the number of elements.
         Ok(vec![batch, rows / block, cols / block, channels * block * block])
     }
 

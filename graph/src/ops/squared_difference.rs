@@ -6,20 +6,20 @@ use super::{Operands, Operator, elementwise};
 use crate::effort::{CENTRE, CLAMP, Effort, REQUANTIZE};
 use crate::{DType, GraphError};
 
-/// `(a - b)^2` with numpy's broadcasting.
+/// `(a - b)^2` with NumPy's broadcasting, on int8.
 ///
-/// TensorFlow Lite `SQUARED_DIFFERENCE` on int8: as [`Add`](super::Add) with `L = 7`, then
-/// `y = round((A - B)^2 * t^2 / (2^14 * sy)) + zy`, clamped.
+/// `A` and `B` are computed as in [`Add`](super::Add) with `L = 7`; then `y = round((A - B)^2 * t^2 / (2^14 * sy)) +
+/// zy`, clamped. Source: TensorFlow Lite `SQUARED_DIFFERENCE`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SquaredDifference {
-    /// How each of the three products is rounded.
+    /// Rounding scheme of each of the three products.
     #[serde(serialize_with = "crate::canonical::scheme")]
     pub scheme: Scheme,
 }
 
 impl Operator for SquaredDifference {
     const NAME: &'static str = "squared_difference";
-    /// As an addition, and a square.
+    /// Counts an addition and a square.
     const EFFORT: Effort = Effort::per_output(2 * (CENTRE + 3) + 2 + REQUANTIZE + CLAMP);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

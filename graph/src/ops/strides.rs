@@ -1,6 +1,6 @@
-//! Walking over tensors.
+//! Index arithmetic on tensors.
 
-/// The distance between neighbours along each axis of a row-major tensor.
+/// Returns the distance between neighbours along each axis of a row-major tensor.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -9,7 +9,7 @@ pub(crate) fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// `sum of index[i] * strides[i]` for every index into `shape`, in row-major order.
+/// Returns `sum of index[i] * strides[i]` for every index into `shape`, in row-major order.
 pub(crate) fn offsets<'a>(shape: &'a [usize], strides: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
     let mut index = vec![0; shape.len()];
     let mut offset = 0;
@@ -28,7 +28,7 @@ pub(crate) fn offsets<'a>(shape: &'a [usize], strides: &'a [usize]) -> impl Iter
     })
 }
 
-/// `f` of every index into `shape`, in row-major order.
+/// Returns `f` of every index into `shape`, in row-major order.
 pub(super) fn each_index<T>(shape: &[usize], mut f: impl FnMut(&[usize]) -> T) -> Vec<T> {
     let mut index = vec![0; shape.len()];
     let mut made = Vec::with_capacity(shape.iter().product());
@@ -45,7 +45,7 @@ pub(super) fn each_index<T>(shape: &[usize], mut f: impl FnMut(&[usize]) -> T) -
     made
 }
 
-/// The flat index of `index` in a tensor with these strides.
+/// Returns the flat index of `index` in a tensor with these strides.
 pub(super) fn flat(index: impl IntoIterator<Item = usize>, strides: &[usize]) -> usize {
     index.into_iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }

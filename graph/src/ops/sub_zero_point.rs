@@ -1,18 +1,18 @@
-//! Codes less a zero point that is computed.
+//! Subtraction of a computed zero point.
 
 use super::{Operands, Operator};
 use crate::effort::Effort;
 use crate::{CodeRange, DType, GraphError};
 
-/// `y = x - zero point`: what a multiplier sees of codes whose zero point is not known before the network runs.
+/// `y = x - zero point`: the value that a multiplier receives for codes whose zero point is computed at run time.
 ///
-/// Inputs: x, codes of 8 bits, and the zero point, one element of the same dtype. The output is int16 with zero point 0; its
-/// codes are those of 9 bits, and `[-255, 255]` is a range for it.
+/// Inputs: x, codes of 8 bits, and the zero point, one element of equal dtype. The output is int16 with zero point 0.
+/// Its codes have 9 bits, and its range may be `[-255, 255]`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct SubZeroPoint {}
 
 impl SubZeroPoint {
-    /// The differences that there can be.
+    /// Returns the range of all possible differences.
     pub fn range() -> CodeRange {
         CodeRange::new(-255, 255).unwrap_or(CodeRange::of(DType::Int16))
     }

@@ -1,4 +1,4 @@
-//! Functions of codes as tables.
+//! Lookup tables of codes.
 
 use super::{Operands, Operator};
 use crate::effort::{Effort, LOOKUP};
@@ -6,8 +6,8 @@ use crate::{DType, GraphError};
 
 /// `y = table[x - least code]`: any function of single codes.
 ///
-/// Inputs: x, codes of at most 16 bits, and a constant with one code per code of x, from the least one on, which has the
-/// dtype, scale and zero point of the output.
+/// Inputs: x, codes of at most 16 bits, and a constant with one code per code of x, from the least one on. The
+/// constant has the dtype, scale and zero point of the output.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Table {}
 
@@ -38,5 +38,5 @@ impl Operator for Table {
     }
 }
 
-/// The dtypes that a table can be made for.
+/// The dtypes for which a table is possible.
 const CODES: &[DType] = &[DType::Int4, DType::UInt4, DType::Int8, DType::UInt8, DType::Int16, DType::UInt16];

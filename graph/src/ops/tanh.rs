@@ -9,18 +9,18 @@ use super::{Monotonicity, Operands, Operator};
 use crate::effort::{CENTRE, CLAMP, Effort, FIXED_EXP, FIXED_RECIPROCAL, INTERPOLATE, LOOKUP};
 use crate::{DType, GraphError};
 
-/// `tanh(x)`, computed as [`Logistic`](super::Logistic) is.
+/// `tanh(x)`, with the arithmetic of [`Logistic`](super::Logistic).
 ///
 /// The output has scale 1/128 and the middle of the codes as zero point, or 1/32768 and 0.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Tanh {
-    /// How codes of 8 bits are computed.
+    /// The arithmetic for codes of 8 bits.
     pub arithmetic: Arithmetic,
 }
 
 impl Operator for Tanh {
     const NAME: &'static str = "tanh";
-    /// In fixed point: the radius, the argument, the curve, its sign.
+    /// Counts, in fixed point, the comparison with the radius, the argument, the curve and its sign.
     const EFFORT: Effort = Effort::per_output(CENTRE + 3 + 2 + FIXED_EXP + FIXED_RECIPROCAL + 4 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
@@ -44,7 +44,7 @@ impl Operator for Tanh {
 
     fn effort(&self, operands: &Operands<'_>) -> Effort {
         match (operands.output_dtype, self.arithmetic) {
-            // The argument, the curve and its sign.
+            // Counts the argument, the curve and its sign.
             (DType::Int16, _) => Effort::per_output(3 + INTERPOLATE + 2),
             (_, Arithmetic::Table) => Effort::per_output(LOOKUP),
             (_, Arithmetic::FixedPoint) => Self::EFFORT,
@@ -78,7 +78,7 @@ impl Tanh {
 fn sixteen_bits(sigmoid: &Sigmoid, code: i32) -> i32 {
     let argument = sigmoid.argument(code);
     let value = sigmoid.at(argument, 8, 0xFFFF << 8);
-    // 2 * sigmoid(2x) - 1, whose argument has one bit less between entries.
+    // 2 * sigmoid(2x) - 1. Its argument has one bit less between entries.
     let rounded = if argument >= 0 { value - (1 << 23) + (1 << 7) } else { (1 << 23) - value + (1 << 7) - 1 };
     i32::from((rounded >> 8) as i16)
 }

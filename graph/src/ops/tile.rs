@@ -1,15 +1,15 @@
-//! Repetition.
+//! Repetition along axes.
 
 use super::Operands;
 use super::moved::{Moved, moved, per_axis};
 use crate::GraphError;
 
-/// The input again and again along each axis.
+/// The input, repeated along each axis.
 ///
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Tile {
-    /// How often, per axis.
+    /// Number of repetitions per axis.
     pub repeats: Vec<usize>,
 }
 

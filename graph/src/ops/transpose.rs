@@ -1,4 +1,4 @@
-//! Another order of axes.
+//! Permutation of axes.
 
 use super::strides::{offsets, row_major};
 use super::{Monotonicity, Operands, Operator};
@@ -10,7 +10,7 @@ use crate::{Brief, GraphError};
 /// The output has the dtype, scale and zero point of the input.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Transpose {
-    /// Every axis of the input once.
+    /// A permutation of the axes of the input.
     pub permutation: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Operator for Transpose {
 }
 
 impl Transpose {
-    /// Whether the elements of a tensor of that shape stay in their order: only axes of size 1 move.
+    /// Returns whether the elements of a tensor of this shape keep their order because only axes of size 1 move.
     pub fn keeps_order(&self, shape: &[usize]) -> bool {
         let moved = self.permutation.iter().filter(|&&axis| shape.get(axis) != Some(&1));
         moved.is_sorted()

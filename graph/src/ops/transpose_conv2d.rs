@@ -8,20 +8,21 @@ use crate::effort::Effort;
 use crate::dot::{DotProducts, WeightCodes};
 use crate::{Activation, GraphError, Padding, Requantize};
 
-/// A transposed convolution on a picture that is spread by its stride already ([`Dilate`](super::Dilate)):
-/// `y[n,h,w,o] = sum over kh, kw, i of (x[n, h+kh-p, w+kw-q, i] - zx) * (w[o, KH-1-kh, KW-1-kw, i] - zw)`, plus bias,
-/// requantized.
+/// A transposed convolution on an image that its stride has already spread ([`Dilate`](super::Dilate)).
 ///
-/// Every input pixel adds its product with the whole kernel to the output around it; seen from an output element that is
-/// a window of stride 1 under mirrored weights. Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c]`
-/// (scales per tensor or along axis 0), optional bias `[o]`.
+/// `y[n,h,w,o] = sum over kh, kw, i of (x[n, h+kh-p, w+kw-q, i] - zx) * (w[o, KH-1-kh, KW-1-kw, i] - zw)`, plus bias,
+/// requantized. Every input pixel adds its product with the whole kernel to the output around it. Seen from an output
+/// element, this is a window of stride 1 with mirrored weights.
+///
+/// Inputs: activations `[n, h, w, c]`, constant weights `[o, kh, kw, c]` (scales per tensor or along axis 0),
+/// optional bias `[o]`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TransposeConv2d {
-    /// Padding of the spread picture.
+    /// Padding of the spread image.
     pub padding: Padding,
-    /// Fused activation.
+    /// The fused activation.
     pub activation: Activation,
-    /// From sums to codes.
+    /// Requantization from sums to codes.
     pub requantize: Requantize,
 }
 
@@ -44,7 +45,7 @@ impl TransposeConv2d {
         let mut dots = weighted::dot_products(operands, self.requantize, self.activation, || self.geometry(operands))?;
         if let Some(weights) = &mut dots.weights {
             let [_, rows, cols, depth] = operands.shape(1)?;
-            // Cells of a kernel backwards, the channels of each as they are.
+            // Reverses the cells of a kernel, and keeps the order of the channels of each.
             let mirrored = |kernel: &[i32]| kernel.chunks(depth).rev().flatten().copied().collect::<Vec<_>>();
             if let WeightCodes::Constant(codes) = &mut weights.codes {
                 *codes = codes.chunks(rows * cols * depth).flat_map(mirrored).collect();

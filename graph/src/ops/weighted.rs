@@ -1,4 +1,4 @@
-//! What operations with constant weights share.
+//! Code shared by operations with weights.
 //!
 //! Inputs: activations, constant weights (scales per tensor or along the axis of the output channels), optional bias,
 //! one per output channel.
@@ -11,7 +11,7 @@ const ACTIVATIONS: usize = 0;
 const CONSTANTS: usize = 1;
 const BIAS: usize = 2;
 
-/// Where the products of an operation are.
+/// The geometry of an operation's products.
 pub(super) struct Geometry {
     /// The window over the activations.
     pub window: Window,
@@ -21,7 +21,7 @@ pub(super) struct Geometry {
     pub strides: [usize; 4],
 }
 
-/// The dot products of an operation; `geometry` finds the window in the shapes of activations and weights.
+/// Returns the dot products of an operation. `geometry` finds the window from the shapes of activations and weights.
 pub(super) fn dot_products(
     operands: &Operands<'_>,
     requantize: Requantize,
@@ -47,7 +47,7 @@ pub(super) fn dot_products(
     })
 }
 
-/// The requantization, checked. An output of 32 bits holds the sums as they are.
+/// Checks and returns the requantization. An output of 32 bits holds the unchanged sums.
 fn output_stage(
     operands: &Operands<'_>,
     requantize: Requantize,

@@ -1,4 +1,4 @@
-//! What operations on windows share.
+//! Code shared by operations on windows.
 
 use super::Operands;
 use crate::dot::Window;
@@ -6,7 +6,7 @@ use crate::limits::check_extents;
 use crate::padding::WindowAxis;
 use crate::{GraphError, Padding};
 
-/// The moving part of a window: sizes in cells, rows first.
+/// The sliding part of a window. Sizes are in cells, rows first.
 pub(super) struct Sliding {
     pub kernel: [usize; 2],
     pub stride: [usize; 2],
@@ -15,7 +15,7 @@ pub(super) struct Sliding {
 }
 
 impl Sliding {
-    /// The geometry over an input of `[n, h, w, c]`.
+    /// Returns the geometry over an input of `[n, h, w, c]`.
     pub fn over(
         &self,
         operands: &Operands<'_>,
@@ -51,7 +51,7 @@ impl Sliding {
     }
 }
 
-/// `[n, h, w, c]` of the output.
+/// Returns `[n, h, w, c]` of the output.
 pub(super) fn output_shape(window: &Window) -> Vec<usize> {
     let [rows, cols, channels] = window.output;
     vec![window.batch, rows, cols, channels]

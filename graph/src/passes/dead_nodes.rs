@@ -1,9 +1,9 @@
-//! Nodes that no output depends on.
+//! Removes unused nodes.
 
 use super::Pass;
 use crate::{Graph, GraphPatch, PatchError};
 
-/// Leaves out nodes and constants that no output of the network depends on.
+/// A pass that removes nodes and constants that no output of the network depends on.
 #[derive(Debug)]
 pub struct DeadNodes;
 

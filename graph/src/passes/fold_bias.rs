@@ -1,11 +1,11 @@
-//! Biases by operations of their own.
+//! Folds the addition of a bias into its layer.
 
 use super::fold_requantize::{fits, holds_sums};
 use crate::ops::{IntegerBinary, IntegerPair};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{DType, Graph, GraphPatch, NodeId, PatchError, TensorId, TensorType};
 
-/// Makes a constant that is added to a layer's int32 sums the bias of the layer.
+/// A pass that turns a constant added to a layer's int32 sums into the bias of the layer.
 #[derive(Debug)]
 pub struct FoldBias;
 
@@ -28,7 +28,7 @@ impl Rewrite for FoldBias {
         let (Some(layer), Some(bias)) = (found.node("layer"), found.id("bias")) else { return Ok(false) };
         let graph = found.graph();
         let Some(values) = joined(graph, layer, bias) else { return Ok(false) };
-        // The constant's name may be needed by others that read it.
+        // Other nodes may read the constant, so the bias gets a new name.
         let name = super::free_name(graph, &format!("{}_bias", found.output().name));
         let ty = TensorType { shape: vec![values.len()], dtype: DType::Int32, quantization: None };
         let Ok(constant) = patch.constant(name, ty, values) else { return Ok(false) };
@@ -38,13 +38,13 @@ impl Rewrite for FoldBias {
     }
 }
 
-/// The bias of a layer with a constant added to it, one value per channel.
+/// Returns the bias of a layer plus a constant, one value per channel.
 fn joined(graph: &Graph, layer: NodeId, constant: TensorId) -> Option<Vec<i32>> {
     let dots = graph.dot_products(layer).filter(holds_sums)?;
     let (channels, tensor) = (dots.window.channels(), graph.tensor(constant));
     let codes = tensor.codes()?;
     let output = &graph.tensor(graph.node(layer).output).ty.shape;
-    // One value, or one per channel along the last axis.
+    // The constant has one value, or one per channel along the last axis.
     let along = tensor.ty.shape.last() == Some(&channels) && tensor.ty.len() == channels && tensor.ty.shape.len() <= output.len();
     if codes.len() != 1 && !along {
         return None;

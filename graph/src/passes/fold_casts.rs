@@ -1,12 +1,13 @@
-//! Operations that work on wider codes than their input and output hold.
+//! Folds casts around operations that work on wider codes than needed.
 
 use crate::ops::{Cast, Quantize};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{DType, GraphPatch, Op, PatchError, TensorType};
 
-/// Leaves out the casts around a pool, a mean or what moves codes: a cast to wider codes of the same quantization before it, and
-/// a cast, or a `quantize` to the same quantization, back after it. Results lie between the least and the greatest code that
-/// was read, so that nothing is lost on the way back.
+/// A pass that removes the casts around a pool, a mean or an operation that moves codes.
+///
+/// The cast before it goes to wider codes with equal quantization. The cast after it, or a `quantize` to equal
+/// quantization, goes back. Results lie between the least and the greatest code read, so the cast back loses nothing.
 #[derive(Debug)]
 pub struct FoldCasts;
 
@@ -44,7 +45,7 @@ impl Rewrite for FoldCasts {
     }
 }
 
-/// The operation on the narrow codes.
+/// Returns the operation on the narrow codes.
 fn narrow(found: &Match<'_>) -> Option<Op> {
     let (x, wide, made) = (found.ty("x")?, found.ty("wide")?, found.ty("op")?);
     let output = &found.output().ty;
@@ -52,7 +53,7 @@ fn narrow(found: &Match<'_>) -> Option<Op> {
         let range = |ty: &TensorType| ty.code_range();
         range(wide).includes(range(narrow)) && !wide.dtype.is_float() && wide.dtype != DType::Int64
     };
-    // A range would clamp, and says more than the dtype; all four have the same codes for the same values.
+    // A range would clamp, so there must be none. All four tensors must have equal codes for equal values.
     let plain = [x, wide, made, output].iter().all(|ty| {
         ty.quantization.as_ref().is_some_and(|q| q.range().is_none() && q.axis().is_none())
             && ty.quantization == x.quantization
@@ -67,7 +68,7 @@ fn narrow(found: &Match<'_>) -> Option<Op> {
     Some(found.graph().node(found.node("op")?).op.clone())
 }
 
-/// Whether the match's root leaves every code that the output can hold as it is.
+/// Returns whether the match's root maps every code that the output can hold to itself.
 fn moves_nothing(found: &Match<'_>) -> bool {
     let codes: Vec<i32> = found.output().ty.code_range().codes().collect();
     found.graph().evaluate(found.root(), &[&codes]) == codes

@@ -1,4 +1,4 @@
-//! Operations on constants.
+//! Folds operations on constants.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,8 @@ use super::Pass;
 use crate::model::Node;
 use crate::{Graph, GraphPatch, Links, PatchError, TensorId};
 
-/// Makes constants of what is computed from constants alone. What an output of the network is made by stays.
+/// A pass that turns tensors computed only from constants into constants. A node whose output is an output of the
+/// network stays.
 #[derive(Debug)]
 pub struct FoldConstants;
 
@@ -46,7 +47,7 @@ impl Pass for FoldConstants {
     }
 }
 
-/// Whether all that a node reads is constant, or was made of constants.
+/// Returns whether all inputs of a node are constants or folded.
 fn is_constant(graph: &Graph, node: &Node, folded: &HashMap<TensorId, Vec<i32>>) -> bool {
     let mut inputs = node.inputs.iter().flatten();
     inputs.all(|input| graph.tensor(*input).constant.is_some() || folded.contains_key(input))

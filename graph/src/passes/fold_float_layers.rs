@@ -1,4 +1,4 @@
-//! Layers in float between dequantize and quantize.
+//! Folds float layers between dequantize and quantize.
 
 use guardbit_num::{Requantizer, Scheme};
 
@@ -9,16 +9,18 @@ use crate::{
     Requantize, TensorId, TensorType, word_of,
 };
 
-/// Makes one layer of codes of a convolution or a product with a constant matrix in float, between dequantize and quantize, with a
-/// bias and a rectifier perhaps, where every code is shown to be the same: input and weight scales are powers of 2 and
-/// sums have 24 bits, so that float32 holds them exactly, and both ways to the codes are compared over all sums. What rounds in
-/// float stays in float.
+/// A pass that turns a float convolution or product with a constant matrix, between dequantize and quantize, into one
+/// layer of codes. It includes an optional bias and an optional rectifier.
+///
+/// It changes a layer only if every code is proved equal. The scales of input and weights must be powers of 2, and
+/// sums must fit 24 bits, so that float32 holds them exactly. The codes of both forms are compared over all sums.
+/// Layers that round in float stay in float.
 #[derive(Debug)]
 pub struct FoldFloatLayers;
 
 const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
-/// Sums that float32 holds exactly.
+/// Bound of the sums that float32 holds exactly.
 const EXACT: i64 = 1 << 24;
 
 impl Rewrite for FoldFloatLayers {
@@ -61,7 +63,7 @@ impl Rewrite for FoldFloatLayers {
 /// A float layer between codes.
 struct Wrapped<'g> {
     graph: &'g Graph,
-    /// The nodes from the layer's result to the codes: rectifiers, then the quantizer.
+    /// The nodes from the layer's result to the codes: first rectifiers, then the quantizer.
     chain: Vec<NodeId>,
     layer: NodeId,
     bias: Option<TensorId>,
@@ -70,13 +72,13 @@ struct Wrapped<'g> {
     w: TensorId,
 }
 
-/// The weights of a layer of codes.
+/// The weights of a layer of codes: unchanged, or with moved axes.
 enum Weights {
     AsTheyAre(TensorId),
     Moved(TensorType, Vec<i32>),
 }
 
-/// A layer of codes that makes the same ones.
+/// A layer of codes with equal results.
 struct Layer<'g> {
     wrapped: Wrapped<'g>,
     weights: Weights,
@@ -85,7 +87,7 @@ struct Layer<'g> {
 }
 
 impl<'g> Wrapped<'g> {
-    /// The layer whose codes a quantizer makes, if nothing else reads what is between.
+    /// Returns the layer whose results a quantizer turns into codes, if nothing else reads the tensors in between.
     fn find(graph: &'g Graph, root: NodeId) -> Option<Self> {
         let links = Links::new(graph);
         let alone = |id: TensorId| !links.is_output(id) && links.readers(id).len() == 1;
@@ -128,7 +130,7 @@ impl<'g> Wrapped<'g> {
         }
     }
 
-    /// The layer of codes, if it makes the same ones.
+    /// Returns the layer of codes if its results are equal.
     fn layer(self) -> Option<Layer<'g>> {
         let (x, w) = (&self.graph.tensor(self.x).ty, self.graph.tensor(self.w));
         let scale = x.quantization.as_ref().filter(|q| q.axis().is_none())?.scale(0);
@@ -154,7 +156,7 @@ impl<'g> Wrapped<'g> {
         Some(Layer { weights, bias, activation, wrapped: self })
     }
 
-    /// The axis of the output channels in the weights.
+    /// Returns the axis of the output channels in the weights.
     fn channel_axis(&self, shape: &[usize]) -> Option<usize> {
         match (&self.graph.node(self.layer).op, shape.len()) {
             (Op::FloatConv2d(_), 4) => Some(0),
@@ -163,7 +165,7 @@ impl<'g> Wrapped<'g> {
         }
     }
 
-    /// The bias in steps of the sums, if it is made of whole ones.
+    /// Returns the bias in steps of the sums, if it consists of whole steps.
     fn bias_steps(&self, scale: f32, weight_scales: &[f32]) -> Option<Option<Vec<i32>>> {
         let Some(bias) = self.bias else { return Some(None) };
         let (ty, words) = (&self.graph.tensor(bias).ty, self.graph.tensor(bias).codes()?);
@@ -178,7 +180,7 @@ impl<'g> Wrapped<'g> {
         (0..channels).map(step).collect::<Option<_>>().map(Some)
     }
 
-    /// The greatest magnitude that a sum of each channel can have.
+    /// Returns the greatest magnitude of the sums of each channel.
     fn greatest_sums(&self, codes: &[i32], w: &Quantization, axis: usize, channels: usize) -> Option<Vec<i64>> {
         let ty = &self.graph.tensor(self.x).ty;
         let (range, zero) = (ty.code_range(), i64::from(ty.quantization.as_ref()?.zero_point(0)));
@@ -192,8 +194,9 @@ impl<'g> Wrapped<'g> {
         Some(most)
     }
 
-    /// Whether both ways make the same code of every sum of a channel. Both only grow, so that codes that are equal at two sums,
-    /// and are one code there, are equal between them.
+    /// Returns whether both forms give equal codes for every sum of a channel.
+    ///
+    /// Both are monotonic. If they give one and the same code at two sums, they are equal between these sums.
     fn same_codes(&self, scale: f32, weight: f32, greatest: i64, activation: Activation) -> bool {
         let output = &self.graph.tensor(self.graph.node(self.chain[self.chain.len() - 1]).output).ty;
         let Some(quantization) = output.quantization.as_ref().filter(|q| q.axis().is_none()) else { return false };
@@ -217,7 +220,7 @@ impl<'g> Wrapped<'g> {
         true
     }
 
-    /// The weights as the layer of codes lays them out.
+    /// Returns the weights in the layout of the layer of codes.
     fn weights(&self, codes: &[i32], ty: &TensorType, axis: usize) -> Option<Weights> {
         let moved = |permutation: &[usize]| {
             let shape: Vec<usize> = permutation.iter().map(|&axis| ty.shape[axis]).collect();
@@ -243,7 +246,7 @@ impl<'g> Wrapped<'g> {
         }
     }
 
-    /// Whether every channel of several is on its own.
+    /// Returns whether there are several channels and each is convolved by itself.
     fn is_depthwise(&self) -> bool {
         let channels = self.graph.tensor(self.x).ty.shape.last().copied().unwrap_or(1);
         channels > 1 && self.graph.tensor(self.w).ty.shape.last() == Some(&1)
@@ -261,7 +264,7 @@ impl<'g> Wrapped<'g> {
     }
 }
 
-/// From sums to codes in the layer of codes.
+/// The conversion from sums to codes in the layer of codes.
 struct Way {
     requantizer: Requantizer,
     clamp: (i32, i32),

@@ -1,12 +1,13 @@
-//! Padding by an operation of its own.
+//! Folds padding into the layer that reads it.
 
 use crate::ops::{Conv2d, DepthwiseConv2d, MaxPool2d, Pad};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{GraphPatch, Op, Padding, PatchError, TensorId, Window};
 
-/// Makes the padding of a `pad` that of the convolution or max pool that reads it, where padding cells have the value
-/// that the layer takes for its own: the zero point for a convolution, for a max pool a code that is never greatest. An
-/// average pool leaves its own padding out of the mean, so that it is never the same.
+/// A pass that moves the padding of a `pad` into the convolution or max pool that reads it.
+///
+/// The padding cells must have the value that the layer assumes: the zero point for a convolution, and for a max pool
+/// a code that is never the greatest. An average pool excludes its own padding from the mean, so it is never changed.
 #[derive(Debug)]
 pub struct FoldPads;
 
@@ -29,12 +30,12 @@ impl Rewrite for FoldPads {
         let Some((source, op)) = folded(found) else { return Ok(false) };
         let mut inputs = found.graph().node(found.root()).inputs.clone();
         inputs[0] = Some(source);
-        // A pool refuses padding of a whole window and more.
+        // A pool rejects padding that is at least as large as its window.
         found.replace_by(patch, op, &inputs)
     }
 }
 
-/// What is padded, and the operation that pads it by itself.
+/// Returns the tensor before the padding, and the operation that includes it.
 fn folded(found: &Match<'_>) -> Option<(TensorId, Op)> {
     let (graph, id) = (found.graph(), found.root());
     let (node, source) = (graph.node(id), found.id("x")?);
@@ -68,7 +69,7 @@ fn folded(found: &Match<'_>) -> Option<(TensorId, Op)> {
     Some((source, op))
 }
 
-/// The padding along an axis that the layer had, with what a pad added around it.
+/// Returns the padding along an axis: that of the layer plus that of the `pad`.
 fn along(own: Padding, window: &Window, axis: usize, [before, after]: [usize; 2]) -> [usize; 2] {
     let own_after = match own {
         Padding::Valid => 0,

@@ -1,12 +1,14 @@
-//! Sums that an operation of their own makes codes of.
+//! Folds the requantization of sums into the layer.
 
 use crate::dot::Finish;
 use crate::ops::{Conv2d, DepthwiseConv2d, FullyConnected, Quantize, TransposeConv2d};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{Activation, DType, DotProducts, Graph, GraphPatch, MultiplierRule, Op, OutputStage, PatchError, Requantize};
 
-/// Makes one operation with int8 codes of one with int32 sums and the `quantize` that reads them, where the multipliers are the
-/// same: int32 sums are exact, so that the scheme meets the same sums in both.
+/// A pass that merges an operation with int32 sums and the `quantize` that reads them into one operation with int8
+/// codes.
+///
+/// The multipliers must be equal. Int32 sums are exact, so the scheme receives equal sums in both forms.
 #[derive(Debug)]
 pub struct FoldRequantize;
 
@@ -29,7 +31,7 @@ impl Rewrite for FoldRequantize {
     }
 }
 
-/// The layer with the requantization of the match's root.
+/// Returns the layer with the requantization of the match's root.
 fn fused(found: &Match<'_>) -> Option<Op> {
     let (graph, layer, root) = (found.graph(), found.node("layer")?, found.graph().node(found.root()));
     let Op::Quantize(quantize) = &root.op else { return None };
@@ -44,7 +46,8 @@ fn fused(found: &Match<'_>) -> Option<Op> {
     let (input, weights) = (scale(0)?.scale(0), scale(1)?);
     let output = output.quantization.as_ref()?.scale(0);
     let channels = dots.window.channels();
-    // The scale of the sums is a float32 by now: a rule that forms it so gives the same multipliers, others may.
+    // The scale of the sums is a float32. A rule that also rounds it to float32 gives equal multipliers; another rule
+    // may not.
     let rules = [quantize.requantize.rule, MultiplierRule::ProductInFloat32, MultiplierRule::Float32];
     let same = |rule: &MultiplierRule| {
         let requantize = Requantize { rule: *rule, ..quantize.requantize };
@@ -57,7 +60,7 @@ fn fused(found: &Match<'_>) -> Option<Op> {
     Some(node.op.clone().with_requantize(Requantize { rule, ..quantize.requantize }))
 }
 
-/// Whether an operation says an activation, which sums do not go through.
+/// Returns whether an operation has an activation, which is not applied to sums.
 fn has_activation(op: &Op) -> bool {
     match op {
         Op::Conv2d(Conv2d { activation, .. })
@@ -68,12 +71,12 @@ fn has_activation(op: &Op) -> bool {
     }
 }
 
-/// Whether a layer makes its sums as they are, and none of them can be beyond 32 bits.
+/// Returns whether the output of a layer is its unchanged sums.
 pub(super) fn holds_sums(dots: &DotProducts) -> bool {
     matches!(&dots.finish, Finish::Requantize(stage) if *stage == OutputStage::sums(stage.weight_scales.len()))
 }
 
-/// Whether no sum of a layer, with this much added to it, is beyond 32 bits.
+/// Returns whether every sum of a layer, plus a value of up to `more`, fits 32 bits.
 pub(super) fn fits(graph: &Graph, layer: crate::NodeId, more: i128) -> bool {
     let Some(dots) = graph.dot_products(layer) else { return false };
     let Some(weights) = &dots.weights else { return false };
@@ -83,7 +86,7 @@ pub(super) fn fits(graph: &Graph, layer: crate::NodeId, more: i128) -> bool {
     let x = distance(range.min(), dots.input_zero_point).max(distance(range.max(), dots.input_zero_point));
     let zeros = || weights.zero_points.iter().copied();
     let (low, high) = (zeros().min().unwrap_or(0), zeros().max().unwrap_or(0));
-    // The sums of two activations are left as they are: such a layer takes no bias.
+    // Sums of two activations stay unchanged, because such a layer has no bias.
     let Some(codes) = weights.constant() else { return false };
     let w = codes.iter().map(|&code| distance(code, low).max(distance(code, high))).max().unwrap_or(0);
     let bias = dots.bias.as_ref().and_then(|bias| bias.values.iter().map(|&b| i128::from(b).abs()).max());

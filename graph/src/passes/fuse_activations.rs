@@ -1,11 +1,12 @@
-//! Activations by operations of their own.
+//! Fuses rectifiers into preceding operations.
 
 use crate::ops::{Add, Conv2d, DepthwiseConv2d, FullyConnected, Mul};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{Activation, GraphPatch, Op, PatchError};
 
-/// Makes a rectifier the fused activation of the operation before it, where it does nothing but clamp: its codes have the
-/// scale and zero point of those that it reads.
+/// A pass that turns a rectifier into the fused activation of the operation before it.
+///
+/// The rectifier must only clamp: its codes must have the scale and zero point of its input.
 #[derive(Debug)]
 pub struct FuseActivations;
 
@@ -31,7 +32,7 @@ impl Rewrite for FuseActivations {
     }
 }
 
-/// The operation with its activation, and what it reads.
+/// Returns the operation with its activation, and its inputs.
 fn fused(found: &Match<'_>) -> Option<(Op, Vec<Option<crate::TensorId>>)> {
     let graph = found.graph();
     let (before, output) = (graph.node(found.node("before")?), found.output());
@@ -49,7 +50,7 @@ fn fused(found: &Match<'_>) -> Option<(Op, Vec<Option<crate::TensorId>>)> {
     Some((with_activation(&before.op, activation)?, before.inputs.clone()))
 }
 
-/// The operation with an activation, where it has none.
+/// Returns the operation with an activation, if it has none yet.
 fn with_activation(op: &Op, activation: Activation) -> Option<Op> {
     Some(match op.clone() {
         Op::Conv2d(op @ Conv2d { activation: Activation::None, .. }) => Conv2d { activation, ..op }.into(),

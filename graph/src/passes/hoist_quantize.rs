@@ -1,11 +1,12 @@
-//! Real values that are only moved before they become codes.
+//! Moves quantizers before operations that only move real values.
 
 use crate::ops::{FloatMaxPool2d, MaxPool2d, Pad, QuantizeFloat};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{Activation, GraphPatch, Op, OutputSpec, PatchError};
 
-/// Quantizes real values before they are moved, not after: what moves codes makes the same ones. A max pool between
-/// dequantize and quantize becomes one of codes too: greater codes are greater values.
+/// A pass that quantizes real values before they are moved instead of after. Moving codes gives equal results.
+///
+/// A max pool between dequantize and quantize becomes one of codes, too, because greater codes are greater values.
 #[derive(Debug)]
 pub struct HoistQuantize;
 
@@ -31,7 +32,7 @@ impl Rewrite for HoistQuantize {
             "depth_to_space",
         ]);
         let moves = moves.reads([Pattern::any().named("x")]);
-        // Real values of codes are numbers.
+        // Real values of codes are never NaN.
         let codes = Pattern::op_named(["dequantize"]).shared().named("x");
         let pool = Pattern::op::<FloatMaxPool2d>().reads([codes]);
         Pattern::op::<QuantizeFloat>().reads([moves.or(pool).named("move")])
@@ -49,14 +50,14 @@ impl Rewrite for HoistQuantize {
     }
 }
 
-/// The quantizer, and what moves its codes.
+/// Returns the quantizer, and the operation that moves its codes.
 fn parts(found: &Match<'_>) -> Option<(Op, Op)> {
     let graph = found.graph();
     let quantization = found.output().ty.quantization.as_ref().filter(|q| q.axis().is_none())?;
     let quantize = graph.node(found.root()).op.clone();
     let moves = match &graph.node(found.node("move")?).op {
         Op::Pad(Pad { paddings, value }) => {
-            // What is put around is a real value too: 0, where nothing else is said.
+            // The padding value is a real value, too. It is 0 by default.
             let word = value.unwrap_or(crate::word_of(0.0));
             let value = graph.evaluate(found.root(), &[&[word]]).first().copied()?;
             let value = (value != quantization.zero_point(0)).then_some(value);

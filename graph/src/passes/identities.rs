@@ -1,11 +1,12 @@
-//! Operations that change nothing.
+//! Removes operations that change nothing.
 
 use super::Pass;
 use crate::ops::{AvgPool2d, MaxPool2d};
 use crate::{Activation, Graph, GraphPatch, Links, NodeId, Op, PatchError};
 
-/// Leaves out operations whose output is their input, code for code. One that makes an output of the network stays: the
-/// output keeps its name.
+/// A pass that removes operations whose output equals their input, code for code.
+///
+/// A node whose output is an output of the network stays, so that the output keeps its name.
 #[derive(Debug)]
 pub struct Identities;
 
@@ -34,7 +35,7 @@ impl Pass for Identities {
     }
 }
 
-/// Whether a node makes its first input again.
+/// Returns whether the output of a node equals its first input.
 fn changes_nothing(graph: &Graph, id: NodeId) -> bool {
     let node = graph.node(id);
     let [Some(input)] = node.inputs[..] else { return false };
@@ -43,13 +44,13 @@ fn changes_nothing(graph: &Graph, id: NodeId) -> bool {
         return false;
     }
     match &node.op {
-        // Only here are shapes equal with elements in their order.
+        // With equal shapes, a reshape keeps all elements in place.
         Op::Reshape(_) => true,
         Op::Transpose(transpose) => transpose.keeps_order(&ty.shape),
         Op::Pad(pad) => pad.paddings.iter().all(|sides| *sides == [0, 0]),
         Op::Concat(_) => true,
         Op::Quantize(_) | Op::Relu(_) | Op::Relu6(_) => {
-            // These take one code at a time.
+            // These operations work on one code at a time.
             let all: Vec<i32> = ty.code_range().codes().collect();
             graph.evaluate(id, &[&all]) == all
         }

@@ -1,12 +1,14 @@
-//! Reshapes and transposes one after another.
+//! Merges consecutive reshapes and transposes.
 
 use crate::model::Node;
 use crate::ops::{FullyConnected, Reshape, Transpose};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{Graph, GraphPatch, Op, PatchError};
 
-/// Makes one reshape of two, one transpose of two, and none of a reshape before a fully connected layer, which takes
-/// elements in their order whatever the shape. A transpose that only moves axes of size 1 is a reshape.
+/// A pass that merges two reshapes or two transposes into one, and removes a reshape before a fully connected layer.
+///
+/// A fully connected layer reads elements in their order, whatever the shape. A transpose that only moves axes of
+/// size 1 counts as a reshape.
 #[derive(Debug)]
 pub struct MergeLayouts;
 
@@ -38,7 +40,7 @@ impl Rewrite for MergeLayouts {
     }
 }
 
-/// The one operation that does what both do, if there is one.
+/// Returns the one operation that replaces both, if there is one.
 fn merged(graph: &Graph, first: &Node, second: &Node) -> Option<Op> {
     let reshape = || -> Op {
         let shape = &graph.tensor(second.output).ty.shape;
@@ -57,7 +59,7 @@ fn merged(graph: &Graph, first: &Node, second: &Node) -> Option<Op> {
     }
 }
 
-/// Whether a node gives its elements another shape and leaves them in their order.
+/// Returns whether a node changes the shape but not the order of its elements.
 fn keeps_order(graph: &Graph, node: &Node) -> bool {
     match (&node.op, node.inputs.first()) {
         (Op::Reshape(_), _) => true,

@@ -1,4 +1,4 @@
-//! Passes: changes of a graph that leave every output code as it is. Nothing runs them by itself.
+//! Passes: changes of a graph that keep every output code. No pass runs automatically.
 //!
 //! To add one, write its file and add its line to `passes!`; docs/extending.md has the steps. Tests run every pass of the
 //! list on random and on real networks.
@@ -8,26 +8,27 @@ use crate::{DType, Graph, GraphPatch, PatchError};
 
 /// A change of a graph that keeps the codes of every output, bit for bit, for any input.
 pub trait Pass: std::fmt::Debug + Sync {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it does, in one line.
+    /// Returns a description in one line.
     fn description(&self) -> &'static str;
 
-    /// Everything that it can do to the graph as it stands; `None` if that is nothing. What its own changes make
-    /// possible is left for another round.
+    /// Returns all changes that it can make to the graph in one round, or `None` if there are none.
+    ///
+    /// Changes that become possible through these changes are left for the next round.
     ///
     /// # Errors
-    /// [`PatchError`] if what it wants to do is refused: a mistake of the pass.
+    /// [`PatchError`] if a change is invalid, which is a bug of the pass.
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError>;
 
-    /// The graph after as many rounds as there is something to do; `None` if there was nothing.
+    /// Runs rounds until nothing changes. Returns the new graph, or `None` if there was nothing to change.
     ///
     /// # Errors
-    /// [`PatchError`] if what it wants to do is refused: a mistake of the pass.
+    /// [`PatchError`] if a change is invalid, which is a bug of the pass.
     fn run(&self, graph: &Graph) -> Result<Option<Graph>, PatchError> {
         let mut changed: Option<Graph> = None;
-        // Every round leaves fewer nodes, or one fewer to look at.
+        // Every round removes a node or makes one final, so the number of rounds is limited.
         for _ in 0..=graph.nodes.len() {
             let Some(patch) = self.patch(changed.as_ref().unwrap_or(graph))? else { break };
             changed = Some(patch.apply()?);
@@ -36,7 +37,7 @@ pub trait Pass: std::fmt::Debug + Sync {
     }
 }
 
-/// The pass of that name.
+/// Returns the pass with this name.
 pub fn find(name: &str) -> Option<&'static dyn Pass> {
     PASSES.iter().copied().find(|pass| pass.name() == name)
 }
@@ -66,20 +67,20 @@ passes! {
     fold_float_layers::FoldFloatLayers,
 }
 
-/// A layer with constant weights that makes int32 sums.
+/// Returns the pattern of a layer with constant weights and int32 sums.
 fn sums_of_a_layer() -> Pattern {
     let layers = ["conv2d", "depthwise_conv2d", "transpose_conv2d", "fully_connected"];
     Pattern::op_named(layers).where_type(|ty| ty.dtype == DType::Int32)
 }
 
-/// A name that no tensor of a graph has.
+/// Returns a name that no tensor of a graph has.
 fn free_name(graph: &Graph, base: &str) -> String {
     let taken = |name: &String| graph.tensors.iter().any(|tensor| tensor.name == *name);
     let mut names = (1..).map(|n| if n == 1 { base.to_owned() } else { format!("{base}#{n}") });
     names.find(|name| !taken(name)).unwrap_or_else(|| base.to_owned())
 }
 
-/// The patch, if there is something in it.
+/// Returns the patch if it contains changes.
 fn unless_empty(changes: usize, patch: GraphPatch<'_>) -> Option<GraphPatch<'_>> {
     (changes > 0).then_some(patch)
 }

@@ -1,16 +1,18 @@
-//! Functions of single codes.
+//! Turns functions of single codes into tables.
 
 use crate::ops::{QuantizeFloat, Table};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{Graph, GraphPatch, Links, NodeId, Op, PatchError, TensorId, TensorType};
 
-/// Makes a table of every function of codes of 8 bits: real values of codes under functions of single values and a quantizer
-/// behind them, and curves of codes (logistic, tanh, hard_swish, leaky_relu, exp). Every code is asked for, so that nothing is
-/// left to prove.
+/// A pass that turns every function of codes of 8 bits into a table.
+///
+/// It covers functions of single real values between codes and a quantizer, and curves of codes (logistic, tanh,
+/// hard_swish, leaky_relu, exp). The function is evaluated for every code, so that the table is exact by
+/// construction.
 #[derive(Debug)]
 pub struct Tables;
 
-/// Operations on codes that are functions of one.
+/// Operations on codes that are functions of single codes.
 const CURVES: [&str; 5] = ["logistic", "tanh", "hard_swish", "leaky_relu", "exp"];
 
 impl Rewrite for Tables {
@@ -33,7 +35,7 @@ impl Rewrite for Tables {
         let (from, to) = (graph.tensor(codes), found.output());
         let all: Vec<i32> = (from.ty.dtype.min()..=from.ty.dtype.max()).collect();
         let made = chain.iter().fold(all.clone(), |codes, node| graph.evaluate(*node, &[&codes]));
-        // Codes that stay the same ones need no operation.
+        // If no code changes, no operation is needed.
         if from.ty == to.ty && made == all && !Links::new(graph).is_output(graph.node(found.root()).output) {
             return patch.replace(graph.node(found.root()).output, codes).map(|()| true);
         }
@@ -46,7 +48,7 @@ impl Rewrite for Tables {
     }
 }
 
-/// The codes of 8 bits or less that a node's output is a function of, code by code, and the nodes from there on.
+/// Returns the codes of at most 8 bits that determine a node's output, code by code, and the nodes from there on.
 fn chain(graph: &Graph, links: &Links, root: NodeId) -> Option<(TensorId, Vec<NodeId>)> {
     let single = |id: TensorId| graph.tensor(id).ty.quantization.as_ref().is_some_and(|q| q.axis().is_none());
     single(graph.node(root).output).then_some(())?;

@@ -1,4 +1,4 @@
-//! From a patch to the new graph.
+//! Assembles the new graph from a patch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,18 +6,18 @@ use super::{GraphPatch, PatchError};
 use crate::model::{Note, Tensor};
 use crate::{Graph, GraphBuilder, Links, Op, OutputSpec, State, TensorId};
 
-/// Which tensors of graph and patch, by index, the new graph has, and what takes the place of what.
+/// The tensors of graph and patch, by index, that the new graph contains, and their replacements.
 pub(super) struct Plan<'p, 'g> {
     patch: &'p GraphPatch<'g>,
     links: Links,
     /// The states of the graph, by their tensors.
     states: HashMap<usize, &'g State>,
-    /// What is read where this one was, per tensor of the graph.
+    /// For each tensor of the graph, the tensor that its readers read instead.
     instead: Vec<usize>,
     needed: Vec<bool>,
 }
 
-/// The new graph.
+/// Returns the new graph.
 pub(super) fn assemble(patch: &GraphPatch<'_>) -> Result<Graph, PatchError> {
     let plan = Plan::new(patch);
     plan.check_removed()?;
@@ -39,7 +39,7 @@ impl<'p, 'g> Plan<'p, 'g> {
         plan
     }
 
-    /// Whether the new graph has the tensor: inputs are always there.
+    /// Returns whether the new graph contains the tensor. Inputs are always needed.
     pub fn is_needed(&self, index: usize) -> bool {
         self.needed[index]
     }
@@ -53,13 +53,14 @@ impl<'p, 'g> Plan<'p, 'g> {
             if !std::mem::replace(&mut seen[index], true) {
                 self.needed[index] = true;
                 open.extend(self.reads(index).flatten());
-                // A state that is read follows from the step before.
+                // A state that is read also needs the tensor of its next codes.
                 open.extend(self.states.get(&index).map(|state| self.instead[state.next.0]));
             }
         }
     }
 
-    /// The operation that makes a tensor, with what stands as its operands; none for inputs, states and constants.
+    /// Returns the operation that computes a tensor, with its original operands. `None` for inputs, states and
+    /// constants.
     fn made_by(&self, index: usize) -> Option<(&Op, &[Option<TensorId>])> {
         match index.checked_sub(self.instead.len()) {
             None => {
@@ -72,7 +73,7 @@ impl<'p, 'g> Plan<'p, 'g> {
         }
     }
 
-    /// What the node that makes a tensor reads in the new graph: what is added reads what it was given.
+    /// Returns the tensors that a tensor's node reads in the new graph. An added node reads its given inputs.
     fn reads(&self, index: usize) -> impl Iterator<Item = Option<usize>> + '_ {
         let old = index < self.instead.len();
         let inputs = self.made_by(index).map_or(&[][..], |(_, inputs)| inputs);
@@ -116,12 +117,12 @@ impl<'p, 'g> Plan<'p, 'g> {
     }
 }
 
-/// The new graph on its way.
+/// The new graph under construction.
 struct Assembly<'a> {
     plan: &'a Plan<'a, 'a>,
     inputs: HashSet<usize>,
     builder: GraphBuilder,
-    /// Where each tensor is in the new graph.
+    /// The id of each tensor in the new graph, once it is placed.
     placed: Vec<Option<TensorId>>,
 }
 
@@ -139,7 +140,7 @@ impl<'a> Assembly<'a> {
             if plan.needed[index] {
                 self.place_with_operands(index)?;
             }
-            // What is added stands in the place of what it replaces.
+            // An added tensor takes the place of the tensor that it replaces.
             let instead = plan.instead[index];
             if instead >= plan.instead.len() && plan.needed[instead] {
                 self.place_with_operands(instead)?;
@@ -160,7 +161,7 @@ impl<'a> Assembly<'a> {
         Ok(made)
     }
 
-    /// Places a tensor after everything that it is made of.
+    /// Places a tensor after everything that it depends on.
     fn place_with_operands(&mut self, index: usize) -> Result<(), PatchError> {
         let plan = self.plan;
         let mut open = HashSet::from([index]);
@@ -204,7 +205,7 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// What was said of tensors that are still there, then what is to be said of new nodes.
+/// Returns the notes about tensors that still exist, followed by those about new nodes.
 fn notes(old: &[Note], made: &Graph) -> Vec<Note> {
     let names: HashSet<&str> = made.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     let said: HashSet<&Note> = old.iter().collect();

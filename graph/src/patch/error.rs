@@ -1,53 +1,53 @@
-//! What can be wrong with a patch.
+//! Errors of patches.
 
 use crate::GraphError;
 
-/// A patch that makes no graph.
+/// The reason why a patch cannot be applied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// What is added is refused, or two tensors have one name.
+    /// An addition is invalid, or two tensors have equal names.
     #[error("{0}")]
     Graph(GraphError),
-    /// A tensor that takes the place of one of another type.
+    /// A tensor would replace one of another type.
     #[error("`{by}` cannot take the place of `{tensor}`: {difference}")]
     Type {
-        /// The tensor that is replaced.
+        /// The replaced tensor.
         tensor: String,
-        /// The one that takes its place.
+        /// The replacement.
         by: String,
-        /// How they differ.
+        /// The difference, as a phrase.
         difference: String,
     },
-    /// A tensor that two others take the place of.
+    /// A tensor is replaced twice.
     #[error("`{tensor}` is replaced twice")]
     ReplacedTwice {
         /// The tensor.
         tensor: String,
     },
-    /// A removed node that is needed.
+    /// A removed node is still needed.
     #[error("`{node}` is removed, but {reader}")]
     StillRead {
         /// The node.
         node: String,
-        /// Who reads it.
+        /// The reader, as a phrase.
         reader: String,
     },
-    /// An output of the network that would have another name.
+    /// An output of the network would change its name.
     #[error("`{output}` is an output of the network and would be called `{by}`")]
     OutputName {
         /// The output.
         output: String,
-        /// The tensor in its place.
+        /// The replacement.
         by: String,
     },
-    /// Tensors that would depend on themselves.
+    /// Tensors would depend on themselves.
     #[error("`{tensor}` would depend on itself")]
     Cycle {
         /// One of them.
         tensor: String,
     },
-    /// A tensor or node that is not there.
+    /// A tensor or node does not exist.
     #[error("there is no {what} {index}")]
     Unknown {
         /// `tensor` or `node`.
@@ -58,7 +58,7 @@ pub enum PatchError {
 }
 
 impl PatchError {
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Graph(_) => "guardbit::patch::graph",
@@ -71,7 +71,7 @@ impl PatchError {
         }
     }
 
-    /// What to do about it: it is the pass that has to be mended.
+    /// Returns what to do. The pass must be corrected.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Graph(_) => "what a patch adds is checked as what a reader of files adds",

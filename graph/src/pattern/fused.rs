@@ -1,4 +1,4 @@
-//! Operations of an accelerator, matched out of a network and put back.
+//! Operations of an accelerator: fused from matches of a pattern, and expanded again.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use crate::ops::Composite;
 use crate::passes::Pass;
 use crate::{Graph, GraphBuilder, GraphError, GraphPatch, Op, OutputSpec, PatchError, TensorId};
 
-/// An operation of an accelerator that does at once what a pattern describes: a pass that makes one
-/// [`Composite`] of every match.
+/// An accelerator operation that performs what a pattern describes. It is a pass that turns every match into one
+/// [`Composite`].
 ///
-/// A match that needs something of outside beside tensors and constants cannot be; what is shared with others is copied
-/// into it. Where the match is one layer (a convolution with its bias, requantization and activation), accelerators that
-/// offload that layer run the composite on their datapath.
+/// A match can be fused only if its inputs are tensors and constants. Nodes shared with others are copied into it. If
+/// the match is one layer (a convolution with its bias, requantization and activation), accelerators that offload
+/// this layer run the composite on their datapath.
 ///
 /// ```
 /// use guardbit_graph::ops::{Composite, Conv2d, Relu};
@@ -53,7 +53,7 @@ pub struct FusedOp {
 }
 
 impl FusedOp {
-    /// The operation `name` of an accelerator, which does what `pattern` describes.
+    /// Creates the accelerator operation `name`, which performs what `pattern` describes.
     pub fn new(name: &'static str, pattern: Pattern) -> Self {
         Self { name, pattern }
     }
@@ -73,7 +73,7 @@ impl Rewrite for FusedOp {
     }
 
     fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError> {
-        // A composite is not taken into another one.
+        // Composites are not nested.
         if found.nodes().any(|node| matches!(found.graph().node(node).op, Op::Composite(_))) {
             return Ok(false);
         }
@@ -82,13 +82,13 @@ impl Rewrite for FusedOp {
     }
 }
 
-/// A network cut out, and what it reads of the one around it: its inputs, then its constants.
+/// A network that was cut out, and the tensors that it reads from the surrounding one: inputs, then constants.
 struct Part {
     body: Graph,
     reads: Vec<Option<TensorId>>,
 }
 
-/// `None` for what is computed of constants alone.
+/// Returns the part, or `None` if it is computed only from constants.
 fn extract(found: &Match<'_>) -> Result<Option<Part>, GraphError> {
     let graph = found.graph();
     let made = |id: TensorId| found.nodes().any(|node| graph.node(node).output == id);
@@ -122,7 +122,7 @@ fn extract(found: &Match<'_>) -> Result<Option<Part>, GraphError> {
     Ok(Some(Part { body: builder.finish(vec![output])?, reads }))
 }
 
-/// A pass that puts the operations that a [`Composite`] is made of back in its place.
+/// A pass that replaces each [`Composite`] by its elementary operations.
 #[derive(Debug)]
 pub struct Expand;
 

@@ -1,4 +1,4 @@
-//! Patterns against graphs.
+//! Matching of patterns against graphs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,28 +18,29 @@ pub struct Match<'g> {
 
 type Names = BTreeMap<&'static str, Vec<TensorId>>;
 
-/// What is known on the way.
+/// The state of a partial match.
 #[derive(Debug, Clone, Default)]
 struct State {
     named: Names,
     /// Nodes that the pattern describes.
     nodes: BTreeSet<NodeId>,
-    /// Those of them that others may read too.
+    /// Nodes of the match that others may read, too.
     shared: BTreeSet<NodeId>,
 }
 
 impl Pattern {
-    /// The match whose root is that node; the first one where there are several ways.
+    /// Returns the match whose root is `root`, or the first one if there are several.
     pub fn at<'g>(&self, graph: &'g Graph, links: &Links, root: NodeId) -> Option<Match<'g>> {
         let output = graph.node(root).output;
         let ways = Matcher { graph, links }.tensor(self, output, State::default());
         let found = ways.into_iter().find(|state| is_closed(graph, links, root, state))?;
-        // A pattern of any tensor says nothing of the node.
+        // A pattern of any tensor does not record the root.
         let nodes = found.nodes.into_iter().chain([root]).collect();
         Some(Match { graph, root, nodes, shared: found.shared, named: found.named })
     }
 
-    /// Matches that have no node in common but shared ones, from the outputs of the network upwards, in order of execution.
+    /// Returns matches from the outputs of the network upwards, in order of execution. They have only shared nodes in
+    /// common.
     pub fn matches<'g>(&self, graph: &'g Graph) -> Vec<Match<'g>> {
         let links = Links::new(graph);
         let mut taken = BTreeSet::new();
@@ -58,7 +59,7 @@ impl Pattern {
     }
 }
 
-/// Whether nothing outside reads what is made inside, but for the root and what may be shared.
+/// Returns whether only the root and shared nodes are read from outside.
 fn is_closed(graph: &Graph, links: &Links, root: NodeId, state: &State) -> bool {
     let goes = |node: &NodeId| state.nodes.contains(node) && !state.shared.contains(node);
     let inside = |node: &NodeId| {
@@ -74,7 +75,7 @@ struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
-    /// Every way in which a tensor matches.
+    /// Returns every way in which a tensor matches.
     fn tensor(&self, pattern: &Pattern, id: TensorId, state: State) -> Vec<State> {
         let part = &pattern.0;
         let tensor = self.graph.tensor(id);
@@ -114,7 +115,7 @@ impl Matcher<'_> {
             Reads::Only(pattern) => {
                 let outer = state.named.clone();
                 operands.iter().fold(vec![state], |states, &operand| {
-                    // Every operand has names of its own; they are collected.
+                    // Each operand binds its own names, which are collected afterwards.
                     let alone = |state: &State| {
                         let own = State { named: outer.clone(), ..state.clone() };
                         let ways = self.operand(pattern, operand, own);
@@ -126,8 +127,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Operands one for one; patterns at the end may be left over where they are optional, operands where they are not
-    /// there.
+    /// Matches operands one by one. At the end, optional patterns may be left over, and so may absent operands.
     fn each(&self, patterns: &[&Pattern], operands: &[Option<TensorId>], state: State) -> Vec<State> {
         if operands.iter().skip(patterns.len()).any(Option::is_some) {
             return Vec::new();
@@ -147,14 +147,14 @@ impl Matcher<'_> {
     }
 }
 
-/// The state with a tensor under its name; `None` where that is the name of another one.
+/// Returns the state with a tensor under its name, or `None` if the name belongs to another tensor.
 fn remembered(name: Option<&'static str>, id: TensorId, mut state: State) -> Option<State> {
     let Some(name) = name else { return Some(state) };
     let known = state.named.entry(name).or_insert_with(|| vec![id]);
     (known.as_slice() == [id]).then_some(state)
 }
 
-/// `all` with what one operand more has brought.
+/// Returns `all` plus the names that one more operand binds.
 fn collected(all: &State, one: State, outer: &Names) -> State {
     let mut named = all.named.clone();
     for (name, tensors) in one.named.into_iter().filter(|(name, _)| !outer.contains_key(name)) {
@@ -164,70 +164,71 @@ fn collected(all: &State, one: State, outer: &Names) -> State {
 }
 
 impl<'g> Match<'g> {
-    /// The graph that it is a part of.
+    /// Returns the matched graph.
     pub fn graph(&self) -> &'g Graph {
         self.graph
     }
 
-    /// The node whose output the pattern describes.
+    /// Returns the node whose output the pattern describes.
     pub fn root(&self) -> NodeId {
         self.root
     }
 
-    /// The output of the root.
+    /// Returns the output of the root.
     pub fn output(&self) -> &'g Tensor {
         self.graph.tensor(self.graph.node(self.root).output)
     }
 
-    /// The nodes that the pattern describes, in order of execution.
+    /// Returns the nodes that the pattern describes, in order of execution.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes.iter().copied()
     }
 
-    /// Those of them that go when the match is replaced: all but the [`shared`](Pattern::shared) ones.
+    /// Returns the nodes that disappear when the match is replaced: all except the [`shared`](Pattern::shared) ones.
     pub fn own_nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes().filter(|node| *node == self.root || !self.shared.contains(node))
     }
 
-    /// Whether a node is one of [`nodes`](Self::nodes).
+    /// Returns whether [`nodes`](Self::nodes) contains a node.
     pub fn contains(&self, node: NodeId) -> bool {
         self.nodes.contains(&node)
     }
 
-    /// The tensor of that name; `None` if the part of the pattern that bears it was not there.
+    /// Returns the tensor with this name, or `None` if the match lacks the part of the pattern that binds it.
     pub fn id(&self, name: &str) -> Option<TensorId> {
         self.all(name).first().copied()
     }
 
-    /// The tensors of that name: several where the operands of a node were matched by
-    /// [`reads_only`](Pattern::reads_only).
+    /// Returns the tensors with this name. There are several if [`reads_only`](Pattern::reads_only) matched the
+    /// operands.
     pub fn all(&self, name: &str) -> &[TensorId] {
         self.named.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The tensor of that name.
+    /// Returns the tensor with this name.
     pub fn tensor(&self, name: &str) -> Option<&'g Tensor> {
         self.id(name).map(|id| self.graph.tensor(id))
     }
 
-    /// The type of the tensor of that name.
+    /// Returns the type of the tensor with this name.
     pub fn ty(&self, name: &str) -> Option<&'g TensorType> {
         self.tensor(name).map(|tensor| &tensor.ty)
     }
 
-    /// The node that makes the tensor of that name.
+    /// Returns the node that computes the tensor with this name.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let id = self.id(name)?;
         self.nodes.iter().copied().find(|&node| self.graph.node(node).output == id)
     }
 
-    /// The operation `T` that makes the tensor of that name.
+    /// Returns the operation `T` that computes the tensor with this name.
     pub fn op<T: OpType>(&self, name: &str) -> Option<&'g T> {
         T::of(&self.graph.node(self.node(name)?).op)
     }
 
-    /// Puts one node in the place of the match: it reads `inputs` and makes what the root made. `false`, and no change,
-    /// if the operation cannot work on them.
+    /// Replaces the match by one node that reads `inputs` and computes the output of the root.
+    ///
+    /// Returns false, without a change, if the operation does not accept the inputs.
     ///
     /// # Errors
     /// [`PatchError`] if the root was replaced before.

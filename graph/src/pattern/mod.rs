@@ -1,30 +1,29 @@
-//! Patterns: parts of a graph as they are looked for.
+//! Patterns that describe parts of a graph.
 //!
-//! A [`Pattern`] says what a tensor has to be and how it has to be made, from the output of the part that is looked for
-//! (its *root*) towards what it reads. [`Pattern::at`] matches it against one node and gives a [`Match`] with the tensors
-//! that were given names. A [`Rewrite`] puts something else in the place of every match: it is a
-//! [`Pass`](crate::passes::Pass) by itself, run to a fixed point.
+//! A [`Pattern`] describes a tensor and the node that computes it, from the output of a part (its *root*) towards its
+//! inputs. [`Pattern::at`] matches it against one node and returns a [`Match`] with the named tensors. A [`Rewrite`]
+//! replaces every match. It is a [`Pass`](crate::passes::Pass) and runs to a fixed point.
 //!
 //! | pattern | matches |
 //! |---|---|
-//! | [`any`](Pattern::any) | any tensor, however it is made |
+//! | [`any`](Pattern::any) | any tensor, however it is computed |
 //! | [`constant`](Pattern::constant) | a constant |
-//! | [`op::<T>`](Pattern::op), [`op_where`](Pattern::op_where) | what a node of that operation makes, with such attributes |
-//! | [`op_named`](Pattern::op_named) | what a node makes whose operation has one of these names |
-//! | [`reads`](Pattern::reads) | only where the node's operands match these patterns, one for one |
-//! | [`reads_in_any_order`](Pattern::reads_in_any_order) | the same for two operands in either order |
-//! | [`reads_only`](Pattern::reads_only) | only where every operand matches the pattern, however many there are |
-//! | [`or_absent`](Pattern::or_absent) | as an operand: an optional one that is not there too |
-//! | [`or`](Pattern::or) | one or the other, tried in that order |
-//! | [`then_maybe`](Pattern::then_maybe) | the pattern, or what one more node makes of it |
-//! | [`where_type`](Pattern::where_type), [`where_tensor`](Pattern::where_tensor) | only tensors of such a type, or of which something else holds |
-//! | [`named`](Pattern::named) | the same, remembered under a name; twice the same name is the same tensor |
+//! | [`op::<T>`](Pattern::op), [`op_where`](Pattern::op_where) | the output of a node of this operation, with such attributes |
+//! | [`op_named`](Pattern::op_named) | the output of a node whose operation has one of these names |
+//! | [`reads`](Pattern::reads) | only if the node's operands match these patterns one by one |
+//! | [`reads_in_any_order`](Pattern::reads_in_any_order) | only if the node's two operands match these patterns in either order |
+//! | [`reads_only`](Pattern::reads_only) | only if every operand matches the pattern, whatever their number |
+//! | [`or_absent`](Pattern::or_absent) | as an operand: also an absent optional one |
+//! | [`or`](Pattern::or) | one or the other, tried in this order |
+//! | [`then_maybe`](Pattern::then_maybe) | the pattern, or the output of one more node after it |
+//! | [`where_type`](Pattern::where_type), [`where_tensor`](Pattern::where_tensor) | only tensors whose type, or which themselves, satisfy a test |
+//! | [`named`](Pattern::named) | the pattern, stored under a name; a name that occurs twice stands for one tensor |
 //!
-//! Nodes inside a match, all but its root, may be read by nothing outside of it and be no output of the network, so that
-//! the match can be replaced as a whole; [`shared`](Pattern::shared) lifts that for one of them.
+//! Nodes inside a match, all except its root, must not be read from outside or be outputs of the network, so that the
+//! match can be replaced as a whole. [`shared`](Pattern::shared) lifts this restriction for one of them.
 //!
-//! The group that quantizing tools write around an operation, dequantize, operation, quantize, with a constant that is
-//! quantized too and an activation that may be there, is
+//! Quantizing tools write a group of nodes around an operation: dequantize, operation, quantize, with a quantized
+//! constant and an optional activation. Its pattern is
 //!
 //! ```
 //! use guardbit_graph::{DType, pattern::Pattern};
@@ -54,7 +53,8 @@ pub use fused::{Expand, FusedOp};
 pub use matching::Match;
 pub use rewrite::Rewrite;
 
-/// What a tensor has to be, and how it has to be made. Cheap to clone; [the module](self) lists what there is.
+/// The description of a tensor and of the node that computes it. It is cheap to clone; [the module](self) lists all
+/// patterns.
 #[derive(Clone)]
 pub struct Pattern(Arc<Part>);
 
@@ -63,16 +63,16 @@ struct Part {
     made: Made,
     tests: Vec<TensorTest>,
     name: Option<&'static str>,
-    /// Whether others may read it too.
+    /// Whether nodes outside of the match may read it.
     shared: bool,
-    /// Whether an operand that is not there matches.
+    /// Whether an absent operand matches.
     optional: bool,
 }
 
 type TensorTest = Arc<dyn Fn(&Tensor) -> bool + Send + Sync>;
 type OpTest = Arc<dyn Fn(&Op) -> bool + Send + Sync>;
 
-/// How a tensor has to be made.
+/// The required origin of a tensor.
 #[derive(Clone)]
 enum Made {
     Anyhow,
@@ -81,7 +81,7 @@ enum Made {
     Either(Vec<Pattern>),
 }
 
-/// What a node has to read.
+/// The required operands of a node.
 #[derive(Clone)]
 enum Reads {
     Anything,
@@ -104,44 +104,46 @@ impl Pattern {
         Self::of(Made::ByNode { what, test: Arc::new(test), reads: Reads::Anything })
     }
 
-    /// Any tensor, however it is made.
+    /// Returns the pattern of any tensor, however it is computed.
     pub fn any() -> Self {
         Self::of(Made::Anyhow)
     }
 
-    /// A constant.
+    /// Returns the pattern of a constant.
     pub fn constant() -> Self {
         Self::of(Made::Constant)
     }
 
-    /// What an operation `T` makes, whatever it reads and whatever its attributes.
+    /// Returns the pattern of the output of an operation `T`, with any operands and attributes.
     pub fn op<T: OpType>() -> Self {
         Self::by_node(T::NAME.into(), |op| T::of(op).is_some())
     }
 
-    /// What an operation makes whose attributes pass a test.
+    /// Returns the pattern of the output of an operation whose attributes pass a test.
     pub fn op_where<T: OpType>(test: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
         Self::by_node(T::NAME.into(), move |op| T::of(op).is_some_and(&test))
     }
 
-    /// What an operation makes whose name, as files have it, is one of these.
+    /// Returns the pattern of the output of an operation that has one of these names, as used in files.
     pub fn op_named<const N: usize>(names: [&'static str; N]) -> Self {
         Self::by_node(names.join(" or "), move |op| names.contains(&op.name()))
     }
 
-    /// The same, made of these operands in their order. Optional operands at the end may be left out here where the node
-    /// has none. It says nothing about a pattern that is not of a node.
+    /// Restricts the pattern to nodes with these operands, in this order. Has no effect on a pattern that is not of a
+    /// node.
+    ///
+    /// Optional operands at the end may be left out if the node has none.
     pub fn reads<const N: usize>(self, operands: [Self; N]) -> Self {
         self.reading(Reads::Each(operands.into()))
     }
 
-    /// The same, made of these two operands in either order: for operations such as add.
+    /// Restricts the pattern to nodes with these two operands in either order, for operations such as add.
     pub fn reads_in_any_order(self, operands: [Self; 2]) -> Self {
         self.reading(Reads::InAnyOrder(operands))
     }
 
-    /// The same, every operand of which matches `operand`. A name inside of it stands for all of them: see
-    /// [`Match::all`].
+    /// Restricts the pattern to nodes whose operands all match `operand`. A name inside it stands for all of them:
+    /// see [`Match::all`].
     pub fn reads_only(self, operand: Self) -> Self {
         self.reading(Reads::Only(operand))
     }
@@ -154,38 +156,39 @@ impl Pattern {
         })
     }
 
-    /// The same, and as an operand one that is not there.
+    /// Extends the pattern so that it also matches an absent operand.
     pub fn or_absent(self) -> Self {
         self.with(|part| part.optional = true)
     }
 
-    /// This pattern or another one; this one is tried first.
+    /// Returns the pattern that matches this one or `other`. This one is tried first.
     pub fn or(self, other: Self) -> Self {
         Self::of(Made::Either(vec![self, other]))
     }
 
-    /// What `more` makes of this pattern, or else this pattern alone: `conv.then_maybe(|conv| relu.reads([conv]))`.
+    /// Returns the pattern that `more` builds from this one, or else this pattern alone: `conv.then_maybe(|conv|
+    /// relu.reads([conv]))`.
     pub fn then_maybe(self, more: impl FnOnce(Self) -> Self) -> Self {
         more(self.clone()).or(self)
     }
 
-    /// The same where the type of the tensor passes a test.
+    /// Restricts the pattern to tensors whose type passes a test.
     pub fn where_type(self, test: impl Fn(&TensorType) -> bool + Send + Sync + 'static) -> Self {
         self.where_tensor(move |tensor| test(&tensor.ty))
     }
 
-    /// The same where the tensor, with its codes if it is a constant, passes a test.
+    /// Restricts the pattern to tensors that pass a test. A constant has its codes.
     pub fn where_tensor(self, test: impl Fn(&Tensor) -> bool + Send + Sync + 'static) -> Self {
         self.with(|part| part.tests.push(Arc::new(test)))
     }
 
-    /// The same, remembered under a name in the [`Match`]. A name that stands twice in a pattern stands for one tensor:
-    /// so are branches joined.
+    /// Gives the tensor a name in the [`Match`]. A name that occurs twice in a pattern stands for one tensor, which
+    /// joins branches.
     pub fn named(self, name: &'static str) -> Self {
         self.with(|part| part.name = Some(name))
     }
 
-    /// The same, also where others read it: its node stays in the graph when the match is replaced.
+    /// Extends the pattern to a node that others read, too. The node stays in the graph when the match is replaced.
     pub fn shared(self) -> Self {
         self.with(|part| part.shared = true)
     }

@@ -1,4 +1,4 @@
-//! Passes that replace what matches a pattern.
+//! Passes that replace matches of a pattern.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -7,7 +7,7 @@ use super::{Match, Pattern};
 use crate::passes::Pass;
 use crate::{Graph, GraphPatch, Links, NodeId, PatchError};
 
-/// A pass that puts something else in the place of every match of a pattern.
+/// A pass that replaces every match of a pattern.
 ///
 /// ```
 /// use guardbit_graph::{GraphPatch, PatchError, ops::Relu};
@@ -42,26 +42,26 @@ use crate::{Graph, GraphPatch, Links, NodeId, PatchError};
 /// }
 /// ```
 pub trait Rewrite: Debug + Sync {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it does, in one line.
+    /// Returns a description in one line.
     fn description(&self) -> &'static str;
 
-    /// What it looks for.
+    /// Returns the pattern.
     fn pattern(&self) -> Pattern;
 
-    /// Writes into `patch` what takes the place of a match; `false`, with nothing written, where it stays. It is asked
-    /// once whether it would, and again where the match is one of those that are replaced: the answer follows from the
-    /// match alone.
+    /// Writes the replacement of a match into `patch`. Returns false, without writing anything, if the match stays.
+    ///
+    /// It is called once to test a match, and again if the match is chosen. The result must depend only on the match.
     ///
     /// # Errors
-    /// [`PatchError`] if what it wants to do is refused: a mistake of the pass.
+    /// [`PatchError`] if a change is invalid, which is a bug of the pass.
     fn rewrite(&self, found: &Match<'_>, patch: &mut GraphPatch<'_>) -> Result<bool, PatchError>;
 }
 
-/// Matches are looked for from the outputs of the network upwards; one that has nodes in common with another one that is
-/// replaced waits for the next round.
+/// Searches matches from the outputs of the network upwards. A match that shares nodes with a replaced one waits for
+/// the next round.
 impl<R: Rewrite> Pass for R {
     fn name(&self) -> &'static str {
         Rewrite::name(self)
@@ -83,7 +83,7 @@ impl<R: Rewrite> Pass for R {
                 chosen.push(found);
             }
         }
-        // What is put in reads what was put in before it.
+        // A replacement reads the replacements before it.
         let mut patch = GraphPatch::new(graph);
         for found in chosen.iter().rev() {
             self.rewrite(found, &mut patch)?;

@@ -1,6 +1,6 @@
-//! Graphs of one op.
+//! Helpers for graphs of one operation.
 
-// Each test file uses some of these.
+// Each test file uses some of these helpers.
 #![allow(dead_code)]
 
 use guardbit_graph::{
@@ -8,7 +8,7 @@ use guardbit_graph::{
 };
 use guardbit_num::Scheme;
 
-/// What most ops of TensorFlow Lite do.
+/// The requantization of most operations of TensorFlow Lite.
 pub const DOUBLE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
 
 /// An input of a node.
@@ -19,7 +19,7 @@ pub struct Input {
     pub constant: bool,
 }
 
-/// int8 activations of scale 1 and zero point 0.
+/// Returns int8 activations with scale 1 and zero point 0.
 pub fn int8(shape: &[usize], codes: &[i32]) -> Input {
     activations(shape, DType::Int8, 1.0, 0, codes)
 }
@@ -30,19 +30,19 @@ pub fn activations(shape: &[usize], dtype: DType, scale: f32, zero_point: i32, c
     Input { ty, codes: codes.to_vec(), constant: false }
 }
 
-/// `count` activations with different codes.
+/// Returns activations with different codes.
 pub fn ramp(shape: &[usize]) -> Input {
     let count: usize = shape.iter().product();
     let codes: Vec<_> = (0..count).map(|i| (i * 37 % 256) as i32 - 128).collect();
     int8(shape, &codes)
 }
 
-/// int8 weights of scale 1 and zero point 0.
+/// Returns int8 weights with scale 1 and zero point 0.
 pub fn weights(shape: &[usize], codes: &[i32]) -> Input {
     Input { constant: true, ..int8(shape, codes) }
 }
 
-/// Weights of 1.
+/// Returns weights of 1.
 pub fn ones(shape: &[usize]) -> Input {
     weights(shape, &vec![1; shape.iter().product()])
 }
@@ -52,18 +52,18 @@ pub fn bias(codes: &[i32]) -> Input {
     Input { ty, codes: codes.to_vec(), constant: true }
 }
 
-/// An output of that dtype, scale and zero point.
+/// Returns an output with this dtype, scale and zero point.
 pub fn output(dtype: DType, scale: f32, zero_point: i32) -> OutputSpec {
     let quantization = Some(Quantization::per_tensor(scale, zero_point).unwrap());
     OutputSpec { name: "output".into(), dtype, quantization }
 }
 
-/// An int8 output of scale 1 and zero point 0.
+/// Returns an int8 output with scale 1 and zero point 0.
 pub fn int8_output() -> OutputSpec {
     output(DType::Int8, 1.0, 0)
 }
 
-/// The graph of one node.
+/// Returns the graph of one node.
 pub fn build(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> Result<Graph, GraphError> {
     let operand = |(index, input): (usize, &Input)| guardbit_graph::Operand {
         name: format!("input{index}"),
@@ -73,12 +73,12 @@ pub fn build(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> Result<
     Graph::of_op("one op", op, inputs.iter().enumerate().map(operand), output)
 }
 
-/// The graph's node.
+/// Returns the graph's node.
 pub fn node(graph: &Graph) -> NodeId {
     graph.nodes_with_ids().next().unwrap().0
 }
 
-/// The output's shape and codes.
+/// Returns the output's shape and codes.
 pub fn run(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> (Vec<usize>, Vec<i32>) {
     let graph = build(op, inputs, output).unwrap();
     let id = node(&graph);
@@ -86,7 +86,7 @@ pub fn run(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> (Vec<usiz
     (graph.tensor(graph.node(id).output).ty.shape.clone(), graph.evaluate(id, &codes))
 }
 
-/// What is wrong with the graph of one node.
+/// Returns the error of building the graph of one node.
 pub fn error(op: impl Into<Op>, inputs: &[Input], output: OutputSpec) -> String {
     build(op, inputs, output).map(|_| ()).expect_err("the graph must be refused").to_string()
 }

@@ -1,4 +1,4 @@
-//! What each pass does, and what it leaves alone.
+//! Tests of what each pass changes, and of what it leaves unchanged.
 
 use guardbit_graph::ops::{
     Add, Conv2d, FullyConnected, MaxPool2d, Pad, Quantize, Relu, Relu6, Reshape, Transpose,
@@ -11,7 +11,7 @@ use guardbit_num::Scheme;
 
 use crate::common::DOUBLE;
 
-/// A network that grows along one line, all of int8, scale 0.1 and one zero point.
+/// A network that grows along one line, with int8 tensors of scale 0.1 and one zero point.
 pub struct Line {
     pub builder: GraphBuilder,
     pub at: TensorId,
@@ -39,7 +39,7 @@ impl Line {
         self.builder.constant(name, ty, codes).unwrap()
     }
 
-    /// One operation more on what was made last, and on constants.
+    /// Adds an operation that reads the last tensor and constants.
     pub fn then(mut self, name: &str, op: impl Into<Op>, constants: &[&[usize]]) -> Self {
         let mut inputs = vec![Some(self.at)];
         for (index, shape) in constants.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Line {
     }
 }
 
-/// `NAME op(INPUTS)` of every node.
+/// Returns `NAME op(INPUTS)` for every node.
 pub fn text(graph: &Graph) -> Vec<String> {
     let line = |(id, node): (_, &guardbit_graph::Node)| {
         let inputs = node.inputs.iter().flatten().map(|&id| graph.tensor(id).name.as_str());
@@ -64,7 +64,7 @@ pub fn text(graph: &Graph) -> Vec<String> {
     graph.nodes_with_ids().map(line).collect()
 }
 
-/// What a pass makes of a network; nothing if there is nothing to do.
+/// Compares the result of a pass. An empty list means that nothing changes.
 fn check(pass: &str, graph: &Graph, expected: &[&str]) {
     let pass = find(pass).unwrap();
     let changed = pass.run(graph).unwrap();
@@ -112,12 +112,12 @@ fn identities() {
         // An output keeps its name.
         check("identities", &line().then("y", op, &[]).finish(), &[]);
     }
-    // Codes below the zero point are clipped; rows and columns change places.
+    // Codes below the zero point are clipped. Rows and columns are exchanged.
     let clipped = Line::new(&[1, 2, 2, 1], -127).then("relu", RELU, &[]).then("y", QUANTIZE, &[]).finish();
     check("identities", &clipped, &[]);
     let turned = line().then("t", Transpose { permutation: vec![0, 2, 1, 3] }, &[]).then("y", QUANTIZE, &[]);
     check("identities", &turned.finish(), &[]);
-    // A long row of them goes at once.
+    // A long row of identities is removed at once.
     let long = (0..50).fold(line(), |line, i| line.then(&format!("r{i}"), same(), &[]));
     check("identities", &long.then("y", after, &[&[1, 1, 1, 1]]).finish(), &["y = conv2d(x, y.0)"]);
 }
@@ -138,7 +138,7 @@ fn layouts() {
     let turn = |permutation: [usize; 4]| Transpose { permutation: permutation.to_vec() };
     let graph = line().then("a", turn([0, 2, 3, 1]), &[]).then("y", turn([0, 3, 2, 1]), &[]).finish();
     check("merge_layouts", &graph, &["y = transpose(x)"]);
-    // Only a reshape that leaves elements in their order can be one with a reshape.
+    // Only a reshape and a transpose that keeps the order can be merged.
     let graph = line().then("a", turn([0, 2, 3, 1]), &[]).then("y", flat(), &[]).finish();
     check("merge_layouts", &graph, &[]);
 }
@@ -163,7 +163,7 @@ fn pads() {
         let expected: &[&str] = if folds { &["y = max_pool2d(x)"] } else { &[] };
         check("fold_pads", &line.then("y", pool(activation), &[]).finish(), expected);
     }
-    // Padding of channels is none of a convolution, that of a whole window none of a pool.
+    // A convolution cannot pad channels, and a pool cannot pad a whole window.
     let channels = Pad { paddings: vec![[0, 0], [0, 0], [0, 0], [0, 1]], value: None };
     let graph = line().then("p", channels, &[]).then("y", conv(Padding::Valid), &[&[1, 3, 3, 3]]).finish();
     check("fold_pads", &graph, &[]);
@@ -177,17 +177,17 @@ fn activations() {
     let fused = ["r = conv2d(x, c.0)"];
     check("fuse_activations", &line().then("r", RELU, &[]).finish(), &fused);
     check("fuse_activations", &line().then("r", Relu6 { requantize: DOUBLE }, &[]).finish(), &fused);
-    // Another scale is another rounding.
+    // Another scale means another rounding.
     let mut other = line();
     let spec = OutputSpec::quantized("r", DType::Int8, 0.2, 3).unwrap();
     other.at = other.builder.node(RELU, &[Some(other.at)], spec).unwrap();
     check("fuse_activations", &other.finish(), &[]);
-    // Others read what comes before.
+    // Another node reads the preceding operation.
     let mut both = line();
     let (before, spec) = (both.at, both.spec("q"));
     both.builder.node(QUANTIZE, &[Some(before)], spec).unwrap();
     check("fuse_activations", &both.then("r", RELU, &[]).finish(), &[]);
-    // It has one already.
+    // The operation already has an activation.
     let conv = Conv2d { activation: Activation::Relu, ..conv(Padding::Valid) };
     let line = Line::new(&[1, 2, 2, 1], 3).then("c", conv, &[&[1, 1, 1, 1]]);
     check("fuse_activations", &line.then("r", RELU, &[]).finish(), &[]);

@@ -1,5 +1,5 @@
-//! One network in the three forms in which tools write it: operations on codes, operations on codes that make sums which become
-//! codes afterwards, and operations in float between dequantize and quantize.
+//! Tests with one network in the three forms in which tools write it: operations on codes; operations on codes whose
+//! sums are quantized afterwards; and operations in float between dequantize and quantize.
 
 use guardbit_graph::ops::{
     AvgPool2d, Cast, Conv2d, DepthwiseConv2d, Dequantize, FloatConv2d, FloatMatMul, FloatMaxPool2d,
@@ -32,15 +32,15 @@ const PASSES_OF_CONVENTIONS: [&str; 10] = [
 
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// Codes to codes.
+    /// From codes to codes.
     Codes,
-    /// Codes to sums, and a requantization.
+    /// From codes to sums, followed by a requantization.
     Sums,
     /// Real values between codes.
     Float,
 }
 
-/// What a network is built with.
+/// The state of building a network.
 struct Builder {
     form: Form,
     builder: GraphBuilder,
@@ -78,7 +78,7 @@ impl Builder {
         self.builder.constant(format!("c{}", self.names), ty, codes).unwrap()
     }
 
-    /// Weights with a scale that is a power of 2 for every channel, and a bias of their sums.
+    /// Returns weights whose scales are powers of 2, one per channel, and a bias of their sums.
     fn weights(&mut self, shape: &[usize], axis: usize) -> (Vec<i32>, Quantization, Vec<i32>) {
         let channels = shape[axis];
         let scales: Vec<f32> = (0..channels).map(|_| 2f32.powi(-4 - self.random.below(4) as i32)).collect();
@@ -88,7 +88,7 @@ impl Builder {
         (codes, quantization, bias)
     }
 
-    /// A layer; `float` is it in float, and the order of axes in which that has its weights.
+    /// Adds a layer. `float` is its float form, with the order of axes of its weights.
     fn layer(
         &mut self,
         op: impl Fn(Activation) -> Op,
@@ -154,7 +154,7 @@ impl Builder {
         };
     }
 
-    /// What moves codes: it works on real values too.
+    /// Adds an operation that moves codes. It works on real values, too.
     fn moves(&mut self, op: impl Into<Op>, float: impl Into<Op>) {
         let output = self.like();
         self.at = match self.form {
@@ -167,7 +167,7 @@ impl Builder {
         };
     }
 
-    /// A pool of wider codes, where the form has them.
+    /// Adds a pool, on wider codes if the form has them.
     fn average(&mut self, op: AvgPool2d) {
         let output = self.like();
         self.at = match self.form {
@@ -225,7 +225,7 @@ fn network(form: Form, seed: u64) -> Graph {
     net.builder.finish(vec![at]).unwrap()
 }
 
-/// The network after all passes that know of conventions, as often as they find something.
+/// Returns the network after all passes that handle these forms, repeated until nothing changes.
 fn canonical(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
     loop {
@@ -240,7 +240,7 @@ fn canonical(graph: &Graph) -> Graph {
     }
 }
 
-/// Every node with all that its codes follow from, but for the names of tensors.
+/// Returns every node with everything that determines its codes, except names of tensors.
 fn nodes(graph: &Graph) -> Vec<String> {
     let place = |id: TensorId| graph.nodes().iter().position(|node| node.output == id);
     let operand = |id: &Option<TensorId>| match id.map(|id| (id, graph.tensor(id))) {
@@ -276,7 +276,7 @@ fn three_forms_of_a_network_become_one() {
     }
 }
 
-/// A float layer between codes of these scales, and whether it became one of codes.
+/// Returns whether a float layer between codes with these scales becomes one of codes.
 fn folds(input: f32, weights: f32, output: f32) -> bool {
     let mut builder = GraphBuilder::new("layer");
     let x = builder.input("x", TensorType::quantized(&[1, 4, 4, 1], DType::Int8, input, 0).unwrap()).unwrap();
@@ -290,13 +290,13 @@ fn folds(input: f32, weights: f32, output: f32) -> bool {
     changed.nodes().iter().all(|node| node.op.name() == "conv2d")
 }
 
-/// Layers in float stay where a code could be another one: where float32 rounds sums, or the quotients of some sum.
+/// A layer stays in float if a code could differ: if float32 rounds a sum, or the quotient of a sum.
 #[test]
 fn what_rounds_otherwise_stays() {
     assert!(folds(0.125, 0.5, 0.25));
     assert!(!folds(0.1, 0.5, 0.25));
     assert!(!folds(0.125, 0.3, 0.25));
-    // The output's scale may be any, as long as no sum is so near to a tie that the two ways differ.
+    // The output's scale is arbitrary unless a sum is so near to a tie that both forms differ.
     let scales = (1..200).map(|n| n as f32 / 1000.0);
     let kept = scales.filter(|&scale| !folds(0.125, 0.5, scale)).count();
     assert!((1..190).contains(&kept), "{kept} of 199");

@@ -1,4 +1,4 @@
-//! Passes keep every code of every output.
+//! Tests that passes keep every code of every output.
 
 mod cases;
 mod conventions;
@@ -11,7 +11,7 @@ use guardbit_graph::passes::{PASSES, Pass};
 use guardbit_graph::{Graph, Links};
 use proptest::prelude::*;
 
-/// Names and codes of the outputs for these inputs; of a network with states, of three steps with them.
+/// Returns names and codes of the outputs for these inputs. A network with states runs three steps.
 pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
     let steps = vec![inputs.to_vec(); if graph.has_states() { 3 } else { 1 }];
     let of = |codes: &Vec<Vec<i32>>| {
@@ -21,7 +21,7 @@ pub fn outputs(graph: &Graph, inputs: &[Vec<i32>]) -> Vec<(String, Vec<i32>)> {
     stream(graph, &steps).iter().flat_map(of).collect()
 }
 
-/// The codes of every tensor in every step of a stream.
+/// Returns the codes of every tensor in every step of a stream.
 pub fn stream(graph: &Graph, steps: &[Vec<Vec<i32>>]) -> Vec<Vec<Vec<i32>>> {
     let mut states = graph.initial_states();
     let mut step = |inputs: &Vec<Vec<i32>>| {
@@ -31,14 +31,14 @@ pub fn stream(graph: &Graph, steps: &[Vec<Vec<i32>>]) -> Vec<Vec<Vec<i32>>> {
     steps.iter().map(&mut step).collect()
 }
 
-/// Random codes for every input.
+/// Returns random codes for every input.
 pub fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
     let mut random = Random(seed);
     let inputs = graph.inputs().iter().map(|&id| &graph.tensor(id).ty);
     inputs.map(|ty| random.codes(ty.code_range(), ty.len())).collect()
 }
 
-/// Runs a pass and compares; whether there was something to do.
+/// Runs a pass and compares the outputs. Returns whether the pass changed something.
 fn check(pass: &dyn Pass, graph: &Graph) -> bool {
     let Some(changed) = pass.run(graph).unwrap() else { return false };
     for seed in 0..3 {
@@ -79,7 +79,7 @@ proptest! {
     }
 }
 
-/// The networks above give every pass something to do.
+/// The networks above contain something to change for every pass.
 #[test]
 fn every_pass_finds_something_to_do() {
     let mut random = Random(7);

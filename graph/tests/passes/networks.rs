@@ -1,4 +1,4 @@
-//! Random networks of several layers in which passes find something to do.
+//! Generators of random networks of several layers in which passes find something to change.
 
 use guardbit_graph::ops::{
     Add, AvgPool2d, Cast, Concat, Conv2d, DepthwiseConv2d, Dequantize, FloatBinary, FloatConv2d,
@@ -14,17 +14,17 @@ use proptest::prelude::*;
 
 use crate::common::DOUBLE;
 
-/// What one layer is, and the seed of all that it leaves open. What cannot be built is left out.
+/// The kind of a layer, and the seed of everything else. Layers that cannot be built are left out.
 pub type Layer = (u8, u64);
 
 pub const KINDS: u8 = 23;
 
-/// Two to twelve layers.
+/// Generates two to twelve layers.
 pub fn layers() -> impl Strategy<Value = Vec<Layer>> {
     prop::collection::vec((0..KINDS, any::<u64>()), 2..=12)
 }
 
-/// Pseudo-random numbers (Knuth's MMIX generator).
+/// A generator of pseudo-random numbers (Knuth's MMIX generator).
 pub struct Random(pub u64);
 
 impl Random {
@@ -42,13 +42,13 @@ impl Random {
         codes.into_iter().map(|code| range.clamp(code.into())).collect()
     }
 
-    /// A narrower range now and then.
+    /// Returns a narrower range in some cases.
     fn range(&mut self, dtype: DType) -> Option<CodeRange> {
         let (a, b) = (self.between(dtype.min(), dtype.max()), self.between(dtype.min(), dtype.max()));
         match self.below(8) {
             0 => CodeRange::new((-dtype.max()).max(dtype.min()), dtype.max()),
             1 => CodeRange::new(a.min(b), a.max(b)),
-            // Codes that are some steps apart, as bipolar ones are.
+            // Codes with a step, like the bipolar ones.
             2 if a != b => CodeRange::new(a.min(b), a.max(b))?.with_step(a.abs_diff(b)),
             3 => CodeRange::new(dtype.min(), dtype.max() - 1)?.with_step(2),
             _ => None,
@@ -64,7 +64,7 @@ impl Random {
     }
 }
 
-/// A network of these layers.
+/// Returns a network of these layers.
 pub fn network(layers: &[Layer]) -> Graph {
     let seed = layers.iter().fold(1, |all, (kind, seed)| all ^ seed.rotate_left((*kind).into()));
     let mut random = Random(seed);
@@ -111,7 +111,7 @@ impl Network {
         format!("t{}", self.names)
     }
 
-    /// Adds an operation whose output is like its input, or is of a type of its own.
+    /// Adds an operation whose output has the type of `like`.
     fn add(&mut self, op: impl Into<Op>, inputs: &[TensorId], like: TensorId) -> Option<TensorId> {
         let output = OutputSpec { name: self.name(), ..OutputSpec::of(self.builder.tensor(like)) };
         self.add_as(op, inputs, output)
@@ -249,7 +249,7 @@ impl Network {
                     FullyConnected { keep_num_dims: random.below(3) == 0, activation, requantize: DOUBLE };
                 self.add_as(op, &[x, weights], spec)
             }
-            // What is computed of constants, and joined.
+            // An operation on constants, added to the last tensor.
             14 => {
                 let ty = self.builder.tensor(x).ty.clone();
                 let constant = self.constant(&[channels], random, ty.quantization);
@@ -257,7 +257,7 @@ impl Network {
                 let made = made.and_then(|made| self.add(Relu { requantize: DOUBLE }, &[made], made));
                 made.and_then(|made| self.add(Add { activation, scheme: Scheme::Double }, &[x, made], x))
             }
-            // A convolution and a rectifier of its codes.
+            // A convolution followed by a rectifier.
             15 => {
                 let scale = Quantization::per_tensor(0.02, 0).unwrap();
                 let weights = self.constant(&[1 + random.below(3), 1, 1, channels], random, Some(scale));
@@ -270,9 +270,9 @@ impl Network {
                 };
                 made.and_then(|made| self.add(relu, &[made], made))
             }
-            // A layer whose sums become codes by an operation of its own, with a bias by another one perhaps.
+            // A layer whose sums are quantized by a separate node, optionally with a separate bias.
             17 | 18 => self.layer_of_sums(random, kind == 18),
-            // A pool or a mean of wider codes.
+            // A pool or mean on wider codes.
             19 => {
                 let wide = self.cast(x, x, DType::Int16)?;
                 let (kernel, axes) = (random.pair(2), vec![random.below(shape.len())]);
@@ -284,7 +284,7 @@ impl Network {
                 let made = self.add(op, &[wide], wide)?;
                 self.cast(made, x, DType::Int8)
             }
-            // Real values that are moved.
+            // Moved real values.
             20 => {
                 let real = self.real(Dequantize {}, &[x])?;
                 let paddings = vec![random.one(&[[0, 0], [1, 2]]); shape.len()];
@@ -317,9 +317,9 @@ impl Network {
                     _ => self.codes(real, spec),
                 }
             }
-            // A convolution in float between codes.
+            // A float convolution between codes.
             22 => self.float_layer(random, padding),
-            // What came before, added.
+            // An addition of an earlier tensor.
             16 if random.below(2) == 0 => {
                 let Tensor { ty, .. } = self.builder.tensor(x).clone();
                 let (codes, name) = (random.codes(ty.code_range(), ty.len()), self.name());
@@ -327,7 +327,7 @@ impl Network {
                 self.states.push(state);
                 self.add(Add { activation, scheme: Scheme::Double }, &[x, state], x)
             }
-            // What nobody reads, or a mean.
+            // An unused node, or a mean.
             _ => {
                 let dead = self.add(Relu { requantize: DOUBLE }, &[x], x);
                 let axes = vec![random.below(shape.len())];
@@ -343,14 +343,14 @@ impl Network {
         self.add_as(op, inputs, output)
     }
 
-    /// Codes of real values.
+    /// Adds a quantizer of real values.
     fn codes(&mut self, real: TensorId, like: OutputSpec) -> Option<TensorId> {
         let op = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
         let output = OutputSpec { name: self.name(), ..like };
         self.add_as(op, &[real], output)
     }
 
-    /// The same codes in another dtype.
+    /// Adds a cast of codes to another dtype.
     fn cast(&mut self, x: TensorId, like: TensorId, dtype: DType) -> Option<TensorId> {
         let output = OutputSpec { name: self.name(), dtype, ..OutputSpec::of(self.builder.tensor(like)) };
         self.add_as(Cast, &[x], output)

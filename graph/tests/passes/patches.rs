@@ -1,4 +1,4 @@
-//! Patches: what is checked, what is kept, in which order.
+//! Tests of patches: checks, kept parts and the order of nodes.
 
 use guardbit_graph::ops::{Relu, Reshape};
 use guardbit_graph::{
@@ -10,7 +10,7 @@ use crate::common::DOUBLE;
 
 const RELU: Relu = Relu { requantize: DOUBLE };
 
-/// x -> a -> b -> y, all relu.
+/// Returns the network x -> a -> b -> y, all relu.
 fn line() -> Graph {
     Line::new(&[1, 4], 0).then("a", RELU, &[]).then("b", RELU, &[]).then("y", RELU, &[]).finish()
 }
@@ -32,7 +32,7 @@ fn ty(shape: &[usize]) -> TensorType {
     TensorType { shape: shape.to_vec(), dtype: DType::Int8, quantization: spec("", 0.1).quantization }
 }
 
-/// What is wrong with a patch, with the code of the error.
+/// Returns the error of a patch, with its code.
 fn error(make: impl FnOnce(&Graph, &mut GraphPatch<'_>) -> Result<(), PatchError>) -> String {
     let graph = line();
     let mut patch = GraphPatch::new(&graph);
@@ -62,7 +62,7 @@ fn what_is_added_stands_in_the_place_of_what_it_replaces() {
     assert_eq!(text(&patch.apply().unwrap()), ["b = relu(x)", "y = relu(b)"]);
 }
 
-/// A node that is added reads what it is given, though others read it in its place.
+/// An added node reads its given inputs, even if it replaces them for others.
 #[test]
 fn nodes_can_be_put_between() {
     let graph = line();
@@ -85,7 +85,7 @@ fn constants_take_the_place_of_tensors() {
     assert_eq!(super::outputs(&made, &[vec![0; 4]])[0].1, [1, 2, 3, 4]);
 }
 
-/// What readers said of files is kept as long as its tensor is there.
+/// Notes of readers are kept as long as their tensor exists.
 #[test]
 fn notes_are_kept() {
     let mut line = Line::new(&[1, 4], 0).then("a", RELU, &[]).then("y", RELU, &[]);

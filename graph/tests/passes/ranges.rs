@@ -1,4 +1,4 @@
-//! Code ranges: what an operation makes of a narrower one is what it makes of the whole dtype, clamped.
+//! Tests of code ranges: the result for a narrower range is the result for the whole dtype, clamped.
 
 use guardbit_graph::{CodeRange, Graph, GraphBuilder, OutputSpec, TensorId};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::networks::{layers, network};
 use super::sample;
 
-/// The codes of every tensor in the range of its type, and of each node in that of its dtype.
+/// Checks that the codes of every tensor lie in the range of its type, and compares them with the clamped results.
 fn check(graph: &Graph, seed: u64) -> Result<(), TestCaseError> {
     let inputs = sample(graph, seed);
     let codes = graph.interpret(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
@@ -26,7 +26,8 @@ fn check(graph: &Graph, seed: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The network of one node whose output may be any code of its dtype; `None` where it hands on what it reads.
+/// Returns the network of one node whose output may be any code of its dtype, or `None` if the node only passes on
+/// codes.
 fn without_range(graph: &Graph, node: &guardbit_graph::Node) -> Option<Graph> {
     let mut builder = GraphBuilder::new("alone");
     let mut inputs: Vec<Option<TensorId>> = Vec::new();

@@ -1,14 +1,14 @@
-//! What a register does with a result that it cannot hold.
+//! Overflow modes: what a register does with a result that does not fit.
 //!
-//! One file per mode. To add one: write its file, add its line to `modes!`. All that differs between modes follows from
-//! there; a way of treating values beyond the rails that no mode had is a variant of [`Beyond`].
+//! Each mode is one file. To add a mode, write its file and add its line to `modes!`. Everything else follows from
+//! there. A new way of treating values beyond the rails is a variant of [`Beyond`].
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Format;
 
-/// Registers the modes: variant and file. Their order is that of the manual, and of the codes in the RTL.
+/// Registers the modes: variant and file. Their order is the order in the manual and of the codes in the RTL.
 macro_rules! modes {
     ($($(#[$doc:meta])* $variant:ident = $file:ident;)*) => {
         $(mod $file;)*
@@ -31,50 +31,50 @@ macro_rules! modes {
 }
 
 modes! {
-    /// Two's complement: the value modulo `2^bits`.
+    /// Two's complement wrap: the register holds the value modulo `2^bits`.
     Wrap = wrap;
-    /// The rail that was crossed.
+    /// Saturation: the register holds the rail that was crossed.
     Saturate = saturate;
-    /// As [`Saturate`](Self::Saturate), but the rails are `+-(2^(bits-1) - 1)`.
+    /// Saturation to symmetric rails, `+-(2^(bits-1) - 1)`.
     SaturateSymmetric = saturate_symmetric;
-    /// Zero.
+    /// The register holds zero after an overflow.
     SaturateZero = saturate_zero;
-    /// The rail that was crossed first, until the register is cleared.
+    /// The register holds the rail that was crossed first, until it is cleared.
     Sticky = sticky;
-    /// The value stays exact; overflow is only noted.
+    /// The value stays exact; the overflow is only counted.
     Observe = observe;
-    /// The simulation stops.
+    /// The simulation stops at the first overflow.
     Trap = trap;
 }
 
-/// All that a mode is.
+/// The properties of an overflow mode.
 struct Mode {
     /// The name used in files.
     name: &'static str,
-    /// What a register holds of a value beyond its rails, in words for documents.
+    /// The value of a register after an overflow, as a phrase for documents.
     meaning: &'static str,
     /// Whether the lower rail of a signed register is the negative of the upper one.
     symmetric: bool,
-    /// What a register holds of a value beyond its rails.
+    /// The value of a register after an overflow.
     beyond: Beyond,
 }
 
-/// What a register holds of a value beyond its rails.
+/// The value of a register if the exact value is beyond its rails.
 #[derive(Debug, Clone, Copy)]
 pub enum Beyond {
-    /// The value: it stays exact.
+    /// The exact value.
     Exact,
     /// The value modulo `2^bits`.
     Wrapped,
-    /// The rail that it crossed.
+    /// The rail that the value crossed.
     Rail,
-    /// The same, and further addends are ignored until the register is cleared.
+    /// The rail that the value crossed; the register ignores further addends until it is cleared.
     Latched,
-    /// What the rails alone decide: one value above, one below.
+    /// A value that depends only on the rails: one for values above, one for values below.
     Chosen {
-        /// The value, which the format holds.
+        /// Returns the value, which must fit the format.
         value: fn(Rails) -> i128,
-        /// The same in SystemVerilog and VHDL: an expression of `rail`, `min`, `max` and `zero`.
+        /// The value in SystemVerilog and VHDL: an expression of `rail`, `min`, `max` and `zero`.
         hdl: &'static str,
     },
 }
@@ -82,69 +82,69 @@ pub enum Beyond {
 /// The rails of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rails {
-    /// The least value that the mode leaves alone.
+    /// The least value that the mode does not change.
     pub min: i128,
-    /// The greatest.
+    /// The greatest value that the mode does not change.
     pub max: i128,
-    /// The one that was crossed.
+    /// The rail that was crossed.
     pub rail: i128,
 }
 
-/// The rail that an exact result crossed.
+/// The direction of an overflow: which rail an exact result crossed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
-    /// Above the greatest value.
+    /// The result is above the greatest value.
     High,
-    /// Below the least value.
+    /// The result is below the least value.
     Low,
 }
 
-/// A value after it was made to fit.
+/// The outcome of writing an exact value into a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fit {
-    /// What the register holds.
+    /// The value that the register holds.
     pub value: i128,
-    /// The rail that the exact value crossed, if it did not fit.
+    /// The rail that the exact value crossed, or `None` if it fits.
     pub overflow: Option<Direction>,
 }
 
 impl Overflow {
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         self.mode().name
     }
 
-    /// The number used for it in the RTL.
+    /// Returns the number used for the mode in the RTL.
     pub fn code(self) -> u32 {
         self as u32
     }
 
-    /// Whether the lower rail of a signed register is `-(2^(bits-1) - 1)`.
+    /// Returns whether the lower rail of a signed register is `-(2^(bits-1) - 1)`.
     pub fn is_symmetric(self) -> bool {
         self.mode().symmetric
     }
 
-    /// What a register holds of a value beyond its rails, in words for documents.
+    /// Returns what a register holds after an overflow, as a phrase for documents.
     pub fn meaning(self) -> &'static str {
         self.mode().meaning
     }
 
-    /// What a register holds of a value beyond its rails.
+    /// Returns what a register holds after an overflow.
     pub fn beyond(self) -> Beyond {
         self.mode().beyond
     }
 
-    /// Whether the value stays exact, so that overflow is an event and no error.
+    /// Returns whether the value stays exact, so that an overflow is an event but changes no value.
     pub fn keeps_exact(self) -> bool {
         matches!(self.beyond(), Beyond::Exact)
     }
 
-    /// Whether a register that has overflowed ignores further addends until it is cleared.
+    /// Returns whether a register that has overflowed ignores further addends until it is cleared.
     pub fn latches(self) -> bool {
         matches!(self.beyond(), Beyond::Latched)
     }
 
-    /// What a register holds of a value beyond its rails: `exact` is the value, `wrapped` the value modulo `2^bits`.
+    /// Returns what a register holds after an overflow. `exact` is the value, `wrapped` the value modulo `2^bits`.
     pub fn held(self, exact: i128, wrapped: i128, rails: Rails) -> i128 {
         match self.beyond() {
             Beyond::Exact => exact,
@@ -154,7 +154,9 @@ impl Overflow {
         }
     }
 
-    /// The same in SystemVerilog and VHDL: an expression of `exact`, `wrapped`, `rail`, `min`, `max` and `zero`.
+    /// Returns what a register holds after an overflow, as an expression in SystemVerilog and VHDL.
+    ///
+    /// The expression uses `exact`, `wrapped`, `rail`, `min`, `max` and `zero`.
     pub fn hdl(self) -> &'static str {
         match self.beyond() {
             Beyond::Exact => "exact",
@@ -164,16 +166,16 @@ impl Overflow {
         }
     }
 
-    /// The least and greatest value that this mode leaves alone.
+    /// Returns the least and the greatest value that this mode does not change.
     pub fn limits(self, format: Format) -> (i128, i128) {
         let min = if self.is_symmetric() && format.is_signed() { -format.max() } else { format.min() };
         (min, format.max())
     }
 
-    /// One exact result written into a register of `format`.
+    /// Returns the outcome of writing one exact result into a register of `format`.
     ///
-    /// A mode that [latches](Self::latches) has no memory here: it is [`Accumulator`](crate::Accumulator) that
-    /// remembers.
+    /// The method has no memory, even if the mode [latches](Self::latches). [`Accumulator`](crate::Accumulator) keeps
+    /// the state of such a register.
     #[inline]
     pub fn fit(self, exact: i128, format: Format) -> Fit {
         let (min, max) = self.limits(format);
@@ -188,8 +190,9 @@ impl Overflow {
         Fit { value, overflow: Some(overflow) }
     }
 
-    /// Bounds of what a register of `format` can hold after exact results from `min` to `max`: the whole format where
-    /// something lies beyond a rail and becomes a value that depends on how far.
+    /// Returns the bounds of what a register of `format` can hold after exact results from `min` to `max`.
+    ///
+    /// The bounds are those of the whole format if an overflow is possible and the mode wraps.
     pub fn fit_range(self, min: i128, max: i128, format: Format) -> (i128, i128) {
         let (low, high) = self.limits(format);
         if low <= min && max <= high {
@@ -223,13 +226,13 @@ impl FromStr for Overflow {
     }
 }
 
-/// A name that is no overflow mode.
+/// Error for an unknown name of an overflow mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown overflow mode `{0}`; the modes are {modes}", modes = Overflow::ALL.map(Overflow::name).join(", "))]
 pub struct UnknownOverflow(String);
 
 impl Direction {
-    /// `high` or `low`, as in files.
+    /// Returns the name used in files: `high` or `low`.
     pub fn name(self) -> &'static str {
         match self {
             Self::High => "high",

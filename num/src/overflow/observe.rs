@@ -1,4 +1,4 @@
-//! The value stays exact; overflow is only noted.
+//! `observe`: the value stays exact; the overflow is only counted.
 
 use super::{Beyond, Mode};
 

@@ -1,4 +1,4 @@
-//! The rail that was crossed.
+//! `saturate`: the register holds the rail that was crossed.
 
 use super::{Beyond, Mode};
 

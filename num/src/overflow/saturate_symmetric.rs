@@ -1,4 +1,4 @@
-//! Saturation to rails of the same size: `AP_SAT_SYM` of AMD's UG1399.
+//! `saturate_symmetric`: saturation to rails of equal magnitude (`AP_SAT_SYM` of AMD's UG1399).
 
 use super::{Beyond, Mode};
 

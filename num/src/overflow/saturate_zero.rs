@@ -1,4 +1,4 @@
-//! Zero beyond either rail: `AP_SAT_ZERO` of AMD's UG1399.
+//! `saturate_zero`: the register holds zero after an overflow (`AP_SAT_ZERO` of AMD's UG1399).
 
 use super::{Beyond, Mode};
 

@@ -1,4 +1,4 @@
-//! The rail that was crossed first, until the register is cleared.
+//! `sticky`: the register holds the rail that was crossed first, until it is cleared.
 
 use super::{Beyond, Mode};
 

@@ -1,4 +1,5 @@
-//! The simulation stops at the first overflow. Where it does not, as in a bundle of test vectors, the value stays exact.
+//! `trap`: the simulation stops at the first overflow. Bundles of test vectors do not stop; there the value stays
+//! exact.
 
 use super::{Beyond, Mode};
 

@@ -1,4 +1,4 @@
-//! Two's complement: what a plain adder does.
+//! `wrap`: two's complement, the behaviour of a plain adder.
 
 use super::{Beyond, Mode};
 

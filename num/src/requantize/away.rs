@@ -1,4 +1,4 @@
-//! A: as S, but ties go away from zero (TVM `qnn/utils.cc` TONEAREST; QNNPACK precise).
+//! Scheme A: one rounding, ties away from zero (TVM `qnn/utils.cc` TONEAREST; QNNPACK precise).
 
 use crate::{Multiplier, Rounding};
 

@@ -1,11 +1,12 @@
-//! D: `RDBP(SRDHM(x * 2^max(e, 0), m), max(-e, 0))` in 32 bits (TensorFlow Lite `common.cc`, gemmlowp `fixedpoint.h`).
+//! Scheme D: `RDBP(SRDHM(x * 2^max(e, 0), m), max(-e, 0))` in 32 bits (TensorFlow Lite `common.cc`, gemmlowp
+//! `fixedpoint.h`).
 
 use crate::Multiplier;
 use crate::fixed_point::{rounding_divide_by_power_of_two, saturating_rounding_doubling_high_mul};
 
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     let exponent = multiplier.exponent();
-    // The register before the multiplier has 32 bits and does not saturate.
+    // The register before the multiplier has 32 bits and wraps.
     let shifted = (x << exponent.max(0)) as i32;
     let high = saturating_rounding_doubling_high_mul(shifted, multiplier.significand());
     i128::from(rounding_divide_by_power_of_two(high, (-exponent).max(0) as u32)) + zero_point

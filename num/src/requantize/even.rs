@@ -1,4 +1,5 @@
-//! E: `lrintf(float32(x) * float32(M))` (XNNPACK `requantization.h` fp32, FBGEMM `QuantUtils.h`, ONNX Runtime).
+//! Scheme E: `lrintf(float32(x) * float32(M))` (XNNPACK `requantization.h` fp32, FBGEMM `QuantUtils.h`, ONNX
+//! Runtime).
 
 use crate::Multiplier;
 

@@ -1,4 +1,4 @@
-//! V32 to nearest: `round(M * x + zero_point)` in float32, half away from zero (TVM `requantize.cc`, TONEAREST).
+//! Scheme V32N: `round(M * x + zero_point)` in float32, half away from zero (TVM `requantize.cc`, TONEAREST).
 
 use crate::Multiplier;
 

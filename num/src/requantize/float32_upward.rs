@@ -1,4 +1,4 @@
-//! V32: `floor(M * x + zero_point + 0.5)` in float32 (TVM `requantize.cc`, UPWARD).
+//! Scheme V32: `floor(M * x + zero_point + 0.5)` in float32 (TVM `requantize.cc`, UPWARD).
 
 use crate::Multiplier;
 

@@ -1,4 +1,4 @@
-//! V64 to nearest: `round(M * x + zero_point)` in float64, half away from zero (TVM `requantize.cc`, TONEAREST).
+//! Scheme V64N: `round(M * x + zero_point)` in float64, half away from zero (TVM `requantize.cc`, TONEAREST).
 
 use crate::Multiplier;
 

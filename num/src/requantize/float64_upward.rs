@@ -1,4 +1,4 @@
-//! V64: `floor(M * x + zero_point + 0.5)` in float64 (TVM `requantize.cc`, UPWARD).
+//! Scheme V64: `floor(M * x + zero_point + 0.5)` in float64 (TVM `requantize.cc`, UPWARD).
 
 use crate::Multiplier;
 

@@ -1,6 +1,7 @@
-//! From a sum to a code: `round(M * x) + zero point`, in the ways that real runtimes and devices round.
+//! Requantization schemes: from a sum to a code, `round(M * x) + zero_point`, rounded as real runtimes and devices
+//! do.
 //!
-//! One file per scheme. To add one: write its file, add its line to `schemes!`.
+//! Each scheme is one file. To add a scheme, write its file and add its line to `schemes!`.
 
 mod scale32;
 
@@ -16,7 +17,7 @@ macro_rules! schemes {
     ($($(#[$doc:meta])* $variant:ident = $file:ident, $id:literal, $name:literal;)*) => {
         $(mod $file;)*
 
-        /// How a sum is multiplied by a real number and rounded.
+        /// The scheme by which a sum is multiplied by a real number and rounded.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Scheme {
             $($(#[$doc])* $variant,)*
@@ -26,22 +27,22 @@ macro_rules! schemes {
             /// Every scheme.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The short identifier of the reference tables.
+            /// Returns the short identifier of the reference tables.
             pub fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The number used for it in the RTL.
+            /// Returns the number used for the scheme in the RTL.
             pub fn code(self) -> u32 {
                 self as u32
             }
 
-            /// `round(M * x) + zero_point`.
+            /// Returns `round(M * x) + zero_point`.
             fn requantize(self, x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
                 match self { $(Self::$variant => $file::requantize(x, multiplier, zero_point),)* }
             }
@@ -60,7 +61,7 @@ schemes! {
     Even = even, "E", "even";
     /// TVM with float32 compute, upward: `floor(M * x + zero_point + 0.5)`.
     Float32Upward = float32_upward, "V32", "float32_upward";
-    /// TVM with float64 compute, upward.
+    /// TVM with float64 compute, upward: `floor(M * x + zero_point + 0.5)`.
     Float64Upward = float64_upward, "V64", "float64_upward";
     /// Float64 product rounded half away from zero: LiteRT's reference FULLY_CONNECTED.
     Float64Away = float64_away, "F64", "float64_away";
@@ -72,12 +73,12 @@ schemes! {
     Q48 = q48, "Q48", "q48";
     /// TVM with float32 compute, to nearest: `M * x + zero_point`, half away from zero.
     Float32Nearest = float32_nearest, "V32N", "float32_nearest";
-    /// TVM with float64 compute, to nearest.
+    /// TVM with float64 compute, to nearest: `M * x + zero_point`, half away from zero.
     Float64Nearest = float64_nearest, "V64N", "float64_nearest";
 }
 
 impl Scheme {
-    /// Whether the runtimes that use this scheme form `M` in float32 throughout.
+    /// Returns whether the runtimes that use this scheme compute `M` in float32 throughout.
     pub fn forms_multiplier_in_float32(self) -> bool {
         self == Self::Even
     }
@@ -92,14 +93,14 @@ impl fmt::Display for Scheme {
 impl FromStr for Scheme {
     type Err = UnknownScheme;
 
-    /// Reads a name (`single`) or an identifier (`S`).
+    /// Parses a name (`single`) or an identifier (`S`).
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.iter().find(|s| s.name() == name || s.id() == name);
         found.copied().ok_or_else(|| UnknownScheme(name.into()))
     }
 }
 
-/// A name that is no requantization scheme.
+/// Error for an unknown name of a requantization scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownScheme(String);
 
@@ -112,7 +113,7 @@ impl fmt::Display for UnknownScheme {
     }
 }
 
-/// A scheme with its multiplier: turns sums into scaled integers.
+/// A scheme with its multiplier. It turns sums into scaled integers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Requantizer {
     scheme: Scheme,
@@ -120,22 +121,22 @@ pub struct Requantizer {
 }
 
 impl Requantizer {
-    /// A requantizer that multiplies by `multiplier` under `scheme`.
+    /// Creates a requantizer that multiplies by `multiplier` under `scheme`.
     pub fn new(scheme: Scheme, multiplier: Multiplier) -> Self {
         Self { scheme, multiplier }
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(self) -> Scheme {
         self.scheme
     }
 
-    /// The multiplier.
+    /// Returns the multiplier.
     pub fn multiplier(self) -> Multiplier {
         self.multiplier
     }
 
-    /// The same for sums kept in the unit `2^shift`: the multiplier gives the shift back.
+    /// Returns the requantizer for sums in units of `2^shift`. The multiplier makes up for the shift.
     ///
     /// # Errors
     /// [`MultiplierError`] if the multiplier becomes `2^30` or more.
@@ -143,17 +144,17 @@ impl Requantizer {
         Ok(Self { multiplier: self.multiplier.scaled_up(shift)?, ..self })
     }
 
-    /// The same for a mean over `count` elements: see [`Multiplier::divided_by`].
+    /// Returns the requantizer of a mean over `count` elements. See [`Multiplier::divided_by`].
     pub fn divided_by(self, count: u64) -> Self {
         Self { multiplier: self.multiplier.divided_by(count), ..self }
     }
 
-    /// `round(M * x)`.
+    /// Returns `round(M * x)`.
     pub fn scale(self, x: i128) -> i128 {
         self.scheme.requantize(x, self.multiplier, 0)
     }
 
-    /// `round(M * x) + zero_point`, not clamped. The TVM float schemes add the zero point before they round.
+    /// Returns `round(M * x) + zero_point`, not clamped. The TVM float schemes add the zero point before they round.
     pub fn requantize(self, x: i128, zero_point: i128) -> i128 {
         self.scheme.requantize(x, self.multiplier, zero_point)
     }

@@ -1,32 +1,32 @@
-//! The common schemes on 64-bit integers.
+//! The common schemes in 64-bit integers.
 
 use super::{Requantizer, Scheme};
 
-/// `round(M * x)` of 32-bit `x`: equal to [`Requantizer::scale`] and several times faster.
+/// A requantizer for 32-bit sums, equal to [`Requantizer::scale`] and several times faster.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale32 {
     /// Two roundings: see [`Scheme::Double`].
     Double {
-        /// 31 bits.
+        /// The significand, 31 bits.
         significand: i64,
-        /// Shift to the left before the doubling high multiplication.
+        /// Left shift before the doubling high multiplication, in bits.
         left: u32,
-        /// Rounding shift to the right after it.
+        /// Rounding right shift after it, in bits.
         right: u32,
     },
     /// One rounding, half up: see [`Scheme::Single`].
     Single {
-        /// 31 bits.
+        /// The significand, 31 bits.
         significand: i64,
-        /// Rounding shift to the right of the whole product, at least 1.
+        /// Rounding right shift of the whole product, at least 1 bit.
         right: u32,
     },
-    /// Float64, half away from zero: see [`Scheme::Float64Away`].
+    /// Float64 product rounded half away from zero: see [`Scheme::Float64Away`].
     Float64 {
         /// The multiplier.
         real: f64,
     },
-    /// Float32, half to even: see [`Scheme::Even`].
+    /// Float32 product rounded half to even: see [`Scheme::Even`].
     Even {
         /// The multiplier.
         real: f32,
@@ -34,7 +34,7 @@ pub enum Scale32 {
 }
 
 impl Scale32 {
-    /// `None` where 64 bits are not enough, or the scheme is not a common one.
+    /// Creates the fast form, or returns `None` if 64 bits are not enough or the scheme has no fast form.
     pub fn new(requantizer: Requantizer) -> Option<Self> {
         let multiplier = requantizer.multiplier();
         let (significand, exponent) = (i64::from(multiplier.significand()), multiplier.exponent());
@@ -52,7 +52,7 @@ impl Scale32 {
         }
     }
 
-    /// `round(M * x)`.
+    /// Returns `round(M * x)`.
     #[inline(always)]
     pub fn scale(self, x: i32) -> i64 {
         match self {
@@ -62,7 +62,7 @@ impl Scale32 {
                 if right == 0 {
                     return high;
                 }
-                // Ties away from zero.
+                // Rounds ties away from zero.
                 (high + (1i64 << (right - 1)) - i64::from(high < 0)) >> right
             }
             Self::Single { significand, right } => {

@@ -1,4 +1,4 @@
-//! S: `(x*m + 2^(t-1)) >> t` with `t = 31 - e` (TensorFlow Lite with TFLITE_SINGLE_ROUNDING).
+//! Scheme S: `(x*m + 2^(t-1)) >> t` with `t = 31 - e` (TensorFlow Lite with TFLITE_SINGLE_ROUNDING).
 
 use crate::{Multiplier, Rounding};
 

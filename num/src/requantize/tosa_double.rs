@@ -1,5 +1,5 @@
-//! T: `(x*m + r) >> s` with `s = 31 - e`, `r = 2^(s-1)`, and `r +- 2^30` by the sign of `x` if `s > 31`
-//! (TOSA specification, `apply_scale_32` with `double_round`).
+//! Scheme T: `(x*m + r) >> s` with `s = 31 - e` and `r = 2^(s-1)`. If `s > 31`, `r` is adjusted by `+- 2^30`
+//! according to the sign of `x` (TOSA specification, `apply_scale_32` with `double_round`).
 
 use crate::Multiplier;
 

@@ -1,4 +1,4 @@
-//! T16: `(x*m16 + 2^(s-1)) >> s` with a significand in `[2^14, 2^15)` (TOSA specification, `apply_scale_16`).
+//! Scheme T16: `(x*m16 + 2^(s-1)) >> s` with a significand in `[2^14, 2^15)` (TOSA specification, `apply_scale_16`).
 
 use crate::{Multiplier, Rounding};
 
@@ -9,7 +9,7 @@ pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i
         significand /= 2;
         shift -= 1;
     }
-    // TOSA has shifts from 2 on; a negative one is a multiplier that is a whole number.
+    // TOSA allows shifts of 2 and more. A negative shift here means that the multiplier is a whole number.
     let product = (x * significand) << (-shift).max(0);
     Rounding::HalfUp.shift_right(product, shift.max(0) as u32) + zero_point
 }

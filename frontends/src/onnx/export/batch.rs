@@ -7,8 +7,10 @@ use guardbit_graph::{Graph, Node, Op, TensorId};
 use super::layout::picture_scales;
 use crate::onnx::parse::metadata::BATCH;
 
-/// The name of the axis of samples, if the graph has one sample along the first axis of every input, the file that it is from left
-/// their number open ([`BATCH`]), and every operation keeps samples apart along its first axis, however many there are.
+/// Returns the name of the axis of samples if their number can be left open.
+///
+/// Every input must have one sample along its first axis, the source file must have left the number open ([`BATCH`]),
+/// and every operation must process samples independently along its first axis.
 pub(super) fn free(graph: &Graph) -> Option<&str> {
     let name = graph.metadata().get(BATCH)?;
     let mut batched: HashSet<TensorId> = graph.inputs().iter().copied().collect();
@@ -26,12 +28,12 @@ pub(super) fn free(graph: &Graph) -> Option<&str> {
     graph.outputs().iter().all(|id| batched.contains(id)).then_some(name)
 }
 
-/// Whether an operation keeps samples apart.
+/// Returns whether an operation processes samples independently.
 fn keeps(graph: &Graph, node: &Node, batched: &HashSet<TensorId>) -> bool {
     let shape = |id: TensorId| graph.tensor(id).ty.shape.as_slice();
     let inputs: Vec<TensorId> = node.inputs.iter().flatten().copied().collect();
     let (output, first) = (shape(node.output), shape(inputs[0]));
-    // Those that do not read it see the same for every sample.
+    // Other operands must not depend on the sample.
     let only_first = batched.contains(&inputs[0]) && inputs[1..].iter().all(|id| !batched.contains(id));
     let alike = |id: &TensorId| shape(*id).len() == output.len() && shape(*id)[0] == output[0];
     let broadcast = |id: &TensorId| shape(*id).len() < output.len() || shape(*id)[0] == 1;
@@ -70,7 +72,7 @@ fn keeps(graph: &Graph, node: &Node, batched: &HashSet<TensorId>) -> bool {
         Op::QLinearSoftmax(op) => op.axis > 0,
         Op::FloatSoftmax(op) => op.axis > 0,
         Op::FloatLayerNorm(op) => only_first && op.axis > 0,
-        // Rows of a matrix that is the second one are added up.
+        // A product sums over the rows of its second matrix.
         Op::BatchMatmul(_) | Op::FloatMatMul(_) => match [inputs[0], inputs[1]].map(|id| batched.contains(&id)) {
             [true, false] => alike(&inputs[0]) && (shape(inputs[1]).len() < 3 || broadcast(&inputs[1])),
             [false, true] => output.len() > 2 && alike(&inputs[1]) && (first.len() < 3 || broadcast(&inputs[0])),

@@ -5,14 +5,14 @@ use guardbit_graph::{Activation, CodeRange, DType, NodeId, Op, Quantization, Ten
 use super::{ExportError, Known, Order, Writer, ints};
 use crate::onnx::parse::proto::element;
 
-/// Real values that codes are to be made of, by their name.
+/// The real values to quantize, by their name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Made<'a> {
-    /// What an operator on codes makes, with which a quantizer of 8-bit codes right behind it is fused.
+    /// The output of an operator on codes. ONNX Runtime fuses it with a quantizer of 8-bit codes directly after it.
     Fused(&'a str, Activation),
-    /// Elements of a tensor of the same codes, in another place.
+    /// Moved elements of a tensor with equal quantization.
     Moved(&'a str),
-    /// Any others.
+    /// Any other real values.
     Real(&'a str),
 }
 
@@ -24,7 +24,7 @@ impl Made<'_> {
     }
 }
 
-/// The dtype of 8 bits that holds all codes of a dtype of fewer.
+/// Returns the dtype of 8 bits that holds all codes of a narrower dtype.
 fn wider(dtype: DType) -> DType {
     match dtype {
         DType::Int4 => DType::Int8,
@@ -33,7 +33,7 @@ fn wider(dtype: DType) -> DType {
     }
 }
 
-/// The same scales for codes of another dtype.
+/// Returns the quantization without a restricted range.
 fn whole(quantization: &Quantization) -> Quantization {
     let (scales, zero_points) = (quantization.scales().to_vec(), quantization.zero_points().to_vec());
     let same = match quantization.axis() {
@@ -43,12 +43,12 @@ fn whole(quantization: &Quantization) -> Quantization {
     same.unwrap_or_else(|_| quantization.clone())
 }
 
-/// The real value of a code.
+/// Returns the real value of a code.
 fn real(quantization: &Quantization, code: i32) -> f32 {
     (i64::from(code) - i64::from(quantization.zero_point(0))) as f32 * quantization.scale(0)
 }
 
-/// The operator and the limits of real values that a clamp of codes is, if it leaves out codes of the dtype.
+/// Returns the operator and the real limits of a clamp of codes, if it excludes codes of the dtype.
 fn clamp(
     quantization: &Quantization,
     dtype: DType,
@@ -60,7 +60,7 @@ fn clamp(
     }
     let own = quantization.codes_of(dtype) == CodeRange::of(dtype);
     let plain = |limits: [f32; 2]| {
-        // The runtime rounds half to even what an activation rounds half away from zero.
+        // The runtime rounds half to even, while an activation rounds half away from zero.
         let code = |limit: f32| (limit / quantization.scale(0)).round_ties_even() as i128;
         let codes = limits.map(|limit| code(limit) + i128::from(quantization.zero_point(0)));
         let fits = own && codes.map(|code| dtype.saturate(code)) == [low, high];
@@ -78,7 +78,7 @@ fn clamp(
 }
 
 impl Writer<'_> {
-    /// Codes of real values, under the name `to`.
+    /// Adds a quantizer of real values, whose codes get the name `to`.
     pub fn quantize(
         &mut self,
         id: TensorId,
@@ -100,7 +100,7 @@ impl Writer<'_> {
             let problem = "has codes of several scales and a range, which no operator of ONNX makes".into();
             return Err(ExportError::Tensor { tensor: self.graph.tensor(id).name.clone(), problem });
         }
-        // The runtime's operators that move codes of 8 bits have none of 4.
+        // The runtime's operators that move codes support 8 bits but not 4.
         if fused && clamp.is_some() || !matches!(from, Made::Real(_)) && wider(dtype) != dtype {
             real = self.again(&real, to, &quantization, wider(dtype));
         }
@@ -109,7 +109,7 @@ impl Writer<'_> {
             let limits = limits.iter().map(|&limit| self.reals_constant(to, &[], &[limit]));
             let inputs = std::iter::once(real).chain(limits.collect::<Vec<_>>()).collect();
             self.node(op, inputs, &clamped, Vec::new());
-            // ONNX Runtime 1.31.1 fails on a clip right before a quantizer of 4 bits.
+            // ONNX Runtime 1.31.1 fails on a clip directly before a quantizer of 4 bits.
             real = if wider(dtype) == dtype {
                 clamped
             } else {
@@ -121,7 +121,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Real values after a quantizer to codes of a dtype and a dequantizer.
+    /// Adds a quantizer to codes of a dtype and a dequantizer, and returns the name of the real values.
     fn again(&mut self, real: &str, name: &str, quantization: &Quantization, dtype: DType) -> String {
         let quantization = whole(quantization);
         let (codes, to) = (self.fresh(name, "wide"), self.fresh(name, "widened"));
@@ -130,7 +130,7 @@ impl Writer<'_> {
         to
     }
 
-    /// The name of the real values of a tensor, with its axes in some order.
+    /// Returns the name of the real values of a tensor, with its axes in the given order.
     pub fn real(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
         if let Some(name) = self.reals.get(&(id, order)) {
             return Ok(name.clone());
@@ -161,13 +161,13 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    /// The codes whose real values a tensor holds, if a dequantizer has made it.
+    /// Returns the codes whose real values a tensor holds, if a dequantizer computes it.
     pub fn dequantized(&self, id: TensorId) -> Option<TensorId> {
         let node = self.graph.node(self.links.producer(id)?);
         if let Op::Dequantize(_) = node.op { node.inputs[0] } else { None }
     }
 
-    /// The name of the real values of a tensor for an operator on codes of 8 bits.
+    /// Returns the name of the real values of a tensor for an operator on codes of 8 bits.
     pub fn operand(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
         let dtype = self.graph.tensor(id).ty.dtype;
         if wider(dtype) == dtype {
@@ -182,7 +182,7 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    /// The name of the codes of a tensor, with its axes in some order.
+    /// Returns the name of the codes of a tensor, with its axes in the given order.
     pub fn codes_in(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
         if let Some(name) = self.codes.get(&(id, order)) {
             return Ok(name.clone());
@@ -202,7 +202,7 @@ impl Writer<'_> {
             true => moved,
             false => self.again(&moved, &to, &quantization, wider(dtype)),
         };
-        // What is moved has its range already.
+        // Moved codes already lie in their range.
         self.linear("QuantizeLinear", moved, &to, (&quantization, dtype), axis);
         self.codes.insert((id, order), to.clone());
         Ok(to)
@@ -217,7 +217,7 @@ impl Writer<'_> {
         self.shaped(to, element::FLOAT, shape);
     }
 
-    /// Lets what a node makes be its output: codes of it, or real values as they are, which sums of 32 bits stay too.
+    /// Defines the output of a node: codes, or unchanged real values. Sums of 32 bits stay real values, too.
     pub fn result(&mut self, id: NodeId, made: Made<'_>, order: Order) -> Result<(), ExportError> {
         let output = self.graph.node(id).output;
         let tensor = self.graph.tensor(output);

@@ -1,5 +1,5 @@
-//! Layers whose activations get scale and zero point as they come, as ONNX Runtime's `quantize_dynamic` writes them:
-//! DynamicQuantizeLinear, ConvInteger or MatMulInteger, and the scales behind it.
+//! Layers whose activations are quantized at run time, as written by ONNX Runtime's `quantize_dynamic`:
+//! DynamicQuantizeLinear, then ConvInteger or MatMulInteger, then the scales.
 
 use guardbit_graph::{DType, NodeId, Op, Tensor, TensorId};
 
@@ -9,14 +9,14 @@ use super::weighted::window_attributes;
 use super::{ExportError, Order, Writer, int};
 use crate::onnx::parse::proto::element;
 
-/// The constant codes that a layer reads the real values of, if it does.
+/// Returns the constant codes whose real values are the weights of a layer.
 pub(super) fn codes_of_weights<'g>(writer: &Writer<'g>, id: NodeId) -> Option<&'g Tensor> {
     let real = writer.graph.node(id).inputs.get(1).copied().flatten()?;
     let codes = writer.graph.tensor(writer.dequantized(real)?);
     codes.constant.is_some().then_some(codes)
 }
 
-/// A layer with weights of codes as an integer product of codes, its sums times both scales, and its bias.
+/// Writes a layer with weights of codes as an integer product, whose sums are multiplied by both scales, and a bias.
 pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Result<(), ExportError> {
     let (op, order, axes) = match writer.graph.node(id).op {
         Op::FloatConv2d(_) => ("ConvInteger", Order::ChannelsFirst, vec![0, 3, 1, 2]),
@@ -60,7 +60,7 @@ pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Re
     writer.result(id, super::codes::Made::Real(&name), order)
 }
 
-/// The codes of real values, with their scale and zero point.
+/// Returns the names of the codes of real values, of their scale and of their zero point.
 fn quantized(writer: &mut Writer<'_>, id: TensorId, order: Order) -> Result<[String; 3], ExportError> {
     if let Some(names) = writer.dynamic.get(&(id, order)) {
         return Ok(names.clone());
@@ -78,7 +78,7 @@ fn quantized(writer: &mut Writer<'_>, id: TensorId, order: Order) -> Result<[Str
     Ok(names)
 }
 
-/// The codes of weights, their scales as they multiply sums, and their zero point.
+/// Returns the names of the codes of weights, of the scales that multiply sums, and of the zero point.
 fn integer_weights(
     writer: &mut Writer<'_>,
     id: NodeId,

@@ -11,7 +11,7 @@ use super::{ExportError, Order, Writer, int, ints, text};
 use crate::onnx::nearest::NearestMode;
 use crate::onnx::parse::proto::{self, element};
 
-/// An operator that moves the elements of the first operand, with what else it reads.
+/// Writes an operator that moves the elements of the first operand, with its further inputs.
 pub(super) fn moved(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -25,7 +25,7 @@ pub(super) fn moved(
     writer.result(id, Made::Moved(&name), Order::Own)
 }
 
-/// The shape that a Reshape makes. As many samples as there are stay as many.
+/// Returns the shape operand of a Reshape, which keeps the number of samples open if it is open.
 fn shape_constant(writer: &mut Writer<'_>, shape: &[usize]) -> String {
     let mut sizes: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
     if writer.batch.is_some() {
@@ -49,8 +49,9 @@ pub(super) fn transpose(
     moved(writer, id, "Transpose", vec![ints("perm", axes)], Vec::new())
 }
 
-/// Cells of real 0 between pixels, for which ONNX has no operator: pixels become images of one cell, are padded, and lie side by side
-/// again.
+/// Writes cells of real 0 between pixels, for which ONNX has no operator.
+///
+/// Pixels become images of one cell, are padded, and are joined again.
 pub(super) fn dilate(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -75,7 +76,7 @@ pub(super) fn dilate(
         writer.shaped(&to, element::FLOAT, shape.to_vec());
         made = to;
     }
-    // Behind the last pixel there are no cells.
+    // The last pixel has no cells after it.
     let ends = [(rows - 1) * down + 1, (cols - 1) * across + 1].map(|end| end as i64);
     let ranges = [("starts", [0, 0]), ("ends", ends), ("axes", [1, 2])];
     let more = ranges.map(|(what, values)| writer.sizes_constant(what, &values)).to_vec();
@@ -121,14 +122,14 @@ pub(super) fn slice(writer: &mut Writer<'_>, id: NodeId, slice: &Slice) -> Resul
         let problem = "leaves axes out; a reshape behind it is needed";
         return Err(refused(writer, id, problem.into()));
     }
-    // Axes that are kept whole are not named: the number of samples may be open.
+    // Axes that are kept whole are left out, because the number of samples may be open.
     let input = &writer.graph.tensor(operand(writer, id, 0)?).ty.shape;
     let whole = |&axis: &usize| slice.size[axis] == input[axis] && slice.strides[axis] == 1;
     let mut axes: Vec<usize> = (0..input.len()).filter(|axis| !whole(axis)).collect();
     if axes.is_empty() {
         axes.push(input.len() - 1);
     }
-    // Before the first element there is none: an end that is far enough.
+    // An end before the first element must be far below 0.
     let end = |&axis: &usize| {
         let (begin, size, step) = (slice.begin[axis] as i64, slice.size[axis] as i64, slice.strides[axis]);
         let end = begin.saturating_add(size.saturating_mul(step));
@@ -156,7 +157,7 @@ pub(super) fn gather(writer: &mut Writer<'_>, id: NodeId, gather: &Gather) -> Re
     moved(writer, id, "Gather", vec![int("axis", gather.axis as i64)], more)
 }
 
-/// An operator on images with their channels in front.
+/// Writes an operator on images with their channels first.
 fn of_images(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -179,8 +180,9 @@ pub(super) fn blocks(
     of_images(writer, id, op, vec![int("blocksize", block_size as i64)], Vec::new())
 }
 
-/// The scales and the sizes of a picture that a node makes, with its channels in front: the other one is left out. Sizes would fix
-/// the number of samples, where that is open.
+/// Returns the names of the scales and sizes of a resized image with its channels first. One of the two is left out.
+///
+/// Sizes would fix the number of samples, so an open number requires scales.
 fn picture(writer: &mut Writer<'_>, id: NodeId, scales: Option<[f32; 2]>) -> Result<Vec<String>, ExportError> {
     let from = &writer.graph.tensor(operand(writer, id, 0)?).ty.shape;
     let to = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
@@ -196,14 +198,14 @@ fn picture(writer: &mut Writer<'_>, id: NodeId, scales: Option<[f32; 2]>) -> Res
     })
 }
 
-/// The scales of rows and columns by which a runtime makes one picture of the other.
+/// Returns scales of rows and columns with which a runtime resizes one image to the other.
 pub(super) fn picture_scales(from: &[usize], to: &[usize]) -> Option<[f32; 2]> {
     let scales = [1, 2].map(|axis| to[axis] as f32 / from[axis] as f32);
     let fits = |axis: usize| (from[axis] as f32 * scales[axis - 1]).floor() as usize == to[axis];
     (fits(1) && fits(2)).then_some(scales)
 }
 
-/// Of the pictures that are nearest, those that ONNX's places give too.
+/// Writes a nearest resize if one of ONNX's rules selects equal pixels.
 pub(super) fn resize_nearest(
     writer: &mut Writer<'_>,
     id: NodeId,

@@ -1,13 +1,13 @@
-//! Networks as ONNX files: QDQ, with the arithmetic that ONNX Runtime's fused kernels have.
+//! Export of networks as ONNX files in the QDQ form, with the arithmetic of ONNX Runtime's fused kernels.
 //!
-//! Every tensor of codes becomes a QuantizeLinear under its name and a DequantizeLinear behind it (`codes`), every
-//! operation the operator of ONNX between them (`ops`). Images are `[n, c, h, w]` around convolutions and pools, so that
-//! reading the file gives the network again. Every name between has its type and shape in the file, and the number of samples is
-//! left open where the file of the network left it open (`batch`). Outputs have the names of the graph's outputs.
+//! Every tensor of codes becomes a QuantizeLinear with its name, followed by a DequantizeLinear (`codes`). Every
+//! operation becomes the ONNX operator between them (`ops`). Images are `[n, c, h, w]` around convolutions and pools,
+//! so that reading the file gives an equal network. The file contains type and shape of every intermediate name, and
+//! leaves the number of samples open if the source file did (`batch`). Outputs have the names of the graph's outputs.
 //!
-//! ONNX Runtime fuses operators with codes of 8 bits alone, and only where a quantizer is right behind them. So codes of
-//! fewer bits, or of a range of their own, are made of codes of 8 bits by a second quantizer, and are widened before an
-//! operator reads them.
+//! ONNX Runtime fuses an operator only with codes of 8 bits, and only if a quantizer follows directly. Therefore
+//! codes of fewer bits, or with a restricted range, come from codes of 8 bits through a second quantizer, and are
+//! widened before an operator reads them.
 
 mod batch;
 mod codes;
@@ -28,32 +28,32 @@ use super::parse::metadata;
 use super::parse::proto::{self, element};
 use codes::Made;
 
-/// A network that ONNX Runtime would not run with equal results.
+/// The reason why ONNX Runtime would not run a network with equal results.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// An operation that has no counterpart.
+    /// An operation has no counterpart.
     #[error("{op} `{node}`: {problem}")]
     Node {
         /// The operation.
         op: &'static str,
         /// Name of the node.
         node: String,
-        /// Why it cannot be written, and what would be needed.
+        /// The reason, and what would be needed.
         problem: String,
     },
-    /// A tensor that has no counterpart.
+    /// A tensor has no counterpart.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
 impl ExportError {
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Node { .. } => "guardbit::onnx::export::node",
@@ -61,37 +61,39 @@ impl ExportError {
         }
     }
 
-    /// What may help.
+    /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
         "docs/onnx.md says what can be written: operations with ONNX Runtime's arithmetic, and float regions"
     }
 }
 
-/// Who made a file, as it says itself.
+/// The producer name in exported files.
 pub(super) const PRODUCER: &str = "guardbit";
 
-/// A network as the bytes of an ONNX file of opset 21.
+/// Returns a network as the bytes of an ONNX file of opset 21.
 ///
 /// # Errors
-/// [`ExportError`] if an operation rounds otherwise than ONNX Runtime does, or has no counterpart in QDQ.
+/// [`ExportError`] if an operation rounds differently from ONNX Runtime, or has no counterpart in QDQ.
 pub fn write_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
     write(graph, false)
 }
 
-/// A float network as the bytes of an ONNX file of opset 21, in which every layer that reads the real values of constant codes is an
-/// integer product: its activations get scale and zero point from every input as it comes (DynamicQuantizeLinear, then
-/// MatMulInteger or ConvInteger, as ONNX Runtime's `quantize_dynamic` writes them).
+/// Returns a float network as the bytes of an ONNX file of opset 21 with dynamic quantization.
+///
+/// Every layer that reads the real values of constant codes becomes an integer product. Its activations get scale and
+/// zero point at run time (DynamicQuantizeLinear, then MatMulInteger or ConvInteger, as written by ONNX Runtime's
+/// `quantize_dynamic`).
 ///
 /// # Errors
-/// As [`write_onnx`], and where ONNX Runtime has no such product of the weights.
+/// Those of [`write_onnx`], and an error if ONNX Runtime has no such product for the weights.
 pub fn write_dynamic_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
     write(graph, true)
 }
 
-/// Whether [`write_onnx`] would write a network, which takes no time or memory for its constants.
+/// Checks whether [`write_onnx`] would succeed, without time or memory for the constants.
 ///
 /// # Errors
-/// As [`write_onnx`].
+/// See [`write_onnx`].
 pub fn check_onnx(graph: &Graph) -> Result<(), ExportError> {
     written(graph, false, Constants::Described)?.outputs().map(drop)
 }
@@ -100,15 +102,15 @@ fn write(graph: &Graph, dynamic: bool) -> Result<Vec<u8>, ExportError> {
     written(graph, dynamic, Constants::Written)?.finish()
 }
 
-/// What becomes of constants.
+/// The treatment of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Constants {
     Written,
-    /// They have a name, a type and a shape, but no values.
+    /// Constants have a name, a type and a shape, but no values.
     Described,
 }
 
-/// A network's nodes and constants.
+/// Returns a network's nodes and constants.
 fn written(graph: &Graph, dynamic: bool, constants: Constants) -> Result<Writer<'_>, ExportError> {
     if let Some(state) = graph.states().first() {
         let problem = "is a state, which is carried from one step of a stream to the next: ONNX has none".into();
@@ -126,12 +128,12 @@ fn written(graph: &Graph, dynamic: bool, constants: Constants) -> Result<Writer<
     Ok(writer)
 }
 
-/// In which order the axes of an image lie.
+/// The order of the axes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Order {
-    /// As in the graph.
+    /// The order of the graph, channels last.
     Own,
-    /// With the channels after the images.
+    /// Channels directly after the batch axis.
     ChannelsFirst,
 }
 
@@ -140,7 +142,7 @@ impl Order {
         if self == Self::Own { Self::ChannelsFirst } else { Self::Own }
     }
 
-    /// The order of axes that makes this one of the other.
+    /// Returns the permutation from the other order to this one.
     fn permutation(self, rank: usize) -> Vec<usize> {
         match self {
             Self::Own => std::iter::once(0).chain(2..rank).chain([1]).collect(),
@@ -148,7 +150,7 @@ impl Order {
         }
     }
 
-    /// Where an axis of the graph is.
+    /// Returns the position of an axis of the graph.
     fn axis(self, axis: usize, rank: usize) -> usize {
         if self == Self::Own || rank < 3 {
             return axis;
@@ -157,12 +159,12 @@ impl Order {
     }
 }
 
-/// What the file says of a name.
+/// The element type and shape of a name in the file.
 #[derive(Debug, Clone, Default)]
 struct Known {
     element: i32,
     shape: Vec<usize>,
-    /// Whether its first axis has a part for every sample.
+    /// Whether its first axis grows with the number of samples.
     batched: bool,
 }
 
@@ -172,14 +174,14 @@ struct Writer<'g> {
     nodes: Vec<proto::Node>,
     initializers: Vec<proto::Tensor>,
     constants: Constants,
-    /// Every name of the file.
+    /// The types of all names in the file.
     known: HashMap<String, Known>,
-    /// The name of the axis of samples, where their number is left open.
+    /// The name of the axis of samples if their number is left open.
     batch: Option<&'g str>,
-    /// Names of codes, and of real values, by their order.
+    /// Names of codes, and of real values, by tensor and order.
     codes: HashMap<(TensorId, Order), String>,
     reals: HashMap<(TensorId, Order), String>,
-    /// Names of real values behind quantizers of 8 bits, of codes of fewer.
+    /// Names of the real values of narrow codes, after a quantizer of 8 bits.
     widened: HashMap<(TensorId, Order), String>,
     /// Names of codes, scale and zero point that are computed from real values.
     dynamic: HashMap<(TensorId, Order), [String; 3]>,
@@ -204,7 +206,7 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// A name that nothing has.
+    /// Returns an unused name.
     fn fresh(&mut self, base: &str, what: &str) -> String {
         let mut name = format!("{base}:{what}");
         while !self.names.insert(name.clone()) {
@@ -233,7 +235,8 @@ impl<'g> Writer<'g> {
         Ok(())
     }
 
-    /// Adds a node with one output, of the type and shape of its first input unless [`shaped`](Self::shaped) says otherwise.
+    /// Adds a node with one output. The output has the type and shape of its first input, unless
+    /// [`shaped`](Self::shaped) sets others.
     fn node(&mut self, op: &str, inputs: Vec<String>, output: &str, attributes: Vec<proto::Attribute>) {
         let read = || inputs.iter().filter_map(|name| self.known.get(name));
         let known = read().next().cloned().unwrap_or_default();
@@ -250,15 +253,15 @@ impl<'g> Writer<'g> {
         self.nodes.push(node);
     }
 
-    /// Says the element type and the shape of a name.
+    /// Sets the element type and the shape of a name.
     fn shaped(&mut self, name: &str, element: i32, shape: Vec<usize>) {
         let known = self.known.entry(name.into()).or_default();
-        // A number has no axis.
+        // A scalar has no axis.
         known.batched &= !shape.is_empty();
         (known.element, known.shape) = (element, shape);
     }
 
-    /// The shape of a tensor with its axes in some order.
+    /// Returns the shape of a tensor with its axes in the given order.
     fn shape_in(&self, id: TensorId, order: Order) -> Vec<usize> {
         let shape = &self.graph.tensor(id).ty.shape;
         match order {
@@ -269,7 +272,7 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// The name for the real values that a node makes.
+    /// Returns the name for the real values that a node computes.
     fn result_name(&mut self, id: NodeId) -> String {
         let tensor = self.graph.tensor(self.graph.node(id).output);
         match tensor.ty.dtype.is_float() {
@@ -302,7 +305,7 @@ impl<'g> Writer<'g> {
         Ok(model.encode_to_vec())
     }
 
-    /// The names of the outputs: those that the graph gives them.
+    /// Returns the names of the outputs, which are those of the graph.
     fn outputs(&mut self) -> Result<Vec<String>, ExportError> {
         let (mut renamed, mut outputs) = (HashMap::new(), Vec::new());
         let inputs: HashSet<&str> =
@@ -319,7 +322,7 @@ impl<'g> Writer<'g> {
                 renamed.insert(wanted.clone(), codes);
             }
             if !made || renamed.contains_key(&name) {
-                // Two outputs have the same values, or those of an input.
+                // Two outputs have equal values, or those of an input.
                 let copy = self.fresh(&wanted, "copy");
                 self.node("Identity", vec![name], &copy, Vec::new());
                 renamed.insert(copy, wanted.clone());
@@ -343,12 +346,12 @@ impl<'g> Writer<'g> {
         Ok(outputs)
     }
 
-    /// A name with its type and shape.
+    /// Returns a name with its type and shape.
     fn described(&self, name: &str) -> proto::ValueInfo {
         let Known { element, shape, batched } = self.known.get(name).cloned().unwrap_or_default();
         let dimension = |(axis, size): (usize, usize)| match (axis, size) {
             (0, 1) if batched => proto::Dimension { value: None, parameter: self.batch.map(str::to_owned) },
-            // Several elements for each sample: such a size has no name.
+            // A size with several elements per sample has no name.
             (0, _) if batched => proto::Dimension { value: None, parameter: None },
             _ => proto::Dimension { value: Some(size as i64), parameter: None },
         };
@@ -358,7 +361,7 @@ impl<'g> Writer<'g> {
     }
 }
 
-/// Numbers of the kinds of attributes.
+/// Codes of the types of attributes.
 mod kind {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;

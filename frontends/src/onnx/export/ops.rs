@@ -1,4 +1,4 @@
-//! The operators of ONNX that operations become.
+//! The ONNX operators of all operations.
 
 use guardbit_graph::ops::{FloatUnary, RealPair, RealReduction};
 use guardbit_graph::{Activation, DType, NodeId, Op, TensorId};
@@ -28,7 +28,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::Concat(concat) => layout::concat(writer, id, concat),
         Op::Slice(slice) => layout::slice(writer, id, slice),
         Op::Gather(gather) => layout::gather(writer, id, gather),
-        // Its real values are those of the codes, wherever they are read.
+        // The real values are written where they are read.
         Op::Dequantize(_) => Ok(()),
         Op::QuantizeFloat(quantize) => pools::quantize(writer, id, quantize),
         Op::FloatConv2d(conv) => weighted::float_convolution(writer, id, conv.padding),
@@ -74,7 +74,7 @@ fn softmax_of_codes(writer: &mut Writer<'_>, id: NodeId, axis: usize) -> Result<
     writer.result(id, Made::Fused(&name, Activation::None), Order::Own)
 }
 
-/// A function of single real values, in the order in which they are there.
+/// Writes a function of single real values, in the order in which its input exists.
 fn function(writer: &mut Writer<'_>, id: NodeId, unary: &FloatUnary) -> Result<(), ExportError> {
     let input = operand(writer, id, 0)?;
     let order = available(writer, input);
@@ -88,7 +88,7 @@ pub(super) fn refused(writer: &Writer<'_>, id: NodeId, problem: String) -> Expor
     ExportError::Node { op: node.op.name(), node: writer.graph.node_name(id).into(), problem }
 }
 
-/// Fails for a scheme that is not ONNX Runtime's.
+/// Rejects a scheme that ONNX Runtime does not use.
 pub(super) fn even(writer: &Writer<'_>, id: NodeId, scheme: Scheme) -> Result<(), ExportError> {
     if scheme == Scheme::Even {
         return Ok(());
@@ -102,14 +102,14 @@ pub(super) fn operand(writer: &Writer<'_>, id: NodeId, index: usize) -> Result<T
     found.ok_or_else(|| refused(writer, id, format!("lacks input {index}")))
 }
 
-/// An order in which a tensor is there already.
+/// Returns an order in which a tensor already exists.
 pub(super) fn available(writer: &Writer<'_>, id: TensorId) -> Order {
     let id = writer.dequantized(id).unwrap_or(id);
     let has = |order| writer.codes.contains_key(&(id, order)) || writer.reals.contains_key(&(id, order));
     if has(Order::ChannelsFirst) && !has(Order::Own) { Order::ChannelsFirst } else { Order::Own }
 }
 
-/// An operator on real values.
+/// Writes an operator on real values.
 fn simple(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -123,7 +123,7 @@ fn simple(
     writer.result(id, Made::Real(&name), Order::Own)
 }
 
-/// Fails unless a kernel of codes of 8 bits reads and makes codes of one type.
+/// Checks that a kernel for codes of 8 bits reads and computes codes of one type.
 pub(super) fn one_type(writer: &Writer<'_>, id: NodeId, inputs: &[TensorId]) -> Result<(), ExportError> {
     let tensors = inputs.iter().chain([&writer.graph.node(id).output]);
     let dtypes: Vec<_> = tensors.map(|&id| writer.graph.tensor(id).ty.dtype).collect();
@@ -137,13 +137,13 @@ pub(super) fn one_type(writer: &Writer<'_>, id: NodeId, inputs: &[TensorId]) -> 
     Err(refused(writer, id, problem))
 }
 
-/// What a function of two tensors works on.
+/// The operands of a function of two tensors.
 enum Kind {
     Reals,
     Codes(Activation),
 }
 
-/// A function of two tensors, in the order in which both are there.
+/// Writes a function of two tensors, in an order in which both exist.
 fn pair(writer: &mut Writer<'_>, id: NodeId, op: &str, kind: Kind) -> Result<(), ExportError> {
     let inputs = [operand(writer, id, 0)?, operand(writer, id, 1)?];
     let images = inputs.iter().all(|&input| writer.graph.tensor(input).ty.shape.len() == 4);

@@ -10,7 +10,7 @@ use super::weighted::window_attributes;
 use super::{ExportError, Order, Writer, int};
 use crate::onnx::parse::proto;
 
-/// The attributes of a pool.
+/// Returns the attributes of a pool.
 fn attributes(
     writer: &Writer<'_>,
     id: NodeId,
@@ -18,7 +18,7 @@ fn attributes(
 ) -> Result<Vec<proto::Attribute>, ExportError> {
     let window = writer.graph.window(id).ok_or_else(|| refused(writer, id, "has no window".into()))?;
     let mut attributes = window_attributes(&window, padding);
-    // All are 1, and older operators have none.
+    // All dilations are 1, and older operators do not have the attribute.
     attributes.retain(|attribute| attribute.name != "dilations");
     Ok(attributes)
 }
@@ -54,8 +54,9 @@ pub(super) fn average(writer: &mut Writer<'_>, id: NodeId, pool: &FloatAvgPool2d
     writer.result(id, Made::Real(&name), Order::ChannelsFirst)
 }
 
-/// The codes that a pool reads, where ONNX Runtime fuses it with the quantizer behind it: both of one dtype of 8 bits, and
-/// nothing else reads what is between.
+/// Returns the codes that a pool reads if ONNX Runtime fuses it with the quantizer after it.
+///
+/// Both must have one dtype of 8 bits, and nothing else may read the tensors in between.
 fn pooled_codes(writer: &Writer<'_>, pool: NodeId) -> Option<TensorId> {
     let graph = writer.graph;
     let dequantizer = writer.links.producer(*graph.node(pool).inputs.first()?.as_ref()?)?;
@@ -69,7 +70,8 @@ fn pooled_codes(writer: &Writer<'_>, pool: NodeId) -> Option<TensorId> {
     (single && signed && from.dtype.bits() <= 8 && to.dtype.bits() <= 8).then_some(codes)
 }
 
-/// A quantizer of real values. That behind a pool of codes is fused with it, which adds the zero point before it rounds.
+/// Writes a quantizer of real values. A quantizer after a pool of codes is fused with it, and then adds the zero
+/// point before rounding.
 pub(super) fn quantize(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -103,7 +105,7 @@ pub(super) fn quantize(
     writer.result(id, made, order)
 }
 
-/// A mean over whole images.
+/// Writes a mean over whole images.
 pub(super) fn mean(writer: &mut Writer<'_>, id: NodeId, mean: &Mean) -> Result<(), ExportError> {
     even(writer, id, mean.requantize.scheme)?;
     let input = operand(writer, id, 0)?;
@@ -136,7 +138,7 @@ pub(super) fn float_mean(writer: &mut Writer<'_>, id: NodeId, mean: &FloatMean) 
     reduced(writer, id, "ReduceMean", &mean.axes, mean.keep_dims)
 }
 
-/// A reduction over axes. An extreme of codes is one of them.
+/// Writes a reduction over axes. An extreme of codes is one of its codes.
 pub(super) fn reduced(
     writer: &mut Writer<'_>,
     id: NodeId,

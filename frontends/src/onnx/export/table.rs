@@ -1,4 +1,4 @@
-//! Tables: as the function that makes them, or as a table.
+//! Tables, written as the function that they represent or as an array.
 
 use guardbit_graph::ops::RealFunction;
 use guardbit_graph::{DType, NodeId, TensorId};
@@ -11,18 +11,18 @@ use crate::onnx::scalar::operator_of;
 use crate::onnx::parse::proto;
 use crate::onnx::normalise::quant::Quant;
 
-/// A function that makes a table.
+/// A function that a table represents.
 struct Found {
     function: RealFunction,
     parameters: Vec<f32>,
 }
 
-/// A table of codes.
+/// Writes a table of codes.
 ///
-/// One that a function of real values makes is that function between a dequantizer and a quantizer. Any other is an array
-/// of codes (Gather) that is indexed by the codes: one of which a value is so near to the middle between two codes that
-/// the runtime's own function could round it otherwise, and another scale alone, since of two quantizers in a row ONNX
-/// Runtime leaves one out.
+/// If a function of real values gives the table, it becomes this function between a dequantizer and a quantizer. Any
+/// other table becomes an array of codes that is indexed by codes (Gather). This includes a table with a value so
+/// close to the middle between two codes that the runtime's function could round it differently. It also includes a
+/// mere change of scale, because ONNX Runtime removes one of two consecutive quantizers.
 pub(super) fn table(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
     let (input, entries) = (operand(writer, id, 0)?, operand(writer, id, 1)?);
     let output = writer.graph.node(id).output;
@@ -50,7 +50,7 @@ fn quant(writer: &Writer<'_>, id: TensorId) -> Result<Quant, ExportError> {
     })
 }
 
-/// The limits that a table of 8 bits clips codes of one quantization to.
+/// Returns the limits if a table of 8 bits only clips codes of one quantization.
 fn clip_of(quants: &[Quant; 2], codes: &[i32]) -> Option<[i32; 2]> {
     let [input, output] = quants;
     let range = output.range.filter(|range| range.step() == 1)?;
@@ -59,7 +59,7 @@ fn clip_of(quants: &[Quant; 2], codes: &[i32]) -> Option<[i32; 2]> {
     (same && all.map(|code| range.clamp(code.into())).eq(codes.iter().copied())).then_some(range.ends().into())
 }
 
-/// A clip of codes.
+/// Writes a clip of codes.
 fn clip(writer: &mut Writer<'_>, id: NodeId, input: TensorId, limits: [i32; 2]) -> Result<(), ExportError> {
     let order = available(writer, input);
     let from = writer.codes_in(input, order)?;
@@ -67,7 +67,7 @@ fn clip(writer: &mut Writer<'_>, id: NodeId, input: TensorId, limits: [i32; 2]) 
     Ok(())
 }
 
-/// The codes of a tensor, as those of `from` within limits.
+/// Writes the codes of a tensor as the codes `from`, clipped to limits.
 fn clipped(writer: &mut Writer<'_>, output: TensorId, from: String, limits: [i32; 2], order: Order) {
     let (name, dtype) = (writer.graph.tensor(output).name.clone(), writer.graph.tensor(output).ty.dtype);
     let [low, high] = limits.map(|limit| writer.integers_constant(&name, &[], dtype, &[limit.into()]));
@@ -75,7 +75,7 @@ fn clipped(writer: &mut Writer<'_>, output: TensorId, from: String, limits: [i32
     writer.codes.insert((output, order), name);
 }
 
-/// The function that makes a table.
+/// Returns the function that a table represents.
 fn recognized(quants: &[Quant; 2], codes: &[i32]) -> Option<Found> {
     let [input, output] = quants;
     let reals: Vec<f32> = (input.dtype.min()..=input.dtype.max()).map(|code| input.real(code, 0)).collect();
@@ -91,7 +91,7 @@ fn recognized(quants: &[Quant; 2], codes: &[i32]) -> Option<Found> {
     })
 }
 
-/// Whether every runtime computes a function alike, to the last bit.
+/// Returns whether every runtime computes a function identically, to the last bit.
 fn is_exact(function: RealFunction) -> bool {
     use RealFunction as F;
     matches!(
@@ -100,7 +100,7 @@ fn is_exact(function: RealFunction) -> bool {
     )
 }
 
-/// Whether a value that is wrong in its last bits has the same code: it is not near the middle between two.
+/// Returns whether an error in the last bits of a value cannot change its code.
 fn is_clear(value: f32, quant: &Quant) -> bool {
     const MARGIN: f64 = 1e-4;
     let steps = f64::from(value) / f64::from(quant.scales[0]);
@@ -109,7 +109,7 @@ fn is_clear(value: f32, quant: &Quant) -> bool {
     !inside || (steps - steps.floor() - 0.5).abs() > MARGIN
 }
 
-/// Functions that may make a table, plain ones first.
+/// Returns functions that may give a table, functions without parameters first.
 fn candidates(output: &Quant, reals: &[f32], codes: &[i32]) -> Vec<Found> {
     let plain = RealFunction::ALL.iter().filter(|function| function.parameters() == 0);
     let mut found: Vec<Found> = plain.map(|&function| Found { function, parameters: Vec::new() }).collect();
@@ -131,7 +131,7 @@ fn candidates(output: &Quant, reals: &[f32], codes: &[i32]) -> Vec<Found> {
     found
 }
 
-/// The factor of a function below 0 that makes these codes, the one of fewest digits if there are several.
+/// Returns the factor below 0 of a function that gives these codes. Of several, it is one with the fewest digits.
 fn slope(function: RealFunction, output: &Quant, reals: &[f32], codes: &[i32]) -> Option<f32> {
     let [least, greatest] = output.limits();
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -151,7 +151,7 @@ fn slope(function: RealFunction, output: &Quant, reals: &[f32], codes: &[i32]) -
     short.into_iter().find(|slope| (low..=high).contains(slope)).map(|slope| slope as f32)
 }
 
-/// A function of real values between codes, and a clip of these where they have a range of their own.
+/// Writes a function of real values between codes, and a clip of the codes if they have a restricted range.
 fn function(writer: &mut Writer<'_>, id: NodeId, input: TensorId, found: &Found) -> Result<(), ExportError> {
     let order = available(writer, input);
     let (x, name) = (writer.real(input, order)?, writer.result_name(id));
@@ -169,7 +169,7 @@ fn function(writer: &mut Writer<'_>, id: NodeId, input: TensorId, found: &Found)
     }
 }
 
-/// An array of codes, indexed by codes: negative ones count from its end.
+/// Writes an array of codes that is indexed by codes. Negative indices count from its end.
 fn array(writer: &mut Writer<'_>, id: NodeId, input: TensorId, codes: &[i32]) -> Result<(), ExportError> {
     let output = writer.graph.node(id).output;
     let tensor = writer.graph.tensor(output);
@@ -177,7 +177,7 @@ fn array(writer: &mut Writer<'_>, id: NodeId, input: TensorId, codes: &[i32]) ->
     let rotated: Vec<i64> =
         codes[negative..].iter().chain(&codes[..negative]).map(|&code| code.into()).collect();
     let (name, dtype) = (tensor.name.clone(), tensor.ty.dtype);
-    // Gather has no codes of 4 bits.
+    // Gather does not support codes of 4 bits.
     let stored = match dtype {
         DType::Int4 => DType::Int8,
         DType::UInt4 => DType::UInt8,
@@ -201,7 +201,7 @@ fn array(writer: &mut Writer<'_>, id: NodeId, input: TensorId, codes: &[i32]) ->
     Ok(())
 }
 
-/// The operator of ONNX that a function is.
+/// Writes the ONNX operator of a function.
 pub(super) fn operator(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -223,7 +223,7 @@ pub(super) fn operator(
             "Gelu"
         }
         RealFunction::Silu => {
-            // There is no operator of it in this opset.
+            // This opset has no operator for it.
             let sigmoid = writer.fresh(output, "sigmoid");
             writer.node("Sigmoid", inputs.clone(), &sigmoid, Vec::new());
             inputs.push(sigmoid);

@@ -7,7 +7,7 @@ use crate::onnx::parse::constant::permuted_places;
 use crate::onnx::parse::metadata;
 use crate::onnx::parse::proto::{self, element};
 
-/// The element type of a dtype, and the bits of an element.
+/// Returns the element type of a dtype, and the bits of an element.
 pub(super) fn element_of(dtype: DType) -> (i32, usize) {
     match dtype {
         DType::Int4 => (element::INT4, 4),
@@ -22,7 +22,7 @@ pub(super) fn element_of(dtype: DType) -> (i32, usize) {
     }
 }
 
-/// The bytes of integers of so many bits: two of 4 bits in one, the first in the low half.
+/// Returns the bytes of integers of `bits` bits. Two integers of 4 bits share a byte, the first in the low half.
 fn bytes(values: &[i64], bits: usize) -> Vec<u8> {
     if bits == 4 {
         let nibble = |value: Option<&i64>| (value.copied().unwrap_or(0) & 15) as u8;
@@ -61,12 +61,12 @@ impl Writer<'_> {
         self.initializer(name, shape, element, || bytes(values, bits))
     }
 
-    /// Integers of one axis, as operators have them as operands.
+    /// Adds a one-dimensional constant of integers, an operand of operators, and returns its name.
     pub fn sizes_constant(&mut self, name: &str, values: &[i64]) -> String {
         self.integers_constant(name, &[values.len()], DType::Int64, values)
     }
 
-    /// Codes like those of a tensor; their range stands beside them, where they have one of their own.
+    /// Adds a constant with codes of a tensor. A restricted range is stored in the metadata.
     pub fn codes_constant(
         &mut self,
         tensor: &Tensor,
@@ -82,7 +82,7 @@ impl Writer<'_> {
         name
     }
 
-    /// The quantization of a tensor.
+    /// Returns the quantization of a tensor.
     pub fn quantization(&self, id: TensorId) -> Result<Quantization, ExportError> {
         let tensor = self.graph.tensor(id);
         tensor.ty.quantization.clone().ok_or_else(|| ExportError::Tensor {
@@ -91,7 +91,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Names of the scale and the zero point of codes.
+    /// Adds the scale and the zero point of codes, and returns their names.
     pub fn scale_of(&mut self, name: &str, quantization: &Quantization, dtype: DType) -> [String; 2] {
         let shape: &[usize] =
             if quantization.axis().is_some() { &[quantization.scales().len()] } else { &[] };
@@ -102,8 +102,8 @@ impl Writer<'_> {
         ]
     }
 
-    /// A quantizer or dequantizer of codes that are quantized so, along axis `axis` of the file where they have several
-    /// scales.
+    /// Adds a quantizer or dequantizer of codes with this quantization. `axis` is the axis in the file if there are
+    /// several scales.
     pub fn linear(
         &mut self,
         op: &str,
@@ -126,7 +126,7 @@ impl Writer<'_> {
         self.reals_constant(&tensor.name, &shape, &values)
     }
 
-    /// The real values of constant codes.
+    /// Adds constant codes with a dequantizer, and returns the name of the real values.
     pub fn code_constant(&mut self, id: TensorId, order: Order) -> Result<String, ExportError> {
         let (tensor, quantization) = (self.graph.tensor(id), self.quantization(id)?);
         let codes = || tensor.constant.as_ref().map_or_else(Vec::new, |constant| constant.wide().to_vec());
@@ -138,7 +138,7 @@ impl Writer<'_> {
         Ok(to)
     }
 
-    /// A constant with its axes in some order.
+    /// Returns a constant with its axes in the given order.
     fn ordered<T: Copy>(
         &self,
         shape: &[usize],
@@ -150,7 +150,7 @@ impl Writer<'_> {
         self.permuted(shape, values, &axes)
     }
 
-    /// A constant with its axes in another order; no values where they are only described.
+    /// Returns a constant with permuted axes. It has no values if constants are only described.
     pub fn permuted<T: Copy>(
         &self,
         shape: &[usize],
@@ -165,7 +165,7 @@ impl Writer<'_> {
     }
 }
 
-/// A constant with its axes in another order.
+/// Returns a constant with permuted axes.
 pub(super) fn permuted<T: Copy>(shape: &[usize], values: &[T], axes: &[usize]) -> (Vec<usize>, Vec<T>) {
     let sizes = axes.iter().map(|&axis| shape[axis]).collect();
     (sizes, permuted_places(shape, axes).map(|at| values[at]).collect())

@@ -1,4 +1,4 @@
-//! Convolutions and products of matrices.
+//! Convolutions and matrix products.
 
 use guardbit_graph::ops::FullyConnected;
 use guardbit_graph::{Activation, DType, NodeId, Op, Padding, Quantization, Requantize, Window};
@@ -8,7 +8,7 @@ use super::ops::{even, operand, refused};
 use super::{ExportError, Order, Writer, int, ints};
 use crate::onnx::parse::proto;
 
-/// The attributes of a window, with its padding on all sides.
+/// Returns the attributes of a window, with its padding on all sides.
 pub(super) fn window_attributes(window: &Window, padding: Padding) -> Vec<proto::Attribute> {
     let after = |axis: usize| {
         let last = (window.output[axis] - 1) * window.stride[axis]
@@ -17,7 +17,7 @@ pub(super) fn window_attributes(window: &Window, padding: Padding) -> Vec<proto:
         last.saturating_sub(window.input[axis] + window.pad[axis]) as i64
     };
     let [top, left] = window.pad.map(|pad| pad as i64);
-    // Cells that no window reaches are kept too.
+    // Explicit padding is kept, even if no window reaches it.
     let [bottom, right] = match padding {
         Padding::Explicit { rows, cols } => [rows[1] as i64, cols[1] as i64],
         Padding::Valid | Padding::Same => [after(0), after(1)],
@@ -31,7 +31,7 @@ pub(super) fn window_attributes(window: &Window, padding: Padding) -> Vec<proto:
     ]
 }
 
-/// Constant weights with their axes in another order, and scales along the first or the last of them.
+/// Adds constant weights with permuted axes, and scales along the first or the last of them.
 fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String, ExportError> {
     let input = operand(writer, id, 1)?;
     let (tensor, quantization) = (writer.graph.tensor(input), writer.quantization(input)?);
@@ -44,7 +44,7 @@ fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String
     let axis = quantization.axis().and_then(|axis| axes.iter().position(|&from| from == axis));
     let mut to = writer.fresh(&tensor.name, "real");
     writer.linear("DequantizeLinear", name, &to, (&quantization, tensor.ty.dtype), axis);
-    // Kernels of the runtime read weights of 8 bits.
+    // The runtime's kernels read weights of 8 bits.
     let wider = match tensor.ty.dtype {
         DType::Int4 => Some(DType::Int8),
         DType::UInt4 => Some(DType::UInt8),
@@ -59,7 +59,7 @@ fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String
     Ok(to)
 }
 
-/// The bias with the scale of the sums, if there is one.
+/// Adds the bias with the scale of the sums, if there is one.
 fn bias(writer: &mut Writer<'_>, id: NodeId) -> Result<Option<String>, ExportError> {
     let Some(tensor) = writer.graph.node(id).inputs.get(2).copied().flatten() else { return Ok(None) };
     let tensor = writer.graph.tensor(tensor);
@@ -84,7 +84,7 @@ fn bias(writer: &mut Writer<'_>, id: NodeId) -> Result<Option<String>, ExportErr
     Ok(Some(to))
 }
 
-/// Fails for a layer that ONNX Runtime's kernels of codes do not compute.
+/// Rejects a layer that ONNX Runtime's integer kernels do not compute.
 fn check(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Result<(), ExportError> {
     let node = writer.graph.node(id);
     let inputs = node.inputs.iter().take(2).flatten().map(|&input| writer.graph.tensor(input).ty.dtype);
@@ -133,7 +133,7 @@ pub(super) fn convolution(
     convolve(writer, id, inputs, padding, |made| Made::Fused(made, activation))
 }
 
-/// A convolution of real values.
+/// Writes a convolution of real values.
 pub(super) fn float_convolution(
     writer: &mut Writer<'_>,
     id: NodeId,
@@ -179,7 +179,7 @@ pub(super) fn fully_connected(
     let bias = bias(writer, id)?;
     let x = writer.operand(input, Order::Own)?;
     let name = writer.result_name(id);
-    // Gemm reads matrices alone, and MatMul has no bias.
+    // Gemm reads only matrices, and MatMul has no bias.
     match (matrix, bias) {
         (true, bias) => {
             let inputs = [x, weights(writer, id, &[0, 1])?].into_iter().chain(bias).collect();

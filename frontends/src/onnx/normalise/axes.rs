@@ -1,4 +1,4 @@
-//! Axes and shapes that nodes name.
+//! Axes and shapes that nodes specify.
 
 use guardbit_graph::Brief;
 
@@ -7,7 +7,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::elements_of;
 use crate::onnx::parse::node::Node;
 
-/// The axes of a reduction, sorted: an operand or an attribute; all of them if there are none.
+/// Returns the sorted axes of a reduction, from an operand or an attribute. Without either, returns all axes.
 pub(in crate::onnx) fn reduced(known: &Known, node: Node<'_>, rank: usize) -> Result<Vec<usize>, OnnxError> {
     let given = known.integers_or(node, 1, "axes")?.unwrap_or_default();
     if given.is_empty() && node.int("noop_with_empty_axes", 0) != 0 {
@@ -20,7 +20,7 @@ pub(in crate::onnx) fn reduced(known: &Known, node: Node<'_>, rank: usize) -> Re
     Ok(axes)
 }
 
-/// The shape that a Reshape, Flatten, Squeeze or Unsqueeze node makes of a shape.
+/// Returns the output shape of a Reshape, Flatten, Squeeze or Unsqueeze node.
 pub(in crate::onnx) fn reshaped(known: &Known, node: Node<'_>, from: &[usize]) -> Result<Vec<usize>, OnnxError> {
     let made = match node.proto.op.as_str() {
         "Flatten" => {
@@ -50,7 +50,7 @@ pub(in crate::onnx) fn reshaped(known: &Known, node: Node<'_>, from: &[usize]) -
     }))
 }
 
-/// The sizes that a Reshape node asks for: 0 copies one, -1 follows from the others.
+/// Returns the shape of a Reshape node: 0 copies a size, -1 follows from the others.
 fn resolved_shape(from: &[usize], sizes: &[i64]) -> Option<Vec<usize>> {
     let count = elements_of(from)?;
     let copied = |(axis, &size): (usize, &i64)| match size {
@@ -67,7 +67,7 @@ fn resolved_shape(from: &[usize], sizes: &[i64]) -> Option<Vec<usize>> {
     sizes.iter().map(size).collect()
 }
 
-/// The shape that a Squeeze or Unsqueeze node makes.
+/// Returns the output shape of a Squeeze or Unsqueeze node.
 fn squeezed(
     node: Node<'_>,
     shape: &[usize],
@@ -92,7 +92,7 @@ fn squeezed(
     Ok((0..rank).map(size).collect())
 }
 
-/// The order of axes that a Transpose node asks for.
+/// Returns the permutation of a Transpose node.
 pub(in crate::onnx) fn permutation(node: Node<'_>, rank: usize) -> Result<Vec<usize>, OnnxError> {
     let axes = match node.sizes("perm")? {
         Some(axes) => axes,

@@ -1,4 +1,4 @@
-//! The nodes that name scales of blocks.
+//! Nodes with scales per block.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::onnx::parse::constant::{Constant, Data, elements_of};
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// The scales and zero points that a node with a block size names for codes of a shape.
+/// Returns the scales and zero points of a node with a block size, for codes of a shape.
 pub(in crate::onnx) fn blocks(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Blocks, OnnxError> {
     let axis = node.axis(node.int("axis", 1), shape.len())?;
     let size = usize::try_from(node.int("block_size", 0)).unwrap_or(0).max(1);
@@ -26,7 +26,7 @@ pub(in crate::onnx) fn blocks(known: &Known, node: Node<'_>, shape: &[usize]) ->
     Ok(Blocks { axis, size, scales: scales.to_vec(), zeros: zero.map(|zero| zero.numbers()) })
 }
 
-/// The constant codes with a scale per block whose real values a node makes, if it does.
+/// Returns the constant codes with a scale per block whose real values a node computes, if it does.
 pub(in crate::onnx) fn blocked(known: &Known, node: Node<'_>) -> Result<Option<Blocked>, OnnxError> {
     match node.proto.op.as_str() {
         "DequantizeLinear" if node.int("block_size", 0) != 0 => {
@@ -45,7 +45,7 @@ pub(in crate::onnx) fn blocked(known: &Known, node: Node<'_>) -> Result<Option<B
     }
 }
 
-/// The matrix of a MatMulNBits node: `[outputs, inputs]`, with blocks along the inputs.
+/// Returns the matrix of a MatMulNBits node, `[outputs, inputs]`, with blocks along the inputs.
 pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked, OnnxError> {
     let bits = node.int("bits", 4);
     let number = match bits {
@@ -92,7 +92,7 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
         None => vec![(1 << (bits - 1)) as f32; count],
         Some(zeros) if matches!(zeros.data, Data::Reals(_)) => per_block(3, "zero points")?,
         Some(_) => {
-            // Every row begins with a byte of its own.
+            // Every row starts at a new byte.
             let row = blocks.div_ceil(per_byte);
             let bytes = packed(3, outputs.checked_mul(row), "zero points")?;
             let places = (0..outputs).flat_map(|output| (0..blocks).map(move |block| output * row * per_byte + block));
@@ -106,7 +106,7 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
     in_order(node, codes, blocks, &order)
 }
 
-/// Codes whose input channels belong to the blocks that `order` lists.
+/// Returns codes whose input channels belong to the blocks that `order` lists.
 fn in_order(node: Node<'_>, codes: Constant, blocks: Blocks, order: &[i64]) -> Result<Blocked, OnnxError> {
     let inputs = codes.shape[1];
     let count = inputs.div_ceil(blocks.size);
@@ -122,7 +122,7 @@ fn in_order(node: Node<'_>, codes: Constant, blocks: Blocks, order: &[i64]) -> R
     }
     let places = || (0..codes.shape[0]).flat_map(|output| order[..inputs].iter().map(move |block| output * count + block));
     let of = |values: &Vec<f32>| places().map(|at| values[at]).collect();
-    // Blocks of one element each.
+    // Each block has one element.
     let blocks = Blocks { axis: 1, size: 1, scales: of(&blocks.scales), zeros: blocks.zeros.as_ref().map(of) };
     Ok(Blocked { codes, blocks, reordered: true })
 }

@@ -1,4 +1,4 @@
-//! Scales of blocks.
+//! Scales per block.
 
 use std::rc::Rc;
 
@@ -7,25 +7,25 @@ use guardbit_graph::CodeRange;
 use super::quant::{dtype, range};
 use crate::onnx::parse::constant::{Constant, chosen_places, permuted_places};
 
-/// Scales and zero points of blocks of an axis.
+/// Scales and zero points of blocks along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) struct Blocks {
     pub axis: usize,
-    /// Elements of a block. The last block may have fewer.
+    /// Number of elements of a block. The last block may have fewer.
     pub size: usize,
-    /// One per block, row-major, with the blocks along the axis.
+    /// One scale per block, row-major, with the blocks along the axis.
     pub scales: Vec<f32>,
     /// Zero points, if there are any.
     pub zeros: Option<Vec<f32>>,
 }
 
 impl Blocks {
-    /// Number of blocks along each axis of codes of a shape.
+    /// Returns the number of blocks along each axis of codes of a shape.
     pub fn counts(&self, shape: &[usize]) -> Vec<usize> {
         counts(shape, self.axis, self.size)
     }
 
-    /// The block of every element of codes of a shape, row-major.
+    /// Returns the block of every element of codes of a shape, row-major.
     pub fn places(&self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let along = |(axis, &count): (usize, &usize)| {
             let size = if axis == self.axis { self.size } else { 1 };
@@ -35,19 +35,19 @@ impl Blocks {
         chosen_places(&self.counts(shape), &lists)
     }
 
-    /// The zero point of a block.
+    /// Returns the zero point of a block.
     pub fn zero(&self, block: usize) -> f32 {
         self.zeros.as_ref().map_or(0.0, |zeros| zeros[block])
     }
 
-    /// The scale of every element of codes of a shape, and its zero point if there are any.
+    /// Returns the scale of every element of codes of a shape, and its zero point if there are any.
     pub fn spread(&self, shape: &[usize]) -> (Vec<f32>, Option<Vec<f32>>) {
         let of = |values: &Vec<f32>| self.places(shape).map(|block| values[block]).collect();
         (of(&self.scales), self.zeros.as_ref().map(of))
     }
 }
 
-/// Number of blocks along each axis of codes of a shape.
+/// Returns the number of blocks along each axis of codes of a shape.
 pub(in crate::onnx) fn counts(shape: &[usize], axis: usize, size: usize) -> Vec<usize> {
     let count = |(at, &count): (usize, &usize)| if at == axis { count.div_ceil(size) } else { count };
     shape.iter().enumerate().map(count).collect()
@@ -56,21 +56,21 @@ pub(in crate::onnx) fn counts(shape: &[usize], axis: usize, size: usize) -> Vec<
 /// Constant codes with a scale per block.
 #[derive(Debug, Clone)]
 pub(in crate::onnx) struct Blocked {
-    /// Integers.
+    /// The codes, which are integers.
     pub codes: Rc<Constant>,
     pub blocks: Blocks,
-    /// Whether the scales of blocks are those of elements in another order.
+    /// Whether the scales of blocks belong to elements in another order.
     pub reordered: bool,
 }
 
 impl Blocked {
-    /// The codes that there can be; `None` for types that hold none.
+    /// Returns the possible codes, or `None` for types without codes.
     pub fn range(&self) -> Option<CodeRange> {
         let Constant { element, range: own, .. } = *self.codes;
         own.or_else(|| range(element)).or_else(|| dtype(element).map(CodeRange::of))
     }
 
-    /// The real values of the codes.
+    /// Returns the real values of the codes.
     pub fn reals(&self) -> Constant {
         let places = self.blocks.places(&self.codes.shape);
         let real = |(code, block): (f32, usize)| (code - self.blocks.zero(block)) * self.blocks.scales[block];
@@ -78,7 +78,8 @@ impl Blocked {
         Constant { of_codes: true, ..Constant::reals(self.codes.shape.clone(), reals) }
     }
 
-    /// Returns codes `[output channel, input channel]` as those of a kernel of one cell: `[output channel, 1, 1, input channel]`.
+    /// Returns codes `[output channel, input channel]` as a kernel of one cell, `[output channel, 1, 1, input
+    /// channel]`.
     pub fn as_kernel(&self) -> Self {
         let mut codes = Constant::clone(&self.codes);
         codes.shape = vec![codes.shape[0], 1, 1, codes.shape[1]];
@@ -86,7 +87,7 @@ impl Blocked {
         Self { codes: Rc::new(codes), blocks: Blocks { axis, ..self.blocks.clone() }, ..*self }
     }
 
-    /// Returns the codes with their axes in another order.
+    /// Returns the codes with permuted axes.
     pub fn permuted(&self, axes: &[usize]) -> Self {
         let Blocks { axis, size, ref scales, ref zeros } = self.blocks;
         let counts = self.blocks.counts(&self.codes.shape);

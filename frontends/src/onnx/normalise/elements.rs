@@ -5,7 +5,7 @@ use super::scales::declared;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// The element type of the first output of a node, if it is known.
+/// Returns the element type of the first output of a node, if it is known.
 pub(super) fn element_of_output(known: &Known, node: Node<'_>) -> Option<i32> {
     let of = |index: usize| node.input(index).and_then(|name| known.elements.get(name)).copied();
     match node.proto.op.as_str() {

@@ -1,4 +1,4 @@
-//! What is known of a network before its operators are recognised.
+//! Known properties of a network before its operators are recognised.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::onnx::parse::node::Node;
 #[derive(Debug, Clone)]
 pub(in crate::onnx) enum Fixed {
     Array(Rc<Constant>),
-    /// Real values, as the codes that stand for them.
+    /// Real values, stored as the codes that represent them.
     Codes(Rc<Constant>, Quant),
 }
 
@@ -22,13 +22,13 @@ impl Fixed {
         Self::Array(Rc::new(constant))
     }
 
-    /// The elements, whatever they stand for.
+    /// Returns the elements, codes or not.
     pub fn elements(&self) -> &Rc<Constant> {
         let (Self::Array(constant) | Self::Codes(constant, _)) = self;
         constant
     }
 
-    /// The array that a node reads: real values instead of codes that stand for them.
+    /// Returns the array that a node reads. Codes are converted to real values.
     pub fn array(&self, node: Node<'_>) -> Result<Rc<Constant>, OnnxError> {
         match self {
             Self::Array(constant) => Ok(Rc::clone(constant)),
@@ -39,10 +39,10 @@ impl Fixed {
 
 /// Constants, shapes and element types by name.
 pub(in crate::onnx) struct Known {
-    /// The version of ONNX's own operators.
+    /// The opset version of ONNX's own operators.
     pub opset: i64,
     pub constants: HashMap<String, Fixed>,
-    /// The codes with a scale per block that constants are the real values of.
+    /// Codes with a scale per block, by the name of the constant that holds their real values.
     pub blocks: HashMap<String, Rc<Blocked>>,
     /// Shapes that follow from those of the inputs, or that the file declares.
     pub shapes: HashMap<String, Vec<usize>>,
@@ -51,17 +51,17 @@ pub(in crate::onnx) struct Known {
 }
 
 impl Known {
-    /// The constant in input `index` of a node, if it is one.
+    /// Returns the constant in input `index` of a node, if it is one.
     pub fn fixed(&self, node: Node<'_>, index: usize) -> Option<&Fixed> {
         self.constants.get(node.input(index)?)
     }
 
-    /// The codes with a scale per block whose real values are input `index` of a node, if they are.
+    /// Returns the codes with a scale per block whose real values are input `index` of a node, if it has any.
     pub fn blocked(&self, node: Node<'_>, index: usize) -> Option<Rc<Blocked>> {
         self.blocks.get(node.input(index)?).cloned()
     }
 
-    /// Input `index` of a node, which must be a constant if it is there.
+    /// Returns input `index` of a node. It must be a constant if it is present.
     pub fn optional_constant(&self, node: Node<'_>, index: usize) -> Result<Option<Rc<Constant>>, OnnxError> {
         let Some(name) = node.input(index) else { return Ok(None) };
         match self.constants.get(name) {
@@ -70,24 +70,25 @@ impl Known {
         }
     }
 
-    /// Input `index` of a node, which must be a constant.
+    /// Returns input `index` of a node, which must be a constant.
     pub fn constant(&self, node: Node<'_>, index: usize) -> Result<Rc<Constant>, OnnxError> {
         self.optional_constant(node, index)?.ok_or_else(|| node.error(format!("lacks input {index}")))
     }
 
-    /// Input `index` of a node as integers, which must be constant.
+    /// Returns input `index` of a node as integers. It must be a constant.
     pub fn integers(&self, node: Node<'_>, index: usize) -> Result<Vec<i64>, OnnxError> {
         let constant = self.constant(node, index)?;
         let integers = constant.as_integers().map(|values| values.iter().collect());
         integers.ok_or_else(|| node.error(format!("input {index} must hold integers")))
     }
 
-    /// Input `index` of a node as integers; `None` if it is absent.
+    /// Returns input `index` of a node as integers, or `None` if it is absent.
     pub fn optional_integers(&self, node: Node<'_>, index: usize) -> Result<Option<Vec<i64>>, OnnxError> {
         node.input(index).map(|_| self.integers(node, index)).transpose()
     }
 
-    /// The integers of input `index`, or of attribute `name` where an older opset has them; `None` if there are neither.
+    /// Returns the integers of input `index`, or of attribute `name` in an older opset. Returns `None` if neither
+    /// exists.
     pub fn integers_or(&self, node: Node<'_>, index: usize, name: &str) -> Result<Option<Vec<i64>>, OnnxError> {
         Ok(self.optional_integers(node, index)?.or_else(|| node.ints(name).map(<[i64]>::to_vec)))
     }

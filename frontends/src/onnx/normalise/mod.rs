@@ -1,7 +1,7 @@
-//! The middle floor of the reader: what a file says, with everything computed that follows from constants alone.
+//! The second stage of the reader: computes everything that depends only on constants.
 //!
-//! Constants are folded, codes among them as codes (`fold`, a row per operator); shapes and element types follow the nodes
-//! (`shapes`, `elements`); nodes that do nothing are left out. What is left is recognised by the floor above, which this one
+//! Constants are folded, and codes stay codes (`fold`, a row per operator). Shapes and element types are inferred
+//! (`shapes`, `elements`). Nodes without effect are removed. The rest is recognised by the next stage, which this one
 //! does not know.
 
 pub(in crate::onnx) mod axes;
@@ -34,7 +34,7 @@ use crate::onnx::parse::node::{Node, normalized};
 use crate::onnx::parse::proto::{self, element};
 use known::{Fixed, Known};
 
-/// Folds what is constant and leaves out nodes that do nothing. What is known of the network is returned.
+/// Folds constants and removes nodes without effect. Returns the known properties of the network.
 ///
 /// # Errors
 /// [`OnnxError::Node`] for a constant that cannot be computed, and for a shape that contradicts the declared one;
@@ -102,7 +102,7 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
     Ok(known)
 }
 
-/// Says of each node whether an output of the network needs it.
+/// Returns for each node whether an output of the network needs it.
 fn needed(nodes: &[proto::Node], outputs: &HashSet<String>) -> Vec<bool> {
     let mut wanted: HashSet<&str> = outputs.iter().map(String::as_str).collect();
     let mut needed = vec![false; nodes.len()];
@@ -115,11 +115,11 @@ fn needed(nodes: &[proto::Node], outputs: &HashSet<String>) -> Vec<bool> {
     needed
 }
 
-/// The input that a node hands on as it is, if it does nothing else.
+/// Returns the input that a node passes on unchanged, if it does nothing else.
 fn passed(known: &Known, node: Node<'_>) -> Option<String> {
     let does_nothing = match (normalized(&node.proto.domain), node.proto.op.as_str()) {
         ("", "Identity") => true,
-        // A second output is the mask of what is left out.
+        // The second output is the mask of dropped elements.
         ("", "Dropout") => node.output(1).is_none(),
         ("", "Cast") => known.elements.get(node.input(0)?).copied() == i32::try_from(node.int("to", 0)).ok(),
         _ => false,
@@ -127,7 +127,7 @@ fn passed(known: &Known, node: Node<'_>) -> Option<String> {
     does_nothing.then(|| node.input(0).map(str::to_owned)).flatten()
 }
 
-/// Notes shapes and types of the outputs of a node.
+/// Records shapes and types of the outputs of a node.
 fn infer(known: &mut Known, file: &File, node: Node<'_>) -> Result<(), OnnxError> {
     let shapes = shapes::shapes(known, node);
     let number = elements::element_of_output(known, node);
@@ -149,7 +149,7 @@ fn infer(known: &mut Known, file: &File, node: Node<'_>) -> Result<(), OnnxError
     Ok(())
 }
 
-/// Fails if a shape contradicts the shape that the file declares. The first axis counts samples and may differ.
+/// Fails if a shape contradicts the declared shape. The first axis counts samples and may differ.
 fn check(file: &File, node: Node<'_>, name: &str, shape: &[usize]) -> Result<(), OnnxError> {
     let Some(declared) = file.declared.get(name) else { return Ok(()) };
     let same = |(axis, (size, wanted)): (usize, (&usize, &Option<usize>))| {
@@ -169,7 +169,7 @@ fn check(file: &File, node: Node<'_>, name: &str, shape: &[usize]) -> Result<(),
 
 /// Counts the elements of a computed constant against the limit.
 fn count(node: Node<'_>, fixed: &Fixed, left: &mut usize) -> Result<(), OnnxError> {
-    // A constant that is in use elsewhere takes no memory.
+    // A constant that is shared with another name takes no memory.
     if std::rc::Rc::strong_count(fixed.elements()) > 1 {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn count(node: Node<'_>, fixed: &Fixed, left: &mut usize) -> Result<(), OnnxErro
     Ok(())
 }
 
-/// Element type and sizes of an input; a size that is not known is 1 if it is the first, that of samples.
+/// Returns element type and sizes of an input. An unknown first size, that of samples, becomes 1.
 pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<usize>), OnnxError> {
     let fail = |problem: String| OnnxError::Tensor { tensor: shown(&input.name), problem };
     let tensor = input.ty.as_ref().and_then(|ty| ty.tensor.as_ref());
@@ -202,7 +202,7 @@ pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<
     }
 }
 
-/// What an open axis is called: by its own name, or by its input and place.
+/// Returns the name of an open axis: its own name, or its input and position.
 fn axis_name(dim: &proto::Dimension, input: &str, axis: usize) -> String {
     dim.parameter.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{input}:{axis}"))
 }

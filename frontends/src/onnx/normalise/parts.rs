@@ -1,4 +1,4 @@
-//! Parts of tensors that nodes name, and what is added around them.
+//! Slices of tensors that nodes specify, and padding.
 
 use guardbit_graph::{Brief, MAX_ELEMENTS};
 
@@ -7,7 +7,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::elements_of;
 use crate::onnx::parse::node::Node;
 
-/// Elements of each axis: the first one, how many, and the step.
+/// A slice: first element, number of elements and step of each axis.
 #[derive(Debug, Clone)]
 pub(in crate::onnx) struct Part {
     pub begin: Vec<usize>,
@@ -21,7 +21,7 @@ impl Part {
     }
 }
 
-/// The part that a Slice node takes, which may be empty.
+/// Returns the slice of a Slice node, which may be empty.
 pub(in crate::onnx) fn slice(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Part, OnnxError> {
     let (starts, ends) = (known.integers(node, 1)?, known.integers(node, 2)?);
     let axes = known.optional_integers(node, 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
@@ -32,7 +32,7 @@ pub(in crate::onnx) fn slice(known: &Known, node: Node<'_>, shape: &[usize]) -> 
     let mut part = Part::whole(shape);
     for (i, &axis) in axes.iter().enumerate() {
         let axis = node.axis(axis, shape.len())?;
-        // Any 64 bits can be a step.
+        // A step can be any 64-bit integer.
         let (size, step) = (shape[axis] as i128, i128::from(steps[i]));
         let place = |at: i64| i128::from(at) + if at < 0 { size } else { 0 };
         let (first, end) = match step {
@@ -48,14 +48,14 @@ pub(in crate::onnx) fn slice(known: &Known, node: Node<'_>, shape: &[usize]) -> 
     Ok(part)
 }
 
-/// The parts that a Split node makes, one for each output.
+/// Returns the parts of a Split node, one per output.
 pub(in crate::onnx) fn split(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Vec<Part>, OnnxError> {
     let axis = node.axis(node.int("axis", 0), shape.len())?;
     let outputs = node.proto.outputs.len().max(1);
     let sizes: Vec<i64> = match known.integers_or(node, 1, "split")? {
         Some(sizes) => sizes,
         None => {
-            // The last part is what is left.
+            // The last part is the rest.
             let each = shape[axis].div_ceil(outputs);
             (0..outputs).map(|i| shape[axis].saturating_sub(i * each).min(each) as i64).collect()
         }
@@ -74,7 +74,8 @@ pub(in crate::onnx) fn split(known: &Known, node: Node<'_>, shape: &[usize]) -> 
     Ok(sizes.iter().map(part).collect())
 }
 
-/// How many elements a Pad node adds before and after each axis; it takes away as many where they are negative.
+/// Returns the number of elements that a Pad node adds before and after each axis. A negative number removes
+/// elements.
 pub(in crate::onnx) fn sides(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Vec<[i64; 2]>, OnnxError> {
     let rank = shape.len();
     let given = known.integers_or(node, 1, "pads")?.unwrap_or_default();
@@ -99,10 +100,10 @@ pub(in crate::onnx) fn sides(known: &Known, node: Node<'_>, shape: &[usize]) -> 
     }
 }
 
-/// The shape after a Pad.
+/// Returns the shape after a Pad.
 pub(in crate::onnx) fn padded(shape: &[usize], sides: &[[i64; 2]]) -> Option<Vec<usize>> {
     let size = |(&size, [before, after]): (&usize, &[i64; 2])| {
-        // What is taken away lies within the tensor.
+        // Removed elements must lie within the tensor.
         let kept = i64::try_from(size).ok()?.checked_add((*before).min(0))?.checked_add((*after).min(0))?;
         let padded = kept.checked_add((*before).max(0))?.checked_add((*after).max(0))?;
         usize::try_from(padded).ok().filter(|_| kept >= 0)
@@ -110,7 +111,7 @@ pub(in crate::onnx) fn padded(shape: &[usize], sides: &[[i64; 2]]) -> Option<Vec
     shape.iter().zip(sides).map(size).collect()
 }
 
-/// The shape of two operands after numpy's broadcasting, if they fit.
+/// Returns the common shape of two operands under NumPy's broadcasting, if there is one.
 pub(in crate::onnx) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);

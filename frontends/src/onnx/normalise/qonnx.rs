@@ -1,4 +1,4 @@
-//! QONNX: quantizers that make real values again.
+//! QONNX: quantizers that return real values.
 
 use guardbit_graph::{Brief, CodeRange, DType};
 use guardbit_num::Rounding;
@@ -12,15 +12,15 @@ use crate::onnx::parse::node::Node;
 /// The domains of QONNX's operators.
 pub(in crate::onnx) const DOMAINS: [&str; 3] = ["qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"];
 
-/// What is wrong with a width.
+/// The error message of an invalid width.
 pub(in crate::onnx) const WIDTHS: &str = "has a width that is not 1 to 16 bits, or 32 at most with a sign";
 
-/// Whether a domain is one of QONNX.
+/// Returns whether a domain belongs to QONNX.
 pub(in crate::onnx) fn is_domain(domain: &str) -> bool {
     DOMAINS.contains(&domain)
 }
 
-/// The rule of a node of QONNX, if it makes codes of real values.
+/// Returns the rule of a QONNX node if it quantizes real values.
 pub(super) fn rule(known: &Known, node: Node<'_>) -> Result<Option<Rule>, OnnxError> {
     let bipolar = match node.proto.op.as_str() {
         "BipolarQuant" => true,
@@ -63,7 +63,8 @@ fn bits(known: &Known, node: Node<'_>) -> Result<u32, OnnxError> {
     width.map(|width| width as u32).ok_or_else(|| node.error(WIDTHS))
 }
 
-/// Returns the narrowest dtype that holds codes of a width in bits, and the range of the codes; `None` for a width that no dtype holds.
+/// Returns the narrowest dtype that holds codes of `bits` bits, and the range of the codes. Returns `None` if no
+/// dtype holds them.
 pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(DType, CodeRange)> {
     let dtype = match (bits, signed) {
         (1..=4, true) => DType::Int4,
@@ -72,7 +73,7 @@ pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(D
         (5..=8, false) => DType::UInt8,
         (9..=16, true) => DType::Int16,
         (9..=16, false) => DType::UInt16,
-        // Biases.
+        // Biases have these widths.
         (17..=32, true) => DType::Int32,
         _ => return None,
     };
@@ -84,7 +85,7 @@ pub(in crate::onnx) fn codes(bits: u32, signed: bool, narrow: bool) -> Option<(D
     Some((dtype, CodeRange::from(limits[0]..=limits[1])))
 }
 
-/// The axis along which there are several scales; `None` for more than one.
+/// Returns the axis along which there are several scales, or `None` if there is more than one such axis.
 fn axis(shape: &[usize]) -> Option<Option<usize>> {
     let several: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] > 1).collect();
     match several[..] {

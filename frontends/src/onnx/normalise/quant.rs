@@ -1,4 +1,4 @@
-//! How codes stand for real values.
+//! The quantization of codes in a file.
 
 use guardbit_graph::{Brief, CodeRange, DType, Quantization};
 
@@ -7,14 +7,14 @@ use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// How codes stand for real values. The axis is that of the file.
+/// The relation of codes to real values. The axis is that of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) struct Quant {
     pub dtype: DType,
     pub scales: Vec<f32>,
     pub zero_points: Vec<i32>,
     pub axis: Option<usize>,
-    /// The codes, where they are not all of the dtype.
+    /// The codes, if they are not all codes of the dtype.
     pub range: Option<CodeRange>,
 }
 
@@ -23,34 +23,34 @@ impl Quant {
         Self { dtype, scales: vec![scale], zero_points: vec![zero_point], axis: None, range: None }
     }
 
-    /// Which codes there are.
+    /// Returns the possible codes.
     pub fn codes(&self) -> CodeRange {
         self.range.unwrap_or(self.dtype.into())
     }
 
-    /// Least and greatest code.
+    /// Returns the least and the greatest code.
     pub fn limits(&self) -> [i32; 2] {
         self.codes().ends().into()
     }
 
-    /// The only scale and zero point, if there is one.
+    /// Returns the only scale and zero point, if there is only one.
     pub fn single(&self) -> Option<(f32, i32)> {
         let first = || Some((*self.scales.first()?, *self.zero_points.first()?));
         if self.axis.is_none() || self.scales.len() == 1 { first() } else { None }
     }
 
-    /// The code of a real value, as ONNX's QuantizeLinear has it.
+    /// Returns the code of a real value by ONNX's QuantizeLinear.
     pub fn code(&self, real: f32, channel: usize) -> i32 {
         let steps = (real / self.scales[channel]).round_ties_even();
         self.codes().clamp((steps as i128).saturating_add(self.zero_points[channel].into()))
     }
 
-    /// The real value of a code.
+    /// Returns the real value of a code.
     pub fn real(&self, code: i32, channel: usize) -> f32 {
         (i64::from(code) - i64::from(self.zero_points[channel])) as f32 * self.scales[channel]
     }
 
-    /// Returns the quantization of the graph, whose axis is `axis`.
+    /// Returns the quantization of the graph, with `axis` as its axis.
     pub fn quantization(
         &self,
         axis: Option<usize>,
@@ -66,7 +66,7 @@ impl Quant {
     }
 }
 
-/// The real values of constant codes.
+/// Returns the real values of constant codes.
 pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant) -> Result<Constant, OnnxError> {
     let values = codes.as_integers().ok_or_else(|| node.error("codes must be integers"))?;
     let (inner, size) = match quant.axis {
@@ -85,7 +85,7 @@ pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant)
     Ok(Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), values) })
 }
 
-/// The dtype of an element type that holds codes.
+/// Returns the dtype of an element type that holds codes.
 pub(in crate::onnx) fn dtype(number: i32) -> Option<DType> {
     Some(match number {
         element::UINT8 => DType::UInt8,
@@ -99,7 +99,7 @@ pub(in crate::onnx) fn dtype(number: i32) -> Option<DType> {
     })
 }
 
-/// The element type of codes.
+/// Returns the element type of codes.
 pub(in crate::onnx) fn element_of(dtype: DType) -> i32 {
     match dtype {
         DType::UInt4 => element::UINT4,
@@ -112,7 +112,7 @@ pub(in crate::onnx) fn element_of(dtype: DType) -> i32 {
     }
 }
 
-/// The codes of an element type that are fewer than those of its dtype.
+/// Returns the codes of an element type if they are fewer than those of its dtype.
 pub(in crate::onnx) fn range(number: i32) -> Option<CodeRange> {
     match number {
         element::UINT2 => CodeRange::new(0, 3),

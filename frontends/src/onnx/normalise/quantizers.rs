@@ -1,4 +1,4 @@
-//! The nodes that make codes of real values.
+//! Nodes that quantize real values.
 
 use super::known::Known;
 use super::qonnx;
@@ -7,8 +7,9 @@ use super::scales::{declared, quant_at};
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::node::Node;
 
-/// The rule of a node that makes codes of real values of `rank` axes; `None` for all other nodes, for blocks and for a
-/// computed scale.
+/// Returns the rule of a node that quantizes real values of `rank` axes.
+///
+/// Returns `None` for all other nodes, for blocks and for a computed scale.
 pub(in crate::onnx) fn rule(known: &Known, node: Node<'_>, rank: usize) -> Result<Option<Rule>, OnnxError> {
     if qonnx::is_domain(&node.proto.domain) {
         return qonnx::rule(known, node);

@@ -1,4 +1,4 @@
-//! The sizes that Resize and Upsample make.
+//! Output sizes of Resize and Upsample.
 
 use guardbit_graph::{Brief, MAX_ELEMENTS};
 
@@ -11,11 +11,11 @@ use crate::onnx::parse::node::Node;
 pub(in crate::onnx) struct Target {
     pub sizes: Vec<usize>,
     pub scales: Vec<f32>,
-    /// Whether the file gives scales, of which sizes follow.
+    /// Whether the file contains scales, from which the sizes follow.
     pub scaled: bool,
 }
 
-/// What a Resize or Upsample node makes of a shape.
+/// Returns the output of a Resize or Upsample node for a shape.
 pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Target, OnnxError> {
     let upsample = node.proto.op == "Upsample" || known.opset < 11;
     let (scales, sizes) = if upsample { (1, 9) } else { (2, 3) };
@@ -40,7 +40,7 @@ pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) ->
     Ok(Target { sizes, scales, scaled: false })
 }
 
-/// Sizes that a tensor can have.
+/// Returns sizes if a tensor can have them.
 fn possible(node: Node<'_>, sizes: Vec<usize>) -> Result<Vec<usize>, OnnxError> {
     match elements_of(&sizes) {
         Some(0) => Err(node.error("makes an empty tensor")),

@@ -1,4 +1,4 @@
-//! How codes are made of real values.
+//! Rules for quantizing real values.
 
 use guardbit_num::Rounding;
 
@@ -7,24 +7,24 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 
-/// How codes are made of real values.
+/// A rule for quantizing real values.
 #[derive(Debug, Clone)]
 pub(in crate::onnx) struct Rule {
     pub quant: Quant,
     pub rounding: Rounding,
-    /// Whether real values are made of the codes at once (QONNX).
+    /// Whether the codes are dequantized immediately (QONNX).
     pub dequantizes: bool,
-    /// The scale of codes of one bit, whose values are that and its negative.
+    /// The scale of one-bit codes, whose values are the scale and its negative.
     pub bipolar: Option<f32>,
 }
 
 impl Rule {
-    /// The rule of ONNX's QuantizeLinear.
+    /// Returns the rule of ONNX's QuantizeLinear.
     pub fn plain(quant: Quant) -> Self {
         Self { quant, rounding: Rounding::HalfEven, dequantizes: false, bipolar: None }
     }
 
-    /// The code of a real value: `x / s` rounded, moved by the zero point, clamped.
+    /// Returns the code of a real value: `x / s`, rounded, plus the zero point, clamped.
     fn code(&self, real: f32, channel: usize) -> i32 {
         if self.bipolar.is_some() {
             return if real >= 0.0 { 1 } else { -1 };
@@ -42,7 +42,7 @@ impl Rule {
         quant.codes().clamp((rounded as i128).saturating_add(zero_point.into()))
     }
 
-    /// The codes of constant real values.
+    /// Returns the codes of constant real values.
     pub fn codes(&self, node: Node<'_>, constant: &Constant) -> Result<Constant, OnnxError> {
         let values = constant.as_reals().ok_or_else(|| node.error("quantizes what is no real value"))?;
         let quant = &self.quant;

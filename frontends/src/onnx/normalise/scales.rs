@@ -1,4 +1,4 @@
-//! The scales and zero points that nodes name.
+//! Scales and zero points that nodes specify.
 
 use guardbit_graph::Brief;
 
@@ -9,7 +9,7 @@ use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// Scales and zero points in the inputs `first` and `first + 1` of a node, for codes of type `number` of some rank.
+/// Returns scales and zero points in the inputs `first` and `first + 1` of a node, for codes of type `number`.
 pub(in crate::onnx) fn quant_at(
     known: &Known,
     node: Node<'_>,
@@ -24,14 +24,14 @@ pub(in crate::onnx) fn quant_at(
     quant_of(node, &scale, zero_point.as_deref(), number, rank, axis)
 }
 
-/// Zero points of a constant.
+/// Returns the zero points of a constant.
 pub(in crate::onnx) fn zero_points(node: Node<'_>, zero: &Constant) -> Result<Vec<i32>, OnnxError> {
     let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
     let narrow: Option<Vec<i32>> = values.iter().map(|value| i32::try_from(value).ok()).collect();
     narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))
 }
 
-/// The quantization that a scale and a zero point say.
+/// Returns the quantization with a scale and a zero point.
 pub(in crate::onnx) fn quant_of(
     node: Node<'_>,
     scale: &Constant,
@@ -57,7 +57,7 @@ pub(in crate::onnx) fn quant_of(
     Ok(Quant { dtype, scales, zero_points, axis, range: range(number) })
 }
 
-/// The element type that a QuantizeLinear declares for its codes.
+/// Returns the element type that a QuantizeLinear declares for its codes.
 pub(in crate::onnx) fn declared(node: Node<'_>) -> Option<i32> {
     i32::try_from(node.int("output_dtype", 0)).ok().filter(|&number| number != 0)
 }

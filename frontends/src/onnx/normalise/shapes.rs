@@ -1,4 +1,4 @@
-//! The shapes that nodes make, as far as they follow from the shapes of their inputs.
+//! Shape inference: output shapes that follow from the shapes of the inputs.
 
 use guardbit_graph::Padding;
 
@@ -13,7 +13,7 @@ use crate::onnx::scalar;
 
 type Shape = Vec<usize>;
 
-/// The shapes of the outputs of a node, the first ones at least; empty if they do not follow.
+/// Returns the shapes of the first outputs of a node. Empty if they do not follow from the inputs.
 pub(super) fn shapes(known: &Known, node: Node<'_>) -> Vec<Shape> {
     let inputs = Inputs { known, node };
     let made = match node.proto.op.as_str() {
@@ -23,7 +23,7 @@ pub(super) fn shapes(known: &Known, node: Node<'_>) -> Vec<Shape> {
         }
         op => inputs.of(op),
     };
-    // What no tensor can have is an error where the node is recognised.
+    // The next stage reports shapes that no tensor can have.
     made.filter(|shape| elements_of(shape).is_some()).into_iter().collect()
 }
 
@@ -31,7 +31,7 @@ fn parts(known: &Known, node: Node<'_>, shape: &Shape) -> Option<Vec<Shape>> {
     Some(split(known, node, shape).ok()?.into_iter().map(|part| part.size).collect())
 }
 
-/// A node and what is known of its inputs.
+/// A node with the known properties of its inputs.
 struct Inputs<'a> {
     known: &'a Known,
     node: Node<'a>,
@@ -116,7 +116,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// The shape after numpy's broadcasting.
+    /// Returns the common shape of inputs under NumPy's broadcasting.
     fn joint(&self, mut inputs: impl Iterator<Item = usize>) -> Option<Shape> {
         inputs.try_fold(Vec::new(), |shape, index| broadcast(&shape, self.shape(index)?))
     }
@@ -127,7 +127,7 @@ impl Inputs<'_> {
         self.slid(&window, shape, weights[0])
     }
 
-    /// The shape that a window makes of an image.
+    /// Returns the output shape of a window over an image.
     fn slid(&self, window: &Sliding, shape: &Shape, channels: usize) -> Option<Shape> {
         let image = shape.get(2..)?;
         let sides = match window.padding {
@@ -135,7 +135,7 @@ impl Inputs<'_> {
             _ => [[0, 0]; 2],
         };
         let size = |axis: usize| {
-            // One axis is the columns.
+            // A single axis is the columns.
             let at = axis + 2 - image.len();
             let padded = image[axis].checked_add(sides[at][0])?.checked_add(sides[at][1])?;
             let reach = (window.kernel[at] - 1).checked_mul(window.dilation[at])?.checked_add(1)?;
@@ -153,7 +153,7 @@ impl Inputs<'_> {
         Some(vec![n, each.checked_mul(geometry.groups)?, geometry.size[0], geometry.size[1]])
     }
 
-    /// The shape of a product of matrices; a vector is a row on the left and a column on the right.
+    /// Returns the shape of a matrix product. A vector is a row on the left and a column on the right.
     fn product(&self, right: usize) -> Option<Shape> {
         let (a, b) = (self.shape(0)?, self.shape(right)?);
         let (row, column) = (a.len() == 1, b.len() == 1);
@@ -177,7 +177,7 @@ impl Inputs<'_> {
         Some(vec![rows, if self.int("transB", 0) != 0 { depth } else { columns }])
     }
 
-    /// The shape without some axes, which have size 1 if they are kept.
+    /// Returns the shape after reducing axes, which keep size 1 if the node keeps them.
     fn without(&self, axes: &[usize]) -> Option<Shape> {
         let (shape, kept) = (self.shape(0)?, self.int("keepdims", 1) != 0);
         let size = |axis: usize| match axes.contains(&axis) {
@@ -196,7 +196,7 @@ impl Inputs<'_> {
         Some(made)
     }
 
-    /// The shape of an image whose channels become blocks of pixels, or of one whose blocks become channels.
+    /// Returns the shape after moving channels to blocks of pixels, or blocks to channels.
     fn blocks(&self, spread: bool) -> Option<Shape> {
         let &[n, c, h, w] = self.shape(0)?.as_slice() else { return None };
         let block = usize::try_from(self.int("blocksize", 0)).ok().filter(|&block| block > 0)?;

@@ -1,21 +1,21 @@
-//! The geometry of transposed convolutions.
+//! Geometry of transposed convolutions.
 
 use guardbit_graph::{Brief, MAX_ELEMENTS};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::node::Node;
 
-/// Attributes of a transposed convolution of images.
+/// The attributes of a transposed convolution of images.
 pub(in crate::onnx) struct Geometry {
     pub groups: usize,
     pub stride: [usize; 2],
     pub dilation: [usize; 2],
-    /// Cells that are left out at the beginning of rows and columns, and the sizes of the output.
+    /// Cells removed at the beginning of rows and columns, and the sizes of the output.
     pub begin: [usize; 2],
     pub size: [usize; 2],
 }
 
-/// The geometry of a ConvTranspose node.
+/// Returns the geometry of a ConvTranspose node.
 pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usize; 2]) -> Result<Geometry, OnnxError> {
     let two = |name: &str, default: usize| -> Result<[usize; 2], OnnxError> {
         let given = node.sizes(name)?.unwrap_or_else(|| vec![default; 2]);
@@ -62,7 +62,7 @@ pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usiz
     Ok(Geometry { groups, stride, dilation, begin, size })
 }
 
-/// Rows and columns of `output_shape`, which may say those of the batch and the channels before them.
+/// Returns rows and columns of `output_shape`, which may also contain the batch and the channels.
 fn wanted(node: Node<'_>) -> Result<Option<[usize; 2]>, OnnxError> {
     match node.sizes("output_shape")?.as_deref() {
         None => Ok(None),
@@ -71,14 +71,14 @@ fn wanted(node: Node<'_>) -> Result<Option<[usize; 2]>, OnnxError> {
     }
 }
 
-/// Elements of an axis that pixels reach over that are `stride` apart, each as far as the kernel does.
+/// Returns the number of elements that a kernel covers over pixels at a distance of `stride`.
 fn reached(pixels: usize, stride: usize, kernel: usize, dilation: usize) -> Option<usize> {
     let between = pixels.checked_sub(1)?.checked_mul(stride)?;
     let reach = kernel.checked_sub(1)?.checked_mul(dilation)?;
     between.checked_add(reach)?.checked_add(1)
 }
 
-/// A size that a tensor can have.
+/// Returns a size if a tensor can have it.
 fn bounded(size: usize) -> Option<usize> {
     (size <= MAX_ELEMENTS).then_some(size)
 }

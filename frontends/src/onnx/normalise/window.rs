@@ -1,4 +1,4 @@
-//! Windows that slide over images.
+//! Sliding windows over images.
 
 use guardbit_graph::{Brief, MAX_ELEMENTS, Padding};
 
@@ -14,7 +14,8 @@ pub(in crate::onnx) struct Sliding {
     pub padding: Padding,
 }
 
-/// Returns the window that a node's attributes describe over an image of `image` rows and columns. A single axis becomes the columns.
+/// Returns the window of a node's attributes over an image of `image` rows and columns. A single axis becomes the
+/// columns.
 pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Result<Sliding, OnnxError> {
     let axes = kernel.len();
     if !(1..=2).contains(&axes) || image.len() != axes {
@@ -58,7 +59,8 @@ pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]
     Ok(Sliding { kernel: two(kernel, 1), stride: two(&stride, 1), dilation: two(&dilation, 1), padding })
 }
 
-/// Returns the window of a pool. With `ceil_mode` the last window may reach beyond the padding, if `hangs` allows it.
+/// Returns the window of a pool. With `ceil_mode` the last window may extend beyond the padding, if `hangs` allows
+/// it.
 pub(in crate::onnx) fn pooling(node: Node<'_>, shape: &[usize], hangs: bool) -> Result<Sliding, OnnxError> {
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;
     let image = shape.get(2..).unwrap_or_default();
@@ -83,7 +85,7 @@ pub(in crate::onnx) fn pooling(node: Node<'_>, shape: &[usize], hangs: bool) -> 
                 return Err(node.error("has a window larger than the padded image"));
             }
             let mut last = (padded - kernel[axis]).div_ceil(stride) * stride;
-            // Every window begins within the image or the padding before it.
+            // Every window starts within the image or the padding before it.
             if last >= image[axis] + front {
                 last -= stride;
             }

@@ -1,32 +1,33 @@
-//! Constants: initializers, and what is computed from them.
+//! Constants: initializers, and values computed from them.
 
 use guardbit_graph::{CodeRange, MAX_ELEMENTS};
 
 use super::integers::Integers;
 use super::proto::element;
 
-/// A constant: a row-major array.
+/// A constant, as a row-major array.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) struct Constant {
     /// Number of the element type in the file.
     pub element: i32,
     pub shape: Vec<usize>,
     pub data: Data,
-    /// The codes that it may hold, where the file says so.
+    /// The codes that it may hold, if the file declares them.
     pub range: Option<CodeRange>,
-    /// Whether they are real values of codes of the file, or computed from such.
+    /// Whether the elements are real values of codes in the file, or computed from such values.
     pub of_codes: bool,
 }
 
-/// Elements of a constant. All types of integers are one kind, all of real numbers float32.
+/// The elements of a constant. All integer types share one kind, and all real types are float32.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) enum Data {
     Integers(Integers),
     Reals(Vec<f32>),
 }
 
-/// Returns the number of elements of a shape; `None` beyond [`MAX_ELEMENTS`]. The limit holds for the sizes other than 0: the product of
-/// any of them fits.
+/// Returns the number of elements of a shape, or `None` beyond [`MAX_ELEMENTS`].
+///
+/// The limit applies to the product of all sizes other than 0, so the product of any subset fits.
 pub(in crate::onnx) fn elements_of(shape: &[usize]) -> Option<usize> {
     let product = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)))?;
     (product <= MAX_ELEMENTS).then(|| if shape.contains(&0) { 0 } else { product })
@@ -42,7 +43,7 @@ impl Data {
 }
 
 impl Constant {
-    /// Returns the elements as real numbers, also if they are integers.
+    /// Returns the elements as real numbers. Integers are converted.
     pub fn numbers(&self) -> Vec<f32> {
         match &self.data {
             Data::Reals(values) => values.clone(),
@@ -58,29 +59,29 @@ impl Constant {
         Self { element, shape, data: Data::Integers(values.into_iter().collect()), range: None, of_codes: false }
     }
 
-    /// The integers, if it holds some.
+    /// Returns the elements if they are integers.
     pub fn as_integers(&self) -> Option<&Integers> {
         if let Data::Integers(values) = &self.data { Some(values) } else { None }
     }
 
-    /// The real numbers, if it holds some.
+    /// Returns the elements if they are real numbers.
     pub fn as_reals(&self) -> Option<&[f32]> {
         if let Data::Reals(values) = &self.data { Some(values) } else { None }
     }
 
-    /// Returns the elements in another shape; `None` if their number differs.
+    /// Returns the elements with another shape, or `None` if their number differs.
     pub fn with_shape(&self, shape: Vec<usize>) -> Option<Self> {
         let count = elements_of(&shape)?;
         (count == self.data.len()).then(|| Self { shape, ..self.clone() })
     }
 
-    /// Returns the array with its axes in another order.
+    /// Returns the array with permuted axes.
     pub fn permuted(&self, axes: &[usize]) -> Self {
         let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
         self.at(permuted_places(&self.shape, axes), shape)
     }
 
-    /// The elements at some places as an array of a shape.
+    /// Returns the elements at the given indices as an array of the given shape.
     pub fn at(&self, places: impl Iterator<Item = usize>, shape: Vec<usize>) -> Self {
         let data = match &self.data {
             Data::Integers(values) => Data::Integers(places.map(|at| values.at(at)).collect()),
@@ -90,19 +91,19 @@ impl Constant {
     }
 }
 
-/// Where the elements of a permuted array stand in the first one, in the order of the second.
+/// Returns the index in the original array for every element of the permuted one.
 pub(in crate::onnx) fn permuted_places(shape: &[usize], axes: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let strides = strides(shape);
     places(axes.iter().map(|&axis| (0..shape[axis]).map(|at| at * strides[axis]).collect()).collect())
 }
 
-/// Where the elements stand in an array of a shape that lie at listed places of each axis.
+/// Returns the indices of the elements that lie at the listed positions of each axis.
 pub(in crate::onnx) fn chosen_places(shape: &[usize], lists: &[Vec<usize>]) -> impl Iterator<Item = usize> + use<> {
     let along = lists.iter().zip(strides(shape));
     places(along.map(|(list, stride)| list.iter().map(|at| at * stride).collect()).collect())
 }
 
-/// Where the elements of an array that is broadcast to a shape stand in it.
+/// Returns the index in the original array for every element after broadcasting.
 pub(in crate::onnx) fn broadcast_places(from: &[usize], to: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let strides = strides(from);
     let along = |axis: usize| match (axis + from.len()).checked_sub(to.len()) {
@@ -112,7 +113,7 @@ pub(in crate::onnx) fn broadcast_places(from: &[usize], to: &[usize]) -> impl It
     places((0..to.len()).map(along).collect())
 }
 
-/// How far apart neighbours along each axis are.
+/// Returns the distances between neighbours along each axis.
 fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -121,7 +122,7 @@ fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// All sums of one offset per axis, the last axis fastest.
+/// Returns all sums of one offset per axis, the last axis fastest.
 fn places(offsets: Vec<Vec<usize>>) -> impl Iterator<Item = usize> + use<> {
     let count: usize = offsets.iter().map(Vec::len).product();
     (0..count).map(move |mut index| {

@@ -1,11 +1,12 @@
-//! A part of a file: what some of its tensors depend on.
+//! Extraction of the part of a file that some tensors depend on.
 
 use std::collections::{HashMap, HashSet};
 
 use super::proto;
 
-/// Makes the tensors `to` the outputs of a graph, and leaves out nodes and inputs that these do not depend on. Returns
-/// whether nodes produce all of them; if not, nothing changes.
+/// Makes the tensors `to` the outputs of a graph, and removes nodes and inputs that they do not depend on.
+///
+/// Returns whether nodes compute all of them. If not, nothing changes.
 pub(in crate::onnx) fn up_to(graph: &mut proto::Graph, to: &[String]) -> bool {
     let outputs = |(index, node): (usize, &proto::Node)| {
         node.outputs.iter().map(|name| (name.clone(), index)).collect::<Vec<_>>()

@@ -6,14 +6,14 @@ use super::proto::{self, Dimension, ValueInfo};
 use crate::Dims;
 use crate::onnx::error::{OnnxError, shown};
 
-/// An axis of an input without a length in the file.
+/// An axis of an input whose length the file leaves open.
 struct Open {
     input: String,
     place: usize,
     name: Option<String>,
 }
 
-/// Gives open axes of the inputs their lengths; axes of other tensors with the same name get them, too.
+/// Sets the lengths of open axes of the inputs, and of axes of other tensors with equal names.
 ///
 /// # Errors
 /// [`OnnxError::Dim`] for an axis that is not open, and for one that gets two lengths.
@@ -70,8 +70,9 @@ pub(in crate::onnx) fn give(graph: &mut proto::Graph, dims: &Dims) -> Result<(),
     Ok(())
 }
 
-/// Checks that an open first axis of an input counts samples. If a later axis of an input or output has the same name, the axis is a
-/// length, which the caller has to give.
+/// Checks that an open first axis of an input counts samples.
+///
+/// If a later axis of an input or output has an equal name, the axis is a length that the caller must set.
 ///
 /// # Errors
 /// [`OnnxError::Tensor`] for such an axis.
@@ -117,13 +118,13 @@ fn open_axes(input: &ValueInfo) -> Vec<Open> {
     open.map(named).collect()
 }
 
-/// The length that the file gives the axis `INPUT:PLACE`.
+/// Returns the length of the axis `INPUT:PLACE` in the file, if it has one.
 fn fixed_length(input: &ValueInfo, axis: &str) -> Option<i64> {
     let place = axis.strip_prefix(&input.name)?.strip_prefix(':')?.parse::<usize>().ok()?;
     axes(input).get(place)?.value
 }
 
-/// The open axes as a message lists them, each name once.
+/// Returns the open axes for a message, each name once.
 fn listed(open: &[Open]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Local functions: a node that calls one becomes the nodes of its body.
+//! Inlining of local functions: a node that calls a function is replaced by its body.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,17 @@ use super::node::normalized;
 use super::proto::{Attribute, Function, Node, Opset};
 use crate::onnx::error::{OnnxError, shown};
 
-/// Greatest number of bytes that the nodes of inlined bodies may take as messages, calls of other functions included.
+/// Maximum size in bytes of the nodes of inlined bodies, including nested calls.
 const MAX_BYTES: usize = 1 << 26;
 
-/// Greatest number of functions that call each other in turn.
+/// Maximum depth of nested calls.
 const MAX_DEPTH: usize = 64;
 
 /// Replaces every call of a function of the file by its body.
 ///
 /// # Errors
-/// A function that calls itself, imports another version of a domain than the file, or bodies of more than [`MAX_BYTES`] bytes.
+/// If a function calls itself or imports another version of a domain than the file, or if the bodies have more than
+/// [`MAX_BYTES`] bytes.
 pub(super) fn inline(nodes: Vec<Node>, functions: &[Function], opsets: &[Opset]) -> Result<Vec<Node>, OnnxError> {
     let named = functions.iter().map(|function| ((normalized(&function.domain), function.name.as_str()), function));
     let mut inlined = Inlined { functions: named.collect(), opsets, nodes: Vec::new(), left: MAX_BYTES };
@@ -31,7 +32,7 @@ struct Inlined<'a> {
     functions: HashMap<(&'a str, &'a str), &'a Function>,
     opsets: &'a [Opset],
     nodes: Vec<Node>,
-    /// Bytes that bodies may still take.
+    /// Bytes left for bodies.
     left: usize,
 }
 
@@ -56,7 +57,7 @@ impl Inlined<'_> {
         for (inner, outer) in function.outputs.iter().zip(&node.outputs).filter(|(_, outer)| !outer.is_empty()) {
             let passed = names.insert(inner.as_str(), outer.clone());
             if let Some(input) = passed {
-                // An input that is an output too.
+                // An input is also an output.
                 names.insert(inner.as_str(), input.clone());
                 let copy = Node { inputs: vec![input], outputs: vec![outer.clone()], op: "Identity".into(), ..Node::default() };
                 self.add(copy, depth + 1)?;
@@ -109,7 +110,8 @@ impl Inlined<'_> {
     }
 }
 
-/// Returns an attribute of a body with the value that the call gives it; `None` if neither the call nor a default has one.
+/// Returns an attribute of a body with the value from the call. Returns `None` if neither the call nor a default sets
+/// it.
 fn bound(own: &Attribute, call: &Node, function: &Function) -> Option<Attribute> {
     if own.reference.is_empty() {
         return Some(own.clone());

@@ -1,6 +1,6 @@
-//! Integers of a constant in as few bytes as the widest of them needs: weights are one byte each.
+//! Integers of a constant in the narrowest width that fits. Weights take one byte each.
 
-/// Integers of 64 bits at most, all held in one width: the least of 8, 16, 32 and 64 bits that has them all.
+/// Integers of at most 64 bits, stored in the narrowest of 8, 16, 32 and 64 bits that holds them all.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) enum Integers {
     I8(Vec<i8>),
@@ -19,7 +19,7 @@ impl Integers {
         }
     }
 
-    /// The integer at a place, which must be there.
+    /// Returns the integer at an index, which must exist.
     pub fn at(&self, index: usize) -> i64 {
         match self {
             Self::I8(values) => values[index].into(),
@@ -33,7 +33,7 @@ impl Integers {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// The only integer, if there is one alone.
+    /// Returns the only integer, if there is exactly one.
     pub fn only(&self) -> Option<i64> {
         (self.len() == 1).then(|| self.at(0))
     }

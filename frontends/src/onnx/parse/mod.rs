@@ -1,7 +1,7 @@
-//! The lowest floor of the reader: from the messages of a file to its plain network.
+//! The first stage of the reader: from the messages of a file to its plain network.
 //!
-//! Functions are inlined, constants are arrays, names are unique and nodes stand in an order in which they can be computed.
-//! What nodes mean is unknown here.
+//! Functions are inlined, constants are arrays, names are unique, and nodes are in an order in which they can be
+//! computed. This stage does not interpret operators.
 
 pub(in crate::onnx) mod constant;
 pub(in crate::onnx) mod cut;
@@ -32,24 +32,24 @@ pub(in crate::onnx) struct File {
     /// Inputs that are not initializers.
     pub inputs: Vec<ValueInfo>,
     pub outputs: Vec<ValueInfo>,
-    /// Shapes that the file declares; `None` for a size that is not fixed.
+    /// Shapes that the file declares. `None` is a size that is not fixed.
     pub declared: HashMap<String, Vec<Option<usize>>>,
-    /// Versions of the domains of operators.
+    /// Versions of the operator domains.
     opsets: HashMap<String, i64>,
     pub texts: BTreeMap<String, String>,
-    /// Where each node stands among all nodes, and nodes that are left out by now, with their places.
+    /// The index of each node in the file, and the removed nodes with their indices.
     pub places: Vec<usize>,
     pub left_out: Vec<(usize, FileNode)>,
 }
 
 impl File {
-    /// The version of ONNX's own operators.
+    /// Returns the opset version of ONNX's own operators.
     pub fn opset(&self) -> i64 {
         self.opsets.get("").copied().unwrap_or(13)
     }
 }
 
-/// Returns the network of a model. Data outside of it lies in `dir`.
+/// Returns the network of a model. External data is in `dir`.
 ///
 /// # Errors
 /// [`OnnxError::Format`], [`OnnxError::Node`] and [`OnnxError::Tensor`] for a network that is not well formed,
@@ -64,7 +64,7 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
     let mut nodes = functions::inline(graph.nodes, &model.functions, &model.opsets)?;
     let read = read_names(&nodes, &graph.outputs);
     let mut constants = HashMap::new();
-    // The bytes of a tensor go as soon as its elements are read.
+    // Frees the bytes of a tensor as soon as its elements are read.
     for tensor in graph.initializers {
         let constant = Rc::new(tensor::read(&tensor, dir)?);
         if constants.insert(tensor.name.clone(), constant).is_some() {
@@ -73,7 +73,7 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
         }
     }
     check_names(&nodes, &constants, &graph.inputs)?;
-    // Constant nodes may stand anywhere.
+    // Constant nodes may be anywhere in the file.
     let mut left_out = Vec::new();
     for (index, proto) in nodes.iter().enumerate().filter(|(_, proto)| is_constant(proto)) {
         let node = Node { proto, index };
@@ -97,7 +97,7 @@ fn is_constant(proto: &proto::Node) -> bool {
     proto.op == "Constant" && normalized(&proto.domain).is_empty()
 }
 
-/// Names that a node or the outside reads.
+/// Returns the names that nodes read and the names of outputs.
 fn read_names(nodes: &[proto::Node], outputs: &[ValueInfo]) -> HashSet<String> {
     let of_nodes = nodes.iter().flat_map(|node| node.inputs.iter().cloned());
     of_nodes.chain(outputs.iter().map(|output| output.name.clone())).collect()
@@ -113,7 +113,7 @@ fn check_opset(version: Option<i64>) -> Result<(), OnnxError> {
     }
 }
 
-/// Fails if two nodes, initializers or inputs have one name.
+/// Checks that the names of nodes, initializers and inputs are unique.
 fn check_names(
     nodes: &[proto::Node],
     constants: &HashMap<String, Rc<Constant>>,
@@ -133,11 +133,12 @@ fn check_names(
     Ok(())
 }
 
-/// Returns the nodes, and their places in the file, in an order in which each one reads only what is made before it: that of the
-/// file where it is one.
+/// Returns the nodes, with their indices in the file, in an order in which each reads only earlier outputs.
+///
+/// Keeps the order of the file if it is valid.
 ///
 /// # Errors
-/// A node that reads what nothing makes, or what follows from its own output.
+/// If a node reads a name that nothing computes, or depends on its own output.
 fn sorted(
     nodes: Vec<proto::Node>,
     places: &[usize],
@@ -157,7 +158,7 @@ fn sorted(
     let mut order = Vec::with_capacity(nodes.len());
     let (mut begun, mut ended) = (vec![false; nodes.len()], vec![false; nodes.len()]);
     for first in 0..nodes.len() {
-        // Nodes that wait for their inputs, and how many of these were looked at.
+        // Nodes that wait for their inputs, with the number of inputs already visited.
         let mut waiting = vec![(first, 0)];
         while let Some((index, seen)) = waiting.pop() {
             if ended[index] {
@@ -197,14 +198,14 @@ fn check_rank(info: &ValueInfo) -> Result<(), OnnxError> {
     Err(OnnxError::Tensor { tensor: shown(&info.name), problem })
 }
 
-/// Name and shape of a tensor, if the file declares its shape.
+/// Returns name and shape of a tensor, if the file declares its shape.
 fn declared(info: &ValueInfo) -> Option<(String, Vec<Option<usize>>)> {
     let shape = info.ty.as_ref()?.tensor.as_ref()?.shape.as_ref()?;
     let size = |dim: &proto::Dimension| usize::try_from(dim.value?).ok().filter(|&size| size > 0);
     Some((info.name.clone(), shape.dims.iter().map(size).collect()))
 }
 
-/// The value of a Constant node.
+/// Returns the value of a Constant node.
 fn constant(node: Node<'_>) -> Result<Constant, OnnxError> {
     if let Some(tensor) = node.tensor("value") {
         return tensor::read(tensor, None);

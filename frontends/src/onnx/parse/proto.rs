@@ -1,4 +1,4 @@
-//! The messages of an ONNX file, as far as they are read (field numbers of `onnx.proto`).
+//! The messages of an ONNX file, with only the fields that are read (field numbers of `onnx.proto`).
 
 use prost::Message;
 
@@ -40,7 +40,7 @@ pub(in crate::onnx) struct Function {
     pub opsets: Vec<Opset>,
     #[prost(string, tag = "10")]
     pub domain: String,
-    /// Attributes with their defaults.
+    /// Attributes with default values.
     #[prost(message, repeated, tag = "11")]
     pub defaults: Vec<Attribute>,
 }
@@ -57,7 +57,7 @@ pub(in crate::onnx) struct Graph {
     pub inputs: Vec<ValueInfo>,
     #[prost(message, repeated, tag = "12")]
     pub outputs: Vec<ValueInfo>,
-    /// What is between inputs and outputs.
+    /// Types of intermediate tensors.
     #[prost(message, repeated, tag = "13")]
     pub values: Vec<ValueInfo>,
 }
@@ -96,7 +96,7 @@ pub(in crate::onnx) struct Attribute {
     pub ints: Vec<i64>,
     #[prost(int32, tag = "20")]
     pub kind: i32,
-    /// In a function: the attribute of the calling node whose value it has.
+    /// In a function: the attribute of the calling node that provides the value.
     #[prost(string, tag = "21")]
     pub reference: String,
 }
@@ -222,7 +222,7 @@ pub(in crate::onnx) mod element {
         "int2",
     ];
 
-    /// The name of a type.
+    /// Returns the name of a type.
     pub fn name(number: i32) -> String {
         let found = usize::try_from(number).ok().and_then(|at| NAMES.get(at));
         found.map_or_else(|| format!("type {number}"), |name| (*name).into())

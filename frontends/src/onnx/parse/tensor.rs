@@ -10,7 +10,7 @@ use super::metadata;
 use super::proto::{self, element};
 use crate::onnx::error::{OnnxError, shown};
 
-/// A constant of a file; data outside of it lies in `dir`.
+/// Returns a constant of a file. External data is in `dir`.
 pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Result<Constant, OnnxError> {
     let name = shown(&tensor.name);
     let fail = |problem: String| Err(OnnxError::Tensor { tensor: name.clone(), problem });
@@ -41,7 +41,7 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
     Ok(Constant { element: tensor.data_type, shape, data, range: metadata::range_of(tensor), of_codes: false })
 }
 
-/// The elements of a tensor, from its bytes or from the list of its type.
+/// Returns the elements of a tensor, from its raw bytes or from the list of its type.
 fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, String> {
     let integers = |bytes: usize, convert: &dyn Fn(&[u8]) -> i64| {
         if raw.is_empty() && count > 0 {
@@ -65,7 +65,7 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         }
         let codes = bytes.iter().flat_map(|&byte| {
             (0..per_byte).map(move |i| {
-                // The first element lies in the low bits.
+                // The first element is in the low bits.
                 let shifted = byte << (8 - bits * (i as u32 + 1));
                 if signed { i64::from(shifted as i8 >> (8 - bits)) } else { i64::from(shifted >> (8 - bits)) }
             })
@@ -118,7 +118,7 @@ fn check_bytes(raw: &[u8], count: usize, bytes: usize) -> Result<(), String> {
     }
 }
 
-/// The value of an IEEE-754 half.
+/// Returns the value of an IEEE-754 half.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
@@ -130,7 +130,7 @@ fn half(bits: u16) -> f32 {
     }
 }
 
-/// The bytes of a tensor that lie in a file beside the model.
+/// Returns the bytes of a tensor that are stored in another file.
 fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Result<Vec<u8>, OnnxError> {
     const MAX_BYTES: u64 = 1 << 31;
     let fail = |problem: String| OnnxError::External { tensor: name.into(), problem };
@@ -149,7 +149,7 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     }
     let dir = dir.ok_or_else(|| fail("the model was not read from a file".into()))?;
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    // A link may lead out of the folder.
+    // A link may point outside of the folder.
     let inside = || {
         let (root, file) = (dir.canonicalize().ok()?, dir.join(path).canonicalize().ok()?);
         file.starts_with(root).then_some(file)
@@ -167,7 +167,7 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     if length > MAX_BYTES {
         return Err(fail(format!("has {length} bytes; expected at most {MAX_BYTES}")));
     }
-    // All tensors of a model may lie in one file.
+    // All tensors of a model may share one file.
     file.seek(SeekFrom::Start(offset)).map_err(problem)?;
     let mut bytes = vec![0; length as usize];
     file.read_exact(&mut bytes).map_err(problem)?;

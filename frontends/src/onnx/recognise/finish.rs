@@ -1,4 +1,4 @@
-//! The end of reading: the outputs of the network, and the graph without what reading leaves behind.
+//! The end of reading: the outputs of the network, and clean-up of the graph.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::parse::File;
 use crate::onnx::parse::node::Node;
 
-/// The graph of a network whose nodes have all been read.
+/// Returns the graph of a network whose nodes have all been read.
 pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Graph, OnnxError> {
     let mut outputs = Vec::new();
     let made =
@@ -52,8 +52,10 @@ fn is_constant(value: &Value) -> bool {
     value.located().is_none()
 }
 
-/// Gives the outputs the names that the file has for them. A tensor that has the name of an output in another order of axes
-/// ends in `_nhwc` from then on, any other in `_inner`.
+/// Gives the outputs their names in the file.
+///
+/// Another tensor with the name of an output is renamed: it ends in `_nhwc` if it is the output in another order of
+/// axes, otherwise in `_inner`.
 fn named<'a>(
     network: &mut Network<'a>,
     outputs: Vec<(TensorId, &'a str, Option<Node<'a>>)>,
@@ -71,10 +73,10 @@ fn named<'a>(
     let (mut ids, mut given) = (Vec::new(), HashSet::new());
     for ((mut id, _, node), name) in outputs.into_iter().zip(&plain) {
         let other = by_name.get(name).copied();
-        // Different names of the file may become one, and inputs keep their names.
+        // Different names of the file may become equal, and inputs keep their names.
         let free = given.insert(name) && !name.is_empty() && other.is_none_or(|other| !network.inputs.contains(&other));
         if let Some(node) = node.filter(|_| free && other != Some(id)) {
-            // A tensor has one name.
+            // A tensor has one name, so a second output gets a copy.
             if network.inputs.contains(&id) || names.contains_key(&id) {
                 let shape = network.builder.tensor(id).ty.shape.iter().map(|&size| size as i64).collect();
                 id = network.emit_like(node, Reshape { shape }, &[id], name, id)?;
@@ -91,7 +93,7 @@ fn named<'a>(
     Ok(ids)
 }
 
-/// The tensor of an output: codes stay codes, of which the scale tells the real values.
+/// Returns the tensor of an output. Codes stay codes, and their scale defines the real values.
 fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result<TensorId, OnnxError> {
     match value {
         Value::Codes(at) => network.in_order(node, at, false),
@@ -104,7 +106,7 @@ fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result
     }
 }
 
-/// The network without what reading leaves behind: transposes that undo each other, and what nothing needs.
+/// Returns the network without inverse pairs of transposes and without unused nodes.
 fn cleaned(graph: Graph) -> Result<Graph, OnnxError> {
     let mut graph = graph;
     loop {

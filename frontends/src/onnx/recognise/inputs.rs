@@ -1,7 +1,7 @@
 //! Inputs of the network.
 //!
-//! A real input that nothing but one QuantizeLinear reads is an input of codes: real samples are quantized as that node
-//! does it. Codes have no quantization in the file; it is that of the first node that says one.
+//! A real input becomes an input of codes if only one QuantizeLinear reads it; real samples are quantized like that.
+//! Codes have no quantization in the file. They get that of the first node that defines one.
 
 use guardbit_graph::{DType, TensorType};
 
@@ -24,7 +24,7 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
     let name = input.name.as_str();
     let fail = |problem: String| OnnxError::Tensor { tensor: shown(name), problem };
     let (number, shape) = input_type(input)?;
-    // The graph represents a scalar as one axis of one element.
+    // The graph represents a scalar as one axis with one element.
     let shape = if shape.is_empty() { vec![1] } else { shape };
     if number == element::FLOAT {
         if let Some(follow) = follow::of_input(network, name)? {
@@ -56,7 +56,7 @@ fn add_input(
     Ok(id)
 }
 
-/// An input of codes in the place of a real one and its quantizer.
+/// Adds an input of codes that replaces a real input and its quantizer.
 fn quantized<'a>(
     network: &mut Network<'a>,
     name: &str,

@@ -1,7 +1,7 @@
-//! The highest floor of the reader: operators become nodes of the graph.
+//! The third stage of the reader: turns operators into nodes of the graph.
 //!
-//! `ops` has a row per operator, with what it stands for; `kit` is what operators are put together from. A file of `ops`
-//! knows no other one.
+//! `ops` has a row per operator, and `kit` holds the building blocks of operators. A file of `ops` does not use
+//! another one.
 
 mod finish;
 mod inputs;
@@ -19,7 +19,7 @@ use kit::network::Network;
 /// Returns the graph of a normalised network.
 ///
 /// # Errors
-/// [`OnnxError`] for what cannot be represented.
+/// [`OnnxError`] if something cannot be represented.
 pub(super) fn recognise(file: &File, known: &Known, name: &str) -> Result<Graph, OnnxError> {
     let mut network = Network::new(file, known, name);
     inputs::add(&mut network, file)?;
@@ -48,7 +48,7 @@ fn read<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> 
     }
 }
 
-/// Fails for operators of which an older opset has another form than those that are read.
+/// Rejects operators whose form in an older opset differs from the supported one.
 fn check_version(opset: i64, node: Node<'_>) -> Result<(), OnnxError> {
     if !normalized(&node.proto.domain).is_empty() {
         return Ok(());

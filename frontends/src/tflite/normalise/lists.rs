@@ -1,4 +1,4 @@
-//! Short lists of integers: shapes, axes and the like, and operators on them.
+//! Short lists of integers (shapes, axes and the like), and operators on them.
 
 use guardbit_graph::{DType, MAX_AXES, TensorType};
 
@@ -6,13 +6,13 @@ use super::strided::{Masks, taken};
 use super::{Operands, strided};
 use crate::tflite::parse::{Field, Input, Tensor};
 
-/// A constant of integers that stand for themselves.
+/// A constant of integers without quantization.
 pub(super) struct Integers {
     shape: Vec<usize>,
     values: Vec<i64>,
 }
 
-/// Values of a list, and inputs of an operator that makes one: as many as paddings of all axes are.
+/// Maximum number of values of a list, and of inputs of an operator that computes one: the paddings of all axes.
 const MOST: usize = 2 * MAX_AXES;
 
 impl Integers {
@@ -29,7 +29,7 @@ impl Integers {
         (count == Some(self.values.len())).then_some(Self { shape, ..self })
     }
 
-    /// Makes `tensor` a constant of these values, if they are few and its type holds them.
+    /// Turns `tensor` into a constant of these values. Fails if there are too many or its type does not hold them.
     pub fn store(&self, tensor: &mut Tensor<'_>) -> bool {
         if self.values.len() > MOST {
             return false;
@@ -49,7 +49,7 @@ impl Integers {
 }
 
 impl Operands<'_, '_> {
-    /// The type of an input.
+    /// Returns the type of an input.
     fn ty(&self, index: usize) -> Option<&TensorType> {
         match self.inputs.get(index)? {
             Input::Constant(tensor) | Input::Written(tensor) => self.network.tensors[tensor].ty().ok(),
@@ -57,7 +57,7 @@ impl Operands<'_, '_> {
         }
     }
 
-    /// The values of an input that is a constant of integers.
+    /// Returns the values of an input that is a constant of integers.
     fn integers(&self, index: usize) -> Option<Integers> {
         let ty = self.ty(index).filter(|ty| ty.quantization.is_none())?;
         let tensor = match self.inputs[index] {
@@ -68,13 +68,13 @@ impl Operands<'_, '_> {
         Integers::list(self.network.tensors[&tensor].integers().ok()??).with_shape(ty.shape.clone())
     }
 
-    /// The values of all inputs, if they are few.
+    /// Returns the values of all inputs, if they are few.
     fn all(&self) -> Option<Vec<Integers>> {
         let count = Some(self.inputs.len()).filter(|&count| count <= MOST)?;
         (0..count).map(|index| self.integers(index)).collect()
     }
 
-    /// Fails unless there are `count` inputs.
+    /// Returns `None` unless there are `count` inputs.
     fn expect(&self, count: usize) -> Option<()> {
         (self.inputs.len() == count).then_some(())
     }
@@ -135,14 +135,14 @@ pub(super) fn concatenation(operands: &Operands<'_, '_>) -> Option<Integers> {
 pub(super) fn reshape(operands: &Operands<'_, '_>) -> Option<Integers> {
     operands.expect(2)?;
     let (x, to) = (operands.integers(0)?, operands.integers(1)?);
-    // One size may be -1: what is left.
+    // One size may be -1 and is then computed from the number of elements.
     let given: Vec<_> = to.values.iter().filter(|&&size| size != -1).collect();
     let known = given.iter().try_fold(1usize, |n, &&size| n.checked_mul(usize::try_from(size).ok()?))?;
     let rest = x.values.len().checked_div(known).filter(|_| to.values.len() - given.len() <= 1)?;
     x.with_shape(to.values.iter().map(|&size| usize::try_from(size).unwrap_or(rest)).collect())
 }
 
-/// Elements of a list, by their places.
+/// Computes GATHER: elements of a list by their indices.
 pub(super) fn gather(operands: &Operands<'_, '_>) -> Option<Integers> {
     operands.expect(2)?;
     let options = operands.operator.options(23).ok()?;
@@ -167,7 +167,7 @@ pub(super) fn mul(operands: &Operands<'_, '_>) -> Option<Integers> {
     pair(operands, 21, i64::checked_mul)
 }
 
-/// The product of a whole list.
+/// Computes REDUCE_PROD over a whole list.
 pub(super) fn product(operands: &Operands<'_, '_>) -> Option<Integers> {
     operands.expect(2)?;
     let keep = operands.operator.options(27).ok()?.flag(Field(0, "ReducerOptions.keep_dims"), false).ok()?;
@@ -179,7 +179,9 @@ pub(super) fn product(operands: &Operands<'_, '_>) -> Option<Integers> {
     Integers::scalar(product).with_shape(vec![1; usize::from(keep)])
 }
 
-/// Element by element, a single value with each of several, without a fused activation, which is field 0 of the options.
+/// Computes a function element by element. A single value is combined with each of several.
+///
+/// A fused activation, field 0 of the options, is not supported.
 fn pair(operands: &Operands<'_, '_>, number: u8, of: fn(i64, i64) -> Option<i64>) -> Option<Integers> {
     operands.expect(2)?;
     let options = operands.operator.options(number).ok()?;
@@ -199,7 +201,7 @@ fn pair(operands: &Operands<'_, '_>, number: u8, of: fn(i64, i64) -> Option<i64>
     Integers::list(values).with_shape(shape)
 }
 
-/// Lists one after another along an axis; all other sizes are the same.
+/// Returns lists concatenated along an axis. All other sizes must be equal.
 fn joined(parts: &[Integers], axis: usize) -> Option<Integers> {
     let first = parts.first()?;
     let other = |shape: &[usize]| [&shape[..axis], &shape[axis + 1..]].concat();
@@ -220,7 +222,7 @@ fn joined(parts: &[Integers], axis: usize) -> Option<Integers> {
     Integers::list(values.collect()).with_shape(shape)
 }
 
-/// An axis among `rank`, from 0; negative ones count from the end.
+/// Returns an axis in `0..rank`. A negative one counts from the end.
 fn from_start(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)

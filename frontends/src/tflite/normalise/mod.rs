@@ -1,12 +1,10 @@
-//! What depends on constants alone is computed here: such an operator leaves the network, and its output becomes a constant.
+//! The second stage of the reader: replaces operators that depend only on constants by their results.
 //!
-//! That is how shapes are made where a converter left the batch open: `SHAPE`, `STRIDED_SLICE` and `PACK` before a `RESHAPE`.
-//! All sizes are those of the file, as runtimes lay out memory for them. Only integers without scales are computed, in short
-//! lists: codes stay codes.
+//! If a converter left the batch open, the shape of a `RESHAPE` is computed by `SHAPE`, `STRIDED_SLICE` and `PACK`.
+//! All sizes are those of the file, for which runtimes allocate memory. Only short lists of integers without scales
+//! are computed; codes stay codes. Before that, variables become states (`variables`).
 //!
-//! Before, variables become states (`variables`).
-//!
-//! What cannot be computed stays as it is. To add an operator, write its function and add its row.
+//! Operators that cannot be computed stay unchanged. To add an operator, write its function and add its row.
 
 mod lists;
 mod strided;
@@ -21,7 +19,7 @@ use crate::tflite::parse::{Input, Network, Operator};
 use lists::Integers;
 pub(crate) use strided::{Masks, taken};
 
-/// Computes the output of an operator; `None` where that does not follow from constants.
+/// Computes the output of an operator. Returns `None` if it does not depend only on constants.
 type Fold = fn(&Operands<'_, '_>) -> Option<Integers>;
 
 /// The operators that can be computed, by name in the schema.
@@ -40,12 +38,12 @@ const FOLDS: &[(&str, Fold)] = &[
     ("SUB", lists::sub),
 ];
 
-/// The names of the operators that can be computed or resolved.
+/// Returns the names of the operators that can be computed or resolved.
 pub(crate) fn operators() -> impl Iterator<Item = &'static str> {
     FOLDS.iter().map(|(name, _)| *name).chain(variables::OPERATORS)
 }
 
-/// Puts states in the place of variables, and computes what depends on constants alone, except outputs of the network.
+/// Replaces variables by states, and computes what depends only on constants, except outputs of the network.
 pub(crate) fn normalise(network: &mut Network<'_>) {
     variables::resolve(network);
     let outputs: HashSet<_> = network.outputs.iter().copied().collect();
@@ -62,7 +60,7 @@ pub(crate) fn normalise(network: &mut Network<'_>) {
     network.computed.sort_by_key(|(operator, _)| operator.index);
 }
 
-/// Makes `output` of `operator` a constant, if it can be computed.
+/// Turns `output` of `operator` into a constant, if it can be computed.
 fn folded(
     network: &mut Network<'_>,
     operator: &Operator<'_>,
@@ -77,11 +75,11 @@ fn folded(
     network.tensors.get_mut(&output).is_some_and(|tensor| values.store(tensor))
 }
 
-/// What the function of an operator works with.
+/// The arguments of the function of an operator.
 struct Operands<'n, 'a> {
     network: &'n Network<'a>,
     operator: &'n Operator<'a>,
     inputs: &'n [Input],
-    /// The tensors that were computed before.
+    /// The tensors computed so far.
     computed: &'n HashSet<usize>,
 }

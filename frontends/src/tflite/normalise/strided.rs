@@ -1,4 +1,4 @@
-//! Which elements a strided slice takes.
+//! The elements of a strided slice.
 
 use guardbit_graph::ops::Slice;
 
@@ -7,7 +7,7 @@ use crate::tflite::parse::{Field, Options, TfliteError};
 /// The number of the options of STRIDED_SLICE.
 pub(super) const OPTIONS: u8 = 32;
 
-/// Bit `i` of a mask speaks of entry `i`.
+/// The bit masks of a strided slice. Bit `i` of a mask belongs to entry `i`.
 pub(crate) struct Masks {
     begin: i32,
     end: i32,
@@ -36,9 +36,10 @@ struct Entry {
     stride: i64,
 }
 
-/// What the entries, given by begins, ends and strides, take of a tensor of that shape.
+/// Returns the slice that the entries select from a tensor of shape `shape`.
 ///
-/// An entry stands for an axis, for all axes that no other entry stands for (ellipsis), or for a new one of size 1.
+/// Entries are given by begins, ends and strides. An entry stands for an axis, for all axes without an entry
+/// (ellipsis), or for a new axis of size 1.
 pub(crate) fn taken(
     masks: &Masks,
     [begin, end, strides]: [&[i64]; 3],
@@ -79,7 +80,7 @@ pub(crate) fn taken(
     Ok(slice)
 }
 
-/// First element and number of elements along an axis of that size.
+/// Returns the first element and the number of elements along an axis of size `size`.
 fn along(
     entry: &Entry,
     size: usize,
@@ -92,7 +93,7 @@ fn along(
     }
     let forward = stride > 0;
     let from_end = |place: i64| if place < 0 { place.saturating_add(length) } else { place };
-    // Places before the first element and after the last one, in the direction of the walk.
+    // Allows positions before the first element and after the last one, in the direction of the stride.
     let clamp = |place: i64| if forward { place.clamp(0, length) } else { place.clamp(-1, length - 1) };
     let begin = match (from_start, forward) {
         (true, true) => 0,

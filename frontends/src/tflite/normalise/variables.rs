@@ -1,7 +1,8 @@
-//! Variables become states: codes that a step reads, and the tensors whose codes they are in the next step.
+//! Conversion of variables to states: tensors that a step reads, and the tensors whose codes they hold in the next
+//! step.
 //!
-//! Operators run in order. A variable that is read before it is assigned holds what the step before left behind, or the
-//! initialization: that read is the state. Every other read is a copy of what was assigned or read last.
+//! Operators run in order. A variable that is read before it is assigned holds the value of the previous step, or the
+//! initial value. This read is the state. Every other read is a copy of the value assigned or read last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +13,7 @@ use crate::tflite::parse::{Assignment, Input, Network, Operator, State, TfliteEr
 /// The operators that are resolved here.
 pub(super) const OPERATORS: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
 
-/// Puts states in the place of variables. What cannot be resolved is the damage of the network, behind the operators before it.
+/// Replaces variables by states. The first problem becomes the damage of the network, after the operators before it.
 pub(super) fn resolve(network: &mut Network<'_>) {
     let operators = std::mem::take(&mut network.operators);
     if !operators.iter().any(|operator| OPERATORS.contains(&operator.place().name)) {
@@ -31,14 +32,14 @@ pub(super) fn resolve(network: &mut Network<'_>) {
 
 #[derive(Default)]
 struct Variables<'a> {
-    /// By the tensors that handle them.
+    /// Variables, by the tensors that are their handles.
     handles: HashMap<usize, Variable>,
-    /// What holds the value of a variable by now in the step.
+    /// The current value of each variable in the step.
     current: HashMap<Variable, Input>,
     initial: HashMap<Variable, Assignment<'a>>,
-    /// The subgraphs that were run.
+    /// The subgraphs that have run.
     called: HashSet<usize>,
-    /// The variables that are read before they are assigned, with the place of their state.
+    /// The variables that are read before they are assigned, with the index of their state.
     read: Vec<(Variable, usize)>,
     assigned: HashSet<Variable>,
 }
@@ -106,7 +107,7 @@ impl<'a> Variables<'a> {
         Ok(())
     }
 
-    /// Once all operators are known, so is what every variable holds at the end of a step.
+    /// Sets the value of every state at the end of a step, after all operators.
     fn finish(self, network: &mut Network<'a>) {
         for (variable, state) in &self.read {
             if self.assigned.contains(variable) {

@@ -2,10 +2,10 @@
 //!
 //! Source: enum `BuiltinOperator` of the TFLite schema as shipped with ai-edge-litert 2.3.0.
 
-/// The number of operators that the file itself names.
+/// The number of custom operators, which the file names.
 pub(crate) const CUSTOM: i32 = 32;
 
-/// `NAME (number)` of a builtin operator.
+/// Returns `NAME (number)` for a builtin operator.
 pub(crate) fn describe(number: i32) -> String {
     match usize::try_from(number).ok().and_then(|n| NAMES.get(n)) {
         Some(name) => format!("{name} ({number})"),
@@ -13,7 +13,7 @@ pub(crate) fn describe(number: i32) -> String {
     }
 }
 
-/// The name of a builtin operator; `?` beyond the schema.
+/// Returns the name of a builtin operator, or `?` if the schema has none.
 pub(crate) fn name(number: i32) -> &'static str {
     usize::try_from(number).ok().and_then(|n| NAMES.get(n)).copied().unwrap_or("?")
 }

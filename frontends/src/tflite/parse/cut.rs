@@ -1,4 +1,4 @@
-//! A part of a file: what some of its tensors depend on.
+//! Extraction of the part of a file that some tensors depend on.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,9 @@ use super::network::{Input, Network};
 const VARIABLES: [&str; 2] = ["ASSIGN_VARIABLE", "CALL_ONCE"];
 
 impl Network<'_> {
-    /// Makes the tensors `to` the outputs, and leaves out operators and inputs that these do not depend on. Returns whether
-    /// operators produce all of them; if not, nothing changes.
+    /// Makes the tensors `to` the outputs, and removes operators and inputs that they do not depend on.
+    ///
+    /// Returns whether operators compute all of them. If not, nothing changes.
     pub fn cut(&mut self, to: &[String]) -> bool {
         let (mut makers, mut named) = (HashMap::new(), HashMap::new());
         for (index, operator) in self.operators.iter().enumerate() {
@@ -22,7 +23,7 @@ impl Network<'_> {
         let Some(mut outputs) = found else { return false };
         let mut listed = HashSet::new();
         outputs.retain(|&output| listed.insert(output));
-        // What a step reads of a variable, other steps have assigned: all of these belong to the part.
+        // A variable that the part reads was assigned in other steps, so all assignments belong to the part.
         let on_variables: Vec<usize> = (0..self.operators.len())
             .filter(|&index| VARIABLES.contains(&self.operators[index].place().name))
             .collect();
@@ -46,7 +47,7 @@ impl Network<'_> {
         self.operators.retain(|_| index.next().is_some_and(|index| operators.contains(&index)));
         self.inputs.retain(|input| needed.contains(input));
         self.outputs = outputs;
-        // What is wrong lies behind the part, but for what may be assigned to its variables.
+        // The damage lies after the part, except for assignments to its variables.
         if !self.operators.iter().any(|operator| operator.place().name == "READ_VARIABLE") {
             self.damage = None;
         }

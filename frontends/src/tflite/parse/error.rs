@@ -1,4 +1,4 @@
-//! What can be wrong with a TFLite file.
+//! Errors of TFLite files.
 
 use std::fmt;
 
@@ -7,52 +7,52 @@ use guardbit_graph::{GraphError, QuantizationError};
 use super::flatbuffer::FlatbufferError;
 use crate::FormatError;
 
-/// A TFLite file that cannot be read, with the operator or the tensor at fault.
+/// The reason why a TFLite file cannot be read, with the operator or the tensor at fault.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TfliteError {
-    /// A file of another kind.
+    /// The file is not a TFLite file.
     #[error("not a TFLite file: bytes 4 to 7 are not `TFL3`")]
     Identifier,
-    /// An offset or a length that leads out of the file.
+    /// An offset or a length points outside of the file.
     #[error("the file is cut off or damaged: {error}")]
     Truncated {
-        /// The place.
+        /// The position.
         error: FlatbufferError,
     },
-    /// Contents that contradict the format.
+    /// The contents violate the format.
     #[error("the file is damaged: {error}")]
     Malformed {
-        /// The place.
+        /// The position.
         error: FlatbufferError,
     },
-    /// An index that leads nowhere.
+    /// An index does not exist.
     #[error("the file is damaged: {what} {index} does not exist")]
     Index {
-        /// What is counted.
+        /// The kind of indexed object.
         what: &'static str,
         /// The index.
         index: i64,
     },
-    /// A file whose parts are used over and over, so that it unfolds to far more than its size.
+    /// Parts of the file are used so often that it expands to far more than its size.
     #[error("the file is damaged or hostile: its tensors unfold to more than {limit} values")]
     Unfolds {
-        /// The limit, from the size of the file.
+        /// The limit, which follows from the size of the file.
         limit: usize,
     },
-    /// Another version of the schema.
+    /// The file has another version of the schema.
     #[error("schema version {version}, only version 3 can be read")]
     Version {
         /// The version.
         version: u32,
     },
-    /// A model that is not one network.
+    /// The model is not a single network.
     #[error("the model has {count} subgraphs, only models of one, and of those that CALL_ONCE runs, can be read")]
     Subgraphs {
         /// Their number.
         count: usize,
     },
-    /// An operator that has no reader.
+    /// The operator is not supported.
     #[error("operator {index} is {operator}, which is not supported (output tensor `{output}`)")]
     UnsupportedOperator {
         /// Index of the operator.
@@ -62,15 +62,15 @@ pub enum TfliteError {
         /// Name of its output.
         output: String,
     },
-    /// An operator whose options or operands cannot be taken.
+    /// The options or operands of an operator are not supported.
     #[error("{place}: {problem}")]
     Operator {
         /// The operator.
         place: OperatorPlace,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// An operator that reads a tensor before it is written.
+    /// An operator reads a tensor before it is written.
     #[error("{place} reads tensor `{tensor}`, which is neither a constant nor written before")]
     Order {
         /// The operator.
@@ -78,7 +78,7 @@ pub enum TfliteError {
         /// The tensor.
         tensor: String,
     },
-    /// A network that is not quantized, or not throughout.
+    /// The network is not quantized, or only in part.
     #[error("tensor `{tensor}` is {found}: guardbit needs a quantized network")]
     Float {
         /// The tensor.
@@ -86,7 +86,7 @@ pub enum TfliteError {
         /// Its type.
         found: String,
     },
-    /// An operator on real values that can be run on codes only.
+    /// An operator on real values is only supported on codes.
     #[error("{place} works on `{tensor}`, which is float32: it can be run on codes only")]
     FloatOperator {
         /// The operator.
@@ -94,40 +94,40 @@ pub enum TfliteError {
         /// The tensor.
         tensor: String,
     },
-    /// A type, shape or storage that no tensor of a quantized network has.
+    /// A tensor of a quantized network cannot have this type, shape or storage.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Scales or zero points that make no sense.
+    /// Scales or zero points are invalid.
     #[error("tensor `{tensor}`: {error}")]
     Quantization {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The error of the quantization.
         error: QuantizationError,
     },
-    /// A shape that does not follow from the operator.
+    /// The declared shape of an output is not the one that follows from the operator.
     #[error("{place}: output `{tensor}` has shape {declared:?} in the file, but {inferred:?} follows")]
     Shape {
         /// The operator.
         place: OperatorPlace,
         /// The output.
         tensor: String,
-        /// The file's shape.
+        /// The shape in the file.
         declared: Vec<usize>,
         /// The shape that follows from the operands.
         inferred: Vec<usize>,
     },
-    /// A network that the graph refuses.
+    /// The graph rejects the network.
     #[error("{}{error}", place.as_ref().map_or_else(String::new, |p| format!("{p}: ")))]
     Graph {
-        /// The operator, if it is one.
+        /// The operator, if the error belongs to one.
         place: Option<OperatorPlace>,
-        /// What is wrong.
+        /// The error of the graph.
         error: Box<GraphError>,
     },
 }
@@ -142,7 +142,7 @@ pub struct OperatorPlace {
 }
 
 impl TfliteError {
-    /// A tensor that already has its values when an operator, or an input of the network, gives it some.
+    /// Returns the error of an operator or input that writes a tensor which already has values.
     pub(crate) fn written_twice(place: Option<OperatorPlace>, tensor: &str) -> Self {
         Self::Graph { place, error: Box::new(GraphError::DuplicateTensor { tensor: tensor.into() }) }
     }

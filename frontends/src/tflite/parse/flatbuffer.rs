@@ -1,50 +1,50 @@
-//! A reader of the FlatBuffers wire format that trusts nothing.
+//! A reader of the FlatBuffers wire format for untrusted files.
 //!
-//! Every access is checked against the file, nothing is allocated and nothing recurses: a table is read field by
-//! field, on demand. All integers are little-endian. A table starts with a signed distance back to its vtable,
-//! which holds its own size, the table's size and the offset of every field, 0 where a field is absent. Vectors
-//! and strings are a 32-bit length followed by their elements; what is not a scalar is reached by an unsigned
-//! distance forward. Source: "FlatBuffers internals", flatbuffers.dev.
+//! Every access is checked against the file. The reader allocates nothing and does not recurse: it reads a table
+//! field by field, on demand. All integers are little-endian. A table starts with a signed distance back to its
+//! vtable. The vtable holds its own size, the table's size and the offset of every field, which is 0 for an absent
+//! field. Vectors and strings are a 32-bit length followed by their elements. Everything but scalars is referenced by
+//! an unsigned forward distance. Source: "FlatBuffers internals", flatbuffers.dev.
 
 use std::marker::PhantomData;
 
-/// A place in the file that contradicts the format.
+/// Error for a position in the file that violates the format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlatbufferError {
-    /// Something lies outside the file.
+    /// A value lies outside of the file.
     #[error("{field} at byte {at} needs {size} bytes, the file ends at byte {len}")]
     OutOfBounds {
         /// The field.
         field: &'static str,
-        /// Where it starts.
+        /// Its position.
         at: usize,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: usize,
         /// Length of the file.
         len: usize,
     },
-    /// A table whose list of fields makes no sense.
+    /// The list of fields of a table has an impossible size.
     #[error("{field}: the list of fields at byte {at} has the impossible size {size}")]
     Vtable {
         /// The field.
         field: &'static str,
-        /// Where the list starts.
+        /// Position of the list.
         at: usize,
         /// Its size in bytes.
         size: usize,
     },
-    /// A string that is not UTF-8.
+    /// A string is not UTF-8.
     #[error("{field} at byte {at} is not UTF-8")]
     Utf8 {
         /// The field.
         field: &'static str,
-        /// Where the text starts.
+        /// Position of the string.
         at: usize,
     },
 }
 
-/// A field of a table: its number in the schema and its name for messages.
+/// A field of a table: its number in the schema, and its name for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field(pub usize, pub &'static str);
 
@@ -73,12 +73,12 @@ pub(crate) struct Tables<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The root table of a file.
+    /// Returns the root table of a file.
     pub fn root(file: &'a [u8], name: &'static str) -> Result<Self, FlatbufferError> {
         Self::behind(file, 0, name)
     }
 
-    /// A scalar, or what the schema says for an absent one.
+    /// Returns a scalar, or its default in the schema if it is absent.
     pub fn scalar<T: Scalar>(&self, Field(slot, name): Field, default: T) -> Result<T, FlatbufferError> {
         match self.place(slot) {
             Some(at) => slice(self.file, at, T::SIZE, name).map(T::read),
@@ -86,12 +86,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A table, if present.
+    /// Returns a table, if present.
     pub fn table(&self, Field(slot, name): Field) -> Result<Option<Self>, FlatbufferError> {
         self.place(slot).map(|at| Self::behind(self.file, at, name)).transpose()
     }
 
-    /// A vector of scalars, if present.
+    /// Returns a vector of scalars, if present.
     pub fn vector<T: Scalar>(
         &self,
         Field(slot, name): Field,
@@ -102,7 +102,7 @@ impl<'a> Table<'a> {
         Ok(Some(Vector { bytes, scalar: PhantomData }))
     }
 
-    /// A vector of tables; an absent one is empty.
+    /// Returns a vector of tables. It is empty if absent.
     pub fn tables(&self, Field(slot, name): Field) -> Result<Tables<'a>, FlatbufferError> {
         let Some(at) = self.place(slot) else { return Ok(Tables { file: self.file, at: 0, len: 0, name }) };
         let (at, len) = vector(self.file, at, name)?;
@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
         Ok(Tables { file: self.file, at, len, name })
     }
 
-    /// A string; an absent one is empty.
+    /// Returns a string. It is empty if absent.
     pub fn string(&self, Field(slot, name): Field) -> Result<&'a str, FlatbufferError> {
         let Some(at) = self.place(slot) else { return Ok("") };
         let (at, len) = vector(self.file, at, name)?;
@@ -118,7 +118,7 @@ impl<'a> Table<'a> {
         std::str::from_utf8(bytes).map_err(|_| FlatbufferError::Utf8 { field: name, at })
     }
 
-    /// The table that the offset at byte `at` points to.
+    /// Returns the table that the offset at byte `at` points to.
     fn behind(file: &'a [u8], at: usize, name: &'static str) -> Result<Self, FlatbufferError> {
         let at = at.saturating_add(scalar::<u32>(file, at, name)? as usize);
         let distance = i64::from(scalar::<i32>(file, at, name)?);
@@ -131,7 +131,7 @@ impl<'a> Table<'a> {
         Ok(Self { file, at, vtable: &fields[VTABLE_HEAD..] })
     }
 
-    /// Where field `slot` lies, if present.
+    /// Returns the position of field `slot`, if present.
     fn place(&self, slot: usize) -> Option<usize> {
         let offset = self.vtable.get(slot * u16::SIZE..(slot + 1) * u16::SIZE).map(u16::read)?;
         (offset != 0).then(|| self.at.saturating_add(offset.into()))
@@ -139,43 +139,43 @@ impl<'a> Table<'a> {
 }
 
 impl<'a, T: Scalar> Vector<'a, T> {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.bytes.len() / T::SIZE
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn iter(&self) -> impl Iterator<Item = T> + use<'a, T> {
         self.bytes.chunks_exact(T::SIZE).map(T::read)
     }
 }
 
 impl<'a> Vector<'a, u8> {
-    /// The bytes in place.
+    /// Returns the bytes of the vector in the file.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
 impl<'a> Tables<'a> {
-    /// Number of tables.
+    /// Returns the number of tables.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Table `index`, or `None` beyond the end.
+    /// Returns table `index`, or `None` beyond the end.
     pub fn get(&self, index: usize) -> Result<Option<Table<'a>>, FlatbufferError> {
         let table = || Table::behind(self.file, self.at + index * u32::SIZE, self.name);
         (index < self.len).then(table).transpose()
     }
 }
 
-/// A number as it lies in the file.
+/// A number in the form that it has in the file.
 pub(crate) trait Scalar: Copy {
-    /// Bytes.
+    /// Size in bytes.
     const SIZE: usize;
 
-    /// The number in exactly [`SIZE`](Self::SIZE) bytes.
+    /// Returns the number in exactly [`SIZE`](Self::SIZE) bytes.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -193,7 +193,7 @@ macro_rules! scalars {
 
 scalars!(i8, u8, i16, u16, i32, u32, i64, u64, f32);
 
-/// The vtable's own size and that of the table.
+/// Size in bytes of the first two entries of a vtable: its own size and that of the table.
 const VTABLE_HEAD: usize = 4;
 
 fn slice<'a>(
@@ -210,7 +210,7 @@ fn scalar<T: Scalar>(file: &[u8], at: usize, field: &'static str) -> Result<T, F
     slice(file, at, T::SIZE, field).map(T::read)
 }
 
-/// First element and length of the vector that the offset at byte `at` points to.
+/// Returns position and length of the vector that the offset at byte `at` points to.
 fn vector(file: &[u8], at: usize, field: &'static str) -> Result<(usize, usize), FlatbufferError> {
     let at = at.saturating_add(scalar::<u32>(file, at, field)? as usize);
     let len = scalar::<u32>(file, at, field)? as usize;

@@ -1,8 +1,8 @@
-//! A TFLite file as plain data: the tensors that it names, its operators in order, inputs and outputs.
+//! The first stage of the reader: a TFLite file as plain data with tensors, operators in order, inputs and outputs.
 //!
-//! Whatever a hostile file can do is met here: places beyond its end, sizes, ranks, indices, tensors that are written twice or
-//! read before they are written, and parts that are used over and over. What is wrong with a tensor is kept with it, and is the
-//! error of whoever needs that tensor: one that nobody needs may be anything.
+//! This stage handles everything that a hostile file can do: positions beyond its end, sizes, ranks, indices, tensors
+//! that are written twice or read before they are written, and parts that are used again and again. The error of a
+//! tensor is stored with it, and is reported only if something needs the tensor.
 
 mod budget;
 mod builtin;

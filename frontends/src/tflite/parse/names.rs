@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use guardbit_graph::{MAX_NAME_BYTES, plain_name};
 
-/// Unique names: an empty or taken one gets `#` and a number appended.
+/// Unique names. An empty or taken name gets `#` and a number appended.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashSet<String>);
 
 impl Names {
-    /// A plain name that nothing else has, made of the one stored for tensor `number`, and what a user should know of it if
-    /// more than the number changed.
+    /// Returns a unique, displayable name made from the stored name of tensor `number`.
+    ///
+    /// The second value is a note for the user if more than the number changed.
     pub fn give(&mut self, stored: &str, number: usize) -> (String, Option<String>) {
         let plain = plain_name(stored);
         let note = (plain != stored).then(|| match stored.len() {
@@ -20,7 +21,7 @@ impl Names {
         (self.invent(&plain, number), note)
     }
 
-    /// `plain`, or that with `#number` appended until nothing else has the name.
+    /// Returns `plain`, with `#number` appended until the name is unique.
     pub fn invent(&mut self, plain: &str, number: usize) -> String {
         let mut name = plain.to_owned();
         while name.is_empty() || self.0.contains(&name) {

@@ -1,4 +1,4 @@
-//! The walk over a file.
+//! The description of a file.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -15,36 +15,36 @@ use super::schema::{self, Model, SubGraph};
 use super::tensor::Tensor;
 use super::variables::{Assignment, CALL_ONCE, VAR_HANDLE, Variable, assignments, indices, variable};
 
-/// The network of a file. Tensors are named by their index in it.
+/// The network of a file. Tensors are identified by their index in it.
 #[derive(Debug)]
 pub(crate) struct Network<'a> {
-    /// The tensors that inputs, outputs and operators name.
+    /// The tensors that inputs, outputs and operators refer to.
     pub tensors: HashMap<usize, Tensor<'a>>,
     pub inputs: Vec<usize>,
-    /// In the order in which they run, up to the first that cannot be read.
+    /// Operators in the order in which they run, up to the first that cannot be read.
     pub operators: Vec<Operator<'a>>,
     pub outputs: Vec<usize>,
-    /// Operators that were left out, by their index in the file, and what became of them.
+    /// Removed operators with their outcome.
     pub computed: Vec<(Operator<'a>, FileOutcome)>,
-    /// What subgraphs that CALL_ONCE runs assign to variables, by their index.
+    /// Assignments to variables in the subgraphs that CALL_ONCE runs, by subgraph index.
     pub initializations: HashMap<usize, Result<Vec<Assignment<'a>>, TfliteError>>,
-    /// What steps of a stream hand on; there are variables in its place before they are resolved.
+    /// The values carried from step to step of a stream. Empty before variables are resolved.
     pub states: Vec<State<'a>>,
-    /// What is wrong with the next operator, or with the outputs.
+    /// The error of the next operator, or of the outputs.
     pub damage: Option<TfliteError>,
     /// The names of all tensors.
     pub names: Names,
-    /// What the file may still unfold to.
+    /// The number of values that the file may still expand to.
     pub budget: Budget,
 }
 
-/// A tensor that holds what the step before of a stream left behind.
+/// A tensor that holds a value of the previous step of a stream.
 #[derive(Debug)]
 pub(crate) struct State<'a> {
     pub tensor: usize,
-    /// What holds its codes in the next step.
+    /// The tensor that holds its codes in the next step.
     pub next: Input,
-    /// Its codes in the first step, if anything says them.
+    /// Its codes in the first step, if the file defines them.
     pub initial: Option<Tensor<'a>>,
     /// The name of its variable.
     pub variable: String,
@@ -59,11 +59,11 @@ pub(crate) struct Operator<'a> {
     pub index: usize,
     /// Its number in the schema.
     pub builtin: i32,
-    /// Its name, if the file itself names it.
+    /// Its name if it is a custom operator.
     pub custom: &'a str,
     pub outputs: Vec<usize>,
     inputs: Result<Vec<Input>, TfliteError>,
-    /// The options' number in the schema, and their table.
+    /// The number of the options in the schema, and their table.
     options: Result<(u8, Option<Table<'a>>), FlatbufferError>,
     /// An output that is an input of the network, or was read or written before.
     pub twice: Option<usize>,
@@ -72,18 +72,18 @@ pub(crate) struct Operator<'a> {
 /// An operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Left out.
+    /// An absent operand.
     Absent,
-    /// A constant, which neither an input nor an earlier operator has written.
+    /// A constant that neither an input nor an earlier operator has written.
     Constant(usize),
-    /// What an input or an earlier operator has written.
+    /// A tensor that an input or an earlier operator has written.
     Written(usize),
-    /// Neither a constant nor written before.
+    /// A tensor that is neither a constant nor written before.
     Unwritten(usize),
 }
 
 impl Input {
-    /// The tensor, if there is one.
+    /// Returns the tensor, if there is one.
     pub fn tensor(self) -> Option<usize> {
         match self {
             Self::Absent => None,
@@ -93,12 +93,12 @@ impl Input {
 }
 
 impl<'a> Operator<'a> {
-    /// The operator in errors.
+    /// Returns the operator for errors.
     pub fn place(&self) -> OperatorPlace {
         OperatorPlace { index: self.index, name: builtin::name(self.builtin) }
     }
 
-    /// Its operands.
+    /// Returns its operands.
     pub fn inputs(&self) -> Result<&[Input], TfliteError> {
         self.inputs.as_deref().map_err(TfliteError::clone)
     }
@@ -108,17 +108,17 @@ impl<'a> Operator<'a> {
         Self { inputs: Ok(inputs), ..self }
     }
 
-    /// The variable of VAR_HANDLE.
+    /// Returns the variable of a VAR_HANDLE.
     pub fn variable(&self) -> Result<Variable, TfliteError> {
         variable(&self.options(VAR_HANDLE)?)
     }
 
-    /// The subgraph that CALL_ONCE runs.
+    /// Returns the subgraph that a CALL_ONCE runs.
     pub fn initialization(&self) -> Result<usize, TfliteError> {
         self.options(CALL_ONCE)?.size(Field(0, "CallOnceOptions.init_subgraph_index"), 0)
     }
 
-    /// The options, if they are those of number `expected` in the schema.
+    /// Returns the options, which must have number `expected` in the schema.
     pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
         let (place, (found, table)) = (self.place(), self.options.clone()?);
         if ![0, expected].contains(&found) {
@@ -129,7 +129,7 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// Describes the network in `file`.
+/// Returns the network in `file`.
 pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     if file.get(4..8) != Some(Model::IDENTIFIER) {
         return Err(TfliteError::Identifier);
@@ -166,22 +166,22 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     Ok(Network { tensors, inputs, operators, outputs, computed, initializations, states, damage, names, budget })
 }
 
-/// A walk half done.
+/// The state while a file is read.
 struct Walk<'a> {
     file: &'a [u8],
     model: Model<'a>,
     subgraph: SubGraph<'a>,
     budget: Budget,
     tensors: HashMap<usize, Tensor<'a>>,
-    /// The tensors that inputs and operators have written by now.
+    /// The tensors that inputs and operators have written so far.
     written: HashSet<usize>,
-    /// The constants that operators have read by now.
+    /// The constants that operators have read so far.
     read: HashSet<usize>,
     names: Names,
 }
 
 impl<'a> Walk<'a> {
-    /// Describes the tensor at `index` of the file.
+    /// Reads the description of the tensor at `index` of the file.
     fn tensor(&mut self, index: i32) -> Result<usize, TfliteError> {
         let missing = TfliteError::Index { what: "tensor", index: index.into() };
         let Ok(index) = usize::try_from(index) else { return Err(missing) };
@@ -243,7 +243,7 @@ impl<'a> Walk<'a> {
         let code = code.ok_or(TfliteError::Index { what: "operator code", index: opcode.into() })?;
         let builtin = code.builtin()?;
         let (inputs, outputs) = (stored.inputs(), stored.outputs()?);
-        // An operator may be listed many times over.
+        // A file may list an operator many times.
         let operands = inputs.as_ref().ok().and_then(Option::as_ref).map_or(0, Vector::len);
         self.budget.spend(1 + operands + outputs.map_or(0, |o| o.len()))?;
         let mut operator = Operator {
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
         Ok(operator)
     }
 
-    /// What the tensor at `index` of the file is to an operator that reads it now.
+    /// Returns the kind of operand that the tensor at `index` is for an operator that reads it now.
     fn operand(&mut self, index: i32) -> Result<Input, TfliteError> {
         if index < 0 {
             return Ok(Input::Absent);
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
         Ok(Input::Constant(index))
     }
 
-    /// What the subgraphs assign that CALL_ONCE runs. A subgraph that is not there is an error of its operator.
+    /// Returns the assignments of the subgraphs that CALL_ONCE runs. A missing subgraph is an error of its operator.
     fn initializations(
         &mut self,
         operators: &[Operator<'a>],

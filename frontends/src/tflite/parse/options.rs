@@ -5,7 +5,7 @@ use guardbit_graph::{Activation, Padding};
 use super::error::{OperatorPlace, TfliteError};
 use super::flatbuffer::{Field, Scalar, Table};
 
-/// The options of an operator; an absent field has its default.
+/// The options of an operator. An absent field has its default.
 #[derive(Debug)]
 pub(crate) struct Options<'a> {
     pub(super) table: Option<Table<'a>>,
@@ -13,28 +13,28 @@ pub(crate) struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// A scalar, or its default.
+    /// Returns a scalar, or its default.
     pub fn scalar<T: Scalar>(&self, field: Field, default: T) -> Result<T, TfliteError> {
         Ok(self.table.map_or(Ok(default), |table| table.scalar(field, default))?)
     }
 
-    /// A flag.
+    /// Returns a flag.
     pub fn flag(&self, field: Field, default: bool) -> Result<bool, TfliteError> {
         Ok(self.scalar::<u8>(field, default.into())? != 0)
     }
 
-    /// A text; an absent one is empty.
+    /// Returns a text. It is empty if absent.
     pub fn text(&self, field: Field) -> Result<&str, TfliteError> {
         Ok(self.table.map_or(Ok(""), |table| table.string(field))?)
     }
 
-    /// A size: an integer that must not be negative.
+    /// Returns a size, an integer that must not be negative.
     pub fn size(&self, field: Field, default: i32) -> Result<usize, TfliteError> {
         let value: i32 = self.scalar(field, default)?;
         usize::try_from(value).map_err(|_| self.error(format!("{} is {value}", field.1)))
     }
 
-    /// A list of integers; an absent one is `None`.
+    /// Returns a list of integers, or `None` if it is absent.
     pub fn integers(&self, field: Field) -> Result<Option<Vec<i64>>, TfliteError> {
         const MOST: usize = 8;
         let Some(vector) = self.table.map(|table| table.vector::<i32>(field)).transpose()?.flatten() else {
@@ -50,7 +50,7 @@ impl Options<'_> {
         Ok(Some(vector.iter().map(i64::from).collect()))
     }
 
-    /// Padding by rule.
+    /// Returns the padding rule.
     pub fn padding(&self, field: Field) -> Result<Padding, TfliteError> {
         match self.scalar::<i8>(field, 0)? {
             0 => Ok(Padding::Same),
@@ -59,7 +59,7 @@ impl Options<'_> {
         }
     }
 
-    /// Fused activation.
+    /// Returns the fused activation.
     pub fn activation(&self, field: Field) -> Result<Activation, TfliteError> {
         match self.scalar::<i8>(field, 0)? {
             0 => Ok(Activation::None),
@@ -77,7 +77,7 @@ impl Options<'_> {
         }
     }
 
-    /// Names the operator in an error.
+    /// Returns an error that names the operator.
     pub fn error(&self, problem: String) -> TfliteError {
         TfliteError::Operator { place: self.place.clone(), problem }
     }

@@ -1,18 +1,18 @@
 //! The tables of the TFLite schema that the reader needs, by field number.
 //!
-//! Field numbers, defaults and enum values: `schema.fbs`, version 3, as generated into `schema_py_generated.py`
-//! of ai-edge-litert 2.3.0.
+//! Source of field numbers, defaults and enum values: `schema.fbs`, version 3, as generated into
+//! `schema_py_generated.py` of ai-edge-litert 2.3.0.
 
 use super::flatbuffer::{Field, FlatbufferError, Table, Tables, Vector};
 
 type Read<T> = Result<T, FlatbufferError>;
 
-/// The root.
+/// The root table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Model<'a>(Table<'a>);
 
 impl<'a> Model<'a> {
-    /// What stands at byte 4 of every file.
+    /// The bytes from byte 4 on in every file.
     pub const IDENTIFIER: &'static [u8] = b"TFL3";
     /// The only version of the schema in use.
     pub const VERSION: u32 = 3;
@@ -40,12 +40,12 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Which operator an index stands for.
+/// The operator that an index refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OperatorCode<'a>(Table<'a>);
 
 impl<'a> OperatorCode<'a> {
-    /// The builtin operator. Numbers above 127 stand in the newer field alone; the greater one counts.
+    /// Returns the builtin operator. Numbers above 127 are only in the newer field; the greater number counts.
     pub fn builtin(&self) -> Read<i32> {
         let deprecated: i8 = self.0.scalar(Field(0, "OperatorCode.deprecated_builtin_code"), 0)?;
         let code: i32 = self.0.scalar(Field(3, "OperatorCode.builtin_code"), 0)?;
@@ -109,7 +109,7 @@ impl<'a> Tensor<'a> {
         Ok(self.0.table(Field(6, "Tensor.sparsity"))?.is_some())
     }
 
-    /// Identifier of data in another file; 0 for none.
+    /// Returns the identifier of data in another file, or 0 if there is none.
     pub fn external_buffer(&self) -> Read<u32> {
         self.0.scalar(Field(10, "Tensor.external_buffer"), 0)
     }
@@ -128,7 +128,7 @@ impl<'a> QuantizationParameters<'a> {
         self.0.vector(Field(3, "QuantizationParameters.zero_point"))
     }
 
-    /// Nonzero if scale and zero point do not tell the whole story.
+    /// Returns a nonzero number if scale and zero point are not the complete quantization.
     pub fn details_type(&self) -> Read<u8> {
         self.0.scalar(Field(4, "QuantizationParameters.details_type"), 0)
     }
@@ -147,7 +147,7 @@ impl<'a> Buffer<'a> {
         self.0.vector(Field(0, "Buffer.data"))
     }
 
-    /// Where in the file the data lie, beyond the flatbuffer; 0 and 1 mean nowhere.
+    /// Returns the position in the file of data outside of the flatbuffer. 0 and 1 mean that there is none.
     pub fn offset(&self) -> Read<u64> {
         self.0.scalar(Field(1, "Buffer.offset"), 0)
     }
@@ -174,7 +174,7 @@ impl<'a> Operator<'a> {
         self.0.vector(Field(2, "Operator.outputs"))
     }
 
-    /// The number of the options among all kinds of options, 0 for none, and their table.
+    /// Returns the number of the options among all kinds of options, 0 for none, and their table.
     pub fn options(&self) -> Read<(u8, Option<Table<'a>>)> {
         let number = self.0.scalar(Field(3, "Operator.builtin_options_type"), 0)?;
         let table = || self.0.table(Field(4, "Operator.builtin_options"));

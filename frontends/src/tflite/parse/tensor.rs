@@ -46,16 +46,16 @@ const ELEMENT_NAMES: [&str; 23] = [
     "float8_e5m2",
 ];
 
-/// A tensor of the file. What is wrong with it is the error of whoever needs it.
+/// A tensor of the file. Its error is reported by whatever needs the tensor.
 #[derive(Debug)]
 pub(crate) struct Tensor<'a> {
-    /// Its name, unique and plain.
+    /// Its unique, displayable name.
     pub name: String,
-    /// What a user should know about the name; taken when it is noted.
+    /// A note for the user about the name, removed once it is recorded.
     pub renamed: Option<String>,
     element: Result<i8, TfliteError>,
     ty: Result<TensorType, TfliteError>,
-    /// The bytes of a constant; `None` for a tensor that is computed.
+    /// The bytes of a constant, or `None` for a tensor that is computed.
     data: Result<Option<Cow<'a, [u8]>>, TfliteError>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Values {
 }
 
 impl<'a> Tensor<'a> {
-    /// Describes a tensor under the name that it was given.
+    /// Reads the description of a tensor with the given name.
     pub(super) fn read(
         file: &'a [u8],
         model: Model<'a>,
@@ -83,50 +83,51 @@ impl<'a> Tensor<'a> {
         Self { name, renamed, element, ty, data }
     }
 
-    /// Whether its elements are real values.
+    /// Returns whether its elements are real values.
     pub fn is_real(&self) -> Result<bool, TfliteError> {
         Ok(self.element.clone()? == element::FLOAT32)
     }
 
-    /// Whether its elements are integers of 64 bits.
+    /// Returns whether its elements are integers of 64 bits.
     pub fn is_wide(&self) -> Result<bool, TfliteError> {
         Ok(self.element.clone()? == element::INT64)
     }
 
-    /// Its shape, dtype, scales and zero points.
+    /// Returns its shape, dtype, scales and zero points.
     pub fn ty(&self) -> Result<&TensorType, TfliteError> {
         self.ty.as_ref().map_err(TfliteError::clone)
     }
 
-    /// Its type where an operator makes it. Places and the like of 64 bits have 32 in the graph, which holds them.
+    /// Returns its type as the output of an operator. Indices and the like of 64 bits have 32 bits in the graph,
+    /// which suffice.
     pub fn output_type(&self) -> Result<TensorType, TfliteError> {
         let ty = self.ty()?.clone();
         Ok(if ty.dtype == DType::Int64 { TensorType { dtype: DType::Int32, ..ty } } else { ty })
     }
 
-    /// The bytes of a constant; `None` for a tensor that is computed.
+    /// Returns the bytes of a constant, or `None` for a tensor that is computed.
     pub fn data(&self) -> Result<Option<&[u8]>, TfliteError> {
         self.data.as_ref().map(Option::as_deref).map_err(TfliteError::clone)
     }
 
-    /// Makes it a constant of these bytes.
+    /// Turns the tensor into a constant of these bytes.
     pub fn become_constant(&mut self, data: Vec<u8>) {
         self.data = Ok(Some(data.into()));
     }
 
-    /// Number of its scales.
+    /// Returns the number of its scales.
     pub(super) fn scales(&self) -> usize {
         let quantization = self.ty.as_ref().ok().and_then(|ty| ty.quantization.as_ref());
         quantization.map_or(0, |quantization| quantization.scales().len())
     }
 
-    /// How many values its bytes unfold to, at most.
+    /// Returns the maximum number of values in its bytes.
     pub(super) fn stored_values(&self) -> usize {
         let (Ok(ty), Ok(Some(data))) = (&self.ty, self.data()) else { return 0 };
         data.len().saturating_mul(8) / ty.dtype.bits() as usize
     }
 
-    /// The values of a constant of `data`.
+    /// Returns the values of a constant with the bytes `data`.
     pub fn values(&self, data: &[u8]) -> Result<Values, TfliteError> {
         let ty = self.ty()?;
         let count = ty.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
@@ -149,7 +150,8 @@ impl<'a> Tensor<'a> {
         }))
     }
 
-    /// The values of a constant of 64 bits, which must fit 32; `None` for a tensor that is computed.
+    /// Returns the values of a constant of 64 bits, which must fit 32 bits. Returns `None` for a tensor that is
+    /// computed.
     pub fn narrow(&self) -> Result<Option<Vec<i32>>, TfliteError> {
         let Some(data) = self.data()? else { return Ok(None) };
         let value = |b: &[u8]| {
@@ -159,7 +161,7 @@ impl<'a> Tensor<'a> {
         data.chunks_exact(8).map(value).collect::<Result<_, _>>().map(Some)
     }
 
-    /// The values of a constant that holds a shape, axes or the like; `None` for a tensor that is computed.
+    /// Returns the values of a constant with a shape, axes or the like, or `None` for a tensor that is computed.
     pub fn integers(&self) -> Result<Option<Vec<i64>>, TfliteError> {
         let Some(data) = self.data()? else { return Ok(None) };
         let values: Vec<i64> = match self.element.clone()? {
@@ -180,10 +182,10 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// Values of a constant that holds a shape, axes or the like: pairs of paddings for every axis are the longest.
+/// Maximum number of values of a constant with a shape, axes or the like: a pair of paddings per axis.
 const MOST: usize = 2 * MAX_AXES;
 
-/// Shape, dtype, scales and zero points of a tensor called `name`.
+/// Returns shape, dtype, scales and zero points of a tensor called `name`.
 fn tensor_type(
     tensor: schema::Tensor<'_>,
     element: i8,
@@ -196,14 +198,14 @@ fn tensor_type(
     }
     let shape = shape(tensor, name)?;
     let quantization = match tensor.quantization()? {
-        // Scales of real values mean nothing, and no runtime looks at them.
+        // Scales of real values have no meaning, and runtimes ignore them.
         Some(parameters) if dtype != DType::Float32 => quantization(parameters, name, budget)?,
         _ => None,
     };
     Ok(TensorType { shape, dtype, quantization })
 }
 
-/// The sizes of a tensor called `name`. An unknown batch is stored as 1 here, and as -1 in a field of its own.
+/// Returns the sizes of a tensor called `name`. An unknown batch is stored as 1 here, and as -1 in a separate field.
 fn shape(tensor: schema::Tensor<'_>, name: &str) -> Result<Vec<usize>, TfliteError> {
     let Some(sizes) = tensor.shape()? else { return Ok(Vec::new()) };
     if sizes.len() > MAX_AXES {
@@ -213,7 +215,7 @@ fn shape(tensor: schema::Tensor<'_>, name: &str) -> Result<Vec<usize>, TfliteErr
     sizes.iter().map(size).collect()
 }
 
-/// The bytes of a constant; `None` for a tensor that is computed.
+/// Returns the bytes of a constant, or `None` for a tensor that is computed.
 fn constant_bytes<'a>(
     file: &'a [u8],
     model: Model<'a>,
@@ -297,7 +299,7 @@ fn list<T: Scalar>(vector: Option<Vector<'_, T>>, budget: &mut Budget) -> Result
     Ok(vector.iter().collect())
 }
 
-/// Two values per byte, the low half first.
+/// Returns two values per byte, the low half first.
 fn nibbles(bytes: &[u8]) -> impl Iterator<Item = u8> {
     bytes.iter().flat_map(|b| [b & 15, b >> 4])
 }

@@ -1,4 +1,4 @@
-//! Variables: what a network keeps from one invocation to the next, and the values that they start with.
+//! Variables, which a network keeps from one invocation to the next, and their initial values.
 
 use guardbit_graph::plain_name;
 
@@ -10,14 +10,14 @@ use super::schema::{self, Model, SubGraph};
 use super::tensor::Tensor;
 use super::{builtin, describe};
 
-/// What names a variable in all subgraphs of a file.
+/// The identifier of a variable in all subgraphs of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Variable {
     container: String,
     pub name: String,
 }
 
-/// A value that an initialization gives a variable.
+/// The initial value of a variable.
 #[derive(Debug)]
 pub(crate) struct Assignment<'a> {
     pub variable: Variable,
@@ -28,7 +28,7 @@ pub(crate) struct Assignment<'a> {
 pub(super) const CALL_ONCE: u8 = 103;
 pub(super) const VAR_HANDLE: u8 = 111;
 
-/// The variable that the options of VAR_HANDLE name.
+/// Returns the variable of the options of a VAR_HANDLE.
 pub(super) fn variable(options: &Options<'_>) -> Result<Variable, TfliteError> {
     let text = |slot, name| options.text(Field(slot, name)).map(str::to_owned);
     Ok(Variable {
@@ -37,7 +37,7 @@ pub(super) fn variable(options: &Options<'_>) -> Result<Variable, TfliteError> {
     })
 }
 
-/// The assignments of subgraph `index`, which `place` runs once before all others.
+/// Returns the assignments of subgraph `index`, which the operator `place` runs once before all others.
 pub(super) fn assignments<'a>(
     file: &'a [u8],
     model: Model<'a>,
@@ -66,7 +66,7 @@ pub(super) fn assignments<'a>(
         let builtin = code.builtin()?;
         let inputs: Vec<i32> = indices(stored.inputs()?).take(3).collect();
         let outputs: Vec<i32> = indices(stored.outputs()?).take(2).collect();
-        // Every assignment looks through the handles before it.
+        // Every assignment searches the handles before it.
         budget.spend(1 + inputs.len() + outputs.len() + handles.len())?;
         let here = |problem: &str| fail(format!("runs subgraph {index}, whose operator {number} {problem}"));
         match (builtin::name(builtin), &inputs[..], &outputs[..]) {
@@ -105,7 +105,7 @@ pub(super) fn assignments<'a>(
     Ok(assignments)
 }
 
-/// Indices of tensors, as a file lists them.
+/// Returns the indices of tensors that a file lists.
 pub(super) fn indices(vector: Option<Vector<'_, i32>>) -> impl Iterator<Item = i32> {
     vector.into_iter().flat_map(|v| v.iter())
 }

@@ -1,4 +1,4 @@
-//! From the operators of a file to operations of the graph.
+//! The third stage of the reader: from the operators of a file to operations of the graph.
 
 mod kit;
 mod ops;
@@ -12,7 +12,7 @@ use super::parse::{self, Operator, OperatorPlace, TfliteError};
 pub use kit::{Profile, TFLITE_POLICY, UnknownProfile};
 pub(crate) use ops::operators;
 
-/// The graph of a network called `name`, as a runtime of that profile runs it.
+/// Returns the graph of a network called `name`, with the rounding of a runtime profile.
 pub(crate) fn recognise(
     network: parse::Network<'_>,
     name: &str,
@@ -90,7 +90,7 @@ fn add_operator<'a>(network: &mut Network<'a>, operator: &Operator<'a>) -> Resul
     Ok(())
 }
 
-/// Fails where an operator on codes reads or makes real values.
+/// Fails if an operator on codes reads or computes real values.
 fn check_codes(
     network: &mut Network<'_>,
     tensors: impl Iterator<Item = usize>,

@@ -1,7 +1,7 @@
-//! Attributes of operations, from the operation's own data.
+//! Attributes of operations, taken from the serialized operation.
 //!
-//! An operation serializes with all its attributes. Those whose names or values are others in graph YAML are listed here; that
-//! none is missed is checked for every node, which is read again.
+//! An operation serializes with all its attributes. Attributes whose names or values differ in graph YAML are listed
+//! here. Every written node is read again, which checks that none is missing.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ use super::flow;
 use crate::yaml::operations::{self, NodeFile};
 use crate::yaml::problem::Path;
 
-/// The map of a node with these operands; `None` if it would not be read as the same operation.
+/// Returns the map of a node with these operands, or `None` if it would be read as a different operation.
 pub(super) fn written(op: &Op, operands: &[(&'static str, Value)]) -> Option<Mapping> {
     let Value::Tagged(tagged) = serde_yaml::to_value(op).ok()? else { return None };
     let mut said = vec![("op".to_owned(), Value::from(op.name()))];
@@ -29,7 +29,7 @@ pub(super) fn written(op: &Op, operands: &[(&'static str, Value)]) -> Option<Map
     (operations::read(&again, &Path::default()).ok()? == *op).then_some(map)
 }
 
-/// The attributes that a field is; none where it has the value that is meant without it.
+/// Returns the attributes for a field, or none if it has its default value.
 fn attribute(field: &str, value: &Value) -> Option<Vec<(String, Value)>> {
     let one = |key: &str, value: Value| Some(vec![(key.to_owned(), value)]);
     match (field, value) {
@@ -64,7 +64,7 @@ fn attribute(field: &str, value: &Value) -> Option<Vec<(String, Value)>> {
     }
 }
 
-/// The name in files of the variant that is called so.
+/// Returns the name in files of the variant `variant`.
 fn name<T: Debug + Copy>(
     variant: &str,
     all: &[T],
@@ -73,7 +73,7 @@ fn name<T: Debug + Copy>(
     all.iter().find(|value| format!("{value:?}") == variant).map(|&value| name_of(value))
 }
 
-/// A scheme, and the rule of its multipliers where that is not the one that is meant without it.
+/// Returns a scheme, and the rule of its multipliers if that is not the default.
 fn requantize(scheme: &str, rule: Option<&str>) -> Vec<(String, Value)> {
     let meant = match scheme.parse().is_ok_and(|scheme: Scheme| scheme.forms_multiplier_in_float32()) {
         true => MultiplierRule::Float32.name(),

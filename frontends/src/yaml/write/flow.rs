@@ -2,12 +2,12 @@
 
 use serde_yaml::{Mapping, Number, Value};
 
-/// A map of these keys.
+/// Returns a map of these keys.
 pub(super) fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Mapping {
     entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect()
 }
 
-/// The value as text.
+/// Returns the value as text.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -23,7 +23,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// Integers as they are; real numbers in as few digits as give the float32 again.
+/// Returns a number as text. A real number has the fewest digits that give its float32 value.
 fn number(number: &Number) -> String {
     let Some(wide) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let short = format!("{:?}", wide as f32);
@@ -35,7 +35,7 @@ fn number(number: &Number) -> String {
     }
 }
 
-/// A text, in quotes unless it is a plain word of YAML.
+/// Returns a text, in quotes unless it is a plain word of YAML.
 fn word(text: &str) -> String {
     const OTHERWISE: [&str; 12] =
         ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"];

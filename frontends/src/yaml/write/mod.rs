@@ -1,4 +1,4 @@
-//! Networks as graph YAML, with their larger constants as `.npy` files.
+//! Writing of networks as graph YAML, with larger constants as `.npy` files.
 
 mod attributes;
 mod flow;
@@ -8,25 +8,25 @@ use serde_yaml::{Mapping, Value};
 
 use crate::npy;
 
-/// A network that graph YAML cannot hold.
+/// Error for a network that graph YAML cannot represent.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{op} `{node}`: {problem}")]
 pub struct YamlExportError {
-    /// The operation; `state` where it is a state.
+    /// The operation, or `state` for a state.
     pub op: &'static str,
     /// Name of the node.
     pub node: String,
-    /// Why it cannot be written, and what would be needed.
+    /// The reason, and what would be needed.
     pub problem: String,
 }
 
 impl YamlExportError {
-    /// A name for this kind of error that does not change.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         "guardbit::graph_yaml::export"
     }
 
-    /// What may help.
+    /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
         "graph YAML holds every operation of the graph; those made of a network are expanded before (`pattern::Expand`)"
     }
@@ -37,18 +37,19 @@ impl YamlExportError {
 pub struct YamlFiles {
     /// The YAML text.
     pub text: String,
-    /// Names and bytes of the `.npy` files that it names, all in the folder that it was written for.
+    /// Names and bytes of the `.npy` files that the text refers to, all in the given folder.
     pub arrays: Vec<(String, Vec<u8>)>,
 }
 
-/// Elements of a constant that stands in the text.
+/// Maximum number of elements of a constant in the text.
 const INLINE: usize = 16;
 
-/// A network as graph YAML, whose larger constants lie in `folder` beside it. What is read of it is the same network, with its
-/// tensors in the order of [`Graph::in_order_of_files`].
+/// Returns a network as graph YAML, with larger constants in `.npy` files in `folder`.
+///
+/// Reading it gives an equal network, with its tensors in the order of [`Graph::in_order_of_files`].
 ///
 /// # Errors
-/// [`YamlExportError`] for operations that are made of others, and for states.
+/// [`YamlExportError`] for composites and for states.
 pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportError> {
     if let Some(state) = graph.states().first() {
         return Err(YamlExportError {
@@ -82,7 +83,7 @@ pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportEr
     Ok(files)
 }
 
-/// A list under a key, with a line for each of its maps.
+/// Appends a list under a key, with a line for each of its maps.
 fn list(text: &mut String, key: &str, maps: Vec<Mapping>) {
     if maps.is_empty() {
         *text += &format!("{key}: []\n");
@@ -98,7 +99,7 @@ fn sizes(shape: &[usize]) -> Value {
     shape.iter().map(|&size| Value::from(size)).collect::<Vec<_>>().into()
 }
 
-/// Dtype, scales, zero points and range. Inputs and outputs say so where they have no scale.
+/// Returns dtype, scales, zero points and range. Inputs and outputs without a scale get `scale: none`.
 fn codes(tensor: &Tensor, says_none: bool) -> Vec<(&'static str, Value)> {
     let dtype = tensor.ty.dtype;
     let mut said = vec![("dtype", Value::from(dtype.name()))];
@@ -161,7 +162,7 @@ fn constant(
     flow::map(said)
 }
 
-/// The values as they stand in the text; `None` where one is no finite number.
+/// Returns the values for the text, or `None` if one of them is not finite.
 fn inline(tensor: &Tensor, values: &Constant) -> Option<Vec<Value>> {
     let real = |&word: &i32| Some(real_of(word)).filter(|x| x.is_finite()).map(|x| Value::from(f64::from(x)));
     match values {

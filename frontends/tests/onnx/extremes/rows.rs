@@ -1,23 +1,23 @@
-//! A small network for every operator that can be read: operands and attributes as a user may write them.
+//! A small network for every supported operator, with typical operands and attributes.
 
 use crate::onnx::writer::{Attribute, Tensor, element};
 
-/// What a node reads.
+/// An operand of a node.
 #[derive(Debug, Clone)]
 pub enum Operand {
-    /// Inputs of the network of this shape: real values, and codes.
+    /// Inputs of the network with this shape: real values, and codes.
     X(Vec<i64>),
     U8(Vec<i64>),
-    /// Constants of this shape: real values, and codes.
+    /// Constants with this shape: real values, and codes.
     Reals(Vec<i64>),
     Codes(i32, Vec<i64>),
-    /// Constant codes made real, with so many scales along an axis.
+    /// Dequantized constant codes with several scales along an axis.
     Weights {
         shape: Vec<i64>,
         scales: i64,
         axis: i64,
     },
-    /// Constants in a list.
+    /// One-dimensional constants.
     Integers(Vec<i64>),
     Floats(Vec<f32>),
     Absent,
@@ -25,7 +25,7 @@ pub enum Operand {
 
 pub use Operand::{Absent, Codes, Floats, Integers, Reals, U8, Weights, X};
 
-/// One operator with operands and attributes that can be read.
+/// One operator with valid operands and attributes.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub op: &'static str,
@@ -61,7 +61,7 @@ impl Row {
         Self { outputs, ..self }
     }
 
-    /// Whether nothing that it reads is an input of the network.
+    /// Returns whether none of its operands is an input of the network.
     pub fn is_constant(&self) -> bool {
         self.op != "Shape" && !self.operands.iter().any(|operand| matches!(operand, X(_) | U8(_)))
     }
@@ -112,17 +112,17 @@ pub fn floats(values: &[f32]) -> Operand {
     Floats(values.to_vec())
 }
 
-/// Weights with a scale for each of four channels.
+/// Returns weights with a scale for each of four channels.
 fn weights(shape: &[i64], axis: i64) -> Operand {
     Weights { shape: shape.to_vec(), scales: 4, axis }
 }
 
-/// A scale and a zero point.
+/// Returns a scale and a zero point.
 fn steps() -> [Operand; 2] {
     [reals(&[]), u8s(&[])]
 }
 
-/// Codes of the network or constant ones, with their scale and zero point.
+/// Returns codes with their scale and zero point.
 fn quantized(codes: Operand) -> Vec<Operand> {
     [vec![codes], steps().to_vec()].concat()
 }
@@ -334,7 +334,7 @@ fn quantizers() -> Vec<Row> {
     ]
 }
 
-/// What is computed at once, since it is made of constants alone.
+/// Returns operators with constant operands, which the reader computes.
 fn constants() -> Vec<Row> {
     let matrix = || reals(&[2, 4]);
     let value = |values: &[i64]| Attribute::Tensor(Tensor::integers("value", values));

@@ -8,18 +8,18 @@ use crate::ops::window::output_shape;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, real_of, word_of};
 
-/// The mean of a window of `[n, h, w, c]`: summed in float32 row by row, then divided.
+/// The mean of a window of `[n, h, w, c]`, summed in float32 row by row, then divided.
 ///
-/// That is what ONNX Runtime's `QLinearAveragePool` does with dequantized codes.
+/// ONNX Runtime's `QLinearAveragePool` computes dequantized codes in this way.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatAvgPool2d {
-    /// Size of the window, rows and columns.
+    /// Size of the window along rows and columns.
     pub kernel: [usize; 2],
-    /// Step, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
     /// Padding.
     pub padding: Padding,
-    /// Whether padding counts as zeros of the mean.
+    /// Whether padding cells count as zeros of the mean.
     pub count_padding: bool,
 }
 

@@ -16,7 +16,7 @@ macro_rules! functions {
             /// Every function.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -47,13 +47,13 @@ functions! {
 }
 
 impl RealPair {
-    /// The function of that name.
+    /// Returns the function with this name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|function| function.name() == name)
     }
 }
 
-/// A function of the elements of two tensors, with numpy's broadcasting.
+/// A function of the elements of two tensors, with NumPy's broadcasting.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatBinary {
     /// The function.
@@ -62,7 +62,7 @@ pub struct FloatBinary {
 
 impl Operator for FloatBinary {
     const NAME: &'static str = "float_binary";
-    /// That of a power.
+    /// The effort of a power, the largest of all functions.
     const EFFORT: Effort = Effort::per_output(real::POWER);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

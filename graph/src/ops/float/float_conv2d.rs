@@ -7,14 +7,14 @@ use crate::ops::window::{self, Sliding};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, Products, real_of, word_of};
 
-/// `y[n,h,w,o] = sum over kh, kw, i of x[n, h*s+kh*d-p, .., g*I+i] * w[o,kh,kw,i]`, plus bias; padding is 0.
+/// `y[n,h,w,o] = sum over kh, kw, i of x[n, h*s+kh*d-p, .., g*I+i] * w[o,kh,kw,i]`, plus bias. Padding is 0.
 ///
 /// Inputs: `[n, h, w, c]`, weights `[o, kh, kw, c/groups]`, optional bias `[o]`. Sums are computed in float64.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatConv2d {
-    /// Step, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
-    /// Distance between cells, rows and columns.
+    /// Distance between cells of the window along rows and columns.
     pub dilation: [usize; 2],
     /// Padding.
     pub padding: Padding,
@@ -71,7 +71,8 @@ impl Operator for FloatConv2d {
     }
 }
 
-/// Weights `[o, kh, kw, c/groups]` as `[kh, kw, c/groups, o]`: the sums of all channels grow side by side.
+/// Reorders weights from `[o, kh, kw, c/groups]` to `[kh, kw, c/groups, o]`, so that the sums of all channels can be
+/// accumulated together.
 fn by_term(words: &[i32], channels: usize) -> Vec<f64> {
     let terms = words.len() / channels;
     let mut weights = vec![0.0; words.len()];

@@ -7,18 +7,18 @@ use crate::{GraphError, real_of, word_of};
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` over all axes from `axis` on, computed in float64.
 ///
-/// Inputs: x, scale of the shape of these axes, optional bias of the same.
+/// Inputs: x, a scale with the shape of these axes, and an optional bias of equal shape.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatLayerNorm {
-    /// The first axis that is normalized over.
+    /// The first of the axes over which values are normalized.
     pub axis: usize,
-    /// Added to the variance.
+    /// A constant added to the variance.
     pub epsilon: f32,
 }
 
 impl Operator for FloatLayerNorm {
     const NAME: &'static str = "float_layer_norm";
-    /// The mean (1), the variance (3), and centred, scaled twice and moved (4).
+    /// Counts the mean (1), the variance (3), and centring, two products and an addition (4).
     const EFFORT: Effort = Effort::per_output(8);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -6,8 +6,9 @@ use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Products, real_of, word_of};
 
-/// The matrix product of the last two axes, `[.., m, k]` times `[.., k, n]`, with numpy's broadcasting of the axes before
-/// them. Sums are computed in float64.
+/// The matrix product of the last two axes, `[.., m, k]` times `[.., k, n]`.
+///
+/// The leading axes broadcast as in NumPy. Sums are computed in float64.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct FloatMatMul {}
 
@@ -47,9 +48,9 @@ impl Operator for FloatMatMul {
     }
 }
 
-/// Geometry of a product.
+/// The geometry of a product.
 struct Product {
-    /// The common shape of the axes before the last two.
+    /// The common shape of the leading axes.
     batch: Vec<usize>,
     /// Distances between matrices along these axes, per input.
     strides: [Vec<usize>; 2],

@@ -7,12 +7,12 @@ use crate::ops::window::{Sliding, output_shape};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, Padding, real_of, word_of};
 
-/// The greatest value in a window of `[n, h, w, c]`, padding left out.
+/// The greatest value in a window of `[n, h, w, c]` without padding.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatMaxPool2d {
-    /// Size of the window, rows and columns.
+    /// Size of the window along rows and columns.
     pub kernel: [usize; 2],
-    /// Step, rows and columns.
+    /// Step of the window along rows and columns.
     pub stride: [usize; 2],
     /// Padding.
     pub padding: Padding,
@@ -47,7 +47,7 @@ impl FloatMaxPool2d {
     }
 }
 
-/// The window of a pool over real values, checked: every place reads one element at least.
+/// Returns the checked window of a pool over real values. Every window reads at least one element.
 pub(super) fn window(
     operands: &Operands<'_>,
     kernel: [usize; 2],
@@ -67,7 +67,7 @@ pub(super) fn window(
     Sliding { kernel, stride, dilation: [1, 1], padding }.over(operands, input, channels, 1, channels)
 }
 
-/// The elements that a place of the window reads, row by row.
+/// Returns the elements that the window at output `index` reads, row by row.
 pub(super) fn taps(window: &Window, index: usize) -> impl Iterator<Item = usize> + '_ {
     let out = window.output_position(index);
     (0..window.terms()).filter_map(move |k| match window.tap(out, window.kernel_position(k)) {

@@ -11,7 +11,7 @@ use crate::{GraphError, word_of};
 pub struct FloatMean {
     /// The axes.
     pub axes: Vec<usize>,
-    /// Whether they stay, with size 1.
+    /// Whether these axes stay, with size 1.
     pub keep_dims: bool,
 }
 

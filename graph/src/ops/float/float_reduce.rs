@@ -6,10 +6,10 @@ use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
 use crate::{Brief, GraphError, real_of, word_of};
 
-/// Lists the functions: variant, name, the value of nothing, and what a value adds in float64.
+/// Lists the functions: variant, name, the start value, and the step in float64.
 macro_rules! functions {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $start:expr, |$a:ident, $b:ident| $value:expr;)*) => {
-        /// What becomes of the real values along some axes.
+        /// The reduction of real values along some axes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
         pub enum RealReduction { $($(#[$doc])* $variant,)* }
 
@@ -17,7 +17,7 @@ macro_rules! functions {
             /// Every function.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -44,14 +44,14 @@ functions! {
     Product, "product", 1.0, |a, b| a * b;
 }
 
-/// A sum or an extreme over some axes, computed in float64.
+/// A reduction over some axes, computed in float64.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatReduce {
-    /// What becomes of the values.
+    /// The reduction.
     pub function: RealReduction,
     /// The axes.
     pub axes: Vec<usize>,
-    /// Whether they stay, with size 1.
+    /// Whether these axes stay, with size 1.
     pub keep_dims: bool,
 }
 
@@ -75,7 +75,7 @@ impl Operator for FloatReduce {
     }
 }
 
-/// Fails unless the axes are different ones of the input.
+/// Checks that the axes are distinct axes of the input.
 pub(super) fn check_axes(operands: &Operands<'_>, axes: &[usize]) -> Result<(), GraphError> {
     let shape = &operands.input(0).ty.shape;
     let twice = |(at, axis): (usize, &usize)| axes[..at].contains(axis);
@@ -86,13 +86,13 @@ pub(super) fn check_axes(operands: &Operands<'_>, axes: &[usize]) -> Result<(), 
     Ok(())
 }
 
-/// The shape with size 1 along the axes.
+/// Returns the shape with size 1 along the axes.
 pub(super) fn kept(shape: &[usize], axes: &[usize]) -> Vec<usize> {
     let size = |(axis, &size)| if axes.contains(&axis) { 1 } else { size };
     shape.iter().enumerate().map(size).collect()
 }
 
-/// What a function makes of the values along the axes.
+/// Returns the reduction of the values along the axes.
 pub(super) fn reduced(
     operands: &Operands<'_>,
     words: &[i32],

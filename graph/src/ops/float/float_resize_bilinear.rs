@@ -1,4 +1,4 @@
-//! Another size of real pictures.
+//! Bilinear resizing of real images.
 
 use super::elements::expect;
 use crate::effort::Effort;
@@ -7,11 +7,11 @@ use crate::ops::moved::image;
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
-/// Lists the rules: variant, name, and the place in the input of a place of the output.
+/// Lists the rules: variant, name, and the position in the input for a pixel of the output.
 macro_rules! places {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, |$x:ident, $scale:ident, $input:ident, $output:ident| $value:expr;)*) => {
-        /// Where in the input a pixel of the output lies (ONNX `Resize`, `coordinate_transformation_mode`), with `s` the
-        /// scale, in float32.
+        /// The position in the input of a pixel of the output, with `s` the scale, in float32 (ONNX `Resize`,
+        /// `coordinate_transformation_mode`).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
         pub enum Places { $($(#[$doc])* $variant,)* }
 
@@ -19,12 +19,12 @@ macro_rules! places {
             /// Every rule.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The place in `input` pixels of pixel `x` of `output`.
+            /// Returns the position in `input` pixels of pixel `x` of `output`.
             pub fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
                 let place: fn(f32, f32, f32, f32) -> f32 =
                     match self { $(Self::$variant => |$x, $scale, $input, $output| $value,)* };
@@ -37,9 +37,9 @@ macro_rules! places {
 places! {
     /// `(x + 1/2) / s - 1/2`.
     HalfPixel, "half_pixel", |x, s, _input, _output| (x + 0.5) / s - 0.5;
-    /// The same, and 0 where the output has one pixel.
+    /// `(x + 1/2) / s - 1/2`, or 0 if the output has one pixel.
     PytorchHalfPixel, "pytorch_half_pixel", |x, s, _input, output| if output > 1.0 { (x + 0.5) / s - 0.5 } else { 0.0 };
-    /// `x * (in - 1) / (out - 1)`, and 0 where the output has one pixel.
+    /// `x * (in - 1) / (out - 1)`, or 0 if the output has one pixel.
     AlignCorners, "align_corners", |x, _s, input, output| {
         if output > 1.0 { x * (input - 1.0) / (output - 1.0) } else { 0.0 }
     };
@@ -47,21 +47,22 @@ places! {
     Asymmetric, "asymmetric", |x, s, _input, _output| x / s;
 }
 
-/// Each pixel of the output is the weighted mean of the four of the input `[n, h, w, c]` around it, in float32 (ONNX
-/// `Resize`, mode `linear`).
+/// Resizing in which each output pixel is the weighted mean of the four pixels of the input `[n, h, w, c]` around it.
+///
+/// It is computed in float32 (ONNX `Resize`, mode `linear`).
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatResizeBilinear {
     /// Rows and columns of the output.
     pub size: [usize; 2],
-    /// Where the pixels lie.
+    /// The rule for positions of pixels.
     pub places: Places,
-    /// Scales of rows and columns; that of the sizes if absent.
+    /// Scales of rows and columns, or `None` if they follow from the sizes.
     pub scales: Option<[f32; 2]>,
 }
 
 impl Operator for FloatResizeBilinear {
     const NAME: &'static str = "float_resize_bilinear";
-    /// Four weights, four products with additions.
+    /// Counts four weights and four products with additions.
     const EFFORT: Effort = Effort::per_output(4 + 4);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
@@ -103,7 +104,7 @@ impl Operator for FloatResizeBilinear {
     }
 }
 
-/// Two places of the input and their weights.
+/// Two positions in the input and their weights.
 struct Between {
     low: usize,
     high: usize,

@@ -14,7 +14,7 @@ pub struct FloatSoftmax {
 
 impl Operator for FloatSoftmax {
     const NAME: &'static str = "float_softmax";
-    /// The greatest, the difference, the exponential, the sum, the quotient.
+    /// Counts the maximum, the difference, the exponential, the sum and the quotient.
     const EFFORT: Effort = Effort::per_output(3 + real::EXP + real::DIVIDE);
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

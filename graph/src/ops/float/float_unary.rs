@@ -5,7 +5,7 @@ use crate::effort::{Effort, real};
 use crate::ops::{Operands, Operator};
 use crate::{GraphError, real_of, word_of};
 
-/// Lists the functions: variant, name, whether it has parameters, and its value in float64 or float32.
+/// Lists the functions: variant, name, the number of parameters, and the value in float64 or float32.
 macro_rules! functions {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $parameters:literal, |$x:ident, $p:ident| $value:expr;)*) => {
         /// A function of one real value, applied to every element.
@@ -16,20 +16,20 @@ macro_rules! functions {
             /// Every function.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name used in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Number of parameters.
+            /// Returns the number of parameters.
             pub fn parameters(self) -> usize {
                 match self { $(Self::$variant => $parameters,)* }
             }
 
-            /// The value of the function; parameters that are missing would be a mistake of the caller.
+            /// Returns the value of the function.
             ///
             /// # Panics
-            /// If there are fewer than [`parameters`](Self::parameters).
+            /// If there are fewer parameters than [`parameters`](Self::parameters) returns.
             pub fn apply(self, x: f32, parameters: &[f32]) -> f32 {
                 let function: fn(f32, &[f32]) -> f32 =
                     match self { $(Self::$variant => |$x: f32, $p: &[f32]| $value,)* };
@@ -39,7 +39,7 @@ macro_rules! functions {
     };
 }
 
-/// A function computed in float64 and rounded once.
+/// Returns a function computed in float64 and rounded once.
 fn wide(x: f32, f: impl Fn(f64) -> f64) -> f32 {
     f(f64::from(x)) as f32
 }
@@ -79,7 +79,7 @@ functions! {
     Mish, "mish", 0, |x, _p| wide(x, |x| x * libm::tanh(x.max(0.0) + libm::log1p(libm::exp(-x.abs()))));
     /// `x / (1 + |x|)`.
     Softsign, "softsign", 0, |x, _p| x / (1.0 + x.abs());
-    /// `p1 * x`, or `p1 * p0 * (exp(x) - 1)` up to 0.
+    /// `p1 * x`, or `p1 * p0 * (exp(x) - 1)` for `x` up to 0.
     Selu, "selu", 2, |x, p| {
         if x > 0.0 { p[1] * x } else { wide(x, |x| f64::from(p[1]) * f64::from(p[0]) * libm::expm1(x)) }
     };
@@ -105,34 +105,34 @@ functions! {
     Neg, "neg", 0, |x, _p| -x;
     /// The absolute value.
     Abs, "abs", 0, |x, _p| x.abs();
-    /// The greatest integral number that is not greater.
+    /// The greatest integer that is not greater than `x`.
     Floor, "floor", 0, |x, _p| x.floor();
-    /// The least integral number that is not less.
+    /// The least integer that is not less than `x`.
     Ceil, "ceil", 0, |x, _p| x.ceil();
-    /// The nearest integral number, ties to even.
+    /// The nearest integer, ties to even.
     Round, "round", 0, |x, _p| x.round_ties_even();
-    /// The nearest number of IEEE 754 binary16, ties to even; infinite from 65520 on.
+    /// The nearest IEEE 754 binary16 number, ties to even. Infinite from 65520 on.
     Float16, "float16", 0, |x, _p| float16(x);
 }
 
-/// The nearest number of IEEE 754 binary16, ties to even.
+/// Returns the nearest IEEE 754 binary16 number, ties to even.
 fn float16(x: f32) -> f32 {
     if x.abs() >= 65520.0 || !x.is_finite() {
         return if x.is_nan() { x } else { f32::INFINITY.copysign(x) };
     }
-    // Numbers have 11 bits, those below 2^-14 a fixed step.
+    // Numbers have 11 significant bits. Below 2^-14 the step is constant.
     let exponent = (x.to_bits() >> 23 & 255) as i32 - 127;
     let step = 2f32.powi(exponent.max(-14) - 10);
     (x / step).round_ties_even() * step
 }
 
 impl RealFunction {
-    /// The function of that name.
+    /// Returns the function with this name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|function| function.name() == name)
     }
 
-    /// Operations of a host per element.
+    /// Returns the operations of a host per element.
     const fn operations(self) -> u32 {
         use real::{DIVIDE, EXP, ROOT, SINE, TANH};
         match self {
@@ -156,18 +156,18 @@ impl RealFunction {
     }
 }
 
-/// A function of every element.
+/// A function applied to every element.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FloatUnary {
     /// The function.
     pub function: RealFunction,
-    /// Its parameters, p0 and so on.
+    /// Its parameters `p0`, `p1` and so on.
     pub parameters: Vec<f32>,
 }
 
 impl Operator for FloatUnary {
     const NAME: &'static str = "float_unary";
-    /// That of `x * tanh(log(1 + exp(x)))`.
+    /// The effort of `x * tanh(log(1 + exp(x)))`, the largest of all functions.
     const EFFORT: Effort = Effort::per_output(RealFunction::Mish.operations());
 
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {

@@ -1,7 +1,8 @@
-//! Operations on real values: regions of a network that are left in float, which the host runs.
+//! Operations on real values, for regions of a network that stay in float and run on the host.
 //!
 //! Elements are added, multiplied and divided in float32. Longer sums and transcendental functions are computed in
-//! float64 and rounded once: nearer to the real value than the float32 kernels of runtimes, which differ among each other.
+//! float64 and rounded once. This is closer to the real value than the float32 kernels of runtimes, which differ from
+//! each other.
 
 mod elements;
 mod float_avg_pool2d;

@@ -1,4 +1,4 @@
-//! Operators on elements, broadcast as numpy does.
+//! Operators on elements, with NumPy's broadcasting.
 
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
@@ -8,7 +8,7 @@ use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::proto::element;
 use crate::onnx::scalar::{self, pair_of};
 
-/// A function of single real values.
+/// Computes a function of single real values.
 pub(super) fn unary(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let Some((function, parameters)) = scalar::function(call.node) else { return Ok(None) };
     let array = call.array(0)?;
@@ -18,7 +18,7 @@ pub(super) fn unary(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(Fixed::new(Constant { of_codes: array.of_codes, ..made })))
 }
 
-/// Sums, products and the like of two arrays of one type; of one array alone for Max and Min.
+/// Computes sums, products and the like of two arrays of one type.
 pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let op = call.node.proto.op.as_str();
     if call.node.proto.inputs.len() != 2 {
@@ -48,7 +48,7 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes })))
 }
 
-/// `None` for a result beyond 64 bits, and for a division by 0.
+/// Returns `None` for a result beyond 64 bits, and for a division by 0.
 fn integer(op: &str, a: i64, b: i64, truncated: bool) -> Option<i64> {
     match op {
         "Add" => a.checked_add(b),
@@ -56,7 +56,7 @@ fn integer(op: &str, a: i64, b: i64, truncated: bool) -> Option<i64> {
         "Mul" => a.checked_mul(b),
         "Div" => a.checked_div(b),
         "Mod" if truncated => a.checked_rem(b),
-        // The sign is that of the divisor.
+        // The remainder has the sign of the divisor.
         "Mod" => a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }),
         "Pow" => a.checked_pow(u32::try_from(b).ok()?),
         "Max" => Some(a.max(b)),
@@ -65,7 +65,7 @@ fn integer(op: &str, a: i64, b: i64, truncated: bool) -> Option<i64> {
     }
 }
 
-/// Comparisons and operators of truth values.
+/// Computes comparisons and Boolean operators.
 pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let a = call.array(0)?;
     let op = call.node.proto.op.as_str();
@@ -100,7 +100,7 @@ pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(values.map(|values| Fixed::new(Constant { data: Data::Integers(values), ..Constant::integers(element::BOOL, shape, []) })))
 }
 
-/// Where: elements of one array or another.
+/// Computes Where, which selects elements of two arrays.
 pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let (which, a, b) = (call.array(0)?, call.array(1)?, call.array(2)?);
     let shape = broadcast(&a.shape, &b.shape).and_then(|shape| broadcast(&shape, &which.shape));

@@ -14,11 +14,11 @@ use crate::onnx::normalise::scales::quant_at;
 use crate::onnx::parse::constant::{Constant, Data};
 use crate::onnx::parse::proto::element;
 
-/// QuantizeLinear, and the quantizers of QONNX.
+/// Computes QuantizeLinear and the quantizers of QONNX.
 pub(super) fn quantize(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let input = call.fixed(0).map_or(0, |fixed| fixed.elements().shape.len());
     let Some(rule) = rule(call.known, call.node, input)? else { return Ok(None) };
-    // Codes of the same scale are kept as they are.
+    // Codes with equal scales are kept.
     if let (Some(Fixed::Codes(codes, quant)), false) = (call.fixed(0), rule.dequantizes) {
         let to = &rule.quant;
         let same = quant.scales == to.scales && quant.zero_points == to.zero_points && quant.axis == to.axis;
@@ -50,7 +50,7 @@ pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxEr
     Ok(Some(Fixed::Codes(Rc::clone(codes), quant)))
 }
 
-/// Clip, of real values and of codes.
+/// Computes Clip, of real values and of codes.
 pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let array = call.array(0)?;
     let same = |data: Data, range| Constant { element: array.element, shape: array.shape.clone(), data, range, of_codes: array.of_codes };

@@ -1,4 +1,4 @@
-//! Nodes whose inputs are constants are computed once: a row per operator.
+//! Constant folding of nodes with constant inputs: a row per operator.
 
 mod arithmetic;
 mod codes;
@@ -14,7 +14,7 @@ use crate::onnx::parse::node::{Node, normalized};
 use crate::onnx::parse::proto::element;
 use crate::onnx::scalar;
 
-/// Elements of all folded constants together, at most.
+/// Maximum number of elements of all folded constants together.
 pub(super) const MOST: usize = 1 << 26;
 
 /// A node whose inputs are all constant.
@@ -24,21 +24,21 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Input `index`, if it is there.
+    /// Returns input `index` if it is present.
     fn fixed(&self, index: usize) -> Option<&Fixed> {
         self.known.fixed(self.node, index)
     }
 
-    /// The array in input `index`: real values where codes stand for them.
+    /// Returns the array in input `index`. Codes are converted to real values.
     fn array(&self, index: usize) -> Result<Rc<Constant>, OnnxError> {
         let fixed = self.fixed(index).ok_or_else(|| self.node.error(format!("lacks input {index}")))?;
         fixed.array(self.node)
     }
 
-    /// The number of elements of a shape.
+    /// Returns the number of elements of a shape.
     ///
     /// # Errors
-    /// A shape of more elements than may be folded.
+    /// If the shape has more elements than may be folded.
     fn count(&self, shape: &[usize]) -> Result<usize, OnnxError> {
         elements_of(shape).filter(|&count| count <= MOST).ok_or_else(|| {
             self.node.error(format!("makes a constant that may have more than {MOST} elements; make it smaller"))
@@ -46,7 +46,7 @@ impl Call<'_> {
     }
 }
 
-/// Computes the output of a node; `None` leaves the node as it is.
+/// Computes the output of a node. `None` leaves the node unchanged.
 type Fold = fn(&Call<'_>) -> Result<Option<Fixed>, OnnxError>;
 
 const FOLDS: &[(&str, Fold)] = &[
@@ -84,7 +84,7 @@ const FOLDS: &[(&str, Fold)] = &[
     ("Where", arithmetic::chosen),
 ];
 
-/// What a node makes, if it is constant; `None` for all others.
+/// Returns the output of a node if it is constant, otherwise `None`.
 pub(super) fn fold(known: &Known, node: Node<'_>) -> Result<Option<Fixed>, OnnxError> {
     let (domain, op) = (normalized(&node.proto.domain), node.proto.op.as_str());
     if domain.is_empty() && matches!(op, "Shape" | "Size") {
@@ -107,7 +107,7 @@ pub(super) fn fold(known: &Known, node: Node<'_>) -> Result<Option<Fixed>, OnnxE
     fold.map_or(Ok(None), |fold| fold(&call))
 }
 
-/// The sizes that a Shape node asks for, or their product for a Size node.
+/// Returns the sizes for a Shape node, or their product for a Size node.
 fn shape(known: &Known, node: Node<'_>) -> Option<Fixed> {
     let shape = known.shapes.get(node.input(0)?)?;
     let rank = shape.len() as i64;

@@ -1,4 +1,4 @@
-//! Operators that move elements: codes stay codes.
+//! Operators that move elements. Codes stay codes.
 
 use std::rc::Rc;
 
@@ -11,11 +11,12 @@ use crate::onnx::parse::constant::{Constant, Data, broadcast_places, chosen_plac
 use crate::onnx::parse::proto::element;
 use crate::onnx::parse::tensor;
 
-/// Elements of a Range, at most.
+/// Maximum number of elements of a Range.
 const MOST_OF_RANGE: usize = 1 << 16;
 
-/// Applies a move to the elements of input 0. `axis` says where the channels of several scales lie then; codes whose
-/// channels lie along no axis are left alone.
+/// Moves the elements of input 0. `axis` returns the new axis of the channels if there are several scales.
+///
+/// Codes whose channels would not lie along an axis are left unchanged.
 fn moved(
     call: &Call<'_>,
     elements: impl Fn(&Constant) -> Result<Option<Constant>, OnnxError>,
@@ -32,7 +33,7 @@ fn moved(
     })
 }
 
-/// Reshape, Flatten, Squeeze and Unsqueeze.
+/// Computes Reshape, Flatten, Squeeze and Unsqueeze.
 pub(super) fn reshape(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     moved(
         call,
@@ -55,7 +56,7 @@ pub(super) fn transpose(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     moved(call, |from| Ok(Some(from.permuted(&axes))), |_, axis, _| axes.iter().position(|&from| from == axis))
 }
 
-/// Copies a tensor along axes of size 1.
+/// Computes Expand, which copies a tensor along axes of size 1.
 pub(super) fn expand(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let sizes = call.known.integers(call.node, 1)?;
     let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
@@ -70,7 +71,7 @@ pub(super) fn expand(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
 
 pub(super) fn slice(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let Some(Fixed::Array(from)) = call.fixed(0) else { return Ok(None) };
-    // Opset 9 names the part in attributes.
+    // Opset 9 specifies the slice by attributes.
     if call.node.input(1).is_none() {
         return Ok(None);
     }
@@ -99,7 +100,7 @@ pub(super) fn gather(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(Fixed::new(from.at(chosen_places(&from.shape, &lists), shape))))
 }
 
-/// Joins arrays of one type.
+/// Concatenates arrays of one type.
 pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let node = call.node;
     let part = |index: usize| match call.fixed(index) {
@@ -133,7 +134,7 @@ pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(Fixed::new(Constant { element: parts[0].element, shape, data, range: None, of_codes })))
 }
 
-/// ConstantOfShape: one value everywhere.
+/// Computes ConstantOfShape, an array of one value.
 pub(super) fn filled(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let sizes = call.known.integers(call.node, 0)?;
     let sizes: Option<Vec<usize>> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
@@ -149,7 +150,7 @@ pub(super) fn filled(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(Fixed::new(value.at(std::iter::repeat_n(0, count), shape))))
 }
 
-/// Range: numbers from a start to a limit.
+/// Computes Range, the numbers from a start to a limit.
 pub(super) fn range(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let inputs = [call.array(0)?, call.array(1)?, call.array(2)?];
     let integers: Option<Vec<i64>> = inputs.iter().map(|input| input.as_integers()?.iter().next()).collect();

@@ -1,7 +1,7 @@
-//! Layers whose weights have a scale per block of their input channels.
+//! Layers whose weights have a scale per block of input channels.
 //!
-//! Each block of the input channels is a group of one convolution, so that each dot product of the layer is what one block
-//! adds. The sums become real values with the scale of their block and output channel, and the host adds those.
+//! Each block is a group of one convolution, so that each dot product of the layer covers one block. The sums become
+//! real values with the scale of their block and output channel, and the host adds them.
 
 use guardbit_graph::ops::{FloatBinary, FloatReduce, Pad, RealPair, RealReduction, Reshape};
 use guardbit_graph::{Activation, CodeRange, DType, FloatReason, Op, Requantize, TensorId};
@@ -15,27 +15,28 @@ use crate::onnx::normalise::quant::{Quant, dtype, element_of};
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 
-/// The weights of a layer, a group per block.
+/// The weights of a layer with a group per block.
 pub(in crate::onnx) struct Weights {
-    /// `[block and output channel, rows, columns, input channel of the block]`, less their zero points.
+    /// `[block and output channel, rows, columns, input channel of the block]`, minus their zero points.
     codes: Constant,
     dtype: DType,
     range: CodeRange,
-    /// One per block and output channel, not negative.
+    /// Scales, one per block and output channel, not negative.
     scales: Vec<f32>,
     /// The signs of the scales, if some are negative.
     signs: Option<Vec<f32>>,
     blocks: usize,
-    /// Input channels.
+    /// Number of input channels.
     pub inputs: usize,
 }
 
 impl Weights {
-    /// Arranges codes `[output channel, rows, columns, input channel]` with a scale per block; `axis` is the axis of the file's
-    /// tensor that is cut into blocks.
+    /// Arranges codes `[output channel, rows, columns, input channel]` with a scale per block.
+    ///
+    /// `axis` is the axis of the file's tensor that is divided into blocks.
     ///
     /// # Errors
-    /// Why no layer of codes takes them.
+    /// The reason why a layer of codes cannot use them.
     pub fn new(from: &Blocked, axis: usize) -> Result<Self, FloatReason> {
         let &[outputs, rows, columns, inputs] = from.codes.shape.as_slice() else {
             return Err(FloatReason::Blocks { axis });
@@ -46,7 +47,7 @@ impl Weights {
         if from.blocks.axis != 3 || from.codes.shape.contains(&0) {
             return Err(FloatReason::Blocks { axis });
         }
-        // A last block with fewer input channels is filled up with weights of 0.
+        // A last block with fewer input channels is padded with weights of 0.
         let size = from.blocks.size.min(inputs);
         let (blocks, cells) = (inputs.div_ceil(size), rows * columns);
         let place = |block: usize, output: usize, cell: usize| (output * cells + cell) * blocks + block;
@@ -82,7 +83,7 @@ impl Weights {
     }
 }
 
-/// The zero points of the blocks, if they have any, and the codes that there can be less their zero points.
+/// Returns the zero points of the blocks, if they have any, and the possible codes minus their zero points.
 fn zero_points(from: &Blocked) -> Result<(Option<Vec<i64>>, DType, CodeRange), FloatReason> {
     const MOST: f32 = (1 << 16) as f32;
     let codes = from.range().ok_or(FloatReason::ZeroPoints)?;
@@ -94,7 +95,7 @@ fn zero_points(from: &Blocked) -> Result<(Option<Vec<i64>>, DType, CodeRange), F
     let (least, greatest) = zeros.as_ref().map_or((0, 0), |zeros| {
         zeros.iter().fold((i64::MAX, i64::MIN), |(least, greatest), &zero| (least.min(zero), greatest.max(zero)))
     });
-    // Weights that fill up a block are 0.
+    // The range must contain 0, the value of padding weights.
     let ends = [i64::from(codes.min()) - greatest, i64::from(codes.max()) - least];
     let ends = [ends[0].min(0), ends[1].max(0)].map(|end| i32::try_from(end).ok());
     let range = ends[0].zip(ends[1]).and_then(|(low, high)| CodeRange::new(low, high));
@@ -106,8 +107,10 @@ fn zero_points(from: &Blocked) -> Result<(Option<Vec<i64>>, DType, CodeRange), F
     Ok((zeros, dtype, range))
 }
 
-/// A product of images `x`, channels last, with weights that have a scale per block: real values whose last axis is that of the
-/// output channels, behind the axes `front` or those of the images; or why it cannot be a layer of codes.
+/// Adds a product of images `x`, channels last, with weights that have a scale per block.
+///
+/// Returns real values whose last axis is that of the output channels. The axes before it are `front` or those of the
+/// images. Otherwise returns the reason why it cannot be a layer of codes.
 pub(in crate::onnx) fn product<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -151,21 +154,21 @@ pub(in crate::onnx) fn product<'a>(
     Ok(Ok(reshaped(network, node, id, &shape, name)?))
 }
 
-/// Images with channels of the value 0 behind their own. Weights of 0 read them.
+/// Returns images with additional channels of value 0, which are read with weights of 0.
 fn filled<'a>(network: &mut Network<'a>, node: Node<'a>, id: TensorId, padding: usize) -> Result<TensorId, OnnxError> {
     if padding == 0 {
         return Ok(id);
     }
     let tensor = network.builder.tensor(id);
     let zero = tensor.ty.quantization.as_ref().map_or(0, |quantization| quantization.zero_point(0));
-    // A range of codes may leave the zero point out; any code does.
+    // The zero point may be outside the range of codes. Any code is valid, because the weights are 0.
     let value = Some(tensor.ty.code_range().clamp(zero.into()));
     let name = format!("{}_filled", tensor.name);
     let paddings = vec![[0, 0], [0, 0], [0, 0], [0, padding]];
     network.emit_like(node, Pad { paddings, value }, &[id], &name, id)
 }
 
-/// The tensor in another shape.
+/// Returns the tensor with another shape.
 pub(in crate::onnx) fn reshaped<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -180,7 +183,7 @@ pub(in crate::onnx) fn reshaped<'a>(
     network.emit_like(node, Reshape { shape }, &[id], name, id)
 }
 
-/// Notes why the product that makes a tensor works on real values though its operands are codes.
+/// Records why a product works on real values although its operands are codes.
 pub(in crate::onnx) fn note(network: &mut Network<'_>, id: TensorId, reason: Option<FloatReason>) {
     if let Some(reason) = reason {
         let name = network.builder.tensor(id).name.clone();

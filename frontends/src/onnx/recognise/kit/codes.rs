@@ -10,7 +10,7 @@ use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 
-/// A table of the codes that a function makes of codes.
+/// Adds a table of a function from codes to codes.
 pub(in crate::onnx) fn table<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -31,7 +31,7 @@ pub(in crate::onnx) fn table<'a>(
     network.emit(node, Table {}, &[codes, table], name, (dtype, quantization))
 }
 
-/// Fails where codes are read with another quantization than they were made with.
+/// Fails if codes are read with another quantization than that of their node.
 pub(in crate::onnx) fn check_codes(
     network: &Network<'_>,
     node: Node<'_>,
@@ -54,7 +54,9 @@ pub(in crate::onnx) fn check_codes(
     }
 }
 
-/// Replaces functions of dequantized codes by a table of codes with the same scale, if it holds every value exactly, as for Relu.
+/// Replaces functions of dequantized codes, such as Relu, by a table of codes with an equal scale.
+///
+/// It does so only if the table holds every value exactly.
 pub(in crate::onnx) fn without_functions<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -78,7 +80,9 @@ pub(in crate::onnx) fn without_functions<'a>(
     Ok(Value::Dequantized(Dequantized::new(Source::Tensor(Located { id, ..*at }), quant.clone())))
 }
 
-/// Returns codes, constant or not, as a tensor of the graph, with the channels last or not. A constant is broadcast to `rank` axes.
+/// Returns codes, constant or not, as a tensor of the graph, with the channels last or not.
+///
+/// A constant is broadcast to `rank` axes.
 pub(in crate::onnx) fn code_tensor<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -97,7 +101,7 @@ pub(in crate::onnx) fn code_tensor<'a>(
     }
 }
 
-/// Constant codes of one scale as a tensor of the graph.
+/// Adds constant codes with one scale as a tensor of the graph.
 pub(in crate::onnx) fn constant_codes<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -112,7 +116,7 @@ pub(in crate::onnx) fn constant_codes<'a>(
     network.codes(node, &name, ty, codes.iter().map(|code| code as i32).collect())
 }
 
-/// Returns a constant with the channels last, broadcast to `rank` axes, or as it is if the channels keep their place.
+/// Returns a constant with the channels last, broadcast to `rank` axes. Without a change of order it is unchanged.
 pub(in crate::onnx) fn ordered(constant: &Constant, channels_last: bool, rank: usize) -> Constant {
     let mut constant = constant.clone();
     if !channels_last || constant.data.len() == 1 || rank < 3 {

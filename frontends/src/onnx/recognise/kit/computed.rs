@@ -1,8 +1,8 @@
-//! Scales and zero points that follow from the values at hand.
+//! Scales and zero points computed at run time.
 //!
-//! A quantization of the graph is constant. Codes of a computed one are codes as they stand, scale 1 and zero point 0, beside
-//! the tensors that hold scale and zero point; layers read them less their zero point, and their sums are those that the file
-//! scales afterwards.
+//! A quantization of the graph is constant. Codes with a computed quantization therefore have scale 1 and zero point
+//! 0, and separate tensors hold scale and zero point. Layers read codes minus their zero point. The file scales their
+//! sums afterwards.
 
 use guardbit_graph::ops::{Cast, FloatBinary, QuantizeBy, RealPair, SubZeroPoint};
 use guardbit_graph::{DType, Quantization, TensorId};
@@ -13,7 +13,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::node::Node;
 
-/// The type of codes that stand for nothing but themselves.
+/// Returns the type of codes with scale 1 and zero point 0.
 pub(in crate::onnx) fn raw_codes(
     network: &Network<'_>,
     node: Node<'_>,
@@ -34,7 +34,7 @@ pub(in crate::onnx) fn quantize_by<'a>(
     network.emit(node, QuantizeBy {}, &inputs, name, ty)
 }
 
-/// The tensors of input `first`, a computed scale, and of the zero point after it, if the scale is computed.
+/// Returns the tensors of input `first`, a computed scale, and of the zero point after it, if the scale is computed.
 fn computed(network: &Network<'_>, node: Node<'_>, first: usize) -> Result<Option<[TensorId; 2]>, OnnxError> {
     match (network.optional(node, first)?, network.optional(node, first + 1)?) {
         (Some(Value::Real(scale)), Some(Value::Codes(zero_point))) => Ok(Some([scale.id, zero_point.id])),
@@ -45,7 +45,7 @@ fn computed(network: &Network<'_>, node: Node<'_>, first: usize) -> Result<Optio
     }
 }
 
-/// QuantizeLinear by a computed scale and zero point; `false` where they are constant.
+/// Adds a QuantizeLinear with a computed scale and zero point. Returns false if they are constant.
 pub(in crate::onnx) fn quantize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<bool, OnnxError> {
     let Some([scale, zero_point]) = computed(network, node, 1)? else { return Ok(false) };
     let value = network.input(node, 0)?;
@@ -57,7 +57,7 @@ pub(in crate::onnx) fn quantize<'a>(network: &mut Network<'a>, node: Node<'a>) -
     Ok(true)
 }
 
-/// DequantizeLinear by a computed scale and zero point; `false` where they are constant.
+/// Adds a DequantizeLinear with a computed scale and zero point. Returns false if they are constant.
 pub(in crate::onnx) fn dequantize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<bool, OnnxError> {
     let Some([scale, zero_point]) = computed(network, node, 1)? else { return Ok(false) };
     let Value::Codes(at) = network.input(node, 0)? else {
@@ -73,7 +73,8 @@ pub(in crate::onnx) fn dequantize<'a>(network: &mut Network<'a>, node: Node<'a>)
     Ok(true)
 }
 
-/// Codes that a layer reads whose zero point, input `zero`, is computed; `None` where it is constant.
+/// Returns the codes that a layer reads if their zero point, input `zero`, is computed. Returns `None` if it is
+/// constant.
 pub(in crate::onnx) fn raw<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -88,13 +89,13 @@ pub(in crate::onnx) fn raw<'a>(
     Ok(Some(Value::Dequantized(Dequantized::new(Source::Tensor(at), steps()))))
 }
 
-/// Codes of 9 bits.
+/// Returns the quantization of codes of 9 bits.
 fn steps() -> Quant {
     let range = SubZeroPoint::range();
     Quant { range: Some(range), ..Quant::per_tensor(DType::Int16, 1.0, 0) }
 }
 
-/// Codes less their zero point.
+/// Returns codes minus their zero point.
 fn less_zero_point<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

@@ -1,4 +1,4 @@
-//! What an operator with a quantizer behind it makes.
+//! The codes of an operator with a quantizer after it.
 
 use guardbit_graph::{Activation, CodeRange, DType};
 
@@ -11,30 +11,32 @@ use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::scales::quant_at;
 use crate::onnx::parse::node::{Node, normalized};
 
-/// Nodes behind an operator that are looked at.
+/// Maximum number of nodes to examine after an operator.
 const MOST: usize = 64;
 
-/// What makes codes of an operator's output.
+/// The codes that follow an operator.
 pub(in crate::onnx) struct Follow<'a> {
     pub quantizer: Option<Quantizer<'a>>,
     pub quant: Quant,
-    /// The type of the codes that the quantizer right behind the operator makes; `quant` may be narrower.
+    /// The type of the codes of the quantizer directly after the operator. `quant` may be narrower.
     pub kernel: DType,
-    /// Nodes that are done with it.
+    /// Nodes that become part of the operator.
     via: Vec<usize>,
-    /// The node whose output the codes are, where it is another one.
+    /// The node whose output the codes are, if it is another one.
     owner: Option<Node<'a>>,
     /// The name of the codes.
     pub name: String,
-    /// The activation that a rectifier or clip in between is; any other clamp is a range of the codes.
+    /// The activation of a rectifier or clip in between. Any other clamp is a range of the codes.
     pub activation: Activation,
 }
 
-/// The quantizer behind the output of a node, perhaps after a rectifier or clip, if nothing else reads what is between.
+/// Returns the quantizer after the output of a node, optionally with a rectifier or clip in between.
+///
+/// Nothing else may read the tensors in between.
 pub(in crate::onnx) fn follow<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Option<Follow<'a>>, OnnxError> {
     let Some(mut behind) = Behind::find(network, node.output(0))? else { return Ok(None) };
     let kernel = behind.quantizer.quant.dtype;
-    // Quantizers of the same scale behind it clamp what it makes.
+    // Further quantizers with equal scales only clamp the codes.
     while behind.via.len() < MOST
         && let Some(next) = behind.narrowed(network)?
     {
@@ -43,7 +45,7 @@ pub(in crate::onnx) fn follow<'a>(network: &Network<'a>, node: Node<'a>) -> Resu
     Ok(Some(Follow { kernel, ..behind.follow() }))
 }
 
-/// The quantizer behind a clip with these limits, if nothing else reads what is between.
+/// Returns the quantizer after a clip with these limits, if nothing else reads the tensors in between.
 pub(in crate::onnx) fn clipped<'a>(
     network: &Network<'a>,
     clip: Node<'a>,
@@ -53,7 +55,7 @@ pub(in crate::onnx) fn clipped<'a>(
     Ok(behind.map(|behind| Behind { clip: both(limits, behind.clip), ..behind }.follow()))
 }
 
-/// What narrows codes `name` of a quantization to fewer values, right behind them.
+/// Returns a clamp of the codes `name` to fewer values, directly after them.
 pub(in crate::onnx) fn narrowed_codes<'a>(
     network: &Network<'a>,
     name: &str,
@@ -62,13 +64,15 @@ pub(in crate::onnx) fn narrowed_codes<'a>(
     Ok(Behind::narrowing(network, name, quant)?.map(|behind| behind.follow().without_activation()))
 }
 
-/// The quantizer that alone reads an input of the network, perhaps after a rectifier or clip, if more follows.
+/// Returns the only quantizer that reads an input of the network, optionally after a rectifier or clip.
+///
+/// The codes must not be an output of the network.
 pub(in crate::onnx) fn of_input<'a>(network: &Network<'a>, name: &'a str) -> Result<Option<Follow<'a>>, OnnxError> {
     let behind = Behind::find(network, Some(name))?.filter(|behind| !network.is_output(behind.output));
     Ok(behind.map(Behind::follow))
 }
 
-/// A quantizer, and what stands before it.
+/// A quantizer with the nodes before it.
 struct Behind<'a> {
     quantizer: Quantizer<'a>,
     clip: [f32; 2],
@@ -77,7 +81,7 @@ struct Behind<'a> {
 }
 
 impl<'a> Behind<'a> {
-    /// The quantizer that alone reads a name, perhaps through rectifiers and clips.
+    /// Returns the quantizer that is the only reader of a name, possibly through rectifiers and clips.
     fn find(network: &Network<'a>, name: Option<&'a str>) -> Result<Option<Self>, OnnxError> {
         let Some(mut name) = name else { return Ok(None) };
         let mut via = Vec::new();
@@ -108,7 +112,7 @@ impl<'a> Behind<'a> {
         Ok(None)
     }
 
-    /// The same with a dequantizer and a quantizer of the same scale and zero point behind it: codes of fewer values.
+    /// Extends this by a dequantizer and a quantizer with equal scale and zero point, which restrict the codes.
     fn narrowed(&self, network: &Network<'a>) -> Result<Option<Self>, OnnxError> {
         if self.quantizer.dequantizes {
             return Ok(None);
@@ -121,7 +125,7 @@ impl<'a> Behind<'a> {
         Ok(Some(next))
     }
 
-    /// A dequantizer of codes `name` and a quantizer of the same scale and zero point.
+    /// Returns a dequantizer of the codes `name` followed by a quantizer with equal scale and zero point.
     fn narrowing(network: &Network<'a>, name: &str, quant: &Quant) -> Result<Option<Self>, OnnxError> {
         let &[reader] = network.inner_readers(name) else { return Ok(None) };
         let node = network.nodes[reader];
@@ -154,13 +158,13 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// Limits after others.
+/// Returns the limits of two consecutive clips.
 fn both(first: [f32; 2], then: [f32; 2]) -> [f32; 2] {
     first.map(|limit| limit.max(then[0]).min(then[1]))
 }
 
 impl<'a> Follow<'a> {
-    /// Codes of a quantization that an operator makes itself, and a clip of them that alone reads them.
+    /// Returns the codes that an operator computes itself, with a clip that is their only reader.
     pub fn of_operator(network: &Network<'a>, node: Node<'a>, quant: Quant) -> Result<Self, OnnxError> {
         let made = Quantizer::plain(node, quant).with_clip(network)?;
         let via = made.clip.map(|clip| clip.index).into_iter().collect();
@@ -169,7 +173,7 @@ impl<'a> Follow<'a> {
         Ok(Self { via, owner: made.clip, ..follow })
     }
 
-    /// Codes of a quantization of real values within `clip`.
+    /// Returns the codes of real values within `clip`.
     fn to(quant: Quant, name: &str, clip: [f32; 2]) -> Self {
         let [low, high] = quant.limits();
         let code = |real: f32| {
@@ -182,7 +186,7 @@ impl<'a> Follow<'a> {
             }
         };
         let clamp = (code(clip[0]), code(clip[1]));
-        // One form of codes that have a range of their own: with a rectifier or without.
+        // Codes with a restricted range have one form, with or without a rectifier.
         let activation = activation(&quant, clip, clamp).filter(|_| quant.range.is_none());
         let mut quant = quant;
         if activation.is_none() {
@@ -200,7 +204,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// The same for an operation that has no activation: its clamp is a range of the codes.
+    /// Returns this for an operation without an activation. Its clamp becomes a range of the codes.
     pub fn without_activation(mut self) -> Self {
         if let Ok(quantization) = self.quant.quantization(None) {
             let (low, high) = self.activation.clamp(self.quant.dtype, &quantization);
@@ -209,12 +213,12 @@ impl<'a> Follow<'a> {
         Self { activation: Activation::None, ..self }
     }
 
-    /// Whether real values are made of the codes again at once.
+    /// Returns whether the codes are dequantized immediately.
     pub fn dequantizes(&self) -> bool {
         self.quantizer.as_ref().is_some_and(|quantizer| quantizer.dequantizes)
     }
 
-    /// Lets the name of the codes stand for the tensor that was made.
+    /// Binds the name of the codes to the new tensor.
     pub fn finish(self, network: &mut Network<'a>, node: Node<'a>, at: Located) -> Result<(), OnnxError> {
         self.via.iter().for_each(|&index| network.done(index));
         let value = match self.dequantizes() {
@@ -226,7 +230,7 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// The activation that real limits are, where it clamps codes as they do.
+/// Returns the activation that clamps codes like real limits do.
 fn activation(quant: &Quant, clip: [f32; 2], clamp: (i32, i32)) -> Option<Activation> {
     let quantization = quant.quantization(None).ok()?;
     let fits = |activation: &Activation| {

@@ -1,4 +1,4 @@
-//! What operators are put together from. A module knows only those that are listed before it.
+//! Building blocks of operators. A module knows only the modules that are listed before it.
 
 pub(super) mod value;
 

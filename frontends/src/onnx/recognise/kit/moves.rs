@@ -1,4 +1,4 @@
-//! Moves of elements, which leave them as they are.
+//! Operations that move elements without changing them.
 
 use guardbit_graph::ops::{Gather, Reshape};
 use guardbit_graph::{DType, Op, TensorId, TensorType};
@@ -8,7 +8,7 @@ use super::value::{Dequantized, Located, Source, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::node::Node;
 
-/// A value after an operation that moves elements, with its axes in the order of the file.
+/// Returns a value after an operation that moves elements, with its axes in the order of the file.
 pub(in crate::onnx) fn moved<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -19,7 +19,7 @@ pub(in crate::onnx) fn moved<'a>(
     moved_with(network, node, value, op, &[], what)
 }
 
-/// A value after an operation that moves elements and reads tensors besides.
+/// Returns a value after an operation that moves elements and has further inputs.
 pub(in crate::onnx) fn moved_with<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -46,7 +46,7 @@ fn per_axis(network: &Network<'_>, at: Located) -> bool {
     network.builder.tensor(at.id).ty.quantization.as_ref().is_some_and(|q| q.axis().is_some())
 }
 
-/// The value for a move: codes with several scales become real values, constants a tensor.
+/// Returns the value for a move. Codes with several scales become real values, and constants become tensors.
 pub(in crate::onnx) fn movable<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<Value, OnnxError> {
     let value = network.input(node, 0)?;
     let several = value.located().is_some_and(|at| per_axis(network, at));
@@ -60,7 +60,7 @@ pub(in crate::onnx) fn movable<'a>(network: &mut Network<'a>, node: Node<'a>) ->
     }
 }
 
-/// The elements at some places along an axis.
+/// Returns the elements at some positions along an axis.
 pub(in crate::onnx) fn chosen<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -75,7 +75,7 @@ pub(in crate::onnx) fn chosen<'a>(
     moved_with(network, node, value, Gather { axis, batch_dims: 0 }, &[indices], what)
 }
 
-/// A move of images with their channels last.
+/// Returns images after a move with their channels last.
 pub(in crate::onnx) fn in_last_order<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -88,7 +88,7 @@ pub(in crate::onnx) fn in_last_order<'a>(
     Ok(value.at(Located { id, channels_last: true }))
 }
 
-/// `[n, w, c]` as an image of one row.
+/// Reshapes `[n, w, c]` to an image of one row.
 pub(in crate::onnx) fn with_rows<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -99,7 +99,7 @@ pub(in crate::onnx) fn with_rows<'a>(
     network.emit_like(node, Reshape { shape: vec![n, 1, w, c] }, &[id], &name, id)
 }
 
-/// An image of one row as `[n, c, w]`.
+/// Reshapes an image of one row to `[n, c, w]`.
 pub(in crate::onnx) fn without_rows<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

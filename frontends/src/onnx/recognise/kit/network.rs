@@ -1,8 +1,8 @@
 //! The network while its operators are recognised.
 //!
-//! Real values that codes stand for become nothing of the graph where an operator with a QuantizeLinear behind it takes
-//! the codes instead: `DequantizeLinear -> Conv -> QuantizeLinear` is one quantized convolution, as ONNX Runtime fuses
-//! them. What is left in float becomes operations on real values.
+//! Real values of codes do not become tensors of the graph if an operator followed by a QuantizeLinear reads the
+//! codes instead: `DequantizeLinear -> Conv -> QuantizeLinear` is one quantized convolution, as ONNX Runtime fuses
+//! them. Everything else becomes operations on real values.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -30,20 +30,20 @@ pub(in crate::onnx) struct Network<'a> {
     /// Nodes that read a name.
     readers: HashMap<&'a str, Vec<usize>>,
     outputs: HashSet<&'a str>,
-    /// Codes whose real values are an output of the file, and the name of that.
+    /// Codes whose real values are an output of the file, with the name of the output.
     of_outputs: HashMap<&'a str, &'a str>,
-    /// Nodes that others took in.
+    /// Whether another node includes a node.
     done: Vec<bool>,
-    /// What became of each node so far, and the node that is being read.
+    /// The outcome of each node so far, and the node being read.
     became: Vec<Option<FileOutcome>>,
     current: Option<usize>,
     names: HashSet<String>,
-    /// The last number of names that were taken.
+    /// The last number that was appended to a name.
     numbers: HashMap<String, usize>,
-    /// What a tensor became in the other order of axes, and in float.
+    /// Each tensor in the other order of axes, and in float.
     pub moved: HashMap<TensorId, TensorId>,
     real: HashMap<TensorId, TensorId>,
-    /// What codes became less a zero point that is computed.
+    /// Codes minus a computed zero point, by codes and zero point.
     pub centered: HashMap<(TensorId, TensorId), TensorId>,
     /// Tensors that repeat the codes of another tensor with another scale or zero point.
     pub reread: HashMap<TensorId, TensorId>,
@@ -51,14 +51,16 @@ pub(in crate::onnx) struct Network<'a> {
     pub inputs: HashSet<TensorId>,
 }
 
-/// By the names of codes that a QuantizeLinear makes and that are no outputs themselves, the outputs that a DequantizeLinear of the same
-/// scale and zero point makes of them.
+/// Maps the codes of QuantizeLinear nodes to outputs of the file.
+///
+/// An entry exists if a DequantizeLinear with equal scale and zero point computes an output from codes that are not
+/// outputs themselves.
 fn codes_of_outputs<'a>(file: &'a File, known: &Known) -> HashMap<&'a str, &'a str> {
     let outputs: HashSet<&str> = file.outputs.iter().map(|output| output.name.as_str()).collect();
     let quantizers = file.nodes.iter().filter(|node| node.op == "QuantizeLinear");
     let makers: HashMap<&str, &proto::Node> =
         quantizers.filter_map(|node| Some((node.outputs.first()?.as_str(), node))).collect();
-    // One number: more are never compared.
+    // Only constants with one number are compared.
     let number = |name: &String| match known.constants.get(name) {
         Some(Fixed::Array(constant)) if constant.data.len() == 1 => Some(constant),
         _ => None,
@@ -116,7 +118,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Reads a node by a function, and records what became of it.
+    /// Reads a node with `read`, and records its outcome.
     pub fn read_by(
         &mut self,
         node: Node<'a>,
@@ -134,7 +136,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Hands over what became of every node of a file.
+    /// Adds the outcome of every node of a file to the graph.
     pub fn record(&mut self, file: &File) {
         let outcomes = std::mem::take(&mut self.became).into_iter().map(|outcome| outcome.unwrap_or(FileOutcome::Unread));
         let nodes = self.nodes.iter().zip(outcomes).map(|(node, outcome)| node.record(outcome));
@@ -144,17 +146,17 @@ impl<'a> Network<'a> {
         records.into_iter().for_each(|(_, record)| self.builder.file_node(record));
     }
 
-    /// Whether another node has done the work of node `index`.
+    /// Returns whether another node includes node `index`.
     pub fn is_done(&self, index: usize) -> bool {
         self.done[index]
     }
 
-    /// Whether a name is read by a node, or is an output of the network.
+    /// Returns whether a node reads a name, or the name is an output of the network.
     pub fn is_read(&self, name: &str) -> bool {
         self.readers.contains_key(name) || self.outputs.contains(name)
     }
 
-    /// The nodes that read a name; none if it is an output of the network too.
+    /// Returns the nodes that read a name. Empty if it is also an output of the network.
     pub fn inner_readers(&self, name: &str) -> &[usize] {
         if self.outputs.contains(name) {
             return &[];
@@ -162,17 +164,17 @@ impl<'a> Network<'a> {
         self.readers.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// All nodes that read a name.
+    /// Returns all nodes that read a name.
     pub fn readers(&self, name: &str) -> &[usize] {
         self.readers.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a name is an output of the network.
+    /// Returns whether a name is an output of the network.
     pub fn is_output(&self, name: &str) -> bool {
         self.outputs.contains(name)
     }
 
-    /// Says that another node has done the work of this one.
+    /// Records that the current node includes node `index`.
     pub fn done(&mut self, index: usize) {
         self.done[index] = true;
         if self.became[index].is_none() {
@@ -181,13 +183,13 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Lets output `index` of a node stand for a value.
+    /// Binds output `index` of a node to a value.
     pub fn bind(&mut self, node: Node<'a>, index: usize, value: Value) -> Result<(), OnnxError> {
         let Some(name) = node.output(index) else { return Ok(()) };
         self.bind_name(node, name, value)
     }
 
-    /// Lets a name stand for a value.
+    /// Binds a name to a value.
     pub fn bind_name(&mut self, node: Node<'a>, name: &str, value: Value) -> Result<(), OnnxError> {
         self.check_shape(node, name, &value)?;
         match self.values.insert(name.to_owned(), value) {
@@ -196,10 +198,10 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Fails if the shape of a value is not the one that follows from the file.
+    /// Fails if the shape of a value differs from the shape inferred from the file.
     fn check_shape(&self, node: Node<'a>, name: &str, value: &Value) -> Result<(), OnnxError> {
         let (shape, Some(wanted)) = (self.shape(value), self.known.shapes.get(name)) else { return Ok(()) };
-        // The graph represents a scalar as one axis of one element.
+        // The graph represents a scalar as one axis with one element.
         if shape == *wanted || wanted.is_empty() && shape == [1] {
             return Ok(());
         }
@@ -209,17 +211,17 @@ impl<'a> Network<'a> {
         )))
     }
 
-    /// Lets an input of the network stand for a value.
+    /// Binds an input of the network to a value.
     pub fn bind_input(&mut self, name: &str, value: Value) {
         self.values.insert(name.to_owned(), value);
     }
 
-    /// The value of a name, if it is known by now.
+    /// Returns the value of a name if it is already known.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
     }
 
-    /// Input `index` of a node, if it has one.
+    /// Returns input `index` of a node, if it has one.
     pub fn optional(&self, node: Node<'a>, index: usize) -> Result<Option<Value>, OnnxError> {
         let Some(name) = node.input(index) else { return Ok(None) };
         let value = self.values.get(name).cloned();
@@ -227,12 +229,12 @@ impl<'a> Network<'a> {
         value.map(Some).ok_or_else(missing)
     }
 
-    /// Input `index` of a node.
+    /// Returns input `index` of a node.
     pub fn input(&self, node: Node<'a>, index: usize) -> Result<Value, OnnxError> {
         self.optional(node, index)?.ok_or_else(|| node.error(format!("lacks input {index}")))
     }
 
-    /// The shape of a value, in the order of the file.
+    /// Returns the shape of a value, in the order of the file.
     pub fn shape(&self, value: &Value) -> Vec<usize> {
         match value {
             Value::Constant(constant) => constant.shape.clone(),
@@ -244,14 +246,14 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The shape of a tensor, in the order of the file.
+    /// Returns the shape of a tensor, in the order of the file.
     pub fn shape_of(&self, at: Located) -> Vec<usize> {
         let shape = &self.builder.tensor(at.id).ty.shape;
         let rank = shape.len();
         (0..rank).map(|axis| shape[graph_axis(axis, rank, at.channels_last)]).collect()
     }
 
-    /// A name that no tensor has: the first part that a tensor may have, and a number where it is taken.
+    /// Returns an unused name: a valid form of `name`, with a number if it is taken.
     pub fn fresh(&mut self, name: &str) -> String {
         let name = self.of_outputs.get(name).copied().unwrap_or(name);
         let base = plain_name(name).into_owned();
@@ -279,7 +281,7 @@ impl<'a> Network<'a> {
         self.builder.node(op, &inputs, output).map_err(|error| in_node(node, error))
     }
 
-    /// Adds a node whose output has the type of a tensor that there is.
+    /// Adds a node whose output has the type of an existing tensor.
     pub fn emit_like(
         &mut self,
         node: Node<'a>,
@@ -309,7 +311,7 @@ impl<'a> Network<'a> {
     pub fn reals(&mut self, node: Node<'a>, name: &str, constant: &Constant) -> Result<TensorId, OnnxError> {
         let values =
             constant.as_reals().ok_or_else(|| node.error(format!("`{name}` must hold real numbers")))?;
-        // A scalar is one element of one axis.
+        // The graph represents a scalar as one axis with one element.
         let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
         let id = self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect())?;
@@ -320,7 +322,7 @@ impl<'a> Network<'a> {
         Ok(id)
     }
 
-    /// A tensor with its axes in the order of the file, or with the channels last.
+    /// Returns a tensor with its axes in the order of the file, or with the channels last.
     pub fn in_order(
         &mut self,
         node: Node<'a>,
@@ -353,7 +355,7 @@ impl<'a> Network<'a> {
         Ok(id)
     }
 
-    /// The real values of a value, as a tensor of the graph or a constant.
+    /// Returns the real values of a value, as a tensor of the graph or a constant.
     pub fn materialize(&mut self, node: Node<'a>, value: Value) -> Result<Value, OnnxError> {
         let dequantized = match value {
             Value::Dequantized(dequantized) => dequantized,
@@ -386,7 +388,8 @@ impl<'a> Network<'a> {
         Ok(Value::Real(Located { id, channels_last: at.channels_last }))
     }
 
-    /// The real values of a value as a tensor with its axes in the order of the file, or with the channels last.
+    /// Returns the real values of a value as a tensor with its axes in the order of the file, or with the channels
+    /// last.
     pub fn real_tensor(
         &mut self,
         node: Node<'a>,
@@ -394,7 +397,7 @@ impl<'a> Network<'a> {
         channels_last: bool,
     ) -> Result<TensorId, OnnxError> {
         let mut value = value;
-        // Codes are moved, not their real values. Those with several scales lie along the same axis as before.
+        // Moves codes before they are dequantized. Codes with several scales keep their axis.
         if let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, .. }) = &mut value
             && quant.single().is_some()
         {
@@ -415,7 +418,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The type of codes whose axes lie in some order.
+    /// Returns the type of codes with the axes in the given order.
     pub fn code_type(
         &self,
         node: Node<'a>,
@@ -429,7 +432,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// A transpose; a reshape where only axes of size 1 move.
+/// Returns a transpose, or a reshape if only axes of size 1 move.
 pub(in crate::onnx) fn transposition(shape: &[usize], permutation: Vec<usize>) -> Op {
     let kept = permutation.iter().filter(|&&axis| shape[axis] != 1);
     if kept.is_sorted() {
@@ -438,18 +441,18 @@ pub(in crate::onnx) fn transposition(shape: &[usize], permutation: Vec<usize>) -
     Transpose { permutation }.into()
 }
 
-/// Where axis `axis` of the file is in the graph.
+/// Returns the axis of the graph that corresponds to axis `axis` of the file.
 pub(in crate::onnx) fn axis_of(network: &Network<'_>, at: Located, axis: usize) -> usize {
     graph_axis(axis, network.builder.tensor(at.id).ty.shape.len(), at.channels_last)
 }
 
-/// Names the node in an error of the graph.
+/// Returns an error of the graph that names the node.
 pub(in crate::onnx) fn in_node(node: Node<'_>, error: GraphError) -> OnnxError {
     let place = Some(format!("{} `{}`", node.operator(), node.name()));
     OnnxError::Graph { place, error: Box::new(error) }
 }
 
-/// An error of the graph as a whole.
+/// Returns an error of the graph as a whole.
 pub(in crate::onnx) fn in_graph(error: GraphError) -> OnnxError {
     OnnxError::Graph { place: None, error: Box::new(error) }
 }

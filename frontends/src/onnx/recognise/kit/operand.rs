@@ -1,4 +1,4 @@
-//! Operands of operators on codes, with their scales and zero points as inputs (QLinear).
+//! Operands of operators on codes with scales and zero points as inputs (QLinear).
 
 use super::codes::check_codes;
 use super::network::Network;
@@ -9,7 +9,8 @@ use crate::onnx::normalise::scales::quant_at;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// Codes in input `index` with scale and zero point in the next ones, along `axis` where there are several.
+/// Returns the codes in input `index`, with scale and zero point in the next inputs, along `axis` if there are
+/// several.
 pub(in crate::onnx) fn operand(network: &Network<'_>, node: Node<'_>, index: usize, axis: i64) -> Result<Value, OnnxError> {
     let value = network.input(node, index)?;
     let rank = network.shape(&value).len().max(1);
@@ -31,8 +32,9 @@ pub(in crate::onnx) fn operand(network: &Network<'_>, node: Node<'_>, index: usi
     }
 }
 
-/// The codes that it makes, with scale and zero point in inputs `index` and the next; `like` is an operand, of whose
-/// dtype they are where there is no zero point.
+/// Returns the quantization of the output, with scale and zero point in inputs `index` and the next.
+///
+/// Without a zero point, the dtype is that of the operand `like`.
 pub(in crate::onnx) fn result(network: &Network<'_>, node: Node<'_>, index: usize, like: &Value) -> Result<Quant, OnnxError> {
     let mut quant = quant_at(network.known, node, index, None, 1, 0)?;
     if let (None, Value::Dequantized(like)) = (network.known.optional_constant(node, index + 1)?, like) {
@@ -44,7 +46,7 @@ pub(in crate::onnx) fn result(network: &Network<'_>, node: Node<'_>, index: usiz
     Ok(Quant { axis: None, ..quant })
 }
 
-/// Fails for operands that only a product in float could take: the runtime computes in integers.
+/// Rejects operands that would need a float product, because the runtime computes in integers.
 pub(in crate::onnx) fn check_weights(node: Node<'_>, x: &Value, w: &Value) -> Result<(), OnnxError> {
     let single = matches!(x, Value::Dequantized(d) if d.quant.single().is_some());
     match w {

@@ -11,7 +11,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 
-/// Lets the output be a function of the first input.
+/// Binds the output to a function of the first input.
 pub(in crate::onnx) fn map<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -49,7 +49,7 @@ pub(in crate::onnx) fn apply<'a>(
     Ok(Located { id, ..at })
 }
 
-/// A sum or product of codes of 8 bits with a quantizer behind it; of real values otherwise.
+/// Adds a sum or product of codes of 8 bits if a quantizer follows, otherwise of real values.
 pub(in crate::onnx) fn quantized_pair<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -81,7 +81,7 @@ pub(in crate::onnx) fn quantized_pair<'a>(
     follow.finish(network, node, Located { id, channels_last })
 }
 
-/// Whether a pair is worked on with the channels last: where one of them lies so and the other can.
+/// Returns whether a pair is processed with the channels last: if one operand has this order and the other can.
 fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
     let order = |value: &Value| value.located().map(|at| at.channels_last);
     let (ra, rb) = (network.shape(a).len(), network.shape(b).len());
@@ -89,12 +89,12 @@ fn common_order(network: &Network<'_>, a: &Value, b: &Value) -> bool {
     [order(a), order(b)].contains(&Some(true)) && can(a, ra) && can(b, rb)
 }
 
-/// Returns the rank of a pair after numpy's broadcasting.
+/// Returns the rank of a pair under NumPy's broadcasting.
 fn common_rank(network: &Network<'_>, a: &Value, b: &Value) -> usize {
     network.shape(a).len().max(network.shape(b).len())
 }
 
-/// A function of pairs of real values.
+/// Binds the output to a function of pairs of real values.
 pub(in crate::onnx) fn real_pair<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -105,7 +105,7 @@ pub(in crate::onnx) fn real_pair<'a>(
     network.bind(node, 0, made)
 }
 
-/// The value of a function of pairs of real values, under a name.
+/// Returns the value of a function of pairs of real values, with the given name.
 pub(in crate::onnx) fn real_pair_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -128,7 +128,7 @@ pub(in crate::onnx) fn real_pair_of<'a>(
     Ok(Value::Real(Located { id, channels_last }))
 }
 
-/// A function of real values in the graph and a constant.
+/// Adds a function of real values in the graph and a constant.
 pub(in crate::onnx) fn by_constant<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

@@ -10,7 +10,7 @@ use super::quantizer::Quantizer;
 use super::value::{Dequantized, Located, Source, Value};
 use crate::onnx::error::OnnxError;
 
-/// Codes of a value.
+/// Binds the output of a quantizer to the codes of a value.
 pub(in crate::onnx) fn quantized<'a>(
     network: &mut Network<'a>,
     quantizer: Quantizer<'a>,
@@ -49,7 +49,8 @@ pub(in crate::onnx) fn quantized<'a>(
     bind_codes(network, &quantizer, at)
 }
 
-/// Codes that a quantizer of the same scale and zero point, and of at least all of them, leaves as they are.
+/// Returns codes that a quantizer does not change, because scale and zero point are equal and its range includes
+/// theirs.
 fn widened<'a>(network: &Network<'a>, quantizer: &Quantizer<'a>, value: &Value) -> Option<Value> {
     let Value::Dequantized(Dequantized { source, quant, functions }) = value else { return None };
     let to = &quantizer.quant;
@@ -74,7 +75,7 @@ pub(in crate::onnx) fn bind_codes<'a>(
     network.bind(quantizer.last(), 0, value)
 }
 
-/// Codes of real values in the graph.
+/// Adds a quantizer of real values to the graph.
 pub(in crate::onnx) fn emit_quantizer<'a>(
     network: &mut Network<'a>,
     quantizer: &Quantizer<'a>,

@@ -1,4 +1,4 @@
-//! Nodes that make codes of real values, with the clip of their codes.
+//! Nodes that quantize real values, with a clip of their codes.
 
 use guardbit_num::Rounding;
 
@@ -10,22 +10,22 @@ use crate::onnx::normalise::quantizers::rule;
 use crate::onnx::normalise::rule::Rule;
 use crate::onnx::parse::node::{Node, normalized};
 
-/// A node that makes codes of real values.
+/// A node that quantizes real values.
 #[derive(Clone)]
 pub(in crate::onnx) struct Quantizer<'a> {
     pub node: Node<'a>,
-    /// The clip of its codes that is done with it (QCDQ).
+    /// The clip of its codes that it includes (QCDQ).
     pub clip: Option<Node<'a>>,
     pub quant: Quant,
     pub rounding: Rounding,
-    /// Whether it makes real values of the codes again (QONNX).
+    /// Whether it dequantizes the codes immediately (QONNX).
     pub dequantizes: bool,
-    /// The scale of codes of one bit, whose values are that and its negative.
+    /// The scale of one-bit codes, whose values are the scale and its negative.
     pub bipolar: Option<f32>,
 }
 
 impl<'a> Quantizer<'a> {
-    /// One of a node as ONNX has it.
+    /// Returns a quantizer with the rule of ONNX.
     pub fn plain(node: Node<'a>, quant: Quant) -> Self {
         Self::by(node, Rule::plain(quant))
     }
@@ -35,17 +35,17 @@ impl<'a> Quantizer<'a> {
         Self { node, clip: None, quant, rounding, dequantizes, bipolar }
     }
 
-    /// Whether it rounds half to even, as ONNX does.
+    /// Returns whether it rounds half to even, as ONNX does.
     pub fn is_plain(&self) -> bool {
         self.rounding == Rounding::HalfEven && self.bipolar.is_none()
     }
 
-    /// The node whose output its codes are.
+    /// Returns the node whose output its codes are.
     pub fn last(&self) -> Node<'a> {
         self.clip.unwrap_or(self.node)
     }
 
-    /// Returns the quantizer with the clip of its codes, if only that reads them.
+    /// Returns the quantizer with the clip of its codes, if the clip is their only reader.
     pub fn with_clip(self, network: &Network<'a>) -> Result<Self, OnnxError> {
         let Some(&[reader]) = self.node.output(0).map(|name| network.inner_readers(name)) else {
             return Ok(self);
@@ -63,7 +63,7 @@ impl<'a> Quantizer<'a> {
     }
 }
 
-/// The quantizer that a node is, if it is one.
+/// Returns the quantizer that a node is, if it is one.
 pub(in crate::onnx) fn quantizer<'a>(
     network: &Network<'a>,
     node: Node<'a>,

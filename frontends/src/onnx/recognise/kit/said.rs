@@ -1,4 +1,4 @@
-//! The quantization that nodes state of the codes that they read.
+//! The quantization that nodes define for their inputs.
 
 use guardbit_graph::DType;
 
@@ -7,7 +7,7 @@ use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::scales::quant_at;
 use crate::onnx::parse::node::Node;
 
-/// The quantization of codes, as the first node says it that reads them, or what was made of them by moving them.
+/// Returns the quantization of codes, as defined by the first node that reads them or moved copies of them.
 pub(in crate::onnx) fn said(network: &Network<'_>, name: &str, dtype: DType) -> Option<Quant> {
     const MOVES: [&str; 9] =
         ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "MaxPool", "Identity", "Pad", "Clip"];
@@ -29,7 +29,7 @@ pub(in crate::onnx) fn said(network: &Network<'_>, name: &str, dtype: DType) -> 
     None
 }
 
-/// What a node says of the quantization of its input `name`, which holds codes.
+/// Returns the quantization that a node defines for its input `name`, which holds codes.
 pub(in crate::onnx) fn said_of_input(
     network: &Network<'_>,
     node: Node<'_>,

@@ -1,4 +1,4 @@
-//! What a name of the file stands for while it is read.
+//! Values of names in the file during reading.
 
 use std::rc::Rc;
 
@@ -19,11 +19,11 @@ pub(in crate::onnx) enum Value {
     Real(Located),
     /// Codes in the graph, which carry their quantization.
     Codes(Located),
-    /// Real values that codes stand for: nothing of the graph as long as it does not have to be.
+    /// Real values of codes. They become a tensor of the graph only if necessary.
     Dequantized(Dequantized),
 }
 
-/// A tensor of the graph, whose axes may lie in another order than in the file.
+/// A tensor of the graph, whose axes may be in another order than in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::onnx) struct Located {
     pub id: TensorId,
@@ -32,7 +32,7 @@ pub(in crate::onnx) struct Located {
 }
 
 impl Value {
-    /// Where the elements of a value are, whatever they stand for; `None` for a constant.
+    /// Returns the tensor that holds the elements of a value, or `None` for a constant.
     pub fn located(&self) -> Option<Located> {
         match self {
             Self::Real(at) | Self::Codes(at) => Some(*at),
@@ -41,7 +41,7 @@ impl Value {
         }
     }
 
-    /// The value with its elements somewhere else.
+    /// Returns the value with its elements in another tensor.
     pub fn at(self, at: Located) -> Self {
         match self {
             Self::Real(_) => Self::Real(at),
@@ -52,23 +52,23 @@ impl Value {
     }
 }
 
-/// Functions of the real values that codes stand for.
+/// Codes with functions of their real values.
 #[derive(Debug, Clone)]
 pub(in crate::onnx) struct Dequantized {
     pub source: Source,
     pub quant: Quant,
-    /// Applied one after the other to every element.
+    /// Functions applied to every element, one after the other.
     pub functions: Vec<(RealFunction, Vec<f32>)>,
 }
 
-/// Where codes are.
+/// The location of codes.
 #[derive(Debug, Clone)]
 pub(in crate::onnx) enum Source {
     Constant(Rc<Constant>),
     Tensor(Located),
 }
 
-/// Returns the axis of the graph that is axis `axis` of the file, for a tensor of `rank` axes.
+/// Returns the axis of the graph that corresponds to axis `axis` of the file, for a tensor of `rank` axes.
 pub(in crate::onnx) fn graph_axis(axis: usize, rank: usize, channels_last: bool) -> usize {
     match axis {
         _ if !channels_last => axis,
@@ -83,7 +83,7 @@ impl Dequantized {
         Self { source, quant, functions: Vec::new() }
     }
 
-    /// The real values of constant codes.
+    /// Returns the real values of constant codes.
     pub fn constant(&self, node: Node<'_>, codes: &Constant) -> Result<Constant, OnnxError> {
         let reals = reals_of(node, codes, &self.quant)?;
         let of = |real: &f32| self.functions.iter().fold(*real, |x, (function, parameters)| function.apply(x, parameters));
@@ -91,7 +91,7 @@ impl Dequantized {
         Ok(Constant { of_codes: true, ..Constant::reals(reals.shape, values) })
     }
 
-    /// The real value that is made of a code.
+    /// Returns the real value of a code after all functions.
     pub fn value(&self, code: i32) -> f32 {
         let real = self.quant.real(code, 0);
         self.functions.iter().fold(real, |x, (function, parameters)| function.apply(x, parameters))

@@ -1,4 +1,4 @@
-//! What convolutions and products with constant matrices share.
+//! Code shared by convolutions and products with constant matrices.
 
 use std::rc::Rc;
 
@@ -19,37 +19,38 @@ use crate::onnx::parse::constant::{Constant, Data};
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
-/// ONNX Runtime: multipliers in float32, products rounded half to even, the zero point after that.
+/// The requantization of ONNX Runtime: multipliers in float32, products rounded half to even, then the zero point.
 pub(in crate::onnx) const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
 /// The operands of a layer with constant weights, as codes.
 pub(in crate::onnx) struct Layer {
     pub x: Located,
     pub x_quant: Quant,
-    /// As the operation lays them out.
+    /// Weights in the layout of the operation.
     pub weights: Constant,
     pub weight_quant: Quant,
     /// Axis of the output channels in the weights.
     pub axis: usize,
     pub channels: usize,
     pub bias: Bias,
-    /// Whether `x` is a line that was made an image of one row, which the output is not.
+    /// Whether `x` is a one-dimensional signal that was reshaped to an image of one row. The output is not reshaped.
     pub line: bool,
 }
 
-/// What is added to the sums.
+/// The bias that is added to the sums.
 #[derive(Clone)]
 pub(in crate::onnx) enum Bias {
     None,
-    /// In steps of input times weight scale.
+    /// Integers in steps of input scale times weight scale.
     Steps(Vec<i64>),
     /// Real values, one per channel. ONNX Runtime rounds them to steps if a QuantizeLinear follows.
     Real(Vec<f32>),
-    /// Real values of codes that are not steps of input times weight scale, and why. No runtime rounds them to steps.
+    /// Real values of codes that are not in steps of input scale times weight scale, and the reason. No runtime
+    /// rounds them to steps.
     OwnScale(Vec<f32>, &'static str),
 }
 
-/// The activations of a layer as codes in the graph, if they are.
+/// Returns the activations of a layer if they are codes in the graph.
 pub(in crate::onnx) fn activations(network: &Network<'_>, node: Node<'_>, value: &Value) -> Option<(Located, Quant)> {
     let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else {
         return None;
@@ -58,7 +59,7 @@ pub(in crate::onnx) fn activations(network: &Network<'_>, node: Node<'_>, value:
     (plain && check_codes(network, node, *at, quant).is_ok()).then(|| (*at, quant.clone()))
 }
 
-/// Returns the weights of a layer as constant codes, with one scale or one per output channel, which is axis `channels`.
+/// Returns the weights of a layer as constant codes, with one scale or one per output channel, along axis `channels`.
 pub(in crate::onnx) fn weights(value: &Value, channels: usize) -> Option<(Rc<Constant>, Quant)> {
     let Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }) = value else {
         return None;
@@ -67,7 +68,8 @@ pub(in crate::onnx) fn weights(value: &Value, channels: usize) -> Option<(Rc<Con
     (functions.is_empty() && per_channel && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
 }
 
-/// Notes that a layer stays in float if the scales of its weights do not belong to output channels, which are axis `channels`.
+/// Records that a layer stays in float if the scales of its weights are not along the output channels, axis
+/// `channels`.
 pub(in crate::onnx) fn note_scales(
     network: &mut Network<'_>,
     node: Node<'_>,
@@ -83,7 +85,7 @@ pub(in crate::onnx) fn note_scales(
     Ok(())
 }
 
-/// Fails unless weights have one scale, or one per channel.
+/// Checks that weights have one scale, or one per channel.
 pub(in crate::onnx) fn check_scales(node: Node<'_>, quant: &Quant, channels: usize) -> Result<(), OnnxError> {
     match quant.scales.len() {
         1 => Ok(()),
@@ -92,7 +94,7 @@ pub(in crate::onnx) fn check_scales(node: Node<'_>, quant: &Quant, channels: usi
     }
 }
 
-/// Reads the bias of a layer with `channels` output channels and these quantizations of input and weights.
+/// Returns the bias of a layer with `channels` output channels and these quantizations of input and weights.
 pub(in crate::onnx) fn bias(
     node: Node<'_>,
     value: Option<&Value>,
@@ -126,7 +128,7 @@ pub(in crate::onnx) fn bias(
                 scales => scales.get(channel).copied().unwrap_or(f32::NAN),
             };
             let plain = functions.is_empty() && quant.zero_points.iter().all(|&z| z == 0);
-            // Exporters multiply in float64 or in another order.
+            // Exporters multiply in float64 or in another order, so the scales may differ slightly.
             let same = |channel| {
                 let step = step(x, weights, channel);
                 (scale(channel) - step).abs() <= 4.0 * f32::EPSILON * step
@@ -152,21 +154,24 @@ fn step(x: &Quant, weights: &Quant, channel: usize) -> f32 {
 }
 
 impl Layer {
-    /// Whether the quantizer behind the layer becomes its output. QONNX does not round a bias to steps of the sums; if it is not
-    /// a multiple of them, it is added in float.
+    /// Returns whether the quantizer after the layer becomes its output.
+    ///
+    /// QONNX does not round a bias to steps of the sums. A bias that is not a multiple of them is added in float.
     fn takes(&self, follow: &Follow<'_>) -> bool {
         let rounds =
             !follow.dequantizes() && !matches!(self.bias, Bias::OwnScale(..)) && !self.bias_is_all_of_a_sum();
         follow.quant.dtype.bits() <= 16 && (rounds || self.bias_is_exact())
     }
 
-    /// Why the layer cannot be added, if it cannot: its sums, which are its output if the quantizer behind is not, have to fit 32 bits.
+    /// Returns the reason why the layer cannot be added, if there is one.
+    ///
+    /// If the quantizer does not become its output, its sums do, and they must fit 32 bits.
     pub fn stays_in_float(&self, network: &Network<'_>, follow: Option<&Follow<'_>>) -> Option<FloatReason> {
         let fits = follow.is_some_and(|follow| self.takes(follow)) || self.sums_fit(network);
         (!fits).then_some(FloatReason::WideSums)
     }
 
-    /// Whether no input can make a sum of more than 32 bits.
+    /// Returns whether every possible sum fits 32 bits.
     pub fn sums_fit(&self, network: &Network<'_>) -> bool {
         let range = network.builder.tensor(self.x.id).ty.code_range();
         let zero = i64::from(self.x_quant.zero_points[0]);
@@ -188,7 +193,7 @@ impl Layer {
         sums.iter().enumerate().all(|(channel, &sum)| sum + bias(channel) <= i32::MAX as u128)
     }
 
-    /// Adds the layer with the quantizer behind it; without one, its sums.
+    /// Adds the layer with the quantizer after it, or, without one, with its sums as output.
     pub fn emit<'a>(
         self,
         network: &mut Network<'a>,
@@ -221,7 +226,7 @@ impl Layer {
         let name = node.first_output()?;
         let scale = self.x_quant.scales[0];
         let mut scales: Vec<f32> = self.weight_quant.scales.iter().map(|&weight| scale * weight).collect();
-        // Weights may differ in their zero points alone.
+        // Weights may differ only in their zero points.
         if scales[0] != 0.0 && scales.iter().all(|&other| other == scales[0]) {
             scales.truncate(1);
         }
@@ -241,7 +246,7 @@ impl Layer {
         let ty = (DType::Int32, Some(quantization));
         let id = self.add(network, node, op(EVEN, Activation::None), steps, &format!("{name}_sums"), ty)?;
         let at = Located { id, channels_last };
-        // Codes of several scales cannot change their order: a line is taken out of its image as real values.
+        // Codes with several scales cannot be reordered, so a one-dimensional signal is reshaped after dequantizing.
         let as_reals = self.line && count > 1;
         let at = if as_reals { at } else { self.placed(network, node, at)? };
         let mut sums = Value::Dequantized(Dequantized::new(Source::Tensor(at), quant));
@@ -250,7 +255,7 @@ impl Layer {
         }
         let Some(values) = real else { return Ok(sums) };
         let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
-        // Channels are the last axis in the graph, or that behind the images.
+        // Channels are the last axis in the graph, or the axis after that of the images.
         let mut shape = vec![values.len()];
         if !at.channels_last && channels_last {
             shape.push(1);
@@ -266,7 +271,7 @@ impl Layer {
         Ok(Value::Real(Located { id, ..at }))
     }
 
-    /// The output as the file has it.
+    /// Returns the output in the form of the file.
     fn placed<'a>(
         &self,
         network: &mut Network<'a>,
@@ -279,7 +284,7 @@ impl Layer {
         }
     }
 
-    /// Returns the bias in steps of input times weight scale, rounded half to even (ONNX Runtime).
+    /// Returns the bias in steps of input scale times weight scale, rounded half to even (ONNX Runtime).
     fn bias_steps(&self, node: Node<'_>) -> Result<Option<Vec<i64>>, OnnxError> {
         let values = match &self.bias {
             Bias::None => return Ok(None),
@@ -295,7 +300,7 @@ impl Layer {
         values.iter().enumerate().map(steps).collect::<Result<_, _>>().map(Some)
     }
 
-    /// Whether every bias is a multiple of input times weight scale.
+    /// Returns whether every bias is a multiple of input scale times weight scale.
     fn bias_is_exact(&self) -> bool {
         let (Bias::Real(values) | Bias::OwnScale(values, _)) = &self.bias else { return true };
         values.iter().enumerate().all(|(channel, &value)| {
@@ -304,7 +309,7 @@ impl Layer {
         })
     }
 
-    /// Whether a channel whose weights have scale 0 has a bias, which no step of its sums is.
+    /// Returns whether a channel whose weights have scale 0 has a bias, which is not a multiple of any step.
     fn bias_is_all_of_a_sum(&self) -> bool {
         let Bias::Real(values) = &self.bias else { return false };
         values.iter().enumerate().any(|(channel, &value)| self.steps(channel, value).is_infinite())
@@ -354,8 +359,9 @@ impl Layer {
     }
 }
 
-/// Codes that a node reads as they are: of scale 1, with the zero point of input `zero`. Those whose zero point is computed
-/// become codes less it.
+/// Returns codes without scaling: with scale 1, and with the zero point of input `zero`.
+///
+/// If the zero point is computed, the result is codes minus the zero point.
 pub(in crate::onnx) fn raw<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -388,7 +394,7 @@ pub(in crate::onnx) fn raw<'a>(
         _ => return Err(node.error("reads real values; it works on codes")),
     };
     let (mut scales, axis) = (vec![1.0; zeros.len()], (zeros.len() > 1).then_some(0));
-    // Codes that something has made have the scale that it gave them; the sums are those of codes all the same.
+    // Computed codes have the scale of their operation. Their sums are sums of codes, whatever the scale.
     if let Source::Tensor(at) = &source {
         let own = network.builder.tensor(at.id).ty.quantization.as_ref().filter(|q| q.scales().len() == 1);
         scales = own.map_or(scales, |q| vec![q.scale(0)]);
@@ -400,7 +406,7 @@ pub(in crate::onnx) fn raw<'a>(
     Ok(Value::Dequantized(Dequantized::new(source, quant)))
 }
 
-/// The sums of a layer as the codes that ConvInteger and MatMulInteger make of them.
+/// Binds the output of a layer to its sums as codes, as ConvInteger and MatMulInteger return them.
 pub(in crate::onnx) fn bind_sums<'a>(network: &mut Network<'a>, node: Node<'a>, sums: Value) -> Result<(), OnnxError> {
     match sums {
         Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => {

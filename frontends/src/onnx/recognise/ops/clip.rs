@@ -31,7 +31,7 @@ pub(super) fn clip<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     map(network, node, RealFunction::Clip, limits.to_vec())
 }
 
-/// A clip of codes that something else than a quantizer makes.
+/// Reads a clip of codes that do not come from a quantizer.
 fn clip_codes<'a>(network: &mut Network<'a>, clip: Node<'a>, at: Located) -> Result<(), OnnxError> {
     let limits = code_limits(network.known, clip);
     let limits = limits.ok_or_else(|| clip.error("needs constant limits, one integer each"))?;

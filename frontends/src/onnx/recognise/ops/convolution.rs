@@ -28,7 +28,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     convolve(network, node, [x, w], b, follow)
 }
 
-/// A convolution with weights that have a scale per block.
+/// Adds a convolution with weights that have a scale per block.
 fn by_blocks<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -67,7 +67,7 @@ fn by_blocks<'a>(
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 
-/// A convolution of values, quantized where its operands are codes.
+/// Adds a convolution, which is quantized if its operands are codes.
 fn convolve<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -106,7 +106,7 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     weighted::bind_sums(network, node, sums)
 }
 
-/// Geometry of a convolution.
+/// The geometry of a convolution.
 #[derive(Clone, Copy)]
 struct Geometry {
     sliding: Sliding,
@@ -143,7 +143,7 @@ impl Geometry {
         if self.one_axis {
             weights.shape.insert(2, 1);
         }
-        // [o, i, h, w] becomes [o, h, w, i], or [1, h, w, o] where every channel is on its own.
+        // [o, i, h, w] becomes [o, h, w, i], or [1, h, w, o] for a depthwise convolution.
         let (weights, axis) = match self.depthwise {
             true => (weights.permuted(&[1, 2, 3, 0]), 3),
             false => (weights.permuted(&[0, 2, 3, 1]), 0),
@@ -165,7 +165,7 @@ impl Geometry {
     }
 }
 
-/// A convolution in float; `reason` says why it is not one of codes, if its operands are such.
+/// Adds a float convolution. `reason` is why it is not one of codes, if its operands are codes.
 fn real<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

@@ -9,7 +9,7 @@ use crate::onnx::recognise::kit::computed;
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::value::{Located, Value};
 
-/// Codes of as many bits as DynamicQuantizeLinear makes, with their scale and zero point.
+/// Reads a DynamicQuantizeLinear: codes with computed scale and zero point.
 pub(super) fn dynamic_quantize_linear<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

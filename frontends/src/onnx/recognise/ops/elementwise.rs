@@ -36,7 +36,7 @@ pub(super) fn mul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     quantized_pair(network, node, [a, b], follow, RealPair::Mul)
 }
 
-/// `x * sigmoid(x)` of codes as one function of them.
+/// Returns `x * sigmoid(x)` of codes as one function of them.
 fn silu(x: &Value, sigmoid: &Value) -> Option<Value> {
     let (Value::Dequantized(x), Value::Dequantized(sigmoid)) = (x, sigmoid) else { return None };
     let (Source::Tensor(a), Source::Tensor(b)) = (&x.source, &sigmoid.source) else { return None };
@@ -46,7 +46,7 @@ fn silu(x: &Value, sigmoid: &Value) -> Option<Value> {
     same.then(|| Value::Dequantized(Dequantized { functions, ..x.clone() }))
 }
 
-/// A factor for values below 0, one or several.
+/// Reads PRelu, with one slope or several.
 pub(super) fn prelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let slope = network.input(node, 1)?;
     let Value::Constant(slope) = network.materialize(node, slope)? else {
@@ -66,9 +66,9 @@ pub(super) fn prelu<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     real_pair(network, node, [Value::Real(above), Value::Real(below)], RealPair::Add)
 }
 
-/// Sums, means and extremes of any number of tensors.
+/// Reads sums, means and extremes of any number of tensors.
 pub(super) fn variadic<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    // Sums, and means by their sum.
+    // A mean is computed from the sum.
     let function = scalar::pair_of(&node.proto.op).unwrap_or(RealPair::Add);
     let count = node.proto.inputs.len();
     let values = (0..count).map(|index| network.input(node, index)).collect::<Result<Vec<_>, _>>()?;

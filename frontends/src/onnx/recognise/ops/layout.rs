@@ -1,4 +1,4 @@
-//! Operators that move elements and leave them as they are.
+//! Operators that move elements without changing them.
 
 use guardbit_graph::ops::{Concat, MirrorPad, Pad, QuantizeFloat, RealFunction, Reshape, Slice};
 use guardbit_graph::{DType, plain_name, word_of};
@@ -21,11 +21,11 @@ use crate::onnx::recognise::kit::operand::{operand, result};
 use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value, graph_axis};
 use crate::onnx::recognise::kit::weighted::EVEN;
 
-/// Reshape, Flatten, Squeeze and Unsqueeze.
+/// Reads Reshape, Flatten, Squeeze and Unsqueeze.
 pub(super) fn reshape<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
     let shape = reshaped(network.known, node, &network.shape(&value))?;
-    // A scalar is one element of one axis.
+    // The graph represents a scalar as one axis with one element.
     let shape = if shape.is_empty() { vec![1] } else { shape };
     let shape = shape.into_iter().map(|size| size as i64).collect();
     let value = moved(network, node, value, Reshape { shape }, "reshaped")?;
@@ -43,7 +43,7 @@ pub(super) fn transpose<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result
     network.bind(node, 0, value)
 }
 
-/// A value whose elements lie in the graph as the permutation orders them.
+/// Returns the value if its elements are already in the permuted order in the graph.
 fn reordered(value: &Value, permutation: &[usize]) -> Option<Value> {
     let (from, rank) = (value.located()?, permutation.len());
     let order: Vec<usize> = match from.channels_last {
@@ -62,12 +62,12 @@ pub(super) fn identity<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<
     network.bind(node, 0, value)
 }
 
-/// Integers of 32 bits as real values; everything else stays what it is.
+/// Reads Cast. Integers of 32 bits become real values; other values do not change.
 pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let to = i32::try_from(node.int("to", 0)).unwrap_or(0);
     let value = network.input(node, 0)?;
     let value = match (value, to) {
-        // Codes that choose elements of a constant.
+        // Codes used only as indices into a constant.
         (value @ Value::Codes(_), element::INT32 | element::INT64) if only_indices(network, node) => value,
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
         (Value::Real(_) | Value::Dequantized(_), element::FLOAT16) => {
@@ -103,7 +103,7 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     network.bind(node, 0, value)
 }
 
-/// Real values as codes that stand for themselves: rounded toward zero.
+/// Rounds real values toward zero to integer codes.
 fn integral<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -118,7 +118,7 @@ fn integral<'a>(
     Ok(Value::Codes(Located { id, channels_last }))
 }
 
-/// Whether the output of a node is read as indices alone.
+/// Returns whether the output of a node is only used as indices.
 fn only_indices(network: &Network<'_>, node: Node<'_>) -> bool {
     let Some(name) = node.output(0) else { return false };
     let gathers = |&reader: &usize| {
@@ -147,7 +147,7 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     network.bind(node, 0, value)
 }
 
-/// The value without what negative pads take away.
+/// Returns the value without the elements that negative pads remove.
 fn cropped<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -194,7 +194,7 @@ fn filled<'a>(
     let from = value.located().ok_or_else(|| node.error("pads a constant"))?;
     let (value, from) = holding_real_zero(network, node, value, from)?;
     let code = filler(network, node, &value)?;
-    // The axes as they lie in the graph.
+    // Maps the axes to those of the graph.
     let mut paddings = vec![[0, 0]; sides.len()];
     for (axis, &sides) in sides.iter().enumerate() {
         paddings[axis_of(network, from, axis)] = sides;
@@ -208,7 +208,7 @@ fn filled<'a>(
     Ok(value.at(Located { id, ..from }))
 }
 
-/// A value of bipolar codes, none of which stands for 0, as one of all codes from the least to the greatest.
+/// Returns a value of bipolar codes, which do not include 0, as one of all codes from the least to the greatest.
 fn holding_real_zero<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -226,7 +226,7 @@ fn holding_real_zero<'a>(
     Ok((Value::Dequantized(Dequantized { source: Source::Tensor(from), quant, ..d }), from))
 }
 
-/// The code that stands for the value that a Pad node fills with.
+/// Returns the code of the value with which a Pad node fills.
 fn filler(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<i32, OnnxError> {
     let filler = match network.known.optional_constant(node, 2)? {
         None => 0.0,
@@ -255,7 +255,7 @@ pub(super) fn concat<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     joined(network, node, values, quant)
 }
 
-/// Codes joined along an axis as codes of a quantization.
+/// Binds the output to concatenated codes with the given quantization.
 fn joined_as<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -269,7 +269,8 @@ fn joined_as<'a>(
     network.bind(node, 0, Value::Codes(at))
 }
 
-/// Tensors joined along an axis: codes of one quantization, that of the quantizer behind them if there is one.
+/// Returns tensors concatenated along an axis. Codes get one quantization, that of a following quantizer if there is
+/// one.
 fn joined<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -305,7 +306,7 @@ fn joined<'a>(
     network.bind(node, 0, Value::Real(at))
 }
 
-/// Codes of another quantization.
+/// Returns codes with another quantization.
 fn requantized<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -332,7 +333,7 @@ fn requantized<'a>(
     Ok(Value::Dequantized(Dequantized::new(source, quant.clone())))
 }
 
-/// Joins tensors of one type.
+/// Concatenates tensors of one type.
 fn join<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

@@ -46,7 +46,7 @@ pub(super) fn gemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     product(network, node, [a, b], c, transposes[1], follow)
 }
 
-/// A product with a matrix of 2, 4 or 8 bits, as real values whatever `accuracy_level` allows.
+/// Reads a product with a matrix of 2, 4 or 8 bits. Activations are real values, whatever `accuracy_level` allows.
 pub(super) fn of_bits<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, matrix) = (network.input(node, 0)?, Rc::new(blocked::of_bits(network.known, node)?));
     let b = Value::Constant(Rc::new(matrix.reals()));
@@ -55,12 +55,12 @@ pub(super) fn of_bits<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     by_blocks(network, node, [a, b], c, weights)
 }
 
-/// The operand of a product that is constant codes with a scale per block.
+/// An operand of a product with constant codes and a scale per block.
 struct Matrix {
     codes: Rc<Blocked>,
     /// Whether it is the second operand.
     right: bool,
-    /// Which operands the product reads transposed.
+    /// The operands that the product transposes.
     transposes: [bool; 2],
 }
 
@@ -70,7 +70,7 @@ impl Matrix {
         side(true).or_else(|| side(false))
     }
 
-    /// The weights of a layer, an output channel per column, or per row where it is the first operand.
+    /// Returns the weights of a layer. An output channel is a column, or a row if the matrix is the first operand.
     fn weights(&self) -> Result<blocks::Weights, FloatReason> {
         let axis = self.codes.blocks.axis;
         if self.codes.codes.shape.len() != 2 {
@@ -82,7 +82,7 @@ impl Matrix {
     }
 }
 
-/// A product with a matrix that has a scale per block.
+/// Adds a product with a matrix that has a scale per block.
 fn by_blocks<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -106,7 +106,7 @@ fn by_blocks<'a>(
     with_added(network, node, id, c)
 }
 
-/// The product as a layer, or why it cannot be one.
+/// Returns the product as a layer, or the reason why it cannot be one.
 fn layer_of_blocks<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -119,7 +119,7 @@ fn layer_of_blocks<'a>(
         Err(reason) => return Ok(Err(reason)),
     };
     let rank = network.shape(&x).len();
-    // With the matrix on the left, `y = (x' * w')'`.
+    // If the matrix is on the left, `y = (x' * w')'`.
     let is_turned = rank >= 2 && if matrix.right { matrix.transposes[0] } else { !matrix.transposes[1] };
     let x = if is_turned { moved(network, node, x, turn(rank), "transposed")? } else { x };
     let Some((at, quant)) = weighted::activations(network, node, &x) else {
@@ -145,7 +145,7 @@ fn layer_of_blocks<'a>(
     Ok(Ok(id))
 }
 
-/// Exchanges the last two axes.
+/// Returns the exchange of the last two axes.
 fn turn(rank: usize) -> Transpose {
     let mut permutation: Vec<usize> = (0..rank).collect();
     permutation.swap(rank - 2, rank - 1);
@@ -168,7 +168,7 @@ fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Re
     }
 }
 
-/// A product with a matrix, quantized where its operands are codes and the matrix is constant.
+/// Adds a product with a matrix, which is quantized if its operands are codes and the matrix is constant.
 fn product<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -228,7 +228,7 @@ fn dense<'a>(
 pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, mut b) = (weighted::raw(network, node, 0, 2)?, weighted::raw(network, node, 1, 3)?);
     if let Value::Dequantized(b) = &mut b {
-        // Zero points of the matrix lie along its columns.
+        // Zero points of the matrix are along its columns.
         b.quant.axis = b.quant.axis.map(|_| 1);
     }
     let operands = (weighted::activations(network, node, &a), weighted::weights(&b, 1));
@@ -243,7 +243,7 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     weighted::bind_sums(network, node, sums)
 }
 
-/// A product of two tensors: of codes where a quantizer follows, of real values otherwise.
+/// Adds a product of two tensors: of codes if a quantizer follows, otherwise of real values.
 fn between_codes<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -268,7 +268,7 @@ fn between_codes<'a>(
                 code_tensor(network, node, operand.clone(), (false, 0))
             };
             let inputs = [in_file_order(network, left)?, in_file_order(network, right)?];
-            // It has no activation of its own.
+            // The operation does not support an activation.
             let follow = follow.without_activation();
             let ty = network.code_type(node, &follow.quant, 1, false)?;
             let op = BatchMatmul { adj_x: false, adj_y: transposed_b, requantize: EVEN };
@@ -281,7 +281,7 @@ fn between_codes<'a>(
     }
 }
 
-/// A product in float, and why if its operands are codes.
+/// Adds a float product. `reason` is why it is not one of codes, if its operands are codes.
 fn real<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -295,7 +295,7 @@ fn real<'a>(
     with_added(network, node, id, c)
 }
 
-/// The real values of two matrices, multiplied; something is added afterwards or not.
+/// Adds the product of two real matrices, optionally followed by an addition.
 fn multiplied<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -312,7 +312,7 @@ fn multiplied<'a>(
     network.emit(node, FloatMatMul {}, &[a, b], &name, (DType::Float32, None))
 }
 
-/// Binds the output of a node to a product and what is added to it.
+/// Binds the output of a node to the sum of a product and an operand.
 fn with_added<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

@@ -1,4 +1,4 @@
-//! The operators that can be read: a row each.
+//! The supported operators, a row each.
 
 mod clip;
 mod convolution;
@@ -21,11 +21,11 @@ use crate::onnx::normalise::qonnx::is_domain;
 use crate::onnx::parse::node::{Node, normalized};
 use crate::onnx::scalar;
 
-/// Adds what a node stands for to the network.
+/// Adds the operation of a node to the network.
 pub(super) type Read = for<'a> fn(&mut Network<'a>, Node<'a>) -> Result<(), OnnxError>;
 
 const MICROSOFT: &str = "com.microsoft";
-/// Stands for the domains of QONNX.
+/// Represents all domains of QONNX.
 const QONNX: &str = "qonnx";
 
 /// The registered operators: domain, name and reader.
@@ -101,7 +101,7 @@ const READERS: &[(&str, &str, Read)] = &[
     (QONNX, "Trunc", qonnx::trunc),
 ];
 
-/// The reader of a node's operator, if it has one.
+/// Returns the reader of a node's operator, if it is supported.
 pub(super) fn find(node: Node<'_>) -> Option<Read> {
     let domain = normalized(&node.proto.domain);
     let domain = if is_domain(domain) { QONNX } else { domain };
@@ -110,7 +110,7 @@ pub(super) fn find(node: Node<'_>) -> Option<Read> {
     listed.map(|(_, _, read)| *read).or_else(unary)
 }
 
-/// The operators that can be read, sorted; those of other domains than ONNX's with their domain.
+/// Returns the supported operators, sorted. Operators outside of ONNX's own domain include their domain.
 pub(super) fn supported() -> Vec<String> {
     let listed = READERS.iter().map(|(domain, name, _)| match *domain {
         "" => (*name).to_owned(),

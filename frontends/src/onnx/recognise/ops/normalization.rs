@@ -15,7 +15,7 @@ use crate::onnx::recognise::kit::pairs::by_constant;
 use crate::onnx::recognise::kit::value::{Located, Value};
 use crate::onnx::recognise::kit::weighted;
 
-/// Batch normalization of an inference: a factor and an offset per channel, in float32.
+/// Reads batch normalization for inference: a factor and an offset per channel, in float32.
 pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     if node.int("training_mode", 0) != 0 {
         return Err(node.error("is in training mode"));
@@ -90,8 +90,9 @@ pub(super) fn softmax<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     softmax_of(network, node, value, follow, old)
 }
 
-/// Softmax: of codes of 8 bits where a quantizer of the same dtype follows; of real values otherwise. One of an old opset
-/// goes over all axes from its own on.
+/// Adds a softmax: of codes of 8 bits if a quantizer to an equal dtype follows, otherwise of real values.
+///
+/// In an old opset, it covers all axes from `axis` on.
 fn softmax_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

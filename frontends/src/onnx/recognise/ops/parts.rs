@@ -1,4 +1,4 @@
-//! Operators that take parts of a tensor: Slice, Split, Gather with constant indices, and what is made of them.
+//! Operators that take parts of a tensor (Slice, Split, Gather with constant indices), and related ones.
 
 use guardbit_graph::ops::{DepthToSpace, Reshape, Slice, SpaceToDepth, Tile, Transpose};
 use guardbit_graph::Brief;
@@ -39,12 +39,12 @@ pub(super) fn split<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     Ok(())
 }
 
-/// The operation that takes a part.
+/// Returns the operation that takes a slice.
 fn taking(part: Part) -> Slice {
     Slice { begin: part.begin, size: part.size, strides: part.strides, shape: None }
 }
 
-/// Elements along an axis that constant indices name.
+/// Reads Gather with constant indices.
 fn by_places<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -77,7 +77,7 @@ pub(super) fn tile<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     network.bind(node, 0, value)
 }
 
-/// Numpy's broadcasting to a shape.
+/// Reads Expand, NumPy's broadcasting to a shape.
 pub(super) fn expand<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
     let (from, to) = (network.shape(&value), network.known.integers(node, 1)?);
@@ -101,7 +101,7 @@ pub(super) fn expand<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     network.bind(node, 0, value)
 }
 
-/// Channels as pixels. The order `DCR` is that of TensorFlow on images with their channels last.
+/// Reads DepthToSpace. The order `DCR` is that of TensorFlow on images with channels last.
 pub(super) fn depth_to_space<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
     let shape = network.shape(&value);
@@ -129,7 +129,7 @@ pub(super) fn space_to_depth<'a>(network: &mut Network<'a>, node: Node<'a>) -> R
     network.bind(node, 0, value)
 }
 
-/// Elements of a constant chosen by codes: a table.
+/// Reads Gather. Codes that select elements of a constant form a table.
 pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (entries, at) = match (network.input(node, 0)?, network.input(node, 1)?) {
         (Value::Constant(entries), Value::Codes(at)) => (entries, at),

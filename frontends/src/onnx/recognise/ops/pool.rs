@@ -48,7 +48,7 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     network.bind(node, 0, made)
 }
 
-/// A pool of images, or of lines as images of one row, whose type it keeps.
+/// Adds a pool of images, or of one-dimensional signals as images of one row. The output keeps the type.
 fn pooled<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -69,7 +69,7 @@ pub(super) fn average<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
     average_of(network, node, value, follow)
 }
 
-/// An average pool: of real values, as ONNX Runtime does it for codes too.
+/// Adds an average pool of real values. ONNX Runtime computes codes in this way, too.
 fn average_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -78,7 +78,7 @@ fn average_of<'a>(
 ) -> Result<(), OnnxError> {
     let Sliding { kernel, stride, padding, .. } = pooling(node, &network.shape(&value), false)?;
     let count_padding = node.int("count_include_pad", 0) != 0;
-    // ONNX Runtime takes a pool between codes of one dtype as a whole.
+    // ONNX Runtime fuses a pool between codes of one dtype.
     let whole = matches!(&value, Value::Dequantized(d) if d.functions.is_empty() && d.quant.dtype.bits() == 8
         && follow.as_ref().is_some_and(|follow| follow.kernel == d.quant.dtype));
     let id = network.real_tensor(node, value, true)?;
@@ -100,7 +100,7 @@ pub(super) fn global_average<'a>(network: &mut Network<'a>, node: Node<'a>) -> R
     global_average_of(network, node, value, follow)
 }
 
-/// A mean over images: of codes where a quantizer of the same dtype follows.
+/// Adds a mean over images: of codes if a quantizer to an equal dtype follows.
 fn global_average_of<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,

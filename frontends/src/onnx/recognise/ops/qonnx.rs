@@ -1,4 +1,4 @@
-//! QONNX: quantizers that make real values again.
+//! QONNX: quantizers that return real values.
 
 use guardbit_graph::ops::{RealFunction, RealPair};
 use guardbit_graph::{CodeRange, DType};
@@ -14,14 +14,15 @@ use crate::onnx::recognise::kit::quantize::{bind_codes, emit_quantizer, quantize
 use crate::onnx::recognise::kit::quantizer::{Quantizer, quantizer};
 use crate::onnx::recognise::kit::value::Value;
 
-/// Quant, IntQuant and BipolarQuant.
+/// Reads Quant, IntQuant and BipolarQuant.
 pub(super) fn quant<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let quantizer = quantizer(network, node)?.ok_or_else(|| node.error("cannot be read"))?;
     let value = network.input(node, 0)?;
     quantized(network, quantizer, value)
 }
 
-/// Trunc drops low bits of codes: `q = round(x / s + z)`, divided by the power of two between the scales, rounded.
+/// Reads Trunc, which drops low bits of codes: `q = round(x / s + z)`, divided by the power of two between the
+/// scales, rounded.
 pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let real = |network: &Network<'a>, index: usize| -> Result<f32, OnnxError> {
         let constant = network.known.constant(node, index)?;
@@ -30,7 +31,7 @@ pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
             _ => Err(node.error(format!("needs one real number in input {index}"))),
         }
     };
-    // Version 2 has the scale and the width of the output; version 1 the width alone.
+    // Version 2 has the scale and the width of the output, version 1 only the width.
     let second = node.proto.inputs.len() >= 6;
     let (scale, zero, width) = (real(network, 1)?, real(network, 2)?, real(network, 3)?);
     let (out_scale, out_width) = match second {
@@ -70,7 +71,7 @@ pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let (offset, factor) = if second { (zero / shift, out_scale) } else { (zero, scale) };
     x = by_constant(network, node, x, &one(offset), RealPair::Sub, &format!("{name}_moved"))?;
     x = by_constant(network, node, x, &one(factor), RealPair::Mul, &name)?;
-    // Version 1 does not clamp, whatever sign its codes have.
+    // Version 1 does not clamp, whatever the sign of its codes.
     let range = match (second, out_width as u32) {
         (true, bits) => codes(bits, node.int("signed", 1) != 0, node.int("narrow", 0) != 0),
         (false, bits @ 1..=14) => Some((DType::Int16, CodeRange::from(-(1 << (bits - 1))..=(1 << bits) - 1))),

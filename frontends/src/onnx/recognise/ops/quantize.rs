@@ -48,7 +48,7 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
     }
     let at = match check_codes(network, node, at, &quant) {
         Ok(()) => at,
-        // The same codes with other values.
+        // Equal codes with another quantization.
         Err(_) if quant.single().is_some() && quant.dtype == dtype && dtype.bits() <= 8 => {
             let name = format!("{}_codes", node.first_output()?);
             let id = table(network, node, at.id, &quant, &name, |code| code)?;
@@ -60,7 +60,7 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
     network.bind(node, 0, Value::Dequantized(Dequantized::new(Source::Tensor(at), quant)))
 }
 
-/// Blocked DequantizeLinear: `(x - zero point) * scale` element by element.
+/// Reads a blocked DequantizeLinear: `(x - zero point) * scale` element by element.
 fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let shape = network.shape(&value);
@@ -78,7 +78,7 @@ fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 
-/// Blocked QuantizeLinear: `round(x / scale) + zero point` element by element.
+/// Reads a blocked QuantizeLinear: `round(x / scale) + zero point` element by element.
 fn quantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let shape = network.shape(&value);

@@ -44,7 +44,7 @@ fn real<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value, op: Op) -> 
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 
-/// An extreme: the codes of it are an extreme of the codes.
+/// Reads a maximum or minimum. An extreme of codes is one of them.
 fn extreme<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealReduction) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let rank = network.shape(&value).len();
@@ -57,7 +57,7 @@ fn extreme<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealReductio
     bind(network, node, value, Located { id, channels_last: false })
 }
 
-/// Codes of one scale, plain or as real values.
+/// Returns codes with one scale, whether the value is codes or their real values.
 fn codes(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<Option<Located>, OnnxError> {
     let at = match value {
         Value::Codes(at) => *at,
@@ -87,7 +87,7 @@ fn of_codes<'a>(
     network.emit_like(node, op, &[id], &name, id)
 }
 
-/// Lets the output be like the input, with its elements somewhere else.
+/// Binds the output to a value with the type of the input and its elements in another tensor.
 fn bind<'a>(network: &mut Network<'a>, node: Node<'a>, like: Value, at: Located) -> Result<(), OnnxError> {
     let value = match like {
         Value::Dequantized(d) => Value::Dequantized(Dequantized { source: Source::Tensor(at), ..d }),
@@ -96,7 +96,7 @@ fn bind<'a>(network: &mut Network<'a>, node: Node<'a>, like: Value, at: Located)
     network.bind(node, 0, value)
 }
 
-/// The greatest value of each channel of an image.
+/// Reads GlobalMaxPool, the greatest value of each channel of an image.
 pub(super) fn global_max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
     let rank = network.shape(&value).len();

@@ -57,7 +57,7 @@ fn linear<'a>(
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 
-/// How a node rounds places.
+/// Returns the rounding of positions in a node.
 fn nearest_mode(node: Node<'_>, old: bool) -> Result<NearestMode, OnnxError> {
     let name = if old { "floor".into() } else { node.text("nearest_mode", "round_prefer_floor") };
     let found = NearestMode::ALL.into_iter().find(|mode| mode.name() == name);
@@ -92,7 +92,7 @@ fn nearest<'a>(
     network.bind(node, 0, value)
 }
 
-/// The operation on images that reads these places, if one does.
+/// Returns the resize operation that reads these positions, if there is one.
 fn plain(from: &[usize], to: &[usize], wanted: &[Vec<usize>]) -> Option<ResizeNearest> {
     let (&[n, c, h, w], &[m, d, height, width]) = (from, to) else { return None };
     if [n, c] != [m, d] {

@@ -1,4 +1,4 @@
-//! ConvTranspose: a convolution of the picture with zeros between its pixels.
+//! ConvTranspose: a convolution of the image with zeros between its pixels.
 
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, Dilate, FloatConv2d, Pad, Slice, TransposeConv2d};
 use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Padding, Requantize, TensorId};
@@ -44,7 +44,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let plain = geometry.groups == 1 && geometry.dilation == [1, 1];
     let depthwise = geometry.groups > 1 && geometry.groups == inputs;
     let laid = laid(&codes, geometry.groups, !plain);
-    // `[1, h, w, o]` where every channel is on its own.
+    // `[1, h, w, o]` for a depthwise convolution.
     let (arranged, axis) = if depthwise { (laid.permuted(&[3, 1, 2, 0]), 3) } else { (laid, 0) };
     let weight_quant = Quant { axis: weight_quant.axis.map(|_| axis), ..weight_quant };
     let layer = Layer { x, x_quant, weights: arranged, weight_quant, axis, channels, bias, line: false };
@@ -63,7 +63,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     Layer { x, ..layer }.emit(network, node, op, follow, true)
 }
 
-/// The picture with zeros between its pixels.
+/// Returns the image with zeros between its pixels.
 fn dilated<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -77,11 +77,11 @@ fn dilated<'a>(
     network.emit_like(node, Dilate { factor: geometry.stride }, &[id], &name, id)
 }
 
-/// What lies around the picture with zeros between its pixels, for rows and columns.
+/// The surroundings of the image with zeros between its pixels, for rows and columns.
 struct Around {
-    /// Cells that a window reaches beyond the picture.
+    /// Number of cells by which a window extends beyond the image.
     reach: [usize; 2],
-    /// Cells behind the picture that only the size of the output asks for.
+    /// Cells after the image that only the size of the output requires.
     after: [usize; 2],
     /// First cell and size of the output, among all sums.
     begin: [usize; 2],
@@ -92,19 +92,19 @@ struct Around {
 impl Around {
     fn of(geometry: &Geometry, image: [usize; 2], kernel: [usize; 2]) -> Self {
         let (begin, size) = (geometry.begin, geometry.size);
-        // A kernel reaches as far beyond the last pixel as before the first.
+        // A kernel extends equally far beyond the last pixel and before the first.
         let reach = [0, 1].map(|axis| (kernel[axis] - 1) * geometry.dilation[axis]);
         let full = [0, 1].map(|axis| (image[axis] - 1) * geometry.stride[axis] + reach[axis] + 1);
         let after = [0, 1].map(|axis| (begin[axis] + size[axis]).saturating_sub(full[axis]));
         Self { reach, after, begin, size, full }
     }
 
-    /// Whether sums are left out along an axis.
+    /// Returns whether sums are removed along an axis.
     fn cuts(&self, axis: usize) -> bool {
         self.begin[axis] > 0 || self.size[axis] != self.full[axis] + self.after[axis]
     }
 
-    /// The padding whose windows are those of the output; `None` if these lie within the picture alone.
+    /// Returns the padding whose windows are those of the output, or `None` if these lie inside the image.
     fn padding(&self) -> Option<Padding> {
         let side = |axis: usize| {
             let before = self.reach[axis].checked_sub(self.begin[axis])?;
@@ -115,7 +115,7 @@ impl Around {
     }
 }
 
-/// A transposed convolution in float.
+/// Adds a transposed convolution in float.
 fn real<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
@@ -154,7 +154,7 @@ fn real<'a>(
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 
-/// Weights `[i, o/groups, kh, kw]` as `[o, kh, kw, i/groups]`, turned by half a turn for a convolution.
+/// Reorders weights `[i, o/groups, kh, kw]` to `[o, kh, kw, i/groups]`, rotated by 180 degrees for a convolution.
 fn laid(weights: &Constant, groups: usize, turned: bool) -> Constant {
     let [inputs, each, kh, kw] = [0, 1, 2, 3].map(|axis| weights.shape[axis]);
     let (of_group, cells) = (inputs / groups, kh * kw);

@@ -1,4 +1,4 @@
-//! What the readers of operators share.
+//! Building blocks of the readers of operators.
 
 mod network;
 mod new_node;

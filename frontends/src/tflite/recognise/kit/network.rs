@@ -1,4 +1,4 @@
-//! The graph as far as it is built.
+//! The graph under construction.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use crate::tflite::parse::{
     self, Budget, Input, Names, Operator, OperatorPlace, State, TfliteError, Values,
 };
 
-/// A network half built.
+/// A network under construction.
 pub(crate) struct Network<'a> {
-    /// The runtime whose results are wanted.
+    /// The runtime whose results are computed.
     pub profile: Profile,
     /// The tensors of the file.
     tensors: HashMap<usize, parse::Tensor<'a>>,
     builder: GraphBuilder,
-    /// The tensors of the graph that exist, by index in the file.
+    /// The tensors of the graph created so far, by index in the file.
     ids: HashMap<usize, TensorId>,
     names: Names,
-    /// For what operators add beyond their outputs.
+    /// The budget for additions of operators beyond their outputs.
     budget: Budget,
 }
 
 impl<'a> Network<'a> {
-    /// A network called `name` of these tensors of the file, without any operator.
+    /// Creates a network called `name` with the tensors of the file and without operators.
     pub fn new(
         name: &str,
         profile: Profile,
@@ -40,12 +40,12 @@ impl<'a> Network<'a> {
         Self { profile, tensors, builder: GraphBuilder::new(name), ids: HashMap::new(), names, budget }
     }
 
-    /// A tensor of the file.
+    /// Returns a tensor of the file.
     pub fn file_tensor(&self, index: usize) -> &parse::Tensor<'a> {
         &self.tensors[&index]
     }
 
-    /// The name of a tensor of the file. What a user should know of it is noted when it is first asked for.
+    /// Returns the name of a tensor of the file. The first call records a note about the name, if there is one.
     pub fn name(&mut self, index: usize) -> String {
         let Some(tensor) = self.tensors.get_mut(&index) else { return String::new() };
         if let Some(note) = tensor.renamed.take() {
@@ -63,7 +63,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Adds what a step of a stream reads of the step before.
+    /// Adds a state, which a step of a stream reads from the previous step.
     pub fn add_state(&mut self, state: &State<'_>) -> Result<(), TfliteError> {
         let fail = |problem: String| TfliteError::Operator { place: state.place.clone(), problem };
         let name = self.name(state.tensor);
@@ -105,14 +105,14 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Says what a state becomes in the next step.
+    /// Sets the next value of a state.
     pub fn carry(&mut self, state: &State<'_>) -> Result<(), TfliteError> {
         let next = self.operand(state.next, &state.place)?;
         let Some((&tensor, next)) = self.ids.get(&state.tensor).zip(next) else { return Ok(()) };
         self.builder.carry(tensor, next).map_err(|error| at(Some(&state.place), error))
     }
 
-    /// The tensor of the graph that an operand stands for. A constant is added when first read.
+    /// Returns the tensor of the graph for an operand. A constant is added when it is read first.
     pub fn operand(&mut self, input: Input, place: &OperatorPlace) -> Result<Option<TensorId>, TfliteError> {
         let Some(index) = input.tensor() else { return Ok(None) };
         if let Some(&id) = self.ids.get(&index) {
@@ -140,13 +140,13 @@ impl<'a> Network<'a> {
         Ok(Some(id))
     }
 
-    /// The values of a constant that holds a shape, axes or the like; `None` if it is no constant.
+    /// Returns the values of a constant with a shape, axes or the like, or `None` if it is not a constant.
     pub fn integers(&mut self, index: usize) -> Result<Option<Vec<i64>>, TfliteError> {
         self.name(index);
         self.tensors[&index].integers()
     }
 
-    /// A constant of indices: those of 64 bits become 32 in the graph. `None` if it is no constant.
+    /// Returns a constant of indices, converted from 64 to 32 bits, or `None` if it is not a constant.
     pub fn indices(&mut self, input: Input, place: &OperatorPlace) -> Result<Option<TensorId>, TfliteError> {
         let Some(index) = input.tensor() else { return Ok(None) };
         if !self.tensors[&index].is_wide()? || self.ids.contains_key(&index) {
@@ -165,12 +165,12 @@ impl<'a> Network<'a> {
         Ok(Some(id))
     }
 
-    /// A tensor of the graph.
+    /// Returns a tensor of the graph.
     pub fn graph_tensor(&self, id: TensorId) -> &Tensor {
         self.builder.tensor(id)
     }
 
-    /// Adds a node that the file has no operator for, on `x`: its output is like `x`, and named after it.
+    /// Adds a node on `x` that has no operator in the file. Its output has the type of `x` and is named after it.
     pub fn before(
         &mut self,
         x: TensorId,
@@ -186,7 +186,8 @@ impl<'a> Network<'a> {
         self.builder.node(op, &[Some(x)], output).map_err(|error| at(Some(place), error))
     }
 
-    /// Adds a table of what becomes of each code of `x`, from the least one on, with the dtype and quantization of `like`.
+    /// Adds a table with a code for each code of `x`, from the least one on, with the dtype and quantization of
+    /// `like`.
     pub fn table(
         &mut self,
         x: TensorId,
@@ -206,7 +207,7 @@ impl<'a> Network<'a> {
         id.map_err(|error| at(Some(place), error))
     }
 
-    /// Adds what makes the tensor `output` of the file, of type `ty`.
+    /// Adds the node that computes the tensor `output` of the file, with type `ty`.
     pub fn add_node(
         &mut self,
         output: usize,
@@ -230,23 +231,23 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The number of nodes so far.
+    /// Returns the number of nodes so far.
     pub fn node_count(&self) -> usize {
         self.builder.node_count()
     }
 
-    /// What became of an operator: the nodes after the first `from`.
+    /// Returns the outcome of an operator: the nodes after the first `from`.
     pub fn outcome(&self, from: usize) -> FileOutcome {
         FileOutcome::Read(self.builder.names_from(from))
     }
 
-    /// Records what became of an operator.
+    /// Records the outcome of an operator.
     pub fn record(&mut self, operator: &Operator<'_>, outcome: FileOutcome) {
         let name = operator.outputs.first().map_or_else(String::new, |&output| self.name(output));
         self.builder.file_node(FileNode { name, op: operator.place().name.to_owned(), outcome });
     }
 
-    /// The graph with these outputs.
+    /// Returns the graph with these outputs.
     pub fn finish(mut self, outputs: &[usize]) -> Result<Graph, TfliteError> {
         let mut ids = Vec::new();
         for &index in outputs {
@@ -261,10 +262,10 @@ impl<'a> Network<'a> {
     }
 }
 
-/// The quantization of a constant of one axis whose scales are said to lie along another one: they lie along the only
-/// one. `None` for any other constant.
+/// Returns the quantization of a one-dimensional constant whose scales are declared along another axis: along its
+/// only axis. Returns `None` for any other constant.
 ///
-/// Runtimes never look at the axis of a bias, and some converters copied that of the weights.
+/// Runtimes ignore the axis of a bias, and some converters copied that of the weights.
 fn along_the_only_axis(ty: &TensorType) -> Option<Quantization> {
     let quantization = ty.quantization.as_ref()?;
     let misplaced = ty.shape.len() == 1 && quantization.axis().is_some_and(|axis| axis != 0);
@@ -272,7 +273,7 @@ fn along_the_only_axis(ty: &TensorType) -> Option<Quantization> {
     misplaced.then(|| Quantization::per_axis(scales, zero_points, 0).ok()).flatten()
 }
 
-/// What the graph says against an operator, or against inputs and outputs.
+/// Returns an error of the graph about an operator, or about inputs and outputs.
 fn at(place: Option<&OperatorPlace>, error: GraphError) -> TfliteError {
     TfliteError::Graph { place: place.cloned(), error: Box::new(error) }
 }

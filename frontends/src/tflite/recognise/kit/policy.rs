@@ -1,10 +1,11 @@
-//! How a runtime rounds: the profiles, and per operator and type what each of them does.
+//! The rounding of runtimes: the profiles, and the behaviour of each per operator and type.
 //!
-//! A TFLite file fixes scales, not arithmetic: each kernel of each runtime forms its multipliers and rounds in its
-//! own way. `litert-ref` are the reference kernels of LiteRT 2.3.0 (`OpResolverType.BUILTIN_REF`), as measured on models
-//! of one operator with sums at which the candidates differ; the others differ from it as the functions here say.
+//! A TFLite file fixes scales, not arithmetic: each kernel of each runtime computes its multipliers and rounds in its
+//! own way. `litert-ref` is the set of reference kernels of LiteRT 2.3.0 (`OpResolverType.BUILTIN_REF`), measured on
+//! models of one operator with sums at which the candidates differ. The functions here define how the other profiles
+//! differ from it.
 //!
-//! One kernel is wrong and is not followed: SUM of `litert-ref` reads int8 codes as if they were uint8.
+//! One kernel is wrong and is not followed: SUM of `litert-ref` reads int8 codes as uint8.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use std::str::FromStr;
 use guardbit_graph::{Arithmetic, DType, MultiplierRule, Requantize, TensorType};
 use guardbit_num::Scheme;
 
-/// Name of the rounding policy that TFLite networks are read with unless told otherwise.
+/// Name of the default rounding policy for TFLite networks.
 pub const TFLITE_POLICY: &str = "litert-2.3-ref";
 
 /// A runtime of TFLite files.
@@ -29,7 +30,7 @@ pub enum Profile {
     Xnnpack,
 }
 
-/// A name that is no profile.
+/// Error for an unknown name of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown runtime profile `{0}`; the profiles are {all}", all = Profile::ALL.map(Profile::name).join(", "))]
 pub struct UnknownProfile(String);
@@ -38,7 +39,7 @@ impl Profile {
     /// Every profile.
     pub const ALL: [Self; 4] = [Self::LitertRef, Self::Tflm, Self::TfliteSingle, Self::Xnnpack];
 
-    /// The name used on the command line and in files.
+    /// Returns the name used on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::LitertRef => "litert-ref",
@@ -48,12 +49,12 @@ impl Profile {
         }
     }
 
-    /// Whether its kernels are those of TensorFlow Lite Micro.
+    /// Returns whether its kernels are those of TensorFlow Lite Micro.
     pub(crate) fn is_micro(self) -> bool {
         matches!(self, Self::Tflm | Self::TfliteSingle)
     }
 
-    /// What its kernels make of a requantization that rounds twice in others.
+    /// Returns the profile's form of a requantization that rounds twice in other profiles.
     fn rounded(self, requantize: Requantize) -> Requantize {
         match (self, requantize.scheme) {
             (Self::TfliteSingle, Scheme::Double) => Requantize { scheme: Scheme::Single, ..requantize },
@@ -61,7 +62,7 @@ impl Profile {
         }
     }
 
-    /// FULLY_CONNECTED with activations of type `x`, and the accumulator that its bias says.
+    /// Returns the requantization of FULLY_CONNECTED for activations of type `x` and an accumulator.
     pub(crate) fn fully_connected(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
         match self {
             Self::LitertRef => Requantize { scheme: Scheme::Float64Away, rule: MultiplierRule::Float64 },
@@ -73,62 +74,63 @@ impl Profile {
         }
     }
 
-    /// ADD and SUB; their operations form their multipliers.
+    /// Returns the scheme of ADD and SUB. Their operations compute the multipliers.
     pub(crate) fn additive(self) -> Scheme {
         if self == Self::Xnnpack { Scheme::Even } else { self.rounded(DOUBLE).scheme }
     }
 
-    /// MUL.
+    /// Returns the requantization of MUL.
     pub(crate) fn mul(self) -> Requantize {
         if self == Self::Xnnpack { XNNPACK } else { self.rounded(DOUBLE_FLOAT32) }
     }
 
-    /// RELU and its like.
+    /// Returns the requantization of RELU and similar operators.
     pub(crate) fn relu(self) -> Requantize {
         self.rounded(DOUBLE_FLOAT32)
     }
 
-    /// LEAKY_RELU and ABS.
+    /// Returns the requantization of LEAKY_RELU and ABS.
     pub(crate) fn absolute(self) -> Requantize {
         self.rounded(if self.is_micro() { DOUBLE } else { DOUBLE_FLOAT32 })
     }
 
-    /// PRELU.
+    /// Returns the requantization of PRELU.
     pub(crate) fn prelu(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
-    /// LOGISTIC and TANH on 8 bits.
+    /// Returns the arithmetic of LOGISTIC and TANH on 8 bits.
     pub(crate) fn curves(self) -> Arithmetic {
         if self.is_micro() { Arithmetic::FixedPoint } else { Arithmetic::Table }
     }
 
-    /// MEAN and SUM.
+    /// Returns the requantization of MEAN and SUM.
     pub(crate) fn reduction(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
-    /// QUANTIZE.
+    /// Returns the requantization of QUANTIZE.
     pub(crate) fn quantize(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
-    /// CONCATENATION, whose inputs have the quantization of the output, or are moved to it before.
+    /// Returns the requantization of CONCATENATION. Its inputs have the quantization of the output, or are
+    /// requantized first.
     pub(crate) fn concatenation(self) -> Requantize {
         self.rounded(DOUBLE)
     }
 
-    /// SQUARED_DIFFERENCE.
+    /// Returns the scheme of SQUARED_DIFFERENCE.
     pub(crate) fn squared_difference(self) -> Scheme {
         self.rounded(DOUBLE).scheme
     }
 
-    /// RESIZE_BILINEAR: legacy networks have a kernel of their own.
+    /// Returns whether RESIZE_BILINEAR computes in float32. Legacy networks have a separate kernel.
     pub(crate) fn resizes_in_float32(self, dtype: DType) -> bool {
         dtype == DType::UInt8
     }
 
-    /// BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
+    /// Returns the requantization of BATCH_MATMUL. Sums of 16-bit activations have 64 bits.
     pub(crate) fn batch_matmul(self, output: &TensorType) -> Requantize {
         match (output.dtype, self) {
             (DType::Int16, _) if self.is_micro() => {
@@ -139,8 +141,10 @@ impl Profile {
         }
     }
 
-    /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on activations of type `x`. With those of 16 bits the accumulator
-    /// decides: sums of 64 bits are scaled by 15 bits of the multiplier.
+    /// Returns the requantization of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV for activations of type `x`.
+    ///
+    /// With 16-bit activations it depends on the accumulator: sums of 64 bits are scaled by 15 bits of the
+    /// multiplier.
     pub(crate) fn convolution(self, x: &TensorType, accumulator: Accumulator) -> Requantize {
         match x.dtype {
             DType::Int16 if accumulator == Accumulator::Bits64 => {
@@ -179,12 +183,12 @@ const DOUBLE_PRODUCT: Requantize =
 /// The float32 requantization of XNNPACK's 8-bit kernels.
 const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
-/// Why an operator is refused that other runtimes move codes in.
+/// The reason for rejecting an operator that requantizes in other runtimes.
 pub(crate) const MICRO_MOVES_NOTHING: &str =
     "TensorFlow Lite Micro does not move codes to another scale or zero point here";
 
-/// The accumulator of CONV_2D with activations of 16 bits. Its other kernels have 32 bits, and that of
-/// DEPTHWISE_CONV_2D with activations of 16 bits has 64.
+/// The accumulator of CONV_2D with 16-bit activations. Its other kernels have 32 bits, and the kernel of
+/// DEPTHWISE_CONV_2D with 16-bit activations has 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Accumulator {
     Bits32,
@@ -192,20 +196,21 @@ pub(crate) enum Accumulator {
 }
 
 impl Accumulator {
-    /// As wide as the bias.
+    /// Returns the accumulator with the width of the bias.
     pub fn of_bias(bias: &TensorType) -> Self {
         if bias.dtype == DType::Int64 { Self::Bits64 } else { Self::Bits32 }
     }
 
-    /// Without a bias: as `quantized_bias_type` says, 64 bits if it says nothing (TensorFlow Lite Micro; LiteRT
-    /// refuses CONV_2D without a bias).
+    /// Returns the accumulator without a bias, as declared by `quantized_bias_type`, or 64 bits by default.
+    ///
+    /// This is the behaviour of TensorFlow Lite Micro. LiteRT rejects a CONV_2D without a bias.
     pub fn declared(quantized_bias_type: i8) -> Self {
         const INT32: i8 = 2;
         if quantized_bias_type == INT32 { Self::Bits32 } else { Self::Bits64 }
     }
 }
 
-/// Operators whose results under a profile are not known, or make no sense, by name in the schema and types of the output.
+/// Operators whose results under a profile are unknown or invalid, by name in the schema and types of the output.
 const REFUSED: &[(Profile, &str, &[DType])] = {
     const ALL: &[DType] = &[DType::Int8, DType::UInt8, DType::Int16];
     const SIXTEEN: &[DType] = &[DType::Int16];
@@ -236,7 +241,7 @@ const REFUSED: &[(Profile, &str, &[DType])] = {
 };
 
 impl Profile {
-    /// Fails for operators that no profile but the reference kernels' has been shown equal for.
+    /// Rejects operators whose results are proved equal only for the reference kernels.
     pub(crate) fn check(self, operator: &str, output: &TensorType) -> Result<(), String> {
         let refused =
             |row: &&(Self, &str, &[DType])| (row.0, row.1) == (self, operator) && row.2.contains(&output.dtype);
@@ -249,7 +254,7 @@ impl Profile {
         }
     }
 
-    /// Fails for weights of less than 8 bits where only wider ones are known.
+    /// Rejects weights of less than 8 bits if the profile is only verified for wider ones.
     pub(crate) fn check_weights(self, weights: &TensorType) -> Result<(), String> {
         if self != Self::Xnnpack || weights.dtype.bits() == 8 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the reader of an operator works with.
+//! The context of the reader of an operator.
 
 use guardbit_graph::{DType, Op, Tensor, TensorId, TensorType};
 
@@ -18,18 +18,18 @@ pub(crate) struct OperatorReader<'n, 'a> {
 }
 
 impl<'a> OperatorReader<'_, 'a> {
-    /// The options, if they are those of number `expected` in the schema.
+    /// Returns the options, which must have number `expected` in the schema.
     pub fn options(&self, expected: u8) -> Result<Options<'a>, TfliteError> {
         self.operator.options(expected)
     }
 
-    /// The only input, for operators that have no other.
+    /// Returns the only input of an operator.
     pub fn one_input(&mut self) -> Result<Vec<Option<TensorId>>, TfliteError> {
         self.expect_inputs(1, 1)?;
         Ok(vec![Some(self.input(0)?)])
     }
 
-    /// Fails unless the operator has `min..=max` inputs.
+    /// Checks that the operator has `min..=max` inputs.
     pub fn expect_inputs(&self, min: usize, max: usize) -> Result<(), TfliteError> {
         match self.inputs.len() {
             count if (min..=max).contains(&count) => Ok(()),
@@ -37,7 +37,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Input `index`, which must be present.
+    /// Returns input `index`, which must be present.
     pub fn input(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         match self.optional(index)? {
             Some(id) => Ok(id),
@@ -45,13 +45,14 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Input `index`, if present.
+    /// Returns input `index`, if present.
     pub fn optional(&mut self, index: usize) -> Result<Option<TensorId>, TfliteError> {
         self.network.operand(self.operand(index), &self.place)
     }
 
-    /// The bias at input `index`, if present. Its width is that of the kernel's accumulator: 32 bits, or 64 with
-    /// activations `x` of 16 bits.
+    /// Returns the bias at input `index`, if present.
+    ///
+    /// Its width is that of the kernel's accumulator: 32 bits, or 64 bits with 16-bit activations `x`.
     pub fn bias(&mut self, index: usize, x: TensorId) -> Result<Option<TensorId>, TfliteError> {
         let Some(id) = self.optional(index)? else { return Ok(None) };
         let (x, bias) = (&self.tensor(x).ty, self.tensor(id));
@@ -63,8 +64,10 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(Some(id))
     }
 
-    /// Fails where the runtime refuses the scale of a bias: LiteRT's `GetQuantizedConvolutionMultipler` wants it less
-    /// than 0.02 output steps away from input times weight.
+    /// Rejects a bias scale that the runtime rejects.
+    ///
+    /// LiteRT's `GetQuantizedConvolutionMultipler` allows less than 0.02 output steps of distance from input scale
+    /// times weight scale.
     pub fn check_bias_scale(
         &self,
         x: TensorId,
@@ -88,7 +91,7 @@ impl<'a> OperatorReader<'_, 'a> {
         )))
     }
 
-    /// Input `index`, which must be a constant.
+    /// Returns input `index`, which must be a constant.
     pub fn constant(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let id = self.input(index)?;
         let tensor = self.network.graph_tensor(id);
@@ -98,13 +101,13 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(id)
     }
 
-    /// Whether input `index` is a constant that holds a shape, axes or the like.
+    /// Returns whether input `index` is a constant with a shape, axes or the like.
     pub fn is_constant(&mut self, index: usize) -> Result<bool, TfliteError> {
         let Some(tensor) = self.operand(index).tensor() else { return Ok(false) };
         Ok(self.network.integers(tensor)?.is_some())
     }
 
-    /// Input `index`, a constant of indices, which have 32 bits in the graph.
+    /// Returns input `index`, a constant of indices, which have 32 bits in the graph.
     pub fn indices(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let tensor = self.present(index)?;
         match self.network.indices(self.operand(index), &self.place)? {
@@ -113,7 +116,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Fails unless the operator has `count` outputs.
+    /// Checks that the operator has `count` outputs.
     pub fn expect_outputs(&self, count: usize) -> Result<(), TfliteError> {
         match self.outputs.len() {
             found if found == count => Ok(()),
@@ -121,7 +124,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// The one value of input `index`, a constant that holds an axis or the like.
+    /// Returns the only value of input `index`, a constant with an axis or the like.
     pub fn integer(&mut self, index: usize) -> Result<i64, TfliteError> {
         match self.integers(index)?[..] {
             [value] => Ok(value),
@@ -129,7 +132,7 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Sizes of input `index`, a constant; none is negative.
+    /// Returns the sizes in input `index`, a constant. Negative sizes are an error.
     pub fn sizes(&mut self, index: usize) -> Result<Vec<usize>, TfliteError> {
         let values = self.integers(index)?;
         let size = |value: i64| {
@@ -139,12 +142,12 @@ impl<'a> OperatorReader<'_, 'a> {
         values.into_iter().map(size).collect()
     }
 
-    /// Pairs of sizes of input `index`, a constant; none is negative.
+    /// Returns the pairs of sizes in input `index`, a constant. Negative sizes are an error.
     pub fn pairs(&mut self, index: usize) -> Result<Vec<[usize; 2]>, TfliteError> {
         Ok(self.sizes(index)?.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
     }
 
-    /// The axes in input `index`, a constant: from 0, in order, each once.
+    /// Returns the axes in input `index`, a constant: from 0, in order, each once.
     pub fn axes(&mut self, index: usize, rank: usize) -> Result<Vec<usize>, TfliteError> {
         let axes = self.integers(index)?.into_iter().map(|axis| self.axis(axis, rank));
         let mut axes = axes.collect::<Result<Vec<_>, _>>()?;
@@ -153,19 +156,19 @@ impl<'a> OperatorReader<'_, 'a> {
         Ok(axes)
     }
 
-    /// The shape of a tensor of the graph.
+    /// Returns the shape of a tensor of the graph.
     pub fn shape(&self, id: TensorId) -> &[usize] {
         &self.tensor(id).ty.shape
     }
 
-    /// Input `index`, constant weights of a type that the profile is known for.
+    /// Returns input `index`, constant weights of a type for which the profile is verified.
     pub fn weights(&mut self, index: usize) -> Result<TensorId, TfliteError> {
         let id = self.constant(index)?;
         let known = self.profile().check_weights(&self.tensor(id).ty);
         known.map(|()| id).map_err(|problem| self.error(problem))
     }
 
-    /// The values of input `index`, a constant that holds a shape, axes or the like.
+    /// Returns the values of input `index`, a constant with a shape, axes or the like.
     pub fn integers(&mut self, index: usize) -> Result<Vec<i64>, TfliteError> {
         let tensor = self.present(index)?;
         match self.network.integers(tensor)? {
@@ -174,34 +177,34 @@ impl<'a> OperatorReader<'_, 'a> {
         }
     }
 
-    /// Adds an operation on `x` that the file has no operator for; its output is like `x`.
+    /// Adds an operation on `x` that has no operator in the file. Its output has the type of `x`.
     pub fn before(&mut self, x: TensorId, op: impl Into<Op>, suffix: &str) -> Result<TensorId, TfliteError> {
         self.network.before(x, op.into(), suffix, &self.place)
     }
 
-    /// Adds a table of what becomes of each code of `x`, from the least one on: codes of the output.
+    /// Adds a table with an output code for each code of `x`, from the least one on.
     pub fn table(&mut self, x: TensorId, codes: Vec<i32>) -> Result<TensorId, TfliteError> {
         self.network.table(x, codes, self.output, &self.place)
     }
 
-    /// Axes of a tensor of some rank, from 0; negative ones count from the end.
+    /// Returns an axis in `0..rank`. A negative one counts from the end.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize, TfliteError> {
         let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let in_range = from_start.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
         in_range.ok_or_else(|| self.error(format!("axis {axis} does not exist in {rank} axes")))
     }
 
-    /// The runtime whose results are wanted.
+    /// Returns the runtime whose results are computed.
     pub fn profile(&self) -> Profile {
         self.network.profile
     }
 
-    /// A tensor of the graph.
+    /// Returns a tensor of the graph.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         self.network.graph_tensor(id)
     }
 
-    /// Names the operator in an error.
+    /// Returns an error that names the operator.
     pub fn error(&self, problem: String) -> TfliteError {
         TfliteError::Operator { place: self.place.clone(), problem }
     }

@@ -1,4 +1,4 @@
-//! Functions of one code: rectifiers, LOGISTIC, TANH, HARD_SWISH, ABS, NEG, EXP, RSQRT, and SOFTMAX and
+//! Functions of one code: rectifiers, LOGISTIC, TANH, HARD_SWISH, ABS, NEG, EXP, RSQRT; also SOFTMAX and
 //! L2_NORMALIZATION.
 
 use guardbit_graph::Op;

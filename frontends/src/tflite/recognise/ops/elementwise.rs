@@ -28,7 +28,7 @@ pub(super) fn sub(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     additive(reader, Sub { activation, scheme: reader.profile().additive() }.into(), shifts)
 }
 
-/// The kernels for 16-bit codes take another way, shifts alone, if all scales are powers of two and `shifts` is set.
+/// Reads ADD or SUB. The kernels for 16-bit codes only shift if all scales are powers of two and `shifts` is set.
 fn additive(reader: &mut OperatorReader<'_, '_>, op: Op, shifts: bool) -> Result<NewNode, TfliteError> {
     let node = pair(reader, op)?;
     if reader.output.dtype == DType::Int16 && shifts {
@@ -67,7 +67,7 @@ pub(super) fn floor_div(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, 
     pair(reader, IntegerBinary { function: IntegerPair::FloorDiv }.into())
 }
 
-/// The same of real values, or of integers without a scale; `None` for codes.
+/// Returns the operation on real values, or on integers without a scale. Returns `None` for codes.
 fn plain(
     reader: &mut OperatorReader<'_, '_>,
     activation: Activation,

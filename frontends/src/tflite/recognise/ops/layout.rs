@@ -19,7 +19,7 @@ pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tf
     Ok(NewNode { op: Reshape { shape }.into(), inputs: vec![Some(reader.input(0)?)] })
 }
 
-/// A variable that was assigned or read before in the same step: what holds its value is the operand by now.
+/// Reads a variable that was assigned or read before in this step. The operand already holds its value.
 pub(super) fn read_variable(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     reader.expect_inputs(1, 1)?;
     let x = reader.input(0)?;
@@ -71,8 +71,9 @@ pub(super) fn concatenation(reader: &mut OperatorReader<'_, '_>) -> Result<NewNo
     Ok(NewNode { op: Concat { axis, requantize: reader.profile().concatenation() }.into(), inputs })
 }
 
-/// The codes of `x` under the scale and zero point of the output. LiteRT moves those of 8 bits without a sign, in float32
-/// (`ConcatenationWithScaling`), and refuses any others.
+/// Returns the codes of `x` with the scale and zero point of the output.
+///
+/// LiteRT converts uint8 codes in float32 (`ConcatenationWithScaling`) and rejects all others.
 fn moved(reader: &mut OperatorReader<'_, '_>, x: TensorId) -> Result<TensorId, TfliteError> {
     let single = |ty: &TensorType| {
         let quantization = ty.quantization.clone().filter(|_| ty.dtype == DType::UInt8)?;
@@ -108,7 +109,7 @@ pub(super) fn padv2(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
     let Some(&[code]) = value.codes().map(|codes| &codes[..]) else {
         return Err(reader.error(format!("tensor `{}` must be a single value", value.name)));
     };
-    // The kernel takes the code as it stands.
+    // The kernel uses the code unchanged.
     if value.ty.quantization != reader.output.quantization {
         return Err(
             reader.error(format!("tensor `{}` must have the scale and zero point of the output", value.name))

@@ -1,4 +1,4 @@
-//! The builtin operators that can be read.
+//! The supported builtin operators.
 
 mod activation;
 mod convolution;
@@ -19,29 +19,29 @@ use crate::tflite::parse::TfliteError;
 /// Turns options and operands of an operator into an operation of the graph.
 type Read = fn(&mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError>;
 
-/// Makes one operation for each output of an operator with several.
+/// Returns one operation for each output of an operator with several outputs.
 type ReadSeveral = fn(&mut OperatorReader<'_, '_>) -> Result<Vec<NewNode>, TfliteError>;
 
-/// How an operator is read.
+/// The reader of an operator.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reader {
     One(Read),
     Several(ReadSeveral),
 }
 
-/// What an operator works on.
+/// The elements that an operator supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Elements {
     /// Codes, and integers.
     Codes,
-    /// Real values, too: what stands between DEQUANTIZE and QUANTIZE, on a host.
+    /// Real values, too, between DEQUANTIZE and QUANTIZE, on the host.
     Reals,
 }
 
 use Elements::{Codes, Reals};
 use Reader::{One, Several};
 
-/// The registered operators: name in the schema, reader, and what they work on.
+/// The registered operators: name in the schema, reader, and supported elements.
 const READERS: &[(&str, Reader, Elements)] = &[
     ("ADD", One(elementwise::add), Reals),
     ("AVERAGE_POOL_2D", One(pool::average), Codes),
@@ -111,12 +111,12 @@ const READERS: &[(&str, Reader, Elements)] = &[
     ("READ_VARIABLE", One(layout::read_variable), Reals),
 ];
 
-/// The reader of the operator with that name in the schema, if it has one.
+/// Returns the reader of the operator with this name in the schema, if it is supported.
 pub(super) fn find(name: &str) -> Option<(Reader, Elements)> {
     READERS.iter().find(|(known, ..)| *known == name).map(|&(_, read, elements)| (read, elements))
 }
 
-/// The names of the operators that can be read.
+/// Returns the names of the supported operators.
 pub(crate) fn operators() -> impl Iterator<Item = &'static str> {
     READERS.iter().map(|(name, ..)| *name)
 }

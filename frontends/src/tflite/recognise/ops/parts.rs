@@ -13,7 +13,7 @@ pub(super) fn slice(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
     if begin.len() != shape.len() || sizes.len() != shape.len() {
         return Err(reader.error(format!("begin and size must have one value for each of {shape:?}")));
     }
-    // -1 is all that is left.
+    // -1 stands for all remaining elements.
     let size = |axis: usize| match usize::try_from(sizes[axis]) {
         Ok(size) => Some(size),
         Err(_) if sizes[axis] == -1 => shape[axis].checked_sub(begin[axis]),
@@ -44,7 +44,7 @@ pub(super) fn split_v(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<NewNode
     reader.expect_outputs(sizes.len())?;
     let shape = reader.shape(x);
     let axis = reader.axis(axis, shape.len())?;
-    // One of them may be -1: what is left.
+    // One of the sizes may be -1 and then stands for the rest.
     let given = sizes.iter().filter(|&&size| size != -1);
     let known = given.clone().try_fold(0usize, |sum, &size| sum.checked_add(usize::try_from(size).ok()?));
     let rest = known.and_then(|known| shape[axis].checked_sub(known));
@@ -97,7 +97,7 @@ pub(super) fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
     reader.expect_inputs(2, 2)?;
     let (x, indices) = (reader.input(0)?, reader.indices(1)?);
     let axis = reader.axis(axis.into(), reader.shape(x).len())?;
-    // Negative ones count from the end of the indices.
+    // A negative number counts from the last axis of the indices.
     let rank = reader.shape(indices).len() as i64;
     let batch_dims = i64::from(batch_dims) + if batch_dims < 0 { rank } else { 0 };
     let batch_dims = usize::try_from(batch_dims)
@@ -105,7 +105,7 @@ pub(super) fn gather(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfl
     Ok(NewNode { op: Gather { axis, batch_dims }.into(), inputs: vec![Some(x), Some(indices)] })
 }
 
-/// Parts of `x` of these sizes, one after another along `axis`.
+/// Returns parts of `x` of these sizes, one after another along `axis`.
 fn along(reader: &OperatorReader<'_, '_>, x: TensorId, axis: usize, sizes: Vec<usize>) -> Vec<NewNode> {
     let whole = Slice::whole(reader.shape(x));
     let mut at = 0;

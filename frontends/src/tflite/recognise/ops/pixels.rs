@@ -54,7 +54,7 @@ pub(super) fn resize_nearest_neighbor(reader: &mut OperatorReader<'_, '_>) -> Re
     Ok(NewNode::on(x, ResizeNearest { size, align_corners, half_pixel_centers }))
 }
 
-/// The picture and its new size.
+/// Returns the image and its new size.
 fn resized(reader: &mut OperatorReader<'_, '_>) -> Result<(TensorId, [usize; 2]), TfliteError> {
     reader.expect_inputs(2, 2)?;
     let size = reader.sizes(1)?;

@@ -7,7 +7,7 @@ use guardbit_num::Rounding;
 use crate::tflite::parse::TfliteError;
 use crate::tflite::recognise::kit::{NewNode, OperatorReader, Profile};
 
-/// From real values, or from codes to codes of another type, scale or zero point.
+/// Reads QUANTIZE, from real values or from codes to codes of another type, scale or zero point.
 pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let inputs = reader.one_input()?;
     let input = inputs[0].map(|x| reader.tensor(x).ty.clone());

@@ -38,7 +38,7 @@ pub(super) fn arg_min(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tf
     Ok(NewNode::on(x, ArgMin { axis, keep_dims: false }))
 }
 
-/// An input and one of its axes.
+/// Returns an input and one of its axes.
 fn along(reader: &mut OperatorReader<'_, '_>) -> Result<(TensorId, usize), TfliteError> {
     reader.expect_inputs(2, 2)?;
     let (x, axis) = (reader.input(0)?, reader.integer(1)?);

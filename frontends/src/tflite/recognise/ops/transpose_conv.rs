@@ -6,7 +6,7 @@ use guardbit_graph::{DType, MAX_EXTENT, Padding};
 use crate::tflite::parse::{Field, TfliteError};
 use crate::tflite::recognise::kit::{Accumulator, NewNode, OperatorReader};
 
-/// A picture that is spread by the stride, then a window of stride 1 over it.
+/// Reads TRANSPOSE_CONV: an image spread by the stride, then a window of stride 1 over it.
 pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, TfliteError> {
     let options = reader.options(49)?;
     let padding = options.padding(Field(0, "TransposeConvOptions.padding"))?;
@@ -17,7 +17,7 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
     let activation = options.activation(Field(3, "TransposeConvOptions.fused_activation_function"))?;
     let declared = options.scalar::<i8>(Field(4, "TransposeConvOptions.quantized_bias_type"), 0)?;
     reader.expect_inputs(3, 4)?;
-    // A shape that the network is given is that which the file declares: memory is laid out for it.
+    // A computed shape equals the shape that the file declares, for which runtimes allocate memory.
     let output = if reader.is_constant(0)? { reader.sizes(0)? } else { reader.output.shape.clone() };
     let (weights, x) = (reader.constant(1)?, reader.input(2)?);
     let bias = reader.bias(3, x)?;
@@ -46,7 +46,7 @@ pub(super) fn transpose_conv(reader: &mut OperatorReader<'_, '_>) -> Result<NewN
     Ok(NewNode { op: op.into(), inputs: vec![Some(x), Some(weights), bias] })
 }
 
-/// Sizes along one axis.
+/// The sizes along one axis.
 struct Axis {
     input: usize,
     kernel: usize,
@@ -55,13 +55,14 @@ struct Axis {
 }
 
 impl Axis {
-    /// `None` for sizes that no network has.
+    /// Returns `None` for sizes out of range.
     fn new(input: usize, kernel: usize, stride: usize, output: usize) -> Option<Self> {
         let sound = [input, kernel, stride, output].iter().all(|size| (1..=MAX_EXTENT).contains(size));
         sound.then_some(Self { input, kernel, stride, output })
     }
 
-    /// Cells before and after the spread input; `None` unless a convolution of the output would make the input.
+    /// Returns the cells before and after the spread input. Returns `None` unless a convolution of the output would
+    /// give the shape of the input.
     fn padding(&self, padding: Padding) -> Option<[usize; 2]> {
         let Self { input, kernel, stride, output } = *self;
         let made = match padding {
