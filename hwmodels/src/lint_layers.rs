@@ -1,6 +1,6 @@
 //! What is doubtful about an accelerator for one network.
 
-use crate::timing::{LayerTiming, Outside, Widths};
+use crate::timing::{LayerTiming, Outside};
 use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
 
 /// Layers that a message names; the others are counted.
@@ -81,7 +81,7 @@ fn moves_again(program: &Program) -> Option<Problem> {
     if program.accelerator.timing.convention != TimingConvention::Overlapped {
         return None;
     }
-    let times = |layer: &MacLayer| layer.timing.cost.moved.outside() as f64 / data(program, layer) as f64;
+    let times = |layer: &MacLayer| layer.timing.cost.moved.outside() as f64 / data(layer) as f64;
     let mut layers: Vec<&MacLayer> = program.mac_layers().filter(|layer| times(layer) > 2.0).collect();
     layers.sort_by_key(|layer| std::cmp::Reverse(layer.timing.cost.moved.outside()));
     let compared = &layers[..layers.len().min(COMPARED)];
@@ -110,8 +110,8 @@ fn moves_again(program: &Program) -> Option<Problem> {
 }
 
 /// Bits that a layer has to move: what it loads and stores, once.
-fn data(program: &Program, layer: &MacLayer) -> u128 {
-    let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+fn data(layer: &MacLayer) -> u128 {
+    let (window, widths) = (&layer.dots.window, layer.widths);
     let bits = |sizes: &[usize], width: u32| {
         sizes.iter().fold(u128::from(width), |all, &size| all.saturating_mul(size as u128))
     };
@@ -122,7 +122,10 @@ fn data(program: &Program, layer: &MacLayer) -> u128 {
     // The second of two activations has a matrix per image.
     let images = if layer.dots.streams_weights() { window.batch } else { 1 };
     let weights = bits(&[images, window.terms(), window.channels()], widths.weight);
-    input.saturating_add(weights).saturating_add(output).max(1)
+    [input, weights, output, layer.timing.cost.moved.loaded_constants]
+        .into_iter()
+        .fold(0, u128::saturating_add)
+        .max(1)
 }
 
 /// What layers move from and to the outside on accelerators that are edited, and in how many cycles.
@@ -130,7 +133,7 @@ fn moved(program: &Program, layers: &[&MacLayer], edit: impl Fn(&mut Accelerator
     let of = |layer: &&MacLayer| {
         let mut accelerator = program.accelerator_of(layer.node).clone();
         edit(&mut accelerator);
-        let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+        let (window, widths) = (&layer.dots.window, layer.widths);
         let timing = LayerTiming::of(&accelerator, window, widths, layer.dots.streams_weights());
         let timing = match layer.timing.outside {
             Outside::ALL => timing,

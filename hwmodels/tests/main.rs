@@ -1,6 +1,7 @@
 //! Tests of accelerator models: one program, a module per file.
 
 mod bounds;
+mod constants;
 mod costs;
 mod errors;
 mod ethos_u;

@@ -38,7 +38,7 @@ pub mod trace;
 /// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, lowering or timing.
 /// Stored results of another version are never mixed with new ones. A change that makes the same figures faster, or
 /// adds a column of which a reader can tell that it is missing, leaves it as it is.
-pub const ARITHMETIC_VERSION: u32 = 5;
+pub const ARITHMETIC_VERSION: u32 = 6;
 
 pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};

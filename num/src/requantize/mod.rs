@@ -41,6 +41,11 @@ macro_rules! schemes {
                 self as u32
             }
 
+            /// Bits of one multiplier as a device stores it, with its shift where it has one.
+            pub fn constant_bits(self) -> u32 {
+                match self { $(Self::$variant => $file::CONSTANT_BITS,)* }
+            }
+
             /// `round(M * x) + zero_point`.
             fn requantize(self, x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
                 match self { $(Self::$variant => $file::requantize(x, multiplier, zero_point),)* }
