@@ -1,7 +1,7 @@
 //! What is doubtful about an accelerator for one network.
 
 use crate::timing::{LayerTiming, Outside};
-use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
+use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values};
 
 /// Layers that a message names; the others are counted.
 const NAMED: usize = 5;
@@ -12,8 +12,9 @@ const COMPARED: usize = 8;
 /// Memories are tried in up to so many times their size, in powers of two.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, and about a key that
-/// makes them move their data again and again: at most one of each code and memory.
+/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, about a key that
+/// makes them move their data again and again, and about registers that hold what 8-bit networks make of them but not what this one
+/// does: at most one of each code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -23,7 +24,11 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
     let small = memories.into_iter().enumerate();
     std::iter::once(large_array(program))
         .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
-        .chain([moves_again(program)])
+        .chain([
+            moves_again(program),
+            lint_values::narrow_for_codes(program),
+            lint_values::narrow_bias_adder(program),
+        ])
         .flatten()
         .collect()
 }
@@ -193,7 +198,7 @@ fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
 }
 
 /// The first of the layers that have something to say, and how many more there are.
-fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
+pub(crate) fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
     let found: Vec<String> = program.mac_layers().filter_map(say).collect();
     if found.is_empty() {
         return None;

@@ -8,6 +8,7 @@ mod ethos_u;
 mod extremes;
 mod limits;
 mod lint;
+mod lint_values;
 mod load;
 mod lower;
 mod order;
