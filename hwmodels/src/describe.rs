@@ -98,7 +98,10 @@ impl Accelerator {
             }
         };
         notes.extend(residency.iter().map(|&note| note.to_owned()));
-        notes.push("activations, weights and outputs count as bytes from outside; biases and requantization constants do not".into());
+        notes.push(
+            "activations, weights, outputs, biases and requantization constants count as bytes from outside"
+                .into(),
+        );
         notes
     }
 }

@@ -13,6 +13,7 @@ mod inference;
 mod keys;
 mod layer_overrides;
 mod lint_layers;
+mod lint_values;
 mod load;
 mod lower;
 mod names;

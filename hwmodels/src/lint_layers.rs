@@ -1,7 +1,7 @@
 //! What is doubtful about an accelerator for one network.
 
-use crate::timing::{LayerTiming, Outside, Widths};
-use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
+use crate::timing::{LayerTiming, Outside};
+use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values};
 
 /// Layers that a message names; the others are counted.
 const NAMED: usize = 5;
@@ -12,8 +12,9 @@ const COMPARED: usize = 8;
 /// Memories are tried in up to so many times their size, in powers of two.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, and about a key that
-/// makes them move their data again and again: at most one of each code and memory.
+/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, about a key that
+/// makes them move their data again and again, and about registers that hold what 8-bit networks make of them but not what this one
+/// does: at most one of each code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -23,7 +24,11 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
     let small = memories.into_iter().enumerate();
     std::iter::once(large_array(program))
         .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
-        .chain([moves_again(program)])
+        .chain([
+            moves_again(program),
+            lint_values::narrow_for_codes(program),
+            lint_values::narrow_bias_adder(program),
+        ])
         .flatten()
         .collect()
 }
@@ -81,7 +86,7 @@ fn moves_again(program: &Program) -> Option<Problem> {
     if program.accelerator.timing.convention != TimingConvention::Overlapped {
         return None;
     }
-    let times = |layer: &MacLayer| layer.timing.cost.moved.outside() as f64 / data(program, layer) as f64;
+    let times = |layer: &MacLayer| layer.timing.cost.moved.outside() as f64 / data(layer) as f64;
     let mut layers: Vec<&MacLayer> = program.mac_layers().filter(|layer| times(layer) > 2.0).collect();
     layers.sort_by_key(|layer| std::cmp::Reverse(layer.timing.cost.moved.outside()));
     let compared = &layers[..layers.len().min(COMPARED)];
@@ -110,8 +115,8 @@ fn moves_again(program: &Program) -> Option<Problem> {
 }
 
 /// Bits that a layer has to move: what it loads and stores, once.
-fn data(program: &Program, layer: &MacLayer) -> u128 {
-    let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+fn data(layer: &MacLayer) -> u128 {
+    let (window, widths) = (&layer.dots.window, layer.widths);
     let bits = |sizes: &[usize], width: u32| {
         sizes.iter().fold(u128::from(width), |all, &size| all.saturating_mul(size as u128))
     };
@@ -122,7 +127,10 @@ fn data(program: &Program, layer: &MacLayer) -> u128 {
     // The second of two activations has a matrix per image.
     let images = if layer.dots.streams_weights() { window.batch } else { 1 };
     let weights = bits(&[images, window.terms(), window.channels()], widths.weight);
-    input.saturating_add(weights).saturating_add(output).max(1)
+    [input, weights, output, layer.timing.cost.moved.loaded_constants]
+        .into_iter()
+        .fold(0, u128::saturating_add)
+        .max(1)
 }
 
 /// What layers move from and to the outside on accelerators that are edited, and in how many cycles.
@@ -130,7 +138,7 @@ fn moved(program: &Program, layers: &[&MacLayer], edit: impl Fn(&mut Accelerator
     let of = |layer: &&MacLayer| {
         let mut accelerator = program.accelerator_of(layer.node).clone();
         edit(&mut accelerator);
-        let (window, widths) = (&layer.dots.window, Widths::of(&program.graph, layer.node));
+        let (window, widths) = (&layer.dots.window, layer.widths);
         let timing = LayerTiming::of(&accelerator, window, widths, layer.dots.streams_weights());
         let timing = match layer.timing.outside {
             Outside::ALL => timing,
@@ -190,7 +198,7 @@ fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
 }
 
 /// The first of the layers that have something to say, and how many more there are.
-fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
+pub(crate) fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
     let found: Vec<String> = program.mac_layers().filter_map(say).collect();
     if found.is_empty() {
         return None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_graph::{CodeRange, DotProducts, Graph, KernelPosition, NodeId, TensorId, WeightCodes};
 use guardbit_num::Requantizer;
 
-use crate::timing::{HostTime, LayerTiming};
+use crate::timing::{HostTime, LayerTiming, Widths};
 use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
 
 /// A graph lowered onto an accelerator.
@@ -81,6 +81,8 @@ pub struct MacLayer {
     pub output_range: CodeRange,
     /// Lanes that share one adder.
     pub packing: Packing,
+    /// Bits of its codes and constants.
+    pub widths: Widths,
     /// When and where things happen.
     pub timing: LayerTiming,
 }

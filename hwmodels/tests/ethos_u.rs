@@ -7,7 +7,7 @@ use guardbit_graph::Window;
 use guardbit_hwmodels::load;
 use guardbit_hwmodels::timing::{LayerTiming, Widths};
 
-const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
+const INT8: Widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
 
 /// A layer with the compiler's cycles for 256 and 32 MACs.
 struct Row {

@@ -119,7 +119,7 @@ proptest! {
     /// The additions that are the likeliest to be placed wrongly are the last ones.
     #[test]
     fn every_layer_has_its_cycles((accelerator, window) in (accelerators(), windows()), bits in select(vec![4u32, 8, 16])) {
-        let widths = Widths { activation: bits, weight: bits, output: bits };
+        let widths = Widths { activation: bits, weight: bits, output: bits, constants: 72 * window.channels() as u64 };
         let timing = LayerTiming::new(&accelerator, &window, widths);
         let cost = timing.cost;
         prop_assert_eq!(timing.cycles, cost.compute_cycles.saturating_add(cost.stall_cycles));

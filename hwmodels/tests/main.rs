@@ -1,12 +1,14 @@
 //! Tests of accelerator models: one program, a module per file.
 
 mod bounds;
+mod constants;
 mod costs;
 mod errors;
 mod ethos_u;
 mod extremes;
 mod limits;
 mod lint;
+mod lint_values;
 mod load;
 mod lower;
 mod order;

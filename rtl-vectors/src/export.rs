@@ -2,7 +2,7 @@
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
-use guardbit_hwmodels::timing::{LayerTiming, Outside, Widths};
+use guardbit_hwmodels::timing::{LayerTiming, Outside};
 use guardbit_sim::Reads;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
@@ -123,10 +123,7 @@ pub fn export(
     // A bundle contains the layer alone, whose activations come from outside.
     let timing = match layer.timing.outside {
         Outside::ALL => layer.timing.clone(),
-        _ => {
-            let widths = Widths::of(&program.graph, node);
-            LayerTiming::of(&accelerator, window, widths, layer.dots.streams_weights())
-        }
+        _ => LayerTiming::of(&accelerator, window, layer.widths, layer.dots.streams_weights()),
     };
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
@@ -146,6 +143,7 @@ pub fn export(
             two_activations: layer.dots.streams_weights(),
             output,
             window: describe::window(window),
+            constant_bits: layer.widths.constants,
         },
         accelerator: &accelerator,
         timing: &timing,

@@ -65,11 +65,11 @@ fn check(model: &str, hw: &str, sets: &[&str], expected: &[Expected]) {
 }
 
 /// Words of 128 bits: activations 64 * 8 read, 10 * 8 written, 64 * 8 loaded and 10 * 8 stored are 1184 bits; weights 640 * 8
-/// read and loaded are 10240 bits.
+/// read and loaded are 10240 bits, and a multiplier of 32 bits is loaded with its shift of 8.
 const ACTIVATION_WORDS: f64 = 1184.0 / 128.0;
-const WEIGHT_WORDS: f64 = 10_240.0 / 128.0;
-/// Bits from and to the outside: 64 * 8 + 640 * 8 + 10 * 8.
-const OUTSIDE: f64 = 5712.0;
+const WEIGHT_WORDS: f64 = 10_280.0 / 128.0;
+/// Bits from and to the outside: 64 * 8 + 640 * 8 + 40 + 10 * 8.
+const OUTSIDE: f64 = 5752.0;
 
 /// 12.68 pJ and 6350 um2 for 32 x 32 bits, 0.21 pJ and 278 um2 for an adder of 32 bits, 0.009 pJ and 5.98 um2 for a bit of a
 /// register. Aladdin has no memory of more than 128 words: one of 256 KiB with words of 128 bits is CACTI's point of that size,
@@ -192,8 +192,8 @@ fn horowitz_by_hand() {
             ("adder acc", 256, 640.0, Some(30.4), None, None),
             ("register acc", 256, 640.0, None, None, None),
             ("sram activation", 1, ACTIVATION_WORDS, Some(9.25 * word), None, None),
-            ("sram weight", 1, WEIGHT_WORDS, Some(80.0 * word), None, None),
-            ("dram", 0, OUTSIDE, Some(116_025.0), None, None),
+            ("sram weight", 1, WEIGHT_WORDS, Some(80.3125 * word), None, None),
+            ("dram", 0, OUTSIDE, Some(116_837.5), None, None),
         ],
     );
 }

@@ -258,7 +258,7 @@ pub struct LayerSpec {
     pub op: &'static str,
     /// The codes that the output may hold.
     pub output: CodeRange,
-    /// Bits of activations, weights and outputs.
+    /// Bits of activations, weights and outputs. Constants follow from the datapath: what stands here for them is not read.
     pub widths: Widths,
 }
 
@@ -270,7 +270,7 @@ impl LayerSpec {
             short_name: graph.short_name(node).to_owned(),
             op: graph.node(node).op.name(),
             output: graph.tensor(graph.node(node).output).ty.code_range(),
-            widths: Widths::of(graph, node),
+            widths: Widths::of_codes(graph, node),
         }
     }
 }
@@ -300,6 +300,9 @@ pub fn lower_dot_products(
     };
     datapath.order = order_of_layer;
     let requantizers = requantize::requantizers(&name, &dots, &datapath)?;
+    let bias = operands::bias(&dots, datapath.operands.zero_point);
+    let constants = requantize::constant_bits(&dots, bias.is_some(), &requantizers.exact);
+    let widths = Widths { constants, ..widths };
     let timing = LayerTiming::of(accelerator, &dots.window, widths, dots.streams_weights());
     if timing.cycles > MAX_CYCLES {
         return Err(LowerError::TooManyCycles { layer: name });
@@ -308,13 +311,14 @@ pub fn lower_dot_products(
         node,
         op,
         weights: operands::weights(&dots, datapath.operands.zero_point, &order),
-        bias: operands::bias(&dots, datapath.operands.zero_point),
+        bias,
         input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
         weight_sum_factor: operands::weight_sum_factor(&dots, datapath.operands.zero_point),
         requantizers: requantizers.scaled,
         exact_requantizers: requantizers.exact,
         output_range: output,
         packing: accelerator.packing.into(),
+        widths,
         timing,
         short_name,
         name,

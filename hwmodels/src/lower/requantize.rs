@@ -1,10 +1,13 @@
 //! From sums to codes: the scheme, and multipliers for sums whose low bits were dropped.
 
-use guardbit_graph::{CodeRange, DotProducts, Finish};
+use guardbit_graph::{CodeRange, Division, DotProducts, Finish};
 use guardbit_num::Requantizer;
 
 use super::LowerError;
 use crate::Datapath;
+
+/// Bits of a bias that zero points alone make.
+const BIAS_BITS: u32 = 32;
 
 /// Requantizers per output channel. Both are empty where the operation divides by itself.
 pub(super) struct Requantizers {
@@ -23,6 +26,29 @@ pub(super) fn restricted(mut dots: DotProducts, output: CodeRange) -> DotProduct
         stage.clamp = (stage.clamp.0.max(least), stage.clamp.1.max(least));
     }
     dots
+}
+
+/// Bits of all biases, multipliers and shifts of a layer.
+///
+/// A bias has the bits that the model stores it in, or [`BIAS_BITS`]. There is one multiplier per channel, or one
+/// for the layer where all channels have the same, and none where nothing is scaled.
+pub(super) fn constant_bits(dots: &DotProducts, has_bias: bool, exact: &[Requantizer]) -> u64 {
+    let channels = dots.window.channels() as u64;
+    let bias = if has_bias { dots.bias.as_ref().map_or(BIAS_BITS, |bias| bias.bits) } else { 0 };
+    let multipliers = match &dots.finish {
+        Finish::Divide(Division::Average { .. }) => 0,
+        Finish::Divide(Division::Scaled { requantizer, .. }) => requantizer.scheme().constant_bits().into(),
+        Finish::Requantize(_) => match exact {
+            [] => 0,
+            [first, others @ ..] => {
+                let bits = u64::from(first.scheme().constant_bits());
+                let is_shared = others.iter().all(|other| other.multiplier() == first.multiplier());
+                let scales = !is_shared || first.multiplier().real() != 1.0;
+                if is_shared { bits * u64::from(scales) } else { bits.saturating_mul(channels) }
+            }
+        },
+    };
+    channels.saturating_mul(bias.into()).saturating_add(multipliers)
 }
 
 pub(super) fn requantizers(

@@ -13,7 +13,7 @@
 
 use guardbit_graph::{Graph, NodeId, TensorId};
 
-use crate::timing::{Outside, Widths, bits_of_kib};
+use crate::timing::{Outside, bits_of_kib};
 use crate::{MacLayer, Program, Residency, Resident, Step};
 
 /// The SRAM of activations while a node runs, in bits.
@@ -40,9 +40,8 @@ pub(super) fn keep(program: &mut Program) {
         if outside == Outside::ALL {
             continue;
         }
-        let widths = Widths::of(&program.graph, layer.node);
         let accelerator = program.accelerator_of(layer.node);
-        let timing = layer.timing.clone().within(outside, accelerator, &layer.dots.window, widths);
+        let timing = layer.timing.clone().within(outside, accelerator, &layer.dots.window, layer.widths);
         if let Step::Mac(layer) = &mut program.steps[index] {
             layer.timing = timing;
         }

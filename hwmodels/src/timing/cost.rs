@@ -59,6 +59,8 @@ pub struct Moved {
     pub loaded_activations: u128,
     /// Weights from outside, in whole bursts.
     pub loaded_weights: u128,
+    /// Biases and requantization constants from outside, in whole bursts.
+    pub loaded_constants: u128,
     /// Outputs to the outside, in whole bursts.
     pub stored: u128,
 }
@@ -69,9 +71,15 @@ impl Moved {
         [self.activations, self.weights, self.sums, self.outputs].into_iter().fold(0, u128::saturating_add)
     }
 
+    /// From outside.
+    pub fn loaded(&self) -> u128 {
+        let all = [self.loaded_activations, self.loaded_weights, self.loaded_constants];
+        all.into_iter().fold(0, u128::saturating_add)
+    }
+
     /// Between the chip and its outside memory.
     pub fn outside(&self) -> u128 {
-        [self.loaded_activations, self.loaded_weights, self.stored].into_iter().fold(0, u128::saturating_add)
+        self.loaded().saturating_add(self.stored)
     }
 
     /// To and from the SRAM of activations, on both of its sides.
@@ -80,9 +88,9 @@ impl Moved {
         all.into_iter().fold(0, u128::saturating_add)
     }
 
-    /// To and from the SRAM of weights, on both of its sides.
+    /// To and from the SRAM of weights, on both of its sides: weights, and constants on their way into it.
     pub fn weight_sram(&self) -> u128 {
-        self.weights.saturating_add(self.loaded_weights)
+        self.weights.saturating_add(self.loaded_weights).saturating_add(self.loaded_constants)
     }
 }
 

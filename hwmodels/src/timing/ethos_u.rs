@@ -46,13 +46,19 @@ const BRICK: usize = 16;
 const IMAGE_DEPTH: usize = 4;
 /// Largest block of outputs: rows, columns, channels.
 const MAX_BLOCK: [usize; 3] = [32, 64, 128];
-/// Bytes of a channel's bias and scale.
-const SCALE_BYTES: f64 = 10.0;
+/// Bytes of a channel's bias and scale: 40 bits of bias, 32 of scale, 8 with the shift.
+const SCALE_BYTES: u32 = 10;
 /// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
 const WORTH: f64 = 0.9;
 /// Bytes of compressed weights over those of their codes: 0.72 to 0.98 in trained layers, of which depthwise ones stay as
 /// they are.
 const COMPRESSED: f64 = 0.9;
+
+/// Bits of the biases and scales of a layer, which come with its weights.
+pub(super) fn constants(window: &Window, widths: Widths) -> u128 {
+    let per_channel = if widths.weight == 0 { 0 } else { 8 * u128::from(SCALE_BYTES) };
+    per_channel * window.channels() as u128
+}
 
 pub(super) fn schedule(
     folds: &Folds,
@@ -112,11 +118,8 @@ impl<'a> Layer<'a> {
         let by_part = (depth * cells) as f64 / (rounded(depth, 8) * rounded(cells, 4));
         let fully_connected = window.output[..2] == [1, 1] && cells == 1;
         let codes = times([window.terms(), window.channels()]) as f64 * f64::from(widths.weight) / 8.0;
-        let weight_bytes = match widths.weight {
-            0 => 0.0,
-            _ if depthwise => codes + SCALE_BYTES * window.channels() as f64,
-            _ => COMPRESSED * codes + SCALE_BYTES * window.channels() as f64,
-        };
+        let scales = constants(window, widths) as f64 / 8.0;
+        let weight_bytes = if depthwise { codes + scales } else { COMPRESSED * codes + scales };
         let dilated = |axis: usize| window.kernel[axis].saturating_sub(1) * window.dilation[axis] + 1;
         Self {
             array,

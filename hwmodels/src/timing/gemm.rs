@@ -19,7 +19,7 @@ pub struct Gemm {
     pub groups: usize,
 }
 
-/// Widths of a layer's codes in bits.
+/// Widths of a layer's codes in bits, and the size of its constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Widths {
     /// Of an activation.
@@ -28,6 +28,8 @@ pub struct Widths {
     pub weight: u32,
     /// Of an output.
     pub output: u32,
+    /// Of all biases, multipliers and shifts of the layer together.
+    pub constants: u64,
 }
 
 impl Gemm {
@@ -61,8 +63,8 @@ pub(super) fn group_per_image(window: &Window) -> Window {
 }
 
 impl Widths {
-    /// The widths of a node that is made of dot products.
-    pub fn of(graph: &Graph, node: NodeId) -> Self {
+    /// Returns the widths of the codes of a node that is made of dot products, without its constants: these depend on the datapath.
+    pub(crate) fn of_codes(graph: &Graph, node: NodeId) -> Self {
         let bits = |tensor| graph.tensor(tensor).ty.code_range().bits();
         let input = |index: usize| graph.node(node).inputs.get(index).copied().flatten();
         let has_weights = graph.dot_products(node).is_some_and(|dots| dots.weights.is_some());
@@ -70,6 +72,7 @@ impl Widths {
             activation: input(0).map_or(0, bits),
             weight: input(1).filter(|_| has_weights).map_or(0, bits),
             output: bits(graph.node(node).output),
+            constants: 0,
         }
     }
 }

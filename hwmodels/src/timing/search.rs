@@ -304,7 +304,9 @@ mod tests {
                 groups,
             };
             let mapping = Mapping::new(&accelerator, Gemm::of(&window));
-            let footprint = Footprint::new(&accelerator, &window, Widths { activation: 8, weight: 8, output: 8 });
+            let constants = 72 * (channels * groups) as u64;
+            let widths = Widths { activation: 8, weight: 8, output: 8, constants };
+            let footprint = Footprint::new(&accelerator, &window, widths);
             let smallest = smallest(&mapping, &footprint);
             let footprint = footprint.holding(&smallest);
             let found = search(&mapping, &footprint, &memory, u128::MAX).schedule.cycles;

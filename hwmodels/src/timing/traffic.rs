@@ -5,17 +5,21 @@
 //! slices of the terms are taken as if no two products of a slice read the same activation, if that is less than all
 //! that the stretch reads. Sums stay in their memory until they are complete: they never spill.
 //!
+//! Biases and requantization constants of the layer are loaded once. While it runs they stay in the SRAM of weights, whose tiles share
+//! what is left of it.
+//!
 //! Where the weights are activations, both operands are in the SRAM of activations and count as activations: it is loaded once
 //! if it holds both as a whole.
 
 use guardbit_graph::Window;
 
 use super::cost::Moved;
+use super::ethos_u;
 use super::gemm::Widths;
 use super::mapping::{Mapping, product, times};
 use super::rate::{BYTE, bits_of_kib};
 use super::tiling::{TileOrder, Tiling};
-use crate::{Accelerator, Memory};
+use crate::{Accelerator, Memory, TimingConvention};
 
 /// What a layer moves, in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +90,8 @@ pub(super) struct Footprint<'a> {
     sum_bits: u32,
     /// All activations that are loaded, and all weights.
     whole: [u128; 2],
+    /// Biases and requantization constants.
+    constants: u128,
     room: [u128; 3],
     /// What tiles have to fit: the room, or the smallest tile where that is larger.
     limit: [u128; 3],
@@ -95,8 +101,16 @@ impl<'a> Footprint<'a> {
     pub fn new(accelerator: &'a Accelerator, window: &'a Window, widths: Widths) -> Self {
         let memory = &accelerator.memory;
         let parts = if memory.double_buffer { 2 } else { 1 };
-        let room = [memory.activation_kib, memory.weight_kib, memory.accumulator_kib]
-            .map(|kib| bits_of_kib(kib, parts));
+        let constants = match accelerator.timing.convention {
+            TimingConvention::Overlapped => widths.constants.into(),
+            TimingConvention::ScalesimV3 => 0,
+            TimingConvention::EthosU => ethos_u::constants(window, widths),
+        };
+        let room = [
+            bits_of_kib(memory.activation_kib, parts),
+            bits_of_kib(memory.weight_kib, 1).saturating_sub(constants) / parts,
+            bits_of_kib(memory.accumulator_kib, parts),
+        ];
         let [rows, cols, channels] = window.input;
         let inputs = product([window.batch, rows, cols, channels]);
         let weights = product([window.terms(), window.channels()]);
@@ -108,6 +122,7 @@ impl<'a> Footprint<'a> {
             two_activations: false,
             sum_bits: accelerator.datapath.sum_bits(),
             whole: [bits(inputs, widths.activation), bits(weights, widths.weight)],
+            constants,
             room,
             limit: room,
         }
@@ -244,19 +259,21 @@ impl<'a> Footprint<'a> {
         let store = self.bursts(stored, product([pixels, channels, groups]));
         let [activations, weights, sums] = of(mapping.reads_of_all());
         let [loaded_activations, loaded_weights] = self.shared(all);
+        let moved = Moved {
+            activations,
+            weights,
+            sums,
+            outputs,
+            loaded_activations,
+            loaded_weights,
+            loaded_constants: self.bursts(self.constants, 1),
+            stored: store,
+        };
         Traffic {
-            load: loaded_activations.saturating_add(loaded_weights),
+            load: moved.loaded(),
             store,
             reads: of(mapping.reads()),
-            moved: Moved {
-                activations,
-                weights,
-                sums,
-                outputs,
-                loaded_activations,
-                loaded_weights,
-                stored: store,
-            },
+            moved,
             tiles: [product([pixels, channels, terms, groups]), product([pixels, channels, groups])],
         }
     }

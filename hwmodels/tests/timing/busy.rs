@@ -84,8 +84,7 @@ proptest! {
             prop_assert!(moved.activations as f64 <= most(memory.sram_bytes_per_cycle, cores));
             prop_assert!(moved.weights as f64 <= most(memory.sram_bytes_per_cycle, cores));
             prop_assert!(moved.sums as f64 <= most(memory.accumulator_bytes_per_cycle, cores));
-            let loaded = moved.loaded_activations + moved.loaded_weights;
-            prop_assert!(loaded as f64 <= most(memory.dram_bytes_per_cycle, 1));
+            prop_assert!(moved.loaded() as f64 <= most(memory.dram_bytes_per_cycle, 1));
             prop_assert!(moved.stored as f64 <= most(memory.dram_bytes_per_cycle, 1));
         }
     }

@@ -158,7 +158,7 @@ fn cores_read_what_they_compute() {
     accelerator.timing.convention = TimingConvention::ScalesimV3;
     accelerator.dataflow = Dataflow::OutputStationary;
     accelerator.array.cores = 2;
-    let widths = Widths { activation: 8, weight: 8, output: 8 };
+    let widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
     // 5 channels in 2 columns of 4 on 2 cores: 3 and 2. Each reads all activations, and its own weights 7 times.
     let cost = LayerTiming::new(&accelerator, &window(100, 10, 5, 1), widths).cost;
     assert_eq!(cost.sram_bytes, 2 * 1000 + 7 * 50 + 500);

@@ -8,7 +8,12 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
 
-pub const INT8: Widths = Widths { activation: 8, weight: 8, output: 8 };
+pub const INT8: Widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
+
+/// Codes of 8 bits, and a bias of 32 bits, a multiplier of 32 and a shift of 8 per output channel.
+pub fn int8(window: &Window) -> Widths {
+    Widths { constants: 72 * window.channels() as u64, ..INT8 }
+}
 
 /// `groups` matrix products of `pixels x terms` by `terms x channels`.
 pub fn window(pixels: usize, terms: usize, channels: usize, groups: usize) -> Window {

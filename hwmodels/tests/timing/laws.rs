@@ -8,10 +8,10 @@ use guardbit_hwmodels::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::common::{INT8, accelerators, any_layers, in_step, register, unlimited, windows};
+use super::common::{accelerators, any_layers, in_step, int8, register, unlimited, windows};
 
 fn timing(accelerator: &Accelerator, window: &Window) -> LayerTiming {
-    LayerTiming::new(accelerator, window, INT8)
+    LayerTiming::new(accelerator, window, int8(window))
 }
 
 fn overlapped(accelerator: Accelerator) -> Accelerator {
@@ -229,7 +229,7 @@ proptest! {
         prop_assert!(with(narrow) <= with(wide));
     }
 
-    /// Every operand that is read passes once at least, every output once, every sum of an array where sums move twice.
+    /// Every operand that is read passes once at least, every output and constant once, every sum of an array where sums move twice.
     #[test]
     fn traffic_is_at_least_the_data(
         accelerator in accelerators(),
@@ -249,7 +249,14 @@ proptest! {
         };
         prop_assert!(cost.sram_bytes >= (activations + weights + window.dots() + sums * bits / 8) as u64);
         let whole = window.batch * window.input.iter().product::<usize>();
-        prop_assert!(cost.dram_bytes >= (whole + weights + window.dots()) as u64);
+        let constants = match timing {
+            TimingConvention::Overlapped => 9 * window.channels(),
+            // SCALE-Sim counts none, Vela 10 bytes per channel.
+            TimingConvention::ScalesimV3 => 0,
+            TimingConvention::EthosU => 10 * window.channels(),
+        };
+        prop_assert!(cost.dram_bytes >= (whole + weights + window.dots() + constants) as u64);
+        prop_assert_eq!(cost.moved.loaded_constants, 8 * constants as u128);
     }
 
     #[test]

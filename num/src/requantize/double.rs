@@ -4,6 +4,9 @@
 use crate::Multiplier;
 use crate::fixed_point::{rounding_divide_by_power_of_two, saturating_rounding_doubling_high_mul};
 
+/// A multiplier of 32 bits and a shift of 8.
+pub(super) const CONSTANT_BITS: u32 = 40;
+
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     let exponent = multiplier.exponent();
     // The register before the multiplier has 32 bits and wraps.

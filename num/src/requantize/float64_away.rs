@@ -5,6 +5,9 @@
 
 use crate::Multiplier;
 
+/// A float64.
+pub(super) const CONSTANT_BITS: u32 = 64;
+
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     (x as f64 * multiplier.real()).round() as i128 + zero_point
 }

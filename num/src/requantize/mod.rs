@@ -42,6 +42,11 @@ macro_rules! schemes {
                 self as u32
             }
 
+            /// Returns the bits of one multiplier as a device stores it, including its shift if it has one.
+            pub fn constant_bits(self) -> u32 {
+                match self { $(Self::$variant => $file::CONSTANT_BITS,)* }
+            }
+
             /// Returns `round(M * x) + zero_point`.
             fn requantize(self, x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
                 match self { $(Self::$variant => $file::requantize(x, multiplier, zero_point),)* }

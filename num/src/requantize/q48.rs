@@ -5,6 +5,9 @@
 
 use crate::{Multiplier, Rounding};
 
+/// A multiplier of 16 bits and a shift of 8.
+pub(super) const CONSTANT_BITS: u32 = 24;
+
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     let m = i128::from(multiplier.significand());
     let reduced = if m < 0x7FFF_0000 { (m + (1 << 15)) >> 16 } else { 0x7FFF };

@@ -3,6 +3,9 @@
 
 use crate::Multiplier;
 
+/// A multiplier of 32 bits and a shift of 8.
+pub(super) const CONSTANT_BITS: u32 = 40;
+
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     let shift = 31 - multiplier.exponent();
     let mut round = 1i128 << (shift - 1);

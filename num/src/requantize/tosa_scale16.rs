@@ -2,6 +2,9 @@
 
 use crate::{Multiplier, Rounding};
 
+/// A multiplier of 16 bits and a shift of 8.
+pub(super) const CONSTANT_BITS: u32 = 24;
+
 pub(super) fn requantize(x: i128, multiplier: Multiplier, zero_point: i128) -> i128 {
     let mut significand = Rounding::HalfAway.shift_right(multiplier.significand().into(), 16);
     let mut shift = 15 - multiplier.exponent();

@@ -181,7 +181,7 @@ fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, Vecto
         name,
         op: Conv2d::KIND.name,
         output: CodeRange::of(DType::Int8),
-        widths: Widths { activation: 8, weight: 8, output: 8 },
+        widths: Widths { activation: 8, weight: 8, output: 8, constants: 0 },
     };
     let mut accelerator = guardbit_hwmodels::load("exact-int32-os", &[]).map_err(|e| failed(&e))?;
     accelerator.datapath = datapath.clone();

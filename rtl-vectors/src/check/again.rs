@@ -9,6 +9,7 @@ use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
     Accelerator, ActivationOffset, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml,
 };
+use guardbit_num::Scheme;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -68,7 +69,8 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
         return Err(claim("/interface/lanes", format!("{lanes} of them; up to {MAX_LANES} can be had")));
     }
     let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, &window, layer.terms)?;
-    let timing = LayerTiming::of(&accelerator, &window, types.widths(), layer.two_activations);
+    let widths = types.widths(constant_bits(manifest, arithmetic.requantize.scheme)?);
+    let timing = LayerTiming::of(&accelerator, &window, widths, layer.two_activations);
     if timing.cycles > MAX_CYCLES {
         return Err(claim("/timing/cycles", "more than 2^53 of them"));
     }
@@ -193,11 +195,31 @@ impl Types {
         })
     }
 
-    fn widths(&self) -> Widths {
+    fn widths(&self, constants: u64) -> Widths {
         let all = [self.activation.0, self.weight.0, self.output.0];
         let [activation, weight, output] = all.map(|codes| codes.range.bits());
-        Widths { activation, weight, output }
+        Widths { activation, weight, output, constants }
     }
+}
+
+/// Returns the claimed size of the layer's constants. An error if no such biases and multipliers (none, one for the layer, or
+/// one per channel) exist.
+fn constant_bits(manifest: &Manifest, scheme: Scheme) -> Result<u64, Refused> {
+    let channels = manifest.layer.window.output[2] as u64;
+    let has_bias = manifest.cases.first().is_some_and(|case| case.bias.is_some());
+    let biases: &[u64] = if has_bias { &[0, 32, 64] } else { &[0] };
+    let multipliers = [0, 1, channels].map(|count| count.saturating_mul(scheme.constant_bits().into()));
+    let claimed = manifest.layer.constant_bits;
+    let mut sizes = biases.iter().flat_map(|&bias| {
+        multipliers.map(|multipliers| channels.saturating_mul(bias).saturating_add(multipliers))
+    });
+    if sizes.any(|size| size == claimed) {
+        return Ok(claimed);
+    }
+    Err(claim(
+        "/layer/constant_bits",
+        format!("{claimed}: not the size of biases and multipliers of {channels} channels"),
+    ))
 }
 
 /// Returns the accelerator's datapath. If the accelerator leaves the bias's width to the network, the claimed

@@ -34,6 +34,13 @@ pub struct LayerInfo {
     pub output: TensorInfo,
     /// Which activations an output element reads.
     pub window: WindowInfo,
+    /// Bits of all biases, multipliers and shifts of the layer, which the cycle model loads once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub constant_bits: u64,
+}
+
+fn is_zero(bits: &u64) -> bool {
+    *bits == 0
 }
 
 /// Type, range and zero points of codes: real = scale * (code - zero point).

@@ -1,0 +1,72 @@
+//! Registers of an accelerator that hold what 8-bit networks make of them, but not what this network does.
+
+use crate::bounds::{LayerBounds, Range, bias_adder_range, product_range};
+use crate::lint_layers::listed;
+use crate::{BiasPlace, MacLayer, Problem, Program};
+
+/// Bits of the codes that accumulators are usually made for.
+const USUAL_BITS: u32 = 8;
+
+/// A level that would hold every sum of a layer if its codes had 8 bits, but may overflow with the wider ones that it has.
+pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
+    let key = std::cell::OnceCell::new();
+    let figures = |layer: &MacLayer| {
+        let wider =
+            [layer.widths.activation, layer.widths.weight].map(|bits| bits.saturating_sub(USUAL_BITS));
+        let more: u32 = wider.iter().sum();
+        if more == 0 {
+            return None;
+        }
+        let bounds = LayerBounds::new(&program.graph, layer);
+        let of_level = |(index, level): (usize, &crate::Level)| {
+            let (bits, needed) = (level.register.bits()?, bounds.proved_bits(index));
+            (bits < needed && needed.saturating_sub(more) <= bits).then_some((index, bits, needed))
+        };
+        let (index, bits, needed) = layer.datapath.levels.iter().enumerate().find_map(of_level)?;
+        let name = &layer.datapath.levels[index].name;
+        key.get_or_init(|| format!("accumulation.{name}.bits"));
+        Some(format!("`{}` needs {needed} bits in `{name}`, which has {bits}", layer.short_name))
+    };
+    let layers = listed(program, figures)?;
+    Some(Problem::of_network(
+        "guardbit::hw::too_narrow_for_codes",
+        key.get().map_or("", String::as_str),
+        format!(
+            "sums of codes of more than {USUAL_BITS} bits may overflow, those of 8-bit codes would not: {layers}"
+        ),
+        "a wider level avoids it; `guardbit size` has the width of every layer",
+    ))
+}
+
+/// An adder of biases that does not hold every sum with its bias.
+pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
+    let figures = |layer: &MacLayer| {
+        let bias = layer.datapath.bias;
+        let holds = bias.register.limits().filter(|_| bias.at != BiasPlace::Preload)?;
+        let channels = layer.dots.window.channels();
+        let adds = |sums: Vec<Range>| bias_adder_range(&program.graph, layer, sums.into_iter());
+        // Products as large as their types allow, which shifts make no larger: the real weights need not be looked at.
+        let of_types = product_range(&program.graph, layer).repeated(layer.order.len());
+        if holds.contains(adds(vec![of_types; channels])?) {
+            return None;
+        }
+        let last = layer.datapath.levels.last()?.register.limits();
+        let bounds = LayerBounds::new(&program.graph, layer);
+        // What overflows may be anything that the level holds.
+        let delivered = bounds.channels.iter().filter_map(|channel| {
+            let sum = *channel.proved().last()?;
+            Some(last.filter(|held| !held.contains(sum)).unwrap_or(sum))
+        });
+        let range = adds(delivered.collect())?;
+        let (bits, signed) = (bias.register.bits()?, bias.register.is_signed());
+        (!holds.contains(range))
+            .then(|| format!("`{}` needs {} bits of {bits}", layer.short_name, range.bits(signed)))
+    };
+    let layers = listed(program, figures)?;
+    Some(Problem::of_network(
+        "guardbit::hw::bias_adder_too_narrow",
+        "bias.bits",
+        format!("sums with their biases may overflow the adder of biases: {layers}"),
+        "`bias.bits: from_model` is as wide as the bias of the model, `auto` holds everything",
+    ))
+}

@@ -1,0 +1,104 @@
+//! Bytes of biases and requantization constants: by hand.
+
+use std::sync::Arc;
+
+use guardbit_graph::ops::Conv2d;
+use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType};
+use guardbit_hwmodels::{Program, from_yaml, lower};
+
+/// What a layer stores beside its weights.
+#[derive(Clone, Copy)]
+struct Stored {
+    bias: Option<DType>,
+    /// Scale of the weights of the first and of all other channels.
+    scales: [f32; 2],
+    /// Zero point of the activations.
+    zero_point: i32,
+}
+
+const PLAIN: Stored = Stored { bias: None, scales: [0.5; 2], zero_point: 0 };
+
+/// A 1x1 convolution of 4x4 pixels from 4 to 8 channels: 64 bytes of activations, 32 of weights, 128 of outputs.
+fn layer(stored: Stored, keys: &str) -> Program {
+    let Stored { bias, scales: [first, others], zero_point } = stored;
+    let scales = (0..8).map(|channel| if channel == 0 { first } else { others }).collect();
+    let scales = Some(Quantization::per_axis(scales, vec![0; 8], 0).unwrap());
+    let constant =
+        |shape: &[usize], dtype| TensorType { shape: shape.into(), dtype, quantization: scales.clone() };
+    let mut builder = GraphBuilder::new("layer");
+    let activations = TensorType::quantized(&[1, 4, 4, 4], DType::Int8, 1.0, zero_point).unwrap();
+    let x = builder.input("x", activations).unwrap();
+    let w = builder.constant("w", constant(&[8, 1, 1, 4], DType::Int8), vec![1; 32]).unwrap();
+    let b = bias.map(|dtype| match dtype {
+        DType::Int64 => builder.wide_constant("b", constant(&[8], dtype), vec![3; 8]).unwrap(),
+        _ => builder.constant("b", constant(&[8], dtype), vec![3; 8]).unwrap(),
+    });
+    let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+    let y = builder.node(Conv2d::default(), &[Some(x), Some(w), b], output).unwrap();
+    let graph = builder.finish(vec![y]).unwrap();
+    lower(Arc::new(graph), &from_yaml(&format!("schema: 1\n{keys}"), "test", &[]).unwrap()).unwrap()
+}
+
+fn dram_bytes(stored: Stored, keys: &str) -> u64 {
+    layer(stored, keys).mac_layers().next().unwrap().timing.cost.dram_bytes
+}
+
+#[test]
+fn biases_and_multipliers_are_loaded_once() {
+    let data = 64 + 32 + 128;
+    let check = |stored: Stored, keys: &str, constants: u64| {
+        assert_eq!(dram_bytes(stored, keys), data + constants, "{keys}");
+    };
+    let biased = Stored { bias: Some(DType::Int32), ..PLAIN };
+    let of_channels = Stored { scales: [0.25, 0.5], ..biased };
+    // A multiplier of 4 bytes and a shift of 1, of the layer or of each of 8 channels; a bias has 4 bytes.
+    check(PLAIN, "", 5);
+    check(biased, "", 8 * 4 + 5);
+    check(of_channels, "", 8 * (4 + 5));
+    check(Stored { bias: Some(DType::Int64), ..of_channels }, "", 8 * (8 + 5));
+    // What scales nothing takes none.
+    check(Stored { scales: [1.0; 2], ..biased }, "", 8 * 4);
+    // Of other schemes: 2 bytes and a shift, a float32, a float64.
+    check(of_channels, "requantize: {scheme: q48}\n", 8 * (4 + 2 + 1));
+    check(of_channels, "requantize: {scheme: even}\n", 8 * (4 + 4));
+    check(of_channels, "requantize: {scheme: float64_away}\n", 8 * (4 + 8));
+    // Zero points that are folded are a bias; where it is added, and how wide the adder is, changes nothing.
+    let shifted = Stored { zero_point: 3, ..PLAIN };
+    check(shifted, "operands: {zero_point: fold}\n", 8 * 4 + 5);
+    check(shifted, "", 5);
+    check(
+        of_channels,
+        "bias: {at: preload}\naccumulation: [{name: acc, terms: all, bits: 14}]\n",
+        8 * (4 + 5),
+    );
+    // A burst is a whole one.
+    check(of_channels, "memory: {dram_burst_bytes: 32}\n", 96);
+    // SCALE-Sim knows none, Vela writes records of 10 bytes.
+    check(of_channels, "timing: {convention: scalesim_v3}\n", 0);
+    let block = "dataflow: vector\narray: {rows: 4, cols: 8, dot_width: 8, kind: block}\n";
+    check(of_channels, &format!("{block}timing: {{convention: ethos_u}}\n"), 8 * 10);
+}
+
+/// Weights stay where they fit beside the constants of their layer, and come again for every stretch of pixels else.
+#[test]
+fn constants_take_room_beside_the_weights() {
+    let stored = Stored { bias: Some(DType::Int32), scales: [0.25, 0.5], zero_point: 0 };
+    let bytes = |stored: Stored, weight_bytes: f64| {
+        // Sums of two of the 16 pixels, activations of four at a time.
+        let keys = format!(
+            "array: {{rows: 2, cols: 2}}\nmemory: {{double_buffer: false, activation_kib: {}, weight_kib: {}, \
+             accumulator_kib: {}}}\n",
+            16.0 / 1024.0,
+            weight_bytes / 1024.0,
+            16.0 / 1024.0
+        );
+        dram_bytes(stored, &keys)
+    };
+    let constants = 8 * (4 + 5);
+    let once = 64 + 32 + 128 + constants;
+    assert_eq!(bytes(stored, 32.0 + constants as f64), once);
+    assert!(bytes(stored, 31.0 + constants as f64) > once);
+    // Without biases, and with one multiplier, they fit a smaller memory.
+    assert_eq!(bytes(PLAIN, 32.0 + 5.0), 64 + 32 + 128 + 5);
+    assert!(bytes(PLAIN, 31.0 + 5.0) > 64 + 32 + 128 + 5);
+}
