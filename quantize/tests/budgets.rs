@@ -106,6 +106,14 @@ fn check(case: &Case, seed: u64) -> Result<(), TestCaseError> {
     let biases = if layer.dots.bias.is_some() { biases } else { vec![0; channels] };
     let filled: Vec<Budget<'_>> =
         (0..channels).map(|channel| fill(&budgets, biases[channel], &wanted[channel])).collect();
+    for (channel, filled) in filled.iter().enumerate() {
+        let empty = budgets.channel(biases[channel]);
+        for codes in [&wanted[channel][..], filled.codes()] {
+            let mut one_by_one = empty.clone();
+            let set = codes.iter().enumerate().all(|(cell, &code)| one_by_one.set(cell, code));
+            prop_assert_eq!(empty.fits(codes.iter().copied()), set, "channel {} of {:?}", channel, codes);
+        }
+    }
     let codes: Vec<Vec<i32>> = filled.iter().map(|budget| budget.codes().to_vec()).collect();
 
     let graph = with(case, layer, &codes, &biases);

@@ -32,8 +32,8 @@ fn samples(draws: &mut Draws) -> Vec<Vec<f32>> {
     (0..64).map(|_| one(draws)).collect()
 }
 
-fn budgets(bits: u32) -> Budgets {
-    let graph = independent_dots(DType::Int8, DType::Int8, TERMS, vec![0; TERMS]);
+fn budgets(terms: usize, bits: u32) -> Budgets {
+    let graph = independent_dots(DType::Int8, DType::Int8, terms, vec![0; terms]);
     let level = serial("acc", Terms::All, register(bits, Overflow::Wrap));
     let program = program(&graph, &accelerator(datapath(vec![level])));
     Budgets::new(&graph, program.mac_layers().next().unwrap())
@@ -54,7 +54,7 @@ fn all(budget: &Budget<'_>) -> Vec<Vec<i32>> {
 #[test]
 fn corrected_codes_are_nearly_the_best() {
     for bits in [32, 10, 9] {
-        let budgets = budgets(bits);
+        let budgets = budgets(TERMS, bits);
         let empty = budgets.channel(0);
         let possible = all(&empty);
         let (mut best_all, mut found_all, mut nearest_all, mut exact) = (0.0, 0.0, 0.0, 0);
@@ -89,5 +89,38 @@ fn corrected_codes_are_nearly_the_best() {
             "{bits} bits: best {best_all:.4}, found {found_all:.4}, nearest {nearest_all:.4}, {exact} of 60 best"
         );
         assert!(found_all <= best_all * 1.1 && found_all < nearest_all * 0.9 && exact >= 45, "{bits}");
+    }
+}
+
+/// Few windows of many cells are kept as they are, many as products of cells: both say the same, so windows that come again and
+/// again change no code.
+#[test]
+fn few_windows_say_what_their_products_say() {
+    const CELLS: usize = 512;
+    let mut draws = Draws(7);
+    let mut drawn = |count: usize| (0..count).map(|_| draws.draw()).collect::<Vec<f64>>();
+    let windows: Vec<Vec<f32>> =
+        (0..24).map(|_| drawn(CELLS).into_iter().map(|value| value.max(-0.2) as f32).collect()).collect();
+    let weights = drawn(CELLS);
+    let often: Vec<Vec<f32>> = windows.iter().cycle().take(24 * 12).cloned().collect();
+    let of = |samples: &[Vec<f32>]| {
+        let real = Windows::of_group(&Window::dense(1, CELLS, 1), 0, samples);
+        let moments = Moments::new(&real, &real.map(|value| (value * 8.0).round() / 8.0), true);
+        (Correction::new(&moments).unwrap(), moments)
+    };
+    let [(few, own), (many, theirs)] = [of(&windows), of(&often)];
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+    let targets = [few.target(&own, &weights), many.target(&theirs, &weights)];
+    assert!(targets[0].iter().zip(&targets[1]).all(|(&a, &b)| near(a, b)));
+    assert!(near(own.error(&weights, &targets[0]), theirs.error(&weights, &targets[0])));
+    for bits in [32, 14, 12] {
+        let budgets = budgets(CELLS, bits);
+        for effort in [Effort::Greedy, Effort::Single] {
+            let found = [&few, &many]
+                .map(|one| one.codes(&targets[0], 0.02, (-127, 127), &budgets.channel(0), effort));
+            assert_eq!(found[0].codes, found[1].codes, "{bits} bits, {effort:?}");
+            assert!(near(found[0].cost, found[1].cost), "{found:?}");
+            assert!(found[0].codes.iter().any(|&code| code != 0));
+        }
     }
 }

@@ -15,6 +15,9 @@ const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
 
+/// Output channels that inputs are compared on, at most.
+const SOME_CHANNELS: usize = 64;
+
 /// What a layer reads, in the real.
 pub(super) struct Reading {
     /// By group of output channels.
@@ -100,25 +103,8 @@ impl<'l, 'a> Fitting<'l, 'a> {
     /// [`QuantizeError::Impossible`] where weights have a zero point and products are of raw codes.
     pub(super) fn fitted(&self, mac: &MacLayer, effort: Effort) -> Result<Fitted, QuantizeError> {
         let layer = self.layer;
-        // Mean errors may need a bias where the layer has none.
-        let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
-        let budgets = Budgets::new(&self.program.graph, &biased);
-        let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
-        if zero != 0 && mac.datapath.operands.zero_point == ZeroPoint::Fold {
-            return Err(QuantizeError::Impossible {
-                layer: layer.name.into(),
-                problem: format!(
-                    "its weights have the zero point {zero}, and the accelerator multiplies raw codes; symmetric signed \
-                     weights have none"
-                ),
-            });
-        }
-        let scales = match layer.targets.per_channel {
-            true => (0..layer.channels).collect::<Vec<_>>().chunks(1).map(<[usize]>::to_vec).collect(),
-            false => vec![(0..layer.channels).collect::<Vec<_>>()],
-        };
-        let chosen: Vec<Vec<Choice>> =
-            scales.into_par_iter().map(|channels| self.together(&budgets, &channels, zero, effort)).collect();
+        let all: Vec<usize> = (0..layer.channels).collect();
+        let (zero, chosen) = self.chosen(mac, &all, effort)?;
         let per_scale = chosen.iter().map(|choices| choices.first().map_or(1.0, |choice| choice.scale));
         let scales: Vec<f32> = per_scale.collect();
         let all: Vec<Choice> = chosen.into_iter().flatten().collect();
@@ -137,21 +123,68 @@ impl<'l, 'a> Fitting<'l, 'a> {
         Ok(Fitted { error: self.error(&parameters), parameters })
     }
 
+    /// The error of greedily chosen weights on some of the output channels, all where there are few: by it inputs are compared.
+    ///
+    /// # Errors
+    /// As [`fitted`](Self::fitted).
+    pub(super) fn error_on_some(&self, mac: &MacLayer) -> Result<f64, QuantizeError> {
+        let step = self.layer.channels.div_ceil(SOME_CHANNELS).max(1);
+        let some: Vec<usize> = (0..self.layer.channels).step_by(step).collect();
+        let (_, chosen) = self.chosen(mac, &some, Effort::Greedy)?;
+        let each = some.iter().zip(chosen.iter().flatten());
+        let error = |(&channel, choice): (&usize, &Choice)| {
+            self.error_of(channel, choice.scale, choice.codes.iter().copied(), choice.bias as i32)
+        };
+        Ok(each.map(error).sum())
+    }
+
+    /// The best codes of some channels, together by scale, and their zero point.
+    fn chosen(
+        &self,
+        mac: &MacLayer,
+        channels: &[usize],
+        effort: Effort,
+    ) -> Result<(i32, Vec<Vec<Choice>>), QuantizeError> {
+        let layer = self.layer;
+        // Mean errors may need a bias where the layer has none.
+        let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
+        let budgets = Budgets::new(&self.program.graph, &biased);
+        let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
+        if zero != 0 && mac.datapath.operands.zero_point == ZeroPoint::Fold {
+            return Err(QuantizeError::Impossible {
+                layer: layer.name.into(),
+                problem: format!(
+                    "its weights have the zero point {zero}, and the accelerator multiplies raw codes; symmetric signed \
+                     weights have none"
+                ),
+            });
+        }
+        let of_scale = if layer.targets.per_channel { 1 } else { channels.len().max(1) };
+        let together = |channels: &[usize]| self.together(&budgets, channels, zero, effort);
+        Ok((zero, channels.par_chunks(of_scale).map(together).collect()))
+    }
+
     /// The error of any parameters that read these activations: see [`Fitted`].
     pub(super) fn error(&self, parameters: &LayerParameters) -> f64 {
         let of = |channel: usize| {
             let (weights, cells) = (&parameters.weights, channel * self.layer.terms..);
-            let (scale, zero) = (f64::from(weights.scale(channel)), weights.zero_point(channel));
-            let codes = &weights.codes[cells][..self.layer.terms];
-            let seen: Vec<f64> = codes.iter().map(|&code| f64::from(code - zero) * scale).collect();
-            let real = self.real(channel);
-            let moments = &self.groups[channel / self.channels_of_group].moments;
+            let zero = weights.zero_point(channel);
+            let codes = weights.codes[cells][..self.layer.terms].iter().map(|&code| code - zero);
             let bias = parameters.bias.as_ref().map_or(0, |bias| bias[channel]);
-            let step = f64::from(self.input.parameters.scale * weights.scale(channel));
-            let missing = self.bias(channel) + moments.mean_error(&real, &seen) - f64::from(bias) * step;
-            moments.excess(&real, &seen) + missing * missing
+            self.error_of(channel, weights.scale(channel), codes, bias)
         };
-        (0..self.layer.channels).map(of).sum()
+        let errors: Vec<f64> = (0..self.layer.channels).into_par_iter().map(of).collect();
+        errors.iter().sum()
+    }
+
+    /// The error of a channel whose weights are `codes` steps of `scale`.
+    fn error_of(&self, channel: usize, scale: f32, codes: impl Iterator<Item = i32>, bias: i32) -> f64 {
+        let seen: Vec<f64> = codes.map(|code| f64::from(code) * f64::from(scale)).collect();
+        let real = self.real(channel);
+        let moments = &self.groups[channel / self.channels_of_group].moments;
+        let step = f64::from(self.input.parameters.scale * scale);
+        let missing = self.bias(channel) + moments.mean_error(&real, &seen) - f64::from(bias) * step;
+        moments.excess(&real, &seen) + missing * missing
     }
 
     fn real(&self, channel: usize) -> Vec<f64> {
@@ -165,10 +198,17 @@ impl<'l, 'a> Fitting<'l, 'a> {
     /// The best codes of channels that share a scale.
     fn together(&self, budgets: &Budgets, channels: &[usize], zero: i32, effort: Effort) -> Vec<Choice> {
         let plain = self.layer.plain.weights.scale(channels.first().copied().unwrap_or(0));
+        let target = |&channel: &usize| {
+            let Group { moments, correction } = &self.groups[channel / self.channels_of_group];
+            correction.target(moments, &self.real(channel))
+        };
+        let targets: Vec<Vec<f64>> = channels.par_iter().map(target).collect();
         let at = |quarters: i32, effort: Effort| -> (f64, Vec<Choice>) {
             let scale = self.allowed(f64::from(plain) * f64::from(quarters).exp2().powf(0.25));
-            let choice = |&channel: &usize| self.choice(budgets, channel, scale, zero, effort);
-            let choices: Vec<Choice> = channels.par_iter().map(choice).collect();
+            let choice = |(&channel, target): (&usize, &Vec<f64>)| {
+                self.choice(budgets, channel, target, scale, zero, effort)
+            };
+            let choices: Vec<Choice> = channels.par_iter().zip(&targets).map(choice).collect();
             (choices.iter().map(|choice| choice.cost).sum(), choices)
         };
         let less = |best: (f64, Vec<Choice>, i32), next: (f64, Vec<Choice>, i32)| {
@@ -199,16 +239,23 @@ impl<'l, 'a> Fitting<'l, 'a> {
         target.parameters(Range { low: -scale * steps, high: scale * steps }).scale
     }
 
-    fn choice(&self, budgets: &Budgets, channel: usize, scale: f32, zero: i32, effort: Effort) -> Choice {
+    fn choice(
+        &self,
+        budgets: &Budgets,
+        channel: usize,
+        target: &[f64],
+        scale: f32,
+        zero: i32,
+        effort: Effort,
+    ) -> Choice {
         let group = &self.groups[channel / self.channels_of_group];
         let (real, bias) = (self.real(channel), self.bias(channel));
         let step = f64::from(self.input.parameters.scale * scale);
-        let target = group.correction.target(&group.moments, &real);
         let (min, max) = self.layer.targets.weights.codes.ends();
         // Weights are chosen for the bias that they are likely to have.
         let likely = within(bias / step, &budgets.channel(0));
         let found = group.correction.codes(
-            &target,
+            target,
             f64::from(scale),
             (min - zero, max - zero),
             &budgets.channel(likely),

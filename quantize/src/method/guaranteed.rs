@@ -84,7 +84,7 @@ impl Search<'_, '_> {
         }
         let mut found: Option<Fitted> = None;
         for (input, _) in tried.into_iter().take(FINALISTS) {
-            let next = self.fitted(input, Effort::Full)?;
+            let next = self.fitted(input)?;
             let better = |next: &Fitted| found.as_ref().is_none_or(|found| next.error < found.error);
             found = next.filter(better).or(found);
         }
@@ -109,14 +109,17 @@ impl Search<'_, '_> {
     /// Puts an input where its error belongs.
     fn tried(&self, among: &mut Vec<(Input, f64)>, input: Input) -> Result<(), QuantizeError> {
         self.layer.watch.candidate(Guaranteed.name());
-        if let Some(Fitted { error, .. }) = self.fitted(input, Effort::Greedy)? {
+        if let Some(fitting) = Fitting::new(self.layer, &self.reading, input)? {
+            let error = fitting.error_on_some(fitting.mac()?)?;
             let at = among.partition_point(|(_, other)| *other <= error);
             among.insert(at, (input, error));
         }
         Ok(())
     }
 
-    fn fitted(&self, input: Input, effort: Effort) -> Result<Option<Fitted>, QuantizeError> {
+    fn fitted(&self, input: Input) -> Result<Option<Fitted>, QuantizeError> {
+        self.layer.watch.candidate(Guaranteed.name());
+        let effort = Effort::most(self.layer.channels, self.layer.terms);
         let fitting = Fitting::new(self.layer, &self.reading, input)?;
         fitting.map(|fitting| fitting.fitted(fitting.mac()?, effort)).transpose()
     }

@@ -26,8 +26,8 @@ use crate::{
 /// the plain parameters, and keeps them unless others have less error on all samples.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowAware {
-    /// Most samples that the best candidates are compared on; fewer, 4 at least, of layers with more than 2^22 products in all
-    /// of them. The last comparison, with the plain parameters, is on all.
+    /// Most samples that the best candidates are compared on; fewer of layers with more than 2^22 products in all of them: 4 at least, or as
+    /// many as have 2^24 products. The last comparison, with the plain parameters, is on all.
     pub samples: usize,
 }
 
@@ -39,7 +39,8 @@ impl OverflowAware {
 
     fn some(&self, layer: &LayerProblem<'_>, products: usize) -> Samples {
         let each = layer.outputs.first().map_or(0, Vec::len) * layer.terms;
-        let few = (products / each.max(1)).max(LEAST_SAMPLES);
+        let least = LEAST_SAMPLES.min(LARGEST / each.max(1)).max(1);
+        let few = (products / each.max(1)).max(least);
         let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
         let pairs = layer.samples.iter().zip(layer.outputs).step_by(step);
         let (inputs, outputs) = pairs.map(|(a, b)| (a.clone(), b.clone())).unzip();
@@ -47,10 +48,12 @@ impl OverflowAware {
     }
 }
 
-/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least.
+/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least, unless these
+/// have more than [`LARGEST`] products.
 const FEW_PRODUCTS: usize = 1 << 19;
 const MOST_PRODUCTS: usize = 1 << 22;
 const LEAST_SAMPLES: usize = 4;
+const LARGEST: usize = 1 << 24;
 /// Half octaves by which the scale of weights grows.
 const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
 /// How many bits wider the registers are that budgets are for.
