@@ -114,6 +114,14 @@ fn check(case: &Case, seed: u64) -> Result<(), TestCaseError> {
             prop_assert_eq!(empty.fits(codes.iter().copied()), set, "channel {} of {:?}", channel, codes);
         }
     }
+    // The nearest code that fits: a step further does not.
+    for (channel, filled) in filled.iter().enumerate() {
+        let mut again = budgets.channel(biases[channel]);
+        for (cell, (&code, &wanted)) in filled.codes().iter().zip(&wanted[channel]).enumerate() {
+            let further = code != wanted && again.clone().set(cell, code + (wanted - code).signum());
+            prop_assert!(again.set(cell, code) && !further, "{code} of {wanted} in cell {cell}");
+        }
+    }
     let codes: Vec<Vec<i32>> = filled.iter().map(|budget| budget.codes().to_vec()).collect();
 
     let graph = with(case, layer, &codes, &biases);

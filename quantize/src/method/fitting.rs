@@ -15,13 +15,26 @@ const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
 
-/// Output channels that inputs are compared on, at most.
-const SOME_CHANNELS: usize = 64;
+/// Weights of a layer from which on less is tried: [`is_large`].
+const LARGE: usize = 1 << 14;
+/// Weights of a large layer, in whole output channels, that inputs are compared on: so many, but of [`LEAST_CHANNELS`] at least.
+const COMPARED_WEIGHTS: usize = 1 << 14;
+const LEAST_CHANNELS: usize = 8;
+/// Windows that inputs of a large layer are compared on, at most.
+const COMPARED_WINDOWS: usize = 128;
+
+/// Whether a layer has so many weights that its inputs are compared on some of its output channels and windows, that scales are
+/// looked for from a likely one on, and that codes are changed one at a time.
+pub(super) fn is_large(layer: &LayerProblem<'_>) -> bool {
+    layer.channels * layer.terms > LARGE
+}
 
 /// What a layer reads, in the real.
 pub(super) struct Reading {
     /// By group of output channels.
     groups: Vec<(Windows, Moments)>,
+    /// What inputs are compared on, unless that is all.
+    some: Option<Box<Self>>,
 }
 
 /// A layer, as far as the squared error of its sums depends on its weights, with activations of some codes.
@@ -47,10 +60,23 @@ pub(super) struct Fitted {
     pub error: f64,
 }
 
+/// Which scales of weights are tried, in octaves beside the plain one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scales {
+    /// All of them, and with more effort quarters of an octave around the best.
+    All,
+    /// From this one up and down, as long as the cost gets lower.
+    From(i32),
+    /// This one alone.
+    Only(i32),
+}
+
 /// A channel's codes at a scale.
 #[derive(Debug, Clone)]
 struct Choice {
     scale: f32,
+    /// The scale beside the plain one, in quarters of an octave.
+    quarters: i32,
     codes: Vec<i32>,
     bias: i64,
     /// What is lowered: damped.
@@ -60,12 +86,24 @@ struct Choice {
 impl Reading {
     /// What the layer reads through `window`.
     pub(super) fn new(layer: &LayerProblem<'_>, window: &Window) -> Self {
-        let group = |group: usize| {
-            let real = Windows::of_group(window, group, layer.samples);
-            let moments = Moments::new(&real, &real, true);
-            (real, moments)
+        let real = |group: usize| Windows::of_group(window, group, layer.samples);
+        let real: Vec<Windows> = (0..window.groups).into_par_iter().map(real).collect();
+        let with_moments = |windows: Vec<Windows>| {
+            let moments = |windows: Windows| match is_large(layer) {
+                true => (Moments::of_few(&windows, true), windows),
+                false => (Moments::new(&windows, &windows, true), windows),
+            };
+            windows.into_par_iter().map(moments).map(|(moments, windows)| (windows, moments)).collect()
         };
-        Self { groups: (0..window.groups).into_par_iter().map(group).collect() }
+        let many = is_large(layer) && real.iter().any(|windows| windows.count() > COMPARED_WINDOWS);
+        let some = many.then(|| real.iter().map(|windows| windows.some(COMPARED_WINDOWS)).collect());
+        let some = some.map(|some| Box::new(Self { groups: with_moments(some), some: None }));
+        Self { groups: with_moments(real), some }
+    }
+
+    /// What inputs are compared on.
+    pub(super) fn to_compare(&self) -> &Self {
+        self.some.as_deref().unwrap_or(self)
     }
 }
 
@@ -97,19 +135,24 @@ impl<'l, 'a> Fitting<'l, 'a> {
         self.program.mac_layers().next().ok_or_else(host)
     }
 
-    /// The layer's parameters with weights that fit the registers of `mac`, their scales chosen.
+    /// The layer's parameters with weights that fit the registers of `mac`.
     ///
     /// # Errors
     /// [`QuantizeError::Impossible`] where weights have a zero point and products are of raw codes.
-    pub(super) fn fitted(&self, mac: &MacLayer, effort: Effort) -> Result<Fitted, QuantizeError> {
+    pub(super) fn fitted(
+        &self,
+        mac: &MacLayer,
+        effort: Effort,
+        scales: Scales,
+    ) -> Result<LayerParameters, QuantizeError> {
         let layer = self.layer;
         let all: Vec<usize> = (0..layer.channels).collect();
-        let (zero, chosen) = self.chosen(mac, &all, effort)?;
+        let (zero, chosen) = self.chosen(mac, &all, effort, scales)?;
         let per_scale = chosen.iter().map(|choices| choices.first().map_or(1.0, |choice| choice.scale));
         let scales: Vec<f32> = per_scale.collect();
         let all: Vec<Choice> = chosen.into_iter().flatten().collect();
         let biased = layer.bias.is_some() || all.iter().any(|choice| choice.bias != 0);
-        let parameters = LayerParameters {
+        Ok(LayerParameters {
             input: self.input.parameters,
             input_codes: self.input.codes,
             weights: WeightCodes {
@@ -119,23 +162,32 @@ impl<'l, 'a> Fitting<'l, 'a> {
             },
             bias: biased.then(|| all.iter().map(|choice| choice.bias as i32).collect()),
             output: layer.plain.output,
-        };
-        Ok(Fitted { error: self.error(&parameters), parameters })
+        })
     }
 
-    /// The error of greedily chosen weights on some of the output channels, all where there are few: by it inputs are compared.
+    /// The error of greedily chosen weights, of large layers on some of the output channels: by it inputs are compared. With the octave of
+    /// the scale that most of them have.
     ///
     /// # Errors
     /// As [`fitted`](Self::fitted).
-    pub(super) fn error_on_some(&self, mac: &MacLayer) -> Result<f64, QuantizeError> {
-        let step = self.layer.channels.div_ceil(SOME_CHANNELS).max(1);
-        let some: Vec<usize> = (0..self.layer.channels).step_by(step).collect();
-        let (_, chosen) = self.chosen(mac, &some, Effort::Greedy)?;
-        let each = some.iter().zip(chosen.iter().flatten());
+    pub(super) fn compared(&self, mac: &MacLayer, scales: Scales) -> Result<(f64, i32), QuantizeError> {
+        let layer = self.layer;
+        let count = if is_large(layer) {
+            (COMPARED_WEIGHTS / layer.terms).max(LEAST_CHANNELS)
+        } else {
+            layer.channels
+        };
+        let step = layer.channels.div_ceil(count).max(1);
+        let some: Vec<usize> = (0..layer.channels).step_by(step).collect();
+        let (_, chosen) = self.chosen(mac, &some, Effort::Greedy, scales)?;
+        let chosen: Vec<Choice> = chosen.into_iter().flatten().collect();
         let error = |(&channel, choice): (&usize, &Choice)| {
             self.error_of(channel, choice.scale, choice.codes.iter().copied(), choice.bias as i32)
         };
-        Ok(each.map(error).sum())
+        let mut octaves: Vec<i32> = chosen.iter().map(|choice| choice.quarters / 4).collect();
+        octaves.sort_unstable();
+        let middle = octaves.get(octaves.len() / 2).copied().unwrap_or(0);
+        Ok((some.iter().zip(&chosen).map(error).sum(), middle))
     }
 
     /// The best codes of some channels, together by scale, and their zero point.
@@ -144,6 +196,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         mac: &MacLayer,
         channels: &[usize],
         effort: Effort,
+        scales: Scales,
     ) -> Result<(i32, Vec<Vec<Choice>>), QuantizeError> {
         let layer = self.layer;
         // Mean errors may need a bias where the layer has none.
@@ -160,7 +213,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
             });
         }
         let of_scale = if layer.targets.per_channel { 1 } else { channels.len().max(1) };
-        let together = |channels: &[usize]| self.together(&budgets, channels, zero, effort);
+        let together = |channels: &[usize]| self.together(&budgets, channels, zero, effort, scales);
         Ok((zero, channels.par_chunks(of_scale).map(together).collect()))
     }
 
@@ -196,7 +249,14 @@ impl<'l, 'a> Fitting<'l, 'a> {
     }
 
     /// The best codes of channels that share a scale.
-    fn together(&self, budgets: &Budgets, channels: &[usize], zero: i32, effort: Effort) -> Vec<Choice> {
+    fn together(
+        &self,
+        budgets: &Budgets,
+        channels: &[usize],
+        zero: i32,
+        effort: Effort,
+        scales: Scales,
+    ) -> Vec<Choice> {
         let plain = self.layer.plain.weights.scale(channels.first().copied().unwrap_or(0));
         let target = |&channel: &usize| {
             let Group { moments, correction } = &self.groups[channel / self.channels_of_group];
@@ -206,11 +266,17 @@ impl<'l, 'a> Fitting<'l, 'a> {
         let at = |quarters: i32, effort: Effort| -> (f64, Vec<Choice>) {
             let scale = self.allowed(f64::from(plain) * f64::from(quarters).exp2().powf(0.25));
             let choice = |(&channel, target): (&usize, &Vec<f64>)| {
-                self.choice(budgets, channel, target, scale, zero, effort)
+                let choice = self.choice(budgets, channel, target, scale, zero, effort);
+                Choice { quarters, ..choice }
             };
             let choices: Vec<Choice> = channels.par_iter().zip(&targets).map(choice).collect();
             (choices.iter().map(|choice| choice.cost).sum(), choices)
         };
+        match scales {
+            Scales::All => {}
+            Scales::From(octave) => return climbed(octave, effort, at),
+            Scales::Only(octave) => return at(4 * octave, effort).1,
+        }
         let less = |best: (f64, Vec<Choice>, i32), next: (f64, Vec<Choice>, i32)| {
             if next.0 < best.0 { next } else { best }
         };
@@ -269,8 +335,32 @@ impl<'l, 'a> Fitting<'l, 'a> {
         let wanted = bias + group.moments.mean_error(&real, &seen);
         let code = within(wanted / step, &budget);
         let missing = wanted - code as f64 * step;
-        Choice { scale, codes: found.codes, bias: code, cost: found.cost + missing * missing }
+        Choice { scale, quarters: 0, codes: found.codes, bias: code, cost: found.cost + missing * missing }
     }
+}
+
+/// The best choices at the scales around `octave`: up and down in octaves for as long as their cost, of little effort, gets lower; with more
+/// effort in halves and quarters of one too.
+fn climbed(octave: i32, effort: Effort, at: impl Fn(i32, Effort) -> (f64, Vec<Choice>)) -> Vec<Choice> {
+    let steps: &[i32] = if effort == Effort::Greedy { &[4] } else { &[4, 2, 1] };
+    let mut here = 4 * octave;
+    let mut best = at(here, Effort::Greedy);
+    for &step in steps {
+        for direction in [step, -step] {
+            let start = here;
+            while (4 * COARSE.start()..=4 * COARSE.end()).contains(&(here + direction)) {
+                let next = at(here + direction, Effort::Greedy);
+                if next.0 >= best.0 {
+                    break;
+                }
+                (best, here) = (next, here + direction);
+            }
+            if here != start {
+                break;
+            }
+        }
+    }
+    if effort == Effort::Greedy { best.1 } else { at(here, effort).1 }
 }
 
 /// The bias nearest to `steps` that fits.

@@ -19,6 +19,8 @@ pub struct Budgets {
     product: Stage,
     levels: Vec<Level>,
     bias: BiasStage,
+    /// Whether the exact sum of all products is all that a register has to hold.
+    one_sum: bool,
 }
 
 /// A [`Range`] in integers that are fast: sums of products of 16 bits are far from their ends, and what rails lie beyond
@@ -46,13 +48,17 @@ impl Span {
         Self { min: self.min + value, max: self.max + value }
     }
 
+    fn includes(self, other: Self) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+
     fn with(self, value: i64) -> Self {
         Self { min: self.min.min(value), max: self.max.max(value) }
     }
 
     fn times(self, code: i32) -> Self {
         let [a, b] = [self.min * i64::from(code), self.max * i64::from(code)];
-        if code < 0 { Self { min: b, max: a } } else { Self { min: a, max: b } }
+        Self { min: a.min(b), max: a.max(b) }
     }
 
     /// A sum of spans with one of them replaced.
@@ -99,6 +105,8 @@ pub struct Budget<'a> {
     sums: Vec<Vec<Span>>,
     /// The bias in steps of a product, constants of zero points included.
     bias: i128,
+    /// What the sum may reach where there is only one.
+    limits: Option<Span>,
 }
 
 /// `rails` with room for `slack` on both sides.
@@ -113,11 +121,18 @@ impl Stage {
     }
 
     fn holds(&self, value: Span) -> bool {
-        self.rails.is_none_or(|rails| rails.min <= value.min && value.max <= rails.max)
+        self.rails.is_none_or(|rails| rails.includes(value))
     }
 
     fn hands_on(&self, value: Span) -> Span {
         if self.shift == 0 { value } else { Span::of(value.range().shift_right(self.shift, self.round)) }
+    }
+}
+
+impl BiasStage {
+    /// A bias in steps of a product, in the unit of the register that takes it.
+    fn in_unit(&self, bias: i128) -> i64 {
+        Span::of(Range::point(bias).shift_right(self.shift, self.round)).min
     }
 }
 
@@ -154,10 +169,18 @@ impl Budgets {
             BiasPlace::Preload => datapath.levels.len().saturating_sub(1),
             BiasPlace::Post | BiasPlace::PostRequantize => datapath.levels.len(),
         };
+        let product =
+            Stage::new(datapath.product.register, datapath.product.shift, datapath.product.round, 0);
+        let is_exact = |stage: &Stage| stage.shift == 0;
+        let one_sum = matches!(&levels[..], [level] if level.count == 1 && is_exact(&level.stage))
+            && is_exact(&product)
+            && product.rails.is_none()
+            && (!folds || layer.dots.input_zero_point == 0);
         Self {
             operands,
-            product: Stage::new(datapath.product.register, datapath.product.shift, datapath.product.round, 0),
+            product,
             levels,
+            one_sum,
             bias: BiasStage {
                 at: datapath.bias.at,
                 // Without anything to add there is no adder.
@@ -176,7 +199,26 @@ impl Budgets {
     /// A channel with that bias, in steps of a product, and weights of 0.
     pub fn channel(&self, bias: i64) -> Budget<'_> {
         let sums = self.levels.iter().map(|level| vec![Span::ZERO; level.count]).collect();
-        Budget { of: self, codes: vec![0; self.operands.len()], total: 0, sums, bias: bias.into() }
+        let limits = self.one_sum.then(|| self.limits(bias));
+        Budget { of: self, codes: vec![0; self.operands.len()], total: 0, sums, bias: bias.into(), limits }
+    }
+
+    /// What the only sum may reach with that bias. It has 0 in it.
+    fn limits(&self, bias: i64) -> Span {
+        const NOTHING: Span = Span { min: 1, max: -1 };
+        let bias = self.bias.in_unit(bias.into());
+        let (start, end) = match self.bias.at {
+            BiasPlace::Preload => (bias, None),
+            BiasPlace::Post => (0, self.bias.rails.map(|rails| rails.plus(-bias))),
+            BiasPlace::PostRequantize => (0, None),
+        };
+        let level = self.levels.first().and_then(|level| level.stage.rails);
+        let any = Span { min: i64::MIN, max: i64::MAX };
+        // What it starts from has to fit too, and so has 0.
+        let own =
+            level.map_or(any, |rails| if rails.includes(Span::ZERO) { rails.plus(-start) } else { NOTHING });
+        let end = end.unwrap_or(any);
+        Span { min: own.min.max(end.min), max: own.max.min(end.max) }
     }
 
     /// What the multiplier hands on of a cell.
@@ -193,6 +235,9 @@ impl<'a> Budget<'a> {
 
     /// Gives a cell a code if every register holds all that is possible then; otherwise nothing changes. 0 always fits.
     pub fn set(&mut self, cell: usize, code: i32) -> bool {
+        if let Some(limits) = self.limits {
+            return self.set_in_one_sum(limits, cell, code);
+        }
         let old = self.codes[cell];
         self.put(cell, code);
         if code == 0 || self.holds(cell) {
@@ -205,6 +250,11 @@ impl<'a> Budget<'a> {
     /// Gives a cell the code nearest to `code`, between 0 and it, that fits, and says which.
     pub fn set_nearest(&mut self, cell: usize, code: i32) -> i32 {
         if self.set(cell, code) {
+            return code;
+        }
+        if let Some(limits) = self.limits {
+            let code = self.nearest_in_one_sum(limits, cell, code);
+            self.set_in_one_sum(limits, cell, code);
             return code;
         }
         // What is possible only grows with a weight of either sign.
@@ -221,9 +271,44 @@ impl<'a> Budget<'a> {
         code
     }
 
+    fn set_in_one_sum(&mut self, limits: Span, cell: usize, code: i32) -> bool {
+        let [old, new] = [self.codes[cell], code].map(|code| self.of.operands[cell].times(code));
+        let sum = &mut self.sums[0][0];
+        let next = sum.replaced(old, new);
+        let holds = code == 0 || limits.includes(next);
+        if holds {
+            *sum = next;
+            self.total += i64::from(code) - i64::from(self.codes[cell]);
+            self.codes[cell] = code;
+        }
+        holds
+    }
+
+    /// The code nearest to `code`, which does not fit, that does: each step of it adds as much to both ends of the sum as the one before.
+    fn nearest_in_one_sum(&self, limits: Span, cell: usize, code: i32) -> i32 {
+        let operand = self.of.operands[cell];
+        let others = self.sums[0][0].replaced(operand.times(self.codes[cell]), Span::ZERO);
+        let step = operand.times(code.signum());
+        let most = |room: i64, step: i64| if step == 0 { i64::MAX } else { room / step };
+        let room = [others.min.saturating_sub(limits.min), limits.max.saturating_sub(others.max)];
+        if room.iter().any(|&room| room < 0) {
+            return 0;
+        }
+        let steps = most(room[0], -step.min).min(most(room[1], step.max)).min(i64::from(code.unsigned_abs()));
+        code.signum() * steps as i32
+    }
+
     /// Whether all cells could be [`set`](Self::set) to `codes`, one after the other and from 0 on.
     pub fn fits(&self, codes: impl Iterator<Item = i32>) -> bool {
         let of = self.of;
+        if let Some(limits) = self.limits {
+            let (mut sum, mut any) = (Span::ZERO, false);
+            for (operand, code) in of.operands.iter().zip(codes) {
+                sum = sum.replaced(Span::ZERO, operand.times(code));
+                any |= code != 0;
+            }
+            return !any || limits.includes(sum);
+        }
         if of.bias.folded != 0 {
             // What zero points leave behind goes up and down with the weights: each step has to fit.
             let mut own = of.channel(0);
@@ -340,11 +425,10 @@ impl<'a> Budget<'a> {
         };
         let Some(rails) = self.of.bias.rails else { return true };
         let out = level.stage.hands_on(sum.with(0)).plus(self.bias_in_unit());
-        rails.min <= out.min && out.max <= rails.max
+        rails.includes(out)
     }
 
     fn bias_in_unit(&self) -> i64 {
-        let bias = &self.of.bias;
-        Span::of(Range::point(self.bias + self.folded()).shift_right(bias.shift, bias.round)).min
+        self.of.bias.in_unit(self.bias + self.folded())
     }
 }

@@ -21,8 +21,6 @@ use super::moments::Moments;
 const DAMPING: f64 = 0.01;
 /// Sweeps over all codes, at most.
 const SWEEPS: usize = 24;
-/// Most products of two cells, over all channels, of a layer of which two codes are changed at once.
-const PAIRED: usize = 1 << 24;
 /// Partners that are tried for a code that cannot change by itself.
 const PARTNERS: usize = 6;
 
@@ -54,14 +52,6 @@ pub enum Effort {
     Single,
     /// Until nothing gets better: step 3 too.
     Full,
-}
-
-impl Effort {
-    /// All effort that a layer of so many channels and cells is worth: to change two codes at once, each cell looks at all others.
-    pub fn most(channels: usize, terms: usize) -> Self {
-        let pairs = channels.saturating_mul(terms).saturating_mul(terms);
-        if pairs <= PAIRED { Self::Full } else { Self::Single }
-    }
 }
 
 /// The least and the greatest code of weights.
@@ -128,7 +118,13 @@ struct State<'a> {
 
 impl Search<'_> {
     fn code(&self, step: f64) -> i32 {
-        (step.round_ties_even().clamp(f64::from(self.codes.0), f64::from(self.codes.1))) as i32
+        // Beside 2^52 and a half of it a float has no bits for fractions: it is rounded half to even, without a call to a function.
+        const WHOLE: f64 = ((1u64 << 52) + (1u64 << 51)) as f64;
+        ((self.within(step) + WHOLE) - WHOLE) as i32
+    }
+
+    fn within(&self, step: f64) -> f64 {
+        step.clamp(f64::from(self.codes.0), f64::from(self.codes.1))
     }
 
     /// From the last cell of the order to the first, what is missing so far moved into what is to come.
@@ -144,7 +140,8 @@ impl Search<'_> {
     /// as they are.
     fn threshold(&self, budget: &Budget<'_>) -> Option<f64> {
         let fits = |threshold: f64| {
-            budget.fits(self.steps.iter().map(|&step| self.code(soft(step, threshold).trunc())))
+            // A float that becomes an integer is rounded toward 0.
+            budget.fits(self.steps.iter().map(|&step| self.within(soft(step, threshold)) as i32))
         };
         if fits(0.0) {
             return None;

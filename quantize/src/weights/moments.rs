@@ -12,17 +12,13 @@ pub const MOST_WINDOWS: usize = 4096;
 /// Windows per cell that are looked at: so many say enough of a covariance.
 const WINDOWS_PER_CELL: usize = 12;
 
-/// Cells from which on few windows are kept as they are.
-const MANY_CELLS: usize = 512;
-
 /// Second moments of pairs of windows: `real`, what the float network reads there, and `seen`, what the codes stand for.
 ///
 /// With a bias that takes up the mean error, the squared error of weights v on the seen values, against weights w on the
 /// real ones, is `E = w^T R w - 2 w^T C v + v^T S v` with the covariances R of real with real, C of real with seen, and S of
 /// seen with seen values. Without a bias the same holds with moments that are not centred.
 ///
-/// Where there are many cells and at most half as many windows, the windows themselves are kept: A with `R = A^T A`, B with
-/// `C = A^T B` and `S = B^T B`.
+/// Of few windows the windows themselves may be kept: A with `R = A^T A`, B with `C = A^T B` and `S = B^T B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     /// Mean of each cell's real values.
@@ -82,12 +78,21 @@ impl Windows {
         Self { terms: self.terms, values: self.values.par_iter().map(|&value| function(value)).collect() }
     }
 
-    fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
-        self.values.chunks_exact(self.terms.max(1))
+    /// At most `most` of the windows, evenly spread.
+    pub fn some(&self, most: usize) -> Self {
+        let count = self.count().min(most);
+        let row =
+            |index: usize| self.values[index * self.count() / count * self.terms..][..self.terms].iter();
+        Self { terms: self.terms, values: (0..count).flat_map(row).copied().collect() }
     }
 
-    fn count(&self) -> usize {
+    /// How many windows there are.
+    pub fn count(&self) -> usize {
         self.values.len() / self.terms.max(1)
+    }
+
+    fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
+        self.values.chunks_exact(self.terms.max(1))
     }
 
     /// Mean of each cell.
@@ -157,10 +162,20 @@ impl Moments {
     /// The moments of real windows and of the same ones as they are seen. `centred` takes the means off: for layers whose bias
     /// takes up the mean error.
     pub fn new(real: &Windows, seen: &Windows, centred: bool) -> Self {
+        Self::kept(real, seen, centred, false)
+    }
+
+    /// Returns the moments of the same real and seen windows with the least effort: where there are at most half as many windows as cells,
+    /// the windows are kept. Rounding differs from that of [`new`](Self::new).
+    pub fn of_few(windows: &Windows, centred: bool) -> Self {
+        Self::kept(windows, windows, centred, (1..=windows.terms / 2).contains(&windows.count()))
+    }
+
+    fn kept(real: &Windows, seen: &Windows, centred: bool, windows: bool) -> Self {
         let mean = real.mean();
         let zero = vec![0.0; real.terms];
         let values = real.less(if centred { &mean } else { &zero });
-        let products = if real.terms >= MANY_CELLS && (1..=real.terms / 2).contains(&real.count()) {
+        let products = if windows {
             let own = by_cell(&values, real.terms);
             Products::Windows { seen: own.clone(), real: Arc::new(own) }
         } else {
