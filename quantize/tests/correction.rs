@@ -92,6 +92,39 @@ fn corrected_codes_are_nearly_the_best() {
     }
 }
 
+/// Where one register holds the sum of all products, the nearest code that fits is that of the definition: with activations from -128 to
+/// 127 no sum leaves the register.
+#[test]
+fn the_nearest_code_is_found_at_once() {
+    let fits = |codes: &[i32], bits: u32| {
+        let ends = |code: &i32| [code * 127, code * -128];
+        let most: i32 = codes.iter().map(|code| *ends(code).iter().max().unwrap()).sum();
+        let least: i32 = codes.iter().map(|code| *ends(code).iter().min().unwrap()).sum();
+        most < 1 << (bits - 1) && least >= -1 << (bits - 1)
+    };
+    let mut draws = Draws(11);
+    for bits in 8..=16 {
+        let budgets = budgets(TERMS, bits);
+        for _ in 0..50 {
+            let (mut budget, mut expected) = (budgets.channel(0), vec![0; TERMS]);
+            for cell in [0, 1, 2, 3, 1] {
+                let wanted = (draws.draw() * 127.0) as i32;
+                expected[cell] = wanted;
+                while !fits(&expected, bits) {
+                    expected[cell] -= expected[cell].signum();
+                }
+                assert_eq!(budget.set_nearest(cell, wanted), expected[cell], "{wanted} in {bits} bits");
+                assert_eq!(budget.codes(), expected);
+                let all = budgets.channel(0).fits(expected.iter().copied());
+                assert!(
+                    all && budgets.channel(0).fits([wanted; TERMS].into_iter())
+                        == fits(&[wanted; TERMS], bits)
+                );
+            }
+        }
+    }
+}
+
 /// Few windows may be kept as they are, or as products of cells: both give the same codes.
 #[test]
 fn few_windows_say_what_their_products_say() {
