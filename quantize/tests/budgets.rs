@@ -106,6 +106,22 @@ fn check(case: &Case, seed: u64) -> Result<(), TestCaseError> {
     let biases = if layer.dots.bias.is_some() { biases } else { vec![0; channels] };
     let filled: Vec<Budget<'_>> =
         (0..channels).map(|channel| fill(&budgets, biases[channel], &wanted[channel])).collect();
+    for (channel, filled) in filled.iter().enumerate() {
+        let empty = budgets.channel(biases[channel]);
+        for codes in [&wanted[channel][..], filled.codes()] {
+            let mut one_by_one = empty.clone();
+            let set = codes.iter().enumerate().all(|(cell, &code)| one_by_one.set(cell, code));
+            prop_assert_eq!(empty.fits(codes.iter().copied()), set, "channel {} of {:?}", channel, codes);
+        }
+    }
+    // The nearest code that fits: a step further does not.
+    for (channel, filled) in filled.iter().enumerate() {
+        let mut again = budgets.channel(biases[channel]);
+        for (cell, (&code, &wanted)) in filled.codes().iter().zip(&wanted[channel]).enumerate() {
+            let further = code != wanted && again.clone().set(cell, code + (wanted - code).signum());
+            prop_assert!(again.set(cell, code) && !further, "{code} of {wanted} in cell {cell}");
+        }
+    }
     let codes: Vec<Vec<i32>> = filled.iter().map(|budget| budget.codes().to_vec()).collect();
 
     let graph = with(case, layer, &codes, &biases);

@@ -32,8 +32,8 @@ fn samples(draws: &mut Draws) -> Vec<Vec<f32>> {
     (0..64).map(|_| one(draws)).collect()
 }
 
-fn budgets(bits: u32) -> Budgets {
-    let graph = independent_dots(DType::Int8, DType::Int8, TERMS, vec![0; TERMS]);
+fn budgets(terms: usize, bits: u32) -> Budgets {
+    let graph = independent_dots(DType::Int8, DType::Int8, terms, vec![0; terms]);
     let level = serial("acc", Terms::All, register(bits, Overflow::Wrap));
     let program = program(&graph, &accelerator(datapath(vec![level])));
     Budgets::new(&graph, program.mac_layers().next().unwrap())
@@ -54,7 +54,7 @@ fn all(budget: &Budget<'_>) -> Vec<Vec<i32>> {
 #[test]
 fn corrected_codes_are_nearly_the_best() {
     for bits in [32, 10, 9] {
-        let budgets = budgets(bits);
+        let budgets = budgets(TERMS, bits);
         let empty = budgets.channel(0);
         let possible = all(&empty);
         let (mut best_all, mut found_all, mut nearest_all, mut exact) = (0.0, 0.0, 0.0, 0);
@@ -89,5 +89,70 @@ fn corrected_codes_are_nearly_the_best() {
             "{bits} bits: best {best_all:.4}, found {found_all:.4}, nearest {nearest_all:.4}, {exact} of 60 best"
         );
         assert!(found_all <= best_all * 1.1 && found_all < nearest_all * 0.9 && exact >= 45, "{bits}");
+    }
+}
+
+/// Where one register holds the sum of all products, the nearest code that fits is that of the definition: with activations from -128 to
+/// 127 no sum leaves the register.
+#[test]
+fn the_nearest_code_is_found_at_once() {
+    let fits = |codes: &[i32], bits: u32| {
+        let ends = |code: &i32| [code * 127, code * -128];
+        let most: i32 = codes.iter().map(|code| *ends(code).iter().max().unwrap()).sum();
+        let least: i32 = codes.iter().map(|code| *ends(code).iter().min().unwrap()).sum();
+        most < 1 << (bits - 1) && least >= -1 << (bits - 1)
+    };
+    let mut draws = Draws(11);
+    for bits in 8..=16 {
+        let budgets = budgets(TERMS, bits);
+        for _ in 0..50 {
+            let (mut budget, mut expected) = (budgets.channel(0), vec![0; TERMS]);
+            for cell in [0, 1, 2, 3, 1] {
+                let wanted = (draws.draw() * 127.0) as i32;
+                expected[cell] = wanted;
+                while !fits(&expected, bits) {
+                    expected[cell] -= expected[cell].signum();
+                }
+                assert_eq!(budget.set_nearest(cell, wanted), expected[cell], "{wanted} in {bits} bits");
+                assert_eq!(budget.codes(), expected);
+                let all = budgets.channel(0).fits(expected.iter().copied());
+                assert!(
+                    all && budgets.channel(0).fits([wanted; TERMS].into_iter())
+                        == fits(&[wanted; TERMS], bits)
+                );
+            }
+        }
+    }
+}
+
+/// Few windows may be kept as they are, or as products of cells: both give the same codes.
+#[test]
+fn few_windows_say_what_their_products_say() {
+    const CELLS: usize = 96;
+    let mut draws = Draws(7);
+    let mut drawn = |count: usize| (0..count).map(|_| draws.draw()).collect::<Vec<f64>>();
+    let windows: Vec<Vec<f32>> =
+        (0..24).map(|_| drawn(CELLS).into_iter().map(|value| value.max(-0.2) as f32).collect()).collect();
+    let weights = drawn(CELLS);
+    let real = Windows::of_group(&Window::dense(1, CELLS, 1), 0, &windows);
+    // No two cells alike: which comes first would be a matter of rounding.
+    let seen = real.map(|value| value - 0.05 * value * value);
+    let of = |moments: Moments| (Correction::new(&moments).unwrap(), moments);
+    let (few, own) = of(Moments::of_few(&real, true).seen_as(&real, &seen));
+    let (many, theirs) = of(Moments::new(&real, &seen, true));
+    assert_ne!(own, theirs, "one of windows, one of products");
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+    let targets = [few.target(&own, &weights), many.target(&theirs, &weights)];
+    assert!(targets[0].iter().zip(&targets[1]).all(|(&a, &b)| near(a, b)));
+    assert!(near(own.error(&weights, &targets[0]), theirs.error(&weights, &targets[0])));
+    for bits in [32, 14, 12] {
+        let budgets = budgets(CELLS, bits);
+        for effort in [Effort::Greedy, Effort::Single] {
+            let found = [&few, &many]
+                .map(|one| one.codes(&targets[0], 0.02, (-127, 127), &budgets.channel(0), effort));
+            assert_eq!(found[0].codes, found[1].codes, "{bits} bits, {effort:?}");
+            assert!(near(found[0].cost, found[1].cost), "{found:?}");
+            assert!(found[0].codes.iter().any(|&code| code != 0));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::networks;
+use crate::networks::{self, Numbers, product};
 use crate::networks::{Layer, layer, network, samples};
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Witness};
@@ -11,8 +11,8 @@ use guardbit_num::Overflow;
 use guardbit_quantize::method::{Guaranteed, OverflowAware};
 use guardbit_quantize::search::{Judge, SampleScore, quantize_aimed};
 use guardbit_quantize::{
-    CodeSetting, Config, LayerMethod, LayerParameters, LayerProblem, LayerSetting, QuantizeError, Symmetry,
-    quantize,
+    CodeSetting, Config, LayerMethod, LayerParameters, LayerProblem, LayerSetting, QuantizeError, Sample,
+    Symmetry, quantize,
 };
 use guardbit_sim::{LayerStats, Options, Simulation, StatsLevel};
 use guardbit_testing::cases;
@@ -151,6 +151,48 @@ proptest! {
         let method = Compared(OverflowAware { samples: 2 });
         let made = quantize(&network(&layers, seed), &samples(4, seed), &config(setting, method), Some(&accelerator));
         prop_assert!(made.is_ok(), "{:?}", made.err());
+    }
+}
+
+/// Layers of more than 2^14 weights are searched on fewer channels, windows and scales. They lose at most 1 dB beside their halves, which
+/// are not large and have inputs of their own, and are the same with any number of threads.
+#[test]
+fn large_layers_are_nearly_as_good_as_their_halves() {
+    let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
+    // Windows are kept where there are at most half as many as products, else products of cells are.
+    for (terms, channels, windows, bits) in [(24, 690, 160, 10), (36, 460, 16, 12)] {
+        let mut numbers = Numbers::new(terms as u64);
+        let weights: Vec<Vec<f32>> =
+            (0..channels).map(|_| numbers.take(terms).iter().map(|w| w * w * w).collect()).collect();
+        let factors: Vec<Vec<f32>> = (0..12).map(|_| numbers.take(terms)).collect();
+        let samples: Vec<Sample> = (0..windows)
+            .map(|_| {
+                let own = numbers.take(factors.len());
+                let value = |cell: usize| -> f32 {
+                    factors.iter().zip(&own).map(|(factor, own)| factor[cell] * own).sum()
+                };
+                vec![(0..terms).map(|cell| (value(cell) + 0.2 * numbers.next()).max(0.0)).collect()]
+            })
+            .collect();
+        let wanted = load("exact-int32-os", &[format!("accumulation.acc.bits={bits}")]).unwrap();
+        let narrow = CodeSetting { bits: 4, ..CodeSetting::ACTIVATIONS };
+        let setting = LayerSetting { activations: narrow, ..LayerSetting::default() };
+        let of = |weights: &[Vec<f32>], method: Config| {
+            let float = product(weights);
+            let made = quantize(&float, &samples, &method, Some(&wanted)).unwrap().graph;
+            let score = Judge::new(&float, &samples, samples.len(), Some(&wanted)).unwrap().score(&made);
+            (score.unwrap().noise, made)
+        };
+        let guaranteed = || config(setting, Guaranteed);
+        let (own, graph) = threads(1).install(|| of(&weights, guaranteed()));
+        let program = lower(Arc::new(graph.clone()), &wanted).unwrap();
+        check_layer(&graph, program.mac_layers().next().unwrap()).unwrap();
+        assert!(graph == threads(3).install(|| of(&weights, guaranteed())).1, "threads change codes");
+        let halves: f64 = weights.chunks(channels / 2).map(|weights| of(weights, guaranteed()).0).sum();
+        assert!(own <= 1.25 * halves, "{terms} products: {own} beside {halves}");
+        let aware = || config(setting, Compared(OverflowAware { samples: 4 }));
+        let one = threads(1).install(|| of(&weights, aware())).1;
+        assert!(one == threads(3).install(|| of(&weights, aware())).1, "threads change codes");
     }
 }
 

@@ -15,10 +15,26 @@ const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
 
+/// Weights of a layer from which on less is tried: [`is_large`].
+const LARGE: usize = 1 << 14;
+/// Weights of a large layer, in whole output channels, that inputs are compared on: so many, but of [`LEAST_CHANNELS`] at least.
+const COMPARED_WEIGHTS: usize = 1 << 14;
+const LEAST_CHANNELS: usize = 8;
+/// Windows that inputs of a large layer are compared on, at most.
+const COMPARED_WINDOWS: usize = 128;
+
+/// Whether a layer has so many weights that its inputs are compared on some of its output channels and windows, that scales are
+/// looked for from a likely one on, and that codes are changed one at a time.
+pub(super) fn is_large(layer: &LayerProblem<'_>) -> bool {
+    layer.channels * layer.terms > LARGE
+}
+
 /// What a layer reads, in the real.
 pub(super) struct Reading {
     /// By group of output channels.
     groups: Vec<(Windows, Moments)>,
+    /// What inputs are compared on, unless that is all.
+    some: Option<Box<Self>>,
 }
 
 /// A layer, as far as the squared error of its sums depends on its weights, with activations of some codes.
@@ -44,10 +60,23 @@ pub(super) struct Fitted {
     pub error: f64,
 }
 
+/// Which scales of weights are tried, in octaves beside the plain one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scales {
+    /// All of them, and with more effort quarters of an octave around the best.
+    All,
+    /// From this one up and down, as long as the cost gets lower.
+    From(i32),
+    /// This one alone.
+    Only(i32),
+}
+
 /// A channel's codes at a scale.
 #[derive(Debug, Clone)]
 struct Choice {
     scale: f32,
+    /// The scale beside the plain one, in quarters of an octave.
+    quarters: i32,
     codes: Vec<i32>,
     bias: i64,
     /// What is lowered: damped.
@@ -57,12 +86,24 @@ struct Choice {
 impl Reading {
     /// What the layer reads through `window`.
     pub(super) fn new(layer: &LayerProblem<'_>, window: &Window) -> Self {
-        let group = |group: usize| {
-            let real = Windows::of_group(window, group, layer.samples);
-            let moments = Moments::new(&real, &real, true);
-            (real, moments)
+        let real = |group: usize| Windows::of_group(window, group, layer.samples);
+        let real: Vec<Windows> = (0..window.groups).into_par_iter().map(real).collect();
+        let with_moments = |windows: Vec<Windows>| {
+            let moments = |windows: Windows| match is_large(layer) {
+                true => (Moments::of_few(&windows, true), windows),
+                false => (Moments::new(&windows, &windows, true), windows),
+            };
+            windows.into_par_iter().map(moments).map(|(moments, windows)| (windows, moments)).collect()
         };
-        Self { groups: (0..window.groups).into_par_iter().map(group).collect() }
+        let many = is_large(layer) && real.iter().any(|windows| windows.count() > COMPARED_WINDOWS);
+        let some = many.then(|| real.iter().map(|windows| windows.some(COMPARED_WINDOWS)).collect());
+        let some = some.map(|some| Box::new(Self { groups: with_moments(some), some: None }));
+        Self { groups: with_moments(real), some }
+    }
+
+    /// What inputs are compared on.
+    pub(super) fn to_compare(&self) -> &Self {
+        self.some.as_deref().unwrap_or(self)
     }
 }
 
@@ -94,11 +135,69 @@ impl<'l, 'a> Fitting<'l, 'a> {
         self.program.mac_layers().next().ok_or_else(host)
     }
 
-    /// The layer's parameters with weights that fit the registers of `mac`, their scales chosen.
+    /// The layer's parameters with weights that fit the registers of `mac`.
     ///
     /// # Errors
     /// [`QuantizeError::Impossible`] where weights have a zero point and products are of raw codes.
-    pub(super) fn fitted(&self, mac: &MacLayer, effort: Effort) -> Result<Fitted, QuantizeError> {
+    pub(super) fn fitted(
+        &self,
+        mac: &MacLayer,
+        effort: Effort,
+        scales: Scales,
+    ) -> Result<LayerParameters, QuantizeError> {
+        let layer = self.layer;
+        let all: Vec<usize> = (0..layer.channels).collect();
+        let (zero, chosen) = self.chosen(mac, &all, effort, scales)?;
+        let per_scale = chosen.iter().map(|choices| choices.first().map_or(1.0, |choice| choice.scale));
+        let scales: Vec<f32> = per_scale.collect();
+        let all: Vec<Choice> = chosen.into_iter().flatten().collect();
+        let biased = layer.bias.is_some() || all.iter().any(|choice| choice.bias != 0);
+        Ok(LayerParameters {
+            input: self.input.parameters,
+            input_codes: self.input.codes,
+            weights: WeightCodes {
+                zero_points: vec![zero; scales.len()],
+                scales,
+                codes: all.iter().flat_map(|choice| choice.codes.iter().map(|&code| code + zero)).collect(),
+            },
+            bias: biased.then(|| all.iter().map(|choice| choice.bias as i32).collect()),
+            output: layer.plain.output,
+        })
+    }
+
+    /// The error of greedily chosen weights, of large layers on some of the output channels: by it inputs are compared. With the octave of
+    /// the scale that most of them have.
+    ///
+    /// # Errors
+    /// As [`fitted`](Self::fitted).
+    pub(super) fn compared(&self, mac: &MacLayer, scales: Scales) -> Result<(f64, i32), QuantizeError> {
+        let layer = self.layer;
+        let count = if is_large(layer) {
+            (COMPARED_WEIGHTS / layer.terms).max(LEAST_CHANNELS)
+        } else {
+            layer.channels
+        };
+        let step = layer.channels.div_ceil(count).max(1);
+        let some: Vec<usize> = (0..layer.channels).step_by(step).collect();
+        let (_, chosen) = self.chosen(mac, &some, Effort::Greedy, scales)?;
+        let chosen: Vec<Choice> = chosen.into_iter().flatten().collect();
+        let error = |(&channel, choice): (&usize, &Choice)| {
+            self.error_of(channel, choice.scale, choice.codes.iter().copied(), choice.bias as i32)
+        };
+        let mut octaves: Vec<i32> = chosen.iter().map(|choice| choice.quarters / 4).collect();
+        octaves.sort_unstable();
+        let middle = octaves.get(octaves.len() / 2).copied().unwrap_or(0);
+        Ok((some.iter().zip(&chosen).map(error).sum(), middle))
+    }
+
+    /// The best codes of some channels, together by scale, and their zero point.
+    fn chosen(
+        &self,
+        mac: &MacLayer,
+        channels: &[usize],
+        effort: Effort,
+        scales: Scales,
+    ) -> Result<(i32, Vec<Vec<Choice>>), QuantizeError> {
         let layer = self.layer;
         // Mean errors may need a bias where the layer has none.
         let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
@@ -113,45 +212,32 @@ impl<'l, 'a> Fitting<'l, 'a> {
                 ),
             });
         }
-        let scales = match layer.targets.per_channel {
-            true => (0..layer.channels).collect::<Vec<_>>().chunks(1).map(<[usize]>::to_vec).collect(),
-            false => vec![(0..layer.channels).collect::<Vec<_>>()],
-        };
-        let chosen: Vec<Vec<Choice>> =
-            scales.into_par_iter().map(|channels| self.together(&budgets, &channels, zero, effort)).collect();
-        let per_scale = chosen.iter().map(|choices| choices.first().map_or(1.0, |choice| choice.scale));
-        let scales: Vec<f32> = per_scale.collect();
-        let all: Vec<Choice> = chosen.into_iter().flatten().collect();
-        let biased = layer.bias.is_some() || all.iter().any(|choice| choice.bias != 0);
-        let parameters = LayerParameters {
-            input: self.input.parameters,
-            input_codes: self.input.codes,
-            weights: WeightCodes {
-                zero_points: vec![zero; scales.len()],
-                scales,
-                codes: all.iter().flat_map(|choice| choice.codes.iter().map(|&code| code + zero)).collect(),
-            },
-            bias: biased.then(|| all.iter().map(|choice| choice.bias as i32).collect()),
-            output: layer.plain.output,
-        };
-        Ok(Fitted { error: self.error(&parameters), parameters })
+        let of_scale = if layer.targets.per_channel { 1 } else { channels.len().max(1) };
+        let together = |channels: &[usize]| self.together(&budgets, channels, zero, effort, scales);
+        Ok((zero, channels.par_chunks(of_scale).map(together).collect()))
     }
 
     /// The error of any parameters that read these activations: see [`Fitted`].
     pub(super) fn error(&self, parameters: &LayerParameters) -> f64 {
         let of = |channel: usize| {
             let (weights, cells) = (&parameters.weights, channel * self.layer.terms..);
-            let (scale, zero) = (f64::from(weights.scale(channel)), weights.zero_point(channel));
-            let codes = &weights.codes[cells][..self.layer.terms];
-            let seen: Vec<f64> = codes.iter().map(|&code| f64::from(code - zero) * scale).collect();
-            let real = self.real(channel);
-            let moments = &self.groups[channel / self.channels_of_group].moments;
+            let zero = weights.zero_point(channel);
+            let codes = weights.codes[cells][..self.layer.terms].iter().map(|&code| code - zero);
             let bias = parameters.bias.as_ref().map_or(0, |bias| bias[channel]);
-            let step = f64::from(self.input.parameters.scale * weights.scale(channel));
-            let missing = self.bias(channel) + moments.mean_error(&real, &seen) - f64::from(bias) * step;
-            moments.excess(&real, &seen) + missing * missing
+            self.error_of(channel, weights.scale(channel), codes, bias)
         };
-        (0..self.layer.channels).map(of).sum()
+        let errors: Vec<f64> = (0..self.layer.channels).into_par_iter().map(of).collect();
+        errors.iter().sum()
+    }
+
+    /// The error of a channel whose weights are `codes` steps of `scale`.
+    fn error_of(&self, channel: usize, scale: f32, codes: impl Iterator<Item = i32>, bias: i32) -> f64 {
+        let seen: Vec<f64> = codes.map(|code| f64::from(code) * f64::from(scale)).collect();
+        let real = self.real(channel);
+        let moments = &self.groups[channel / self.channels_of_group].moments;
+        let step = f64::from(self.input.parameters.scale * scale);
+        let missing = self.bias(channel) + moments.mean_error(&real, &seen) - f64::from(bias) * step;
+        moments.excess(&real, &seen) + missing * missing
     }
 
     fn real(&self, channel: usize) -> Vec<f64> {
@@ -163,14 +249,34 @@ impl<'l, 'a> Fitting<'l, 'a> {
     }
 
     /// The best codes of channels that share a scale.
-    fn together(&self, budgets: &Budgets, channels: &[usize], zero: i32, effort: Effort) -> Vec<Choice> {
+    fn together(
+        &self,
+        budgets: &Budgets,
+        channels: &[usize],
+        zero: i32,
+        effort: Effort,
+        scales: Scales,
+    ) -> Vec<Choice> {
         let plain = self.layer.plain.weights.scale(channels.first().copied().unwrap_or(0));
+        let target = |&channel: &usize| {
+            let Group { moments, correction } = &self.groups[channel / self.channels_of_group];
+            correction.target(moments, &self.real(channel))
+        };
+        let targets: Vec<Vec<f64>> = channels.par_iter().map(target).collect();
         let at = |quarters: i32, effort: Effort| -> (f64, Vec<Choice>) {
             let scale = self.allowed(f64::from(plain) * f64::from(quarters).exp2().powf(0.25));
-            let choice = |&channel: &usize| self.choice(budgets, channel, scale, zero, effort);
-            let choices: Vec<Choice> = channels.par_iter().map(choice).collect();
+            let choice = |(&channel, target): (&usize, &Vec<f64>)| {
+                let choice = self.choice(budgets, channel, target, scale, zero, effort);
+                Choice { quarters, ..choice }
+            };
+            let choices: Vec<Choice> = channels.par_iter().zip(&targets).map(choice).collect();
             (choices.iter().map(|choice| choice.cost).sum(), choices)
         };
+        match scales {
+            Scales::All => {}
+            Scales::From(octave) => return climbed(octave, effort, at),
+            Scales::Only(octave) => return at(4 * octave, effort).1,
+        }
         let less = |best: (f64, Vec<Choice>, i32), next: (f64, Vec<Choice>, i32)| {
             if next.0 < best.0 { next } else { best }
         };
@@ -199,16 +305,23 @@ impl<'l, 'a> Fitting<'l, 'a> {
         target.parameters(Range { low: -scale * steps, high: scale * steps }).scale
     }
 
-    fn choice(&self, budgets: &Budgets, channel: usize, scale: f32, zero: i32, effort: Effort) -> Choice {
+    fn choice(
+        &self,
+        budgets: &Budgets,
+        channel: usize,
+        target: &[f64],
+        scale: f32,
+        zero: i32,
+        effort: Effort,
+    ) -> Choice {
         let group = &self.groups[channel / self.channels_of_group];
         let (real, bias) = (self.real(channel), self.bias(channel));
         let step = f64::from(self.input.parameters.scale * scale);
-        let target = group.correction.target(&group.moments, &real);
         let (min, max) = self.layer.targets.weights.codes.ends();
         // Weights are chosen for the bias that they are likely to have.
         let likely = within(bias / step, &budgets.channel(0));
         let found = group.correction.codes(
-            &target,
+            target,
             f64::from(scale),
             (min - zero, max - zero),
             &budgets.channel(likely),
@@ -222,8 +335,32 @@ impl<'l, 'a> Fitting<'l, 'a> {
         let wanted = bias + group.moments.mean_error(&real, &seen);
         let code = within(wanted / step, &budget);
         let missing = wanted - code as f64 * step;
-        Choice { scale, codes: found.codes, bias: code, cost: found.cost + missing * missing }
+        Choice { scale, quarters: 0, codes: found.codes, bias: code, cost: found.cost + missing * missing }
     }
+}
+
+/// The best choices at the scales around `octave`: up and down in octaves for as long as their cost, of little effort, gets lower; with more
+/// effort in halves and quarters of one too.
+fn climbed(octave: i32, effort: Effort, at: impl Fn(i32, Effort) -> (f64, Vec<Choice>)) -> Vec<Choice> {
+    let steps: &[i32] = if effort == Effort::Greedy { &[4] } else { &[4, 2, 1] };
+    let mut here = 4 * octave;
+    let mut best = at(here, Effort::Greedy);
+    for &step in steps {
+        for direction in [step, -step] {
+            let start = here;
+            while (4 * COARSE.start()..=4 * COARSE.end()).contains(&(here + direction)) {
+                let next = at(here + direction, Effort::Greedy);
+                if next.0 >= best.0 {
+                    break;
+                }
+                (best, here) = (next, here + direction);
+            }
+            if here != start {
+                break;
+            }
+        }
+    }
+    if effort == Effort::Greedy { best.1 } else { at(here, effort).1 }
 }
 
 /// The bias nearest to `steps` that fits.

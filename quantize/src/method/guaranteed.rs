@@ -4,7 +4,7 @@ use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Range, bias_adder_range, operand_range, product_range};
 use guardbit_hwmodels::{Level, MacLayer, Register};
 
-use super::fitting::{Fitted, Fitting, Reading};
+use super::fitting::{Fitted, Fitting, Reading, Scales, is_large};
 use super::inputs::{Input, widths};
 use crate::weights::correct::Effort;
 use crate::{LayerInput, LayerMethod, LayerParameters, LayerProblem, QuantizeError};
@@ -24,7 +24,7 @@ pub struct Guaranteed;
 const PARTS: [f64; 3] = [0.85, 0.7, 0.5];
 /// Widths in a row, at most, that make nothing better.
 const PATIENCE: usize = 2;
-/// Candidates that weights are looked for with all effort for.
+/// Candidates that weights are looked for with all effort for; one of large layers.
 const FINALISTS: usize = 2;
 
 impl LayerMethod for Guaranteed {
@@ -70,21 +70,30 @@ struct Search<'l, 'a> {
     reading: Reading,
 }
 
+/// Codes of activations, and what weights lose with them.
+struct Tried {
+    input: Input,
+    error: f64,
+    octave: i32,
+}
+
 impl Search<'_, '_> {
     /// The best weights for the best input.
     fn best(&self) -> Result<Option<Fitted>, QuantizeError> {
         let mut tried = self.by_width()?;
-        if let (LayerInput::Free(_), Some(&(best, _))) = (self.layer.input, tried.first()) {
+        if let (LayerInput::Free(_), Some(&Tried { input: best, octave, .. })) =
+            (self.layer.input, tried.first())
+        {
             let bits = best.codes.bits();
             for bits in widths(self.layer).filter(|&own| own.abs_diff(bits) <= 1) {
                 for part in PARTS {
-                    self.tried(&mut tried, Input::of(self.layer, bits, part))?;
+                    self.tried(&mut tried, Input::of(self.layer, bits, part), self.around(octave))?;
                 }
             }
         }
         let mut found: Option<Fitted> = None;
-        for (input, _) in tried.into_iter().take(FINALISTS) {
-            let next = self.fitted(input, Effort::Full)?;
+        for tried in tried.into_iter().take(if is_large(self.layer) { 1 } else { FINALISTS }) {
+            let next = self.fitted(tried)?;
             let better = |next: &Fitted| found.as_ref().is_none_or(|found| next.error < found.error);
             found = next.filter(better).or(found);
         }
@@ -92,12 +101,12 @@ impl Search<'_, '_> {
     }
 
     /// Inputs of all widths that are worth it, the best one first, with their errors.
-    fn by_width(&self) -> Result<Vec<(Input, f64)>, QuantizeError> {
-        let (mut tried, mut worse) = (Vec::new(), 0);
+    fn by_width(&self) -> Result<Vec<Tried>, QuantizeError> {
+        let (mut tried, mut worse, mut scales) = (Vec::new(), 0, Scales::All);
         for bits in widths(self.layer) {
             let input = Input::of(self.layer, bits, 1.0);
-            self.tried(&mut tried, input)?;
-            let is_best = tried.first().is_some_and(|(best, _)| *best == input);
+            scales = self.tried(&mut tried, input, scales)?;
+            let is_best = tried.first().is_some_and(|best| best.input == input);
             worse = if is_best { 0 } else { worse + 1 };
             if worse == PATIENCE {
                 break;
@@ -106,19 +115,29 @@ impl Search<'_, '_> {
         Ok(tried)
     }
 
-    /// Puts an input where its error belongs.
-    fn tried(&self, among: &mut Vec<(Input, f64)>, input: Input) -> Result<(), QuantizeError> {
+    /// Puts an input where its error belongs, and returns the scales to try with the next one.
+    fn tried(&self, among: &mut Vec<Tried>, input: Input, scales: Scales) -> Result<Scales, QuantizeError> {
         self.layer.watch.candidate(Guaranteed.name());
-        if let Some(Fitted { error, .. }) = self.fitted(input, Effort::Greedy)? {
-            let at = among.partition_point(|(_, other)| *other <= error);
-            among.insert(at, (input, error));
-        }
-        Ok(())
+        let Some(fitting) = Fitting::new(self.layer, self.reading.to_compare(), input)? else {
+            return Ok(scales);
+        };
+        let (error, octave) = fitting.compared(fitting.mac()?, scales)?;
+        let at = among.partition_point(|other| other.error <= error);
+        among.insert(at, Tried { input, error, octave });
+        Ok(self.around(octave))
     }
 
-    fn fitted(&self, input: Input, effort: Effort) -> Result<Option<Fitted>, QuantizeError> {
-        let fitting = Fitting::new(self.layer, &self.reading, input)?;
-        fitting.map(|fitting| fitting.fitted(fitting.mac()?, effort)).transpose()
+    /// The scales to try where `octave` is likely.
+    fn around(&self, octave: i32) -> Scales {
+        if is_large(self.layer) { Scales::From(octave) } else { Scales::All }
+    }
+
+    fn fitted(&self, Tried { input, octave, .. }: Tried) -> Result<Option<Fitted>, QuantizeError> {
+        self.layer.watch.candidate(Guaranteed.name());
+        let effort = if is_large(self.layer) { Effort::Single } else { Effort::Full };
+        let Some(fitting) = Fitting::new(self.layer, &self.reading, input)? else { return Ok(None) };
+        let parameters = fitting.fitted(fitting.mac()?, effort, self.around(octave))?;
+        Ok(Some(Fitted { error: fitting.error(&parameters), parameters }))
     }
 
     /// The plain parameters with their error.

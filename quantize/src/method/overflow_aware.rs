@@ -4,7 +4,7 @@ use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::{Format, MAX_BITS};
 use guardbit_sim::StatsLevel;
 
-use super::fitting::{Fitting, Reading};
+use super::fitting::{Fitting, Reading, Scales, is_large};
 use super::inputs::Input;
 use crate::weights::correct::Effort;
 use crate::{
@@ -26,8 +26,8 @@ use crate::{
 /// the plain parameters, and keeps them unless others have less error on all samples.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowAware {
-    /// Most samples that the best candidates are compared on; fewer, 4 at least, of layers with more than 2^22 products in all
-    /// of them. The last comparison, with the plain parameters, is on all.
+    /// Most samples that the best candidates are compared on; fewer of layers with more than 2^22 products in all of them: 4 at least, or as
+    /// many as have 2^24 products. The last comparison, with the plain parameters, is on all.
     pub samples: usize,
 }
 
@@ -39,7 +39,8 @@ impl OverflowAware {
 
     fn some(&self, layer: &LayerProblem<'_>, products: usize) -> Samples {
         let each = layer.outputs.first().map_or(0, Vec::len) * layer.terms;
-        let few = (products / each.max(1)).max(LEAST_SAMPLES);
+        let least = LEAST_SAMPLES.min(LARGEST / each.max(1)).max(1);
+        let few = (products / each.max(1)).max(least);
         let step = layer.samples.len().div_ceil(self.samples.min(few).max(1)).max(1);
         let pairs = layer.samples.iter().zip(layer.outputs).step_by(step);
         let (inputs, outputs) = pairs.map(|(a, b)| (a.clone(), b.clone())).unzip();
@@ -47,12 +48,14 @@ impl OverflowAware {
     }
 }
 
-/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least.
+/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least, unless these
+/// have more than [`LARGEST`] products.
 const FEW_PRODUCTS: usize = 1 << 19;
 const MOST_PRODUCTS: usize = 1 << 22;
 const LEAST_SAMPLES: usize = 4;
-/// Half octaves by which the scale of weights grows.
-const COARSER: [i32; 10] = [-1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
+const LARGEST: usize = 1 << 24;
+/// Half octaves by which the scale of weights grows; the plain one is the first.
+const COARSER: [i32; 11] = [0, -1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
 /// How many bits wider the registers are that budgets are for.
 const WIDER: [u32; 4] = [0, 1, 2, 4];
 /// Ranges of activations, as parts of the plain one.
@@ -104,11 +107,20 @@ struct Tried {
 impl Search<'_, '_> {
     fn run(&self) -> Result<LayerParameters, QuantizeError> {
         let plain = self.layer.plain.clone();
-        let mut rounded = vec![(Input::plain(self.layer), self.all_rounded(Input::plain(self.layer))?)];
+        let start = self.all_rounded(Input::plain(self.layer), |_| true)?;
+        let best = COARSER.iter().zip(&start).min_by(|a, b| a.1.outcome.noise.total_cmp(&b.1.outcome.noise));
+        let best = best.map_or(0, |(&half_octaves, _)| half_octaves);
+        let mut rounded = vec![(Input::plain(self.layer), start)];
         if let LayerInput::Free(_) = self.layer.input {
             for part in INPUTS {
                 let input = Input::of(self.layer, plain.input_codes.bits(), part);
-                rounded.push((input, self.all_rounded(input)?));
+                // Of large layers only scales with which sums are about as great as with the best one.
+                let likely = f64::from(best) - 2.0 * part.log2();
+                let is_near = |half_octaves: i32| {
+                    let most = f64::from(COARSER[COARSER.len() - 1]);
+                    (f64::from(half_octaves) - likely.clamp(-1.0, most)).abs() <= 1.0
+                };
+                rounded.push((input, self.all_rounded(input, |one| !is_large(self.layer) || is_near(one))?));
             }
         }
         // Budgets take longer: for the plain activations, and for those that did best.
@@ -153,13 +165,10 @@ impl Search<'_, '_> {
         Ok(Tried { parameters, outcome })
     }
 
-    /// Rounded weights for activations of these parameters.
-    fn all_rounded(&self, input: Input) -> Result<Vec<Tried>, QuantizeError> {
-        let plain = &self.layer.plain;
-        let bias = self.layer.bias_codes(input.parameters, &plain.weights);
-        let start = LayerParameters { bias, ..input.with(plain) };
-        let others = COARSER.iter().map(|&half_octaves| self.rounded(input, half_octaves));
-        std::iter::once(start).chain(others).map(|parameters| self.tried(parameters)).collect()
+    /// Rounded weights for activations of these parameters, at the scales that are wanted.
+    fn all_rounded(&self, input: Input, wanted: impl Fn(i32) -> bool) -> Result<Vec<Tried>, QuantizeError> {
+        let wanted = COARSER.iter().filter(|&&half_octaves| wanted(half_octaves));
+        wanted.map(|&half_octaves| self.tried(self.rounded(input, half_octaves))).collect()
     }
 
     /// The best of candidates with the same activations, and each channel as it did best, where channels have scales of their
@@ -174,6 +183,10 @@ impl Search<'_, '_> {
     /// Weights rounded at a multiple of the plain scales.
     fn rounded(&self, input: Input, half_octaves: i32) -> LayerParameters {
         let (layer, plain) = (self.layer, &self.layer.plain);
+        if half_octaves == 0 {
+            let bias = layer.bias_codes(input.parameters, &plain.weights);
+            return LayerParameters { bias, ..input.with(plain) };
+        }
         let factor = (f64::from(half_octaves) / 2.0).exp2();
         let target = &layer.targets.weights;
         let steps = (f64::from(target.codes.max()) - f64::from(target.codes.min())) / 2.0;
@@ -189,9 +202,18 @@ impl Search<'_, '_> {
     fn budgeted(&self, input: Input) -> Result<Vec<LayerParameters>, QuantizeError> {
         let Some(fitting) = Fitting::new(self.layer, &self.reading, input)? else { return Ok(Vec::new()) };
         let mac = fitting.mac()?;
-        let widths = WIDER.iter().map(|&more| fitting.fitted(&wider(mac, more), Effort::Greedy));
+        let mut from = Scales::All;
+        let mut fitted = |&more: &u32| {
+            let mac = wider(mac, more);
+            if !is_large(self.layer) {
+                return fitting.fitted(&mac, Effort::Greedy, Scales::All);
+            }
+            let octave = fitting.compared(&mac, from)?.1;
+            from = Scales::From(octave);
+            fitting.fitted(&mac, Effort::Greedy, Scales::Only(octave))
+        };
         // What has no budget has candidates enough.
-        Ok(widths.filter_map(Result::ok).map(|fitted| fitted.parameters).collect())
+        Ok(WIDER.iter().filter_map(|more| fitted(more).ok()).collect())
     }
 
     /// Each channel as it did best.

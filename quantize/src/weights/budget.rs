@@ -14,19 +14,63 @@ use guardbit_num::Rounding;
 /// What the registers of a layer hold, for weights whose zero point is 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budgets {
-    /// By place in the order of addition, all that a multiplier can see of the activation.
-    operands: Vec<Range>,
+    /// By cell, all that a multiplier can see of the activation.
+    operands: Vec<Span>,
     product: Stage,
     levels: Vec<Level>,
-    /// By cell, the place of its product in the order of addition.
-    places: Vec<usize>,
     bias: BiasStage,
+    /// Whether the exact sum of all products is all that a register has to hold.
+    one_sum: bool,
+}
+
+/// A [`Range`] in integers that are fast: sums of products of 16 bits are far from their ends, and what rails lie beyond
+/// [`Span::MOST`] never matters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    min: i64,
+    max: i64,
+}
+
+impl Span {
+    const ZERO: Self = Self { min: 0, max: 0 };
+    const MOST: i128 = 1 << 61;
+
+    fn of(range: Range) -> Self {
+        let within = |value: i128| value.clamp(-Self::MOST, Self::MOST) as i64;
+        Self { min: within(range.min), max: within(range.max) }
+    }
+
+    fn range(self) -> Range {
+        Range::new(self.min, self.max)
+    }
+
+    fn plus(self, value: i64) -> Self {
+        Self { min: self.min + value, max: self.max + value }
+    }
+
+    fn includes(self, other: Self) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+
+    fn with(self, value: i64) -> Self {
+        Self { min: self.min.min(value), max: self.max.max(value) }
+    }
+
+    fn times(self, code: i32) -> Self {
+        let [a, b] = [self.min * i64::from(code), self.max * i64::from(code)];
+        Self { min: a.min(b), max: a.max(b) }
+    }
+
+    /// A sum of spans with one of them replaced.
+    fn replaced(self, old: Self, new: Self) -> Self {
+        Self { min: self.min - old.min + new.min, max: self.max - old.max + new.max }
+    }
 }
 
 /// What a register holds, and what it hands on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stage {
-    rails: Option<Range>,
+    rails: Option<Span>,
     shift: u32,
     round: ShiftRounding,
 }
@@ -34,14 +78,16 @@ struct Stage {
 #[derive(Debug, Clone, PartialEq)]
 struct Level {
     stage: Stage,
-    /// Values of the level below that a run takes.
-    run: usize,
+    /// By cell, the run that its product comes to.
+    runs: Vec<usize>,
+    /// How many runs there are.
+    count: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct BiasStage {
     at: BiasPlace,
-    rails: Option<Range>,
+    rails: Option<Span>,
     /// What each step of a weight adds to the bias: less the zero point that products of raw codes leave behind.
     folded: i128,
     shift: u32,
@@ -53,10 +99,14 @@ struct BiasStage {
 pub struct Budget<'a> {
     of: &'a Budgets,
     codes: Vec<i32>,
+    /// Of all codes.
+    total: i64,
     /// By level and run.
-    sums: Vec<Vec<Range>>,
+    sums: Vec<Vec<Span>>,
     /// The bias in steps of a product, constants of zero points included.
     bias: i128,
+    /// What the sum may reach where there is only one.
+    limits: Option<Span>,
 }
 
 /// `rails` with room for `slack` on both sides.
@@ -65,21 +115,24 @@ fn less(rails: Range, slack: i128) -> Range {
 }
 
 impl Stage {
-    fn new(register: Register, shift: u32, round: ShiftRounding) -> Self {
-        Self { rails: register.limits(), shift, round }
+    /// A register with room for `slack` on both sides.
+    fn new(register: Register, shift: u32, round: ShiftRounding, slack: i128) -> Self {
+        Self { rails: register.limits().map(|rails| Span::of(less(rails, slack))), shift, round }
     }
 
-    /// With room for `slack` on both sides.
-    fn less(self, slack: i128) -> Self {
-        Self { rails: self.rails.map(|rails| less(rails, slack)), ..self }
+    fn holds(&self, value: Span) -> bool {
+        self.rails.is_none_or(|rails| rails.includes(value))
     }
 
-    fn holds(&self, value: Range) -> bool {
-        self.rails.is_none_or(|rails| rails.contains(value))
+    fn hands_on(&self, value: Span) -> Span {
+        if self.shift == 0 { value } else { Span::of(value.range().shift_right(self.shift, self.round)) }
     }
+}
 
-    fn hands_on(&self, value: Range) -> Range {
-        value.shift_right(self.shift, self.round)
+impl BiasStage {
+    /// A bias in steps of a product, in the unit of the register that takes it.
+    fn in_unit(&self, bias: i128) -> i64 {
+        Span::of(Range::point(bias).shift_right(self.shift, self.round)).min
     }
 }
 
@@ -88,7 +141,12 @@ impl Budgets {
     /// biases do not matter, but for the weights' zero point, which has to be 0, and for whether there are biases.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
         let datapath = &layer.datapath;
-        let mut values = layer.order.len();
+        let cells = layer.order.len();
+        let mut places = vec![0; cells];
+        layer.order.iter().enumerate().for_each(|(place, &cell)| places[cell] = place);
+        let operands = operand_ranges(graph, layer);
+        let operands = places.iter().map(|&place| Span::of(operands[place])).collect();
+        let mut values = cells;
         let mut levels = Vec::with_capacity(datapath.levels.len());
         // A run of products in any order may hold any of them: then each register takes all, and what roundings of single
         // runs can make of them.
@@ -98,23 +156,31 @@ impl Budgets {
             let run = level.terms.run_length(values).max(1);
             values = values.div_ceil(run);
             slack *= run as i128;
-            let stage = Stage::new(level.register, level.shift, level.round).less(slack);
-            levels.push(Level { stage, run: if any_order { layer.order.len().max(1) } else { run } });
+            let stage = Stage::new(level.register, level.shift, level.round, slack);
+            let run = if any_order { cells.max(1) } else { run };
+            places.iter_mut().for_each(|place| *place /= run);
+            let count = places.iter().max().map_or(0, |last| last + 1);
+            levels.push(Level { stage, runs: places.clone(), count });
             // One run has the same products in every order.
             slack += i128::from(any_order && level.shift > 0 && values > 1);
         }
-        let mut places = vec![0; layer.order.len()];
-        layer.order.iter().enumerate().for_each(|(place, &cell)| places[cell] = place);
         let folds = datapath.operands.zero_point == ZeroPoint::Fold;
         let unit = match datapath.bias.at {
             BiasPlace::Preload => datapath.levels.len().saturating_sub(1),
             BiasPlace::Post | BiasPlace::PostRequantize => datapath.levels.len(),
         };
+        let product =
+            Stage::new(datapath.product.register, datapath.product.shift, datapath.product.round, 0);
+        let is_exact = |stage: &Stage| stage.shift == 0;
+        let one_sum = matches!(&levels[..], [level] if level.count == 1 && is_exact(&level.stage))
+            && is_exact(&product)
+            && product.rails.is_none()
+            && (!folds || layer.dots.input_zero_point == 0);
         Self {
-            operands: operand_ranges(graph, layer),
-            product: Stage::new(datapath.product.register, datapath.product.shift, datapath.product.round),
+            operands,
+            product,
             levels,
-            places,
+            one_sum,
             bias: BiasStage {
                 at: datapath.bias.at,
                 // Without anything to add there is no adder.
@@ -122,7 +188,7 @@ impl Budgets {
                     .bias
                     .as_ref()
                     .and_then(|_| datapath.bias.register.limits())
-                    .map(|rails| less(rails, slack)),
+                    .map(|rails| Span::of(less(rails, slack))),
                 folded: if folds { -i128::from(layer.dots.input_zero_point) } else { 0 },
                 shift: datapath.unit_shift(unit),
                 round: datapath.unit_rounding(unit),
@@ -132,13 +198,32 @@ impl Budgets {
 
     /// A channel with that bias, in steps of a product, and weights of 0.
     pub fn channel(&self, bias: i64) -> Budget<'_> {
-        let mut values = self.places.len();
-        let mut sums = Vec::with_capacity(self.levels.len());
-        for level in &self.levels {
-            values = values.div_ceil(level.run);
-            sums.push(vec![Range::ZERO; values]);
-        }
-        Budget { of: self, codes: vec![0; self.places.len()], sums, bias: bias.into() }
+        let sums = self.levels.iter().map(|level| vec![Span::ZERO; level.count]).collect();
+        let limits = self.one_sum.then(|| self.limits(bias));
+        Budget { of: self, codes: vec![0; self.operands.len()], total: 0, sums, bias: bias.into(), limits }
+    }
+
+    /// What the only sum may reach with that bias. It has 0 in it.
+    fn limits(&self, bias: i64) -> Span {
+        const NOTHING: Span = Span { min: 1, max: -1 };
+        let bias = self.bias.in_unit(bias.into());
+        let (start, end) = match self.bias.at {
+            BiasPlace::Preload => (bias, None),
+            BiasPlace::Post => (0, self.bias.rails.map(|rails| rails.plus(-bias))),
+            BiasPlace::PostRequantize => (0, None),
+        };
+        let level = self.levels.first().and_then(|level| level.stage.rails);
+        let any = Span { min: i64::MIN, max: i64::MAX };
+        // What it starts from has to fit too, and so has 0.
+        let own =
+            level.map_or(any, |rails| if rails.includes(Span::ZERO) { rails.plus(-start) } else { NOTHING });
+        let end = end.unwrap_or(any);
+        Span { min: own.min.max(end.min), max: own.max.min(end.max) }
+    }
+
+    /// What the multiplier hands on of a cell.
+    fn product(&self, cell: usize, code: i32) -> Span {
+        self.product.hands_on(self.operands[cell].times(code))
     }
 }
 
@@ -150,6 +235,9 @@ impl<'a> Budget<'a> {
 
     /// Gives a cell a code if every register holds all that is possible then; otherwise nothing changes. 0 always fits.
     pub fn set(&mut self, cell: usize, code: i32) -> bool {
+        if let Some(limits) = self.limits {
+            return self.set_in_one_sum(limits, cell, code);
+        }
         let old = self.codes[cell];
         self.put(cell, code);
         if code == 0 || self.holds(cell) {
@@ -162,6 +250,11 @@ impl<'a> Budget<'a> {
     /// Gives a cell the code nearest to `code`, between 0 and it, that fits, and says which.
     pub fn set_nearest(&mut self, cell: usize, code: i32) -> i32 {
         if self.set(cell, code) {
+            return code;
+        }
+        if let Some(limits) = self.limits {
+            let code = self.nearest_in_one_sum(limits, cell, code);
+            self.set_in_one_sum(limits, cell, code);
             return code;
         }
         // What is possible only grows with a weight of either sign.
@@ -178,6 +271,81 @@ impl<'a> Budget<'a> {
         code
     }
 
+    fn set_in_one_sum(&mut self, limits: Span, cell: usize, code: i32) -> bool {
+        let [old, new] = [self.codes[cell], code].map(|code| self.of.operands[cell].times(code));
+        let sum = &mut self.sums[0][0];
+        let next = sum.replaced(old, new);
+        let holds = code == 0 || limits.includes(next);
+        if holds {
+            *sum = next;
+            self.total += i64::from(code) - i64::from(self.codes[cell]);
+            self.codes[cell] = code;
+        }
+        holds
+    }
+
+    /// The code nearest to `code`, which does not fit, that does: each step of it adds as much to both ends of the sum as the one before.
+    fn nearest_in_one_sum(&self, limits: Span, cell: usize, code: i32) -> i32 {
+        let operand = self.of.operands[cell];
+        let others = self.sums[0][0].replaced(operand.times(self.codes[cell]), Span::ZERO);
+        let step = operand.times(code.signum());
+        let most = |room: i64, step: i64| if step == 0 { i64::MAX } else { room / step };
+        let room = [others.min.saturating_sub(limits.min), limits.max.saturating_sub(others.max)];
+        if room.iter().any(|&room| room < 0) {
+            return 0;
+        }
+        let steps = most(room[0], -step.min).min(most(room[1], step.max)).min(i64::from(code.unsigned_abs()));
+        code.signum() * steps as i32
+    }
+
+    /// Whether all cells could be [`set`](Self::set) to `codes`, one after the other and from 0 on.
+    pub fn fits(&self, codes: impl Iterator<Item = i32>) -> bool {
+        let of = self.of;
+        if let Some(limits) = self.limits {
+            let (mut sum, mut any) = (Span::ZERO, false);
+            for (operand, code) in of.operands.iter().zip(codes) {
+                sum = sum.replaced(Span::ZERO, operand.times(code));
+                any |= code != 0;
+            }
+            return !any || limits.includes(sum);
+        }
+        if of.bias.folded != 0 {
+            // What zero points leave behind goes up and down with the weights: each step has to fit.
+            let mut own = of.channel(0);
+            own.bias = self.bias;
+            return codes.enumerate().all(|(cell, code)| own.set(cell, code));
+        }
+        // Else what is possible only grows, and the end says all.
+        let mut sums: Vec<Option<Span>> = vec![None; of.levels.first().map_or(0, |level| level.count)];
+        let mut any = false;
+        for (cell, code) in codes.enumerate().filter(|&(_, code)| code != 0) {
+            if !of.product.holds(of.operands[cell].times(code)) {
+                return false;
+            }
+            any = true;
+            if let Some(level) = of.levels.first() {
+                let sum = &mut sums[level.runs[cell]];
+                *sum = Some(sum.unwrap_or(Span::ZERO).replaced(Span::ZERO, of.product(cell, code)));
+            }
+        }
+        for (index, level) in of.levels.iter().enumerate() {
+            if !sums.iter().flatten().all(|&sum| self.level_holds(index, sum)) {
+                return false;
+            }
+            let Some(next) = of.levels.get(index + 1) else { break };
+            let mut above = vec![None; next.count];
+            for (cell, &run) in level.runs.iter().enumerate() {
+                // The first cell of a run brings all of it.
+                if let Some(sum) = sums[run].take() {
+                    let into: &mut Option<Span> = &mut above[next.runs[cell]];
+                    *into = Some(into.unwrap_or(Span::ZERO).replaced(Span::ZERO, level.stage.hands_on(sum)));
+                }
+            }
+            sums = above;
+        }
+        !any || self.end_holds(sums.first().copied().flatten().unwrap_or(Span::ZERO))
+    }
+
     /// The biases, in steps of a product and before constants of zero points are added, with which every register holds all
     /// that is possible; `None` if there is no such bias.
     pub fn biases(&self) -> Option<Range> {
@@ -188,6 +356,7 @@ impl<'a> Budget<'a> {
             BiasPlace::Post => (bias.rails, self.of.levels.last()?.stage.hands_on(sum)),
             BiasPlace::PostRequantize => (None, sum),
         };
+        let (rails, sum) = (rails.map(Span::range), sum.range());
         let any = Range::new(i32::MIN, i32::MAX);
         let Some(rails) = rails else { return Some(any) };
         let high = self.furthest(rails.max - sum.max.max(0), 1);
@@ -212,59 +381,54 @@ impl<'a> Budget<'a> {
     }
 
     /// What the last level may hold, without what it starts from.
-    fn last_sum(&self) -> Range {
-        self.sums.last().and_then(|runs| runs.first()).copied().unwrap_or(Range::ZERO)
+    fn last_sum(&self) -> Span {
+        self.sums.last().and_then(|runs| runs.first()).copied().unwrap_or(Span::ZERO)
     }
 
     fn folded(&self) -> i128 {
-        self.of.bias.folded * self.codes.iter().map(|&code| i128::from(code)).sum::<i128>()
-    }
-
-    fn product(&self, cell: usize, code: i32) -> Range {
-        self.of.operands[self.of.places[cell]].times(Range::point(code))
+        self.of.bias.folded * i128::from(self.total)
     }
 
     fn put(&mut self, cell: usize, code: i32) {
-        let stage = self.of.product;
-        let [mut old, mut new] =
-            [self.codes[cell], code].map(|code| stage.hands_on(self.product(cell, code)));
-        let mut place = self.of.places[cell];
+        let [mut old, mut new] = [self.codes[cell], code].map(|code| self.of.product(cell, code));
         for (level, sums) in self.of.levels.iter().zip(&mut self.sums) {
-            place /= level.run;
-            let sum = &mut sums[place];
+            let sum = &mut sums[level.runs[cell]];
             let before = *sum;
-            *sum = Range { min: before.min - old.min + new.min, max: before.max - old.max + new.max };
+            *sum = before.replaced(old, new);
             (old, new) = (level.stage.hands_on(before), level.stage.hands_on(*sum));
         }
+        self.total += i64::from(code) - i64::from(self.codes[cell]);
         self.codes[cell] = code;
     }
 
     /// Whether the registers that the product of a cell comes by hold everything.
     fn holds(&self, cell: usize) -> bool {
-        if !self.of.product.holds(self.product(cell, self.codes[cell])) {
-            return false;
-        }
-        let mut place = self.of.places[cell];
-        let last = self.of.levels.len().saturating_sub(1);
-        for (index, (level, sums)) in self.of.levels.iter().zip(&self.sums).enumerate() {
-            place /= level.run;
-            let start = match index == last && self.of.bias.at == BiasPlace::Preload {
-                true => self.bias_in_unit(),
-                false => Range::ZERO,
-            };
-            if !level.stage.holds(sums[place].plus(start).hull(start).hull(Range::ZERO)) {
-                return false;
-            }
-        }
+        let sums = |(index, (level, sums)): (usize, (&Level, &Vec<Span>))| {
+            self.level_holds(index, sums[level.runs[cell]])
+        };
+        self.of.product.holds(self.of.operands[cell].times(self.codes[cell]))
+            && self.of.levels.iter().zip(&self.sums).enumerate().all(sums)
+            && self.end_holds(self.last_sum())
+    }
+
+    /// Whether the register of a level holds all of a run with that sum.
+    fn level_holds(&self, index: usize, sum: Span) -> bool {
+        let starts = index + 1 == self.of.levels.len() && self.of.bias.at == BiasPlace::Preload;
+        let start = if starts { self.bias_in_unit() } else { 0 };
+        self.of.levels[index].stage.holds(sum.plus(start).with(start).with(0))
+    }
+
+    /// Whether the bias adder holds what comes of the last level's sum.
+    fn end_holds(&self, sum: Span) -> bool {
         let Some(level) = self.of.levels.last().filter(|_| self.of.bias.at == BiasPlace::Post) else {
             return true;
         };
-        let out = level.stage.hands_on(self.last_sum().hull(Range::ZERO));
-        self.of.bias.rails.is_none_or(|rails| rails.contains(out.plus(self.bias_in_unit())))
+        let Some(rails) = self.of.bias.rails else { return true };
+        let out = level.stage.hands_on(sum.with(0)).plus(self.bias_in_unit());
+        rails.includes(out)
     }
 
-    fn bias_in_unit(&self) -> Range {
-        let bias = &self.of.bias;
-        Range::point(self.bias + self.folded()).shift_right(bias.shift, bias.round)
+    fn bias_in_unit(&self) -> i64 {
+        self.of.bias.in_unit(self.bias + self.folded())
     }
 }

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 use super::budget::Budget;
 use super::cap::soft;
-use super::matrix::{Cholesky, Matrix, dot};
+use super::form::{Form, Slope};
 use super::moments::Moments;
 
 /// What is added to the diagonal, of its mean: GPTQ's `percdamp`.
@@ -28,12 +28,9 @@ const PARTNERS: usize = 6;
 #[derive(Debug, Clone)]
 pub struct Correction {
     /// S, damped.
-    form: Matrix,
+    form: Form,
     /// Cells in the order of the factor: the last one is decided first.
     order: Vec<usize>,
-    factor: Cholesky,
-    /// Of S itself.
-    plain: Cholesky,
     damping: f64,
 }
 
@@ -51,6 +48,8 @@ pub struct Corrected {
 pub enum Effort {
     /// Until every code is decided: steps 1 and 2.
     Greedy,
+    /// Step 3 too, but codes are changed one at a time.
+    Single,
     /// Until nothing gets better: step 3 too.
     Full,
 }
@@ -61,25 +60,18 @@ pub type Codes = (i32, i32);
 impl Correction {
     /// What real inputs have to say; `None` where there are none, or no finite ones.
     pub fn new(moments: &Moments) -> Option<Self> {
-        let mean = moments.seen.mean_diagonal();
+        let mean = moments.seen_mean_diagonal();
         let damping = if mean > 0.0 { DAMPING * mean } else { 1.0 };
-        let form = moments.seen.clone().damped(damping);
-        let diagonal = |&cell: &usize| form.row(cell)[cell];
-        let mut order: Vec<usize> = (0..form.size()).collect();
-        order.sort_by(|a, b| diagonal(a).total_cmp(&diagonal(b)).then(a.cmp(b)));
-        let factor = form.permuted(&order).cholesky()?;
-        let plain = form.cholesky()?;
-        Some(Self { order, factor, plain, form, damping })
+        let (form, order) = Form::new(moments, damping)?;
+        Some(Self { order, form, damping })
     }
 
     /// The real weights that do best on what is seen of the inputs: `(S + d) v = C^T w + d w`. They are `weights` where codes lose
     /// nothing.
     pub fn target(&self, moments: &Moments, weights: &[f64]) -> Vec<f64> {
         let mut right: Vec<f64> = weights.iter().map(|weight| self.damping * weight).collect();
-        for (i, weight) in weights.iter().enumerate() {
-            right.iter_mut().zip(moments.cross.row(i)).for_each(|(sum, cross)| *sum += weight * cross);
-        }
-        self.plain.solve(&right)
+        moments.add_cross(weights, &mut right);
+        self.form.solve(&right)
     }
 
     /// Codes for the real weights `target` in steps of `scale`. `budget` is that of the channel with no weight chosen.
@@ -120,28 +112,27 @@ struct State<'a> {
     /// What is missing to the steps.
     missing: Vec<f64>,
     /// The form's product with it.
-    slope: Vec<f64>,
+    slope: Slope,
     cost: f64,
 }
 
 impl Search<'_> {
     fn code(&self, step: f64) -> i32 {
-        (step.round_ties_even().clamp(f64::from(self.codes.0), f64::from(self.codes.1))) as i32
+        // Beside 2^52 and a half of it a float has no bits for fractions: it is rounded half to even, without a call to a function.
+        const WHOLE: f64 = ((1u64 << 52) + (1u64 << 51)) as f64;
+        ((self.within(step) + WHOLE) - WHOLE) as i32
     }
 
-    /// From the last row of the factor to the first, what is missing so far moved into what is to come.
+    fn within(&self, step: f64) -> f64 {
+        step.clamp(f64::from(self.codes.0), f64::from(self.codes.1))
+    }
+
+    /// From the last cell of the order to the first, what is missing so far moved into what is to come.
     fn greedy<'a>(&self, steps: &[f64], mut budget: Budget<'a>) -> Budget<'a> {
-        let Correction { order, factor, .. } = self.correction;
-        // By row of the factor: the sum over rows below of their entry in this column, times what is missing there.
-        let mut carried = vec![0.0; order.len()];
-        for row in (0..order.len()).rev() {
-            let cell = order[row];
-            let entries = factor.row(row);
-            let wanted = steps[cell] + carried[row] / entries[row];
-            let code = budget.set_nearest(cell, self.code(wanted));
-            let missing = steps[cell] - f64::from(code);
-            carried[..row].iter_mut().zip(entries).for_each(|(sum, entry)| *sum += entry * missing);
-        }
+        let Correction { form, order, .. } = self.correction;
+        form.decide(order, steps, |cell, wanted| {
+            steps[cell] - f64::from(budget.set_nearest(cell, self.code(wanted)))
+        });
         budget
     }
 
@@ -149,11 +140,8 @@ impl Search<'_> {
     /// as they are.
     fn threshold(&self, budget: &Budget<'_>) -> Option<f64> {
         let fits = |threshold: f64| {
-            let mut own = budget.clone();
-            self.steps
-                .iter()
-                .enumerate()
-                .all(|(cell, &step)| own.set(cell, self.code(soft(step, threshold).trunc())))
+            // A float that becomes an integer is rounded toward 0.
+            budget.fits(self.steps.iter().map(|&step| self.within(soft(step, threshold)) as i32))
         };
         if fits(0.0) {
             return None;
@@ -170,19 +158,22 @@ impl Search<'_> {
     fn state<'a>(&self, budget: Budget<'a>) -> State<'a> {
         let missing: Vec<f64> =
             self.steps.iter().zip(budget.codes()).map(|(step, &code)| step - f64::from(code)).collect();
-        let slope = self.correction.form.times(&missing);
-        let cost = dot(&missing, &slope);
+        let Correction { form, order, .. } = self.correction;
+        let (cost, slope) = match self.effort {
+            Effort::Greedy => (form.value(order, &missing), Slope::default()),
+            Effort::Single | Effort::Full => form.slope(&missing),
+        };
         State { budget, missing, slope, cost }
     }
 
     /// Changes codes as long as the cost gets lower.
     fn descend<'a>(&self, budget: Budget<'a>) -> State<'a> {
         let mut state = self.state(budget);
-        let sweeps = if self.effort == Effort::Full { SWEEPS } else { 0 };
+        let sweeps = if self.effort == Effort::Greedy { 0 } else { SWEEPS };
         for _ in 0..sweeps {
             let before = state.cost;
             for cell in 0..self.steps.len() {
-                if !self.change_one(&mut state, cell) {
+                if !self.change_one(&mut state, cell) && self.effort == Effort::Full {
                     self.change_two(&mut state, cell);
                 }
             }
@@ -194,9 +185,10 @@ impl Search<'_> {
     }
 
     fn change_one(&self, state: &mut State<'_>, cell: usize) -> bool {
-        let curve = self.correction.form.row(cell)[cell];
+        let curve = self.correction.form.curve(cell);
+        let slope = self.correction.form.at(&state.slope, &state.missing, cell);
         let old = state.budget.codes()[cell];
-        let wanted = self.code(f64::from(old) + state.slope[cell] / curve);
+        let wanted = self.code(f64::from(old) + slope / curve);
         if wanted == old {
             return false;
         }
@@ -204,7 +196,7 @@ impl Search<'_> {
         // Nearest to what is wanted first; a step is worth it as long as it is on the way.
         for code in [wanted, old + toward] {
             let change = f64::from(code - old);
-            let gain = change * (2.0 * state.slope[cell] - change * curve);
+            let gain = change * (2.0 * slope - change * curve);
             if gain > 1e-9 * state.cost && state.budget.set(cell, code) {
                 self.apply(state, cell, change);
                 return true;
@@ -215,16 +207,18 @@ impl Search<'_> {
 
     /// A step of a code that has no room, with a step of another one that makes it.
     fn change_two(&self, state: &mut State<'_>, cell: usize) {
-        let form = &self.correction.form;
+        let Some(form) = self.correction.form.matrix() else { return };
+        let slope = |state: &State<'_>, cell| self.correction.form.at(&state.slope, &state.missing, cell);
         let row = form.row(cell);
         let old = state.budget.codes()[cell];
-        let toward = if state.slope[cell] >= 0.0 { 1 } else { -1 };
+        let own_slope = slope(state, cell);
+        let toward = if own_slope >= 0.0 { 1 } else { -1 };
         let code = old + toward;
         if code < self.codes.0 || code > self.codes.1 {
             return;
         }
         let gain = |slope: f64, change: f64, curve: f64| change * (2.0 * slope - change * curve);
-        let own = gain(state.slope[cell], f64::from(toward), row[cell]);
+        let own = gain(own_slope, f64::from(toward), row[cell]);
         let mut partners: Vec<(f64, usize, i32)> = Vec::new();
         for (other, &joint) in row.iter().enumerate() {
             let theirs = state.budget.codes()[other];
@@ -233,7 +227,7 @@ impl Search<'_> {
                 continue;
             }
             let back = -theirs.signum();
-            let alone = gain(state.slope[other], f64::from(back), form.row(other)[other]);
+            let alone = gain(slope(state, other), f64::from(back), form.row(other)[other]);
             let both = own + alone - 2.0 * f64::from(toward * back) * joint;
             if both > 1e-9 * state.cost {
                 partners.push((both, other, theirs + back));
@@ -260,9 +254,10 @@ impl Search<'_> {
 
     /// Takes account of a code that has changed.
     fn apply(&self, state: &mut State<'_>, cell: usize, change: f64) {
-        let row = self.correction.form.row(cell);
-        state.cost -= change * (2.0 * state.slope[cell] - change * row[cell]);
+        let form = &self.correction.form;
+        let slope = form.at(&state.slope, &state.missing, cell);
+        state.cost -= change * (2.0 * slope - change * form.curve(cell));
         state.missing[cell] -= change;
-        state.slope.iter_mut().zip(row).for_each(|(slope, entry)| *slope -= change * entry);
+        form.change(&mut state.slope, cell, change);
     }
 }

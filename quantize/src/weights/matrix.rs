@@ -46,7 +46,8 @@ impl Matrix {
 
     /// The product with a vector.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
-        (0..self.size).map(|i| dot(self.row(i), vector)).collect()
+        let rows = self.values.chunks(LANES * self.size.max(1));
+        rows.flat_map(|rows| dots(rows, self.size, vector)).collect()
     }
 
     /// `left^T A right`.
@@ -62,17 +63,25 @@ impl Matrix {
 
     /// The Cholesky factor; `None` unless the matrix is positive definite.
     ///
-    /// Golub and Van Loan, "Matrix Computations", 4.2.5 (row by row).
+    /// Golub and Van Loan, "Matrix Computations", 4.2.5 (column by column).
     pub fn cholesky(&self) -> Option<Cholesky> {
-        let mut lower = Self { size: self.size, values: vec![0.0; self.values.len()] };
-        for i in 0..self.size {
-            for j in 0..=i {
-                let rest = self.row(i)[j] - dot(&lower.row(i)[..j], &lower.row(j)[..j]);
-                lower.values[i * self.size + j] = match i == j {
-                    true if rest > 0.0 && rest.is_finite() => rest.sqrt(),
-                    true => return None,
-                    false => rest / lower.row(j)[j],
-                };
+        let size = self.size;
+        let mut lower = self.clone();
+        for j in 0..size {
+            let (above, below) = lower.values.split_at_mut((j + 1) * size);
+            let own = &mut above[j * size..];
+            let rest = own[j] - dot(&own[..j], &own[..j]);
+            if !(rest > 0.0 && rest.is_finite()) {
+                return None;
+            }
+            own[j] = rest.sqrt();
+            own[j + 1..].fill(0.0);
+            let (own, diagonal) = (&own[..j], own[j]);
+            for rows in below.chunks_mut(LANES * size) {
+                let sums = dots(rows, size, own);
+                for (row, sum) in rows.chunks_mut(size).zip(sums) {
+                    row[j] = (row[j] - sum) / diagonal;
+                }
             }
         }
         Some(Cholesky { lower })
@@ -100,6 +109,105 @@ impl Cholesky {
         }
         x
     }
+}
+
+/// The form `B^T B` of a matrix B with fewer rows than columns, which is as good as its square matrix and smaller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gram {
+    /// Rows of B.
+    rows: usize,
+    /// Column by column.
+    values: Vec<f64>,
+}
+
+impl Gram {
+    /// The form of a matrix of `rows` rows, column by column.
+    pub fn new(rows: usize, values: Vec<f64>) -> Self {
+        Self { rows, values }
+    }
+
+    /// Rows of B.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of B.
+    pub fn size(&self) -> usize {
+        self.values.len() / self.rows.max(1)
+    }
+
+    /// A column of B.
+    pub fn column(&self, index: usize) -> &[f64] {
+        &self.values[index * self.rows..][..self.rows]
+    }
+
+    /// The mean of the form's diagonal; 0 of an empty matrix.
+    pub fn mean_diagonal(&self) -> f64 {
+        self.values.iter().map(|value| value * value).sum::<f64>() / self.size().max(1) as f64
+    }
+
+    /// `B v`.
+    pub fn times(&self, vector: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.rows];
+        for (column, &factor) in self.values.chunks_exact(self.rows.max(1)).zip(vector) {
+            add(&mut sums, column, factor);
+        }
+        sums
+    }
+
+    /// `B^T v`.
+    pub fn transposed_times(&self, vector: &[f64]) -> Vec<f64> {
+        self.values.chunks_exact(self.rows.max(1)).map(|column| fast_dot(column, vector)).collect()
+    }
+
+    /// `B B^T` with `value` added on the diagonal.
+    pub fn outer(&self, value: f64) -> Matrix {
+        let mut sums = vec![0.0; self.rows * self.rows];
+        for column in self.values.chunks_exact(self.rows.max(1)) {
+            for (sums, &factor) in sums.chunks_exact_mut(self.rows).zip(column) {
+                add(sums, column, factor);
+            }
+        }
+        Matrix::new(self.rows, sums).damped(value)
+    }
+}
+
+/// Adds `factor` times a vector.
+pub(crate) fn add(sums: &mut [f64], vector: &[f64], factor: f64) {
+    sums.iter_mut().zip(vector).for_each(|(sum, value)| *sum += factor * value);
+}
+
+/// A scalar product in several sums, which do not wait for each other.
+pub(crate) fn fast_dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest = dot(a.remainder(), b.remainder());
+    for (a, b) in a.zip(b) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Rows whose scalar products are summed side by side.
+const LANES: usize = 8;
+
+/// The scalar products of up to [`LANES`] rows of `width` values with a vector, which may be shorter: each is summed in order, as
+/// [`dot`] does, but none waits for the others.
+fn dots(rows: &[f64], width: usize, vector: &[f64]) -> impl Iterator<Item = f64> + use<> {
+    let mut sums = [0.0; LANES];
+    let count = rows.len() / width.max(1);
+    if count == LANES {
+        let each: [&[f64]; LANES] = std::array::from_fn(|lane| &rows[lane * width..][..vector.len()]);
+        for (k, &value) in vector.iter().enumerate() {
+            for (sum, row) in sums.iter_mut().zip(each) {
+                *sum += row[k] * value;
+            }
+        }
+    } else {
+        let rows = rows.chunks_exact(width.max(1));
+        sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum = dot(&row[..vector.len()], vector));
+    }
+    sums.into_iter().take(count)
 }
 
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -13,6 +13,7 @@ pub mod budget;
 pub mod cap;
 pub mod correct;
 pub mod equalize;
+mod form;
 pub mod matrix;
 pub mod moments;
 pub mod round;

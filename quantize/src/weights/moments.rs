@@ -1,9 +1,11 @@
 //! What an output channel reads, as far as its squared error depends on it.
 
+use std::sync::Arc;
+
 use guardbit_graph::{OutputPosition, Tap, Window};
 use rayon::prelude::*;
 
-use super::matrix::Matrix;
+use super::matrix::{Gram, Matrix, dot, fast_dot};
 
 /// Most windows that are looked at, whatever their size.
 pub const MOST_WINDOWS: usize = 4096;
@@ -15,19 +17,31 @@ const WINDOWS_PER_CELL: usize = 12;
 /// With a bias that takes up the mean error, the squared error of weights v on the seen values, against weights w on the
 /// real ones, is `E = w^T R w - 2 w^T C v + v^T S v` with the covariances R of real with real, C of real with seen, and S of
 /// seen with seen values. Without a bias the same holds with moments that are not centred.
+///
+/// Of few windows the windows themselves may be kept: A with `R = A^T A`, B with `C = A^T B` and `S = B^T B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     /// Mean of each cell's real values.
     pub real_mean: Vec<f64>,
     /// Mean of each cell's seen values.
     pub seen_mean: Vec<f64>,
-    /// R.
-    pub real: Matrix,
-    /// C: rows are real cells, columns seen ones.
-    pub cross: Matrix,
-    /// S.
-    pub seen: Matrix,
+    pub(super) products: Products,
     centred: bool,
+}
+
+/// R, C and S, or what they are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Products {
+    /// Rows of `cross` are real cells, columns seen ones.
+    Matrices {
+        real: Arc<Matrix>,
+        cross: Matrix,
+        seen: Matrix,
+    },
+    Windows {
+        real: Arc<Gram>,
+        seen: Gram,
+    },
 }
 
 /// Windows of values, one row of `terms` values each.
@@ -64,12 +78,21 @@ impl Windows {
         Self { terms: self.terms, values: self.values.par_iter().map(|&value| function(value)).collect() }
     }
 
-    fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
-        self.values.chunks_exact(self.terms.max(1))
+    /// At most `most` of the windows, evenly spread.
+    pub fn some(&self, most: usize) -> Self {
+        let count = self.count().min(most);
+        let row =
+            |index: usize| self.values[index * self.count() / count * self.terms..][..self.terms].iter();
+        Self { terms: self.terms, values: (0..count).flat_map(row).copied().collect() }
     }
 
-    fn count(&self) -> usize {
+    /// How many windows there are.
+    pub fn count(&self) -> usize {
         self.values.len() / self.terms.max(1)
+    }
+
+    fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
+        self.values.chunks_exact(self.terms.max(1))
     }
 
     /// Mean of each cell.
@@ -87,6 +110,14 @@ impl Windows {
             |row: &[f32]| row.iter().zip(mean).map(|(&x, mean)| f64::from(x) - mean).collect::<Vec<_>>();
         self.rows().flat_map(row).collect()
     }
+}
+
+/// Values by cell, each divided by the root of the number of windows: mean products of cells are then scalar products.
+fn by_cell(values: &[f64], terms: usize) -> Gram {
+    let windows = values.len() / terms.max(1);
+    let root = (windows.max(1) as f64).sqrt();
+    let cell = |cell: usize| values.iter().skip(cell).step_by(terms.max(1)).map(move |value| value / root);
+    Gram::new(windows, (0..terms).flat_map(cell).collect())
 }
 
 /// Mean products of cells here and there, of windows of so many cells.
@@ -131,18 +162,27 @@ impl Moments {
     /// The moments of real windows and of the same ones as they are seen. `centred` takes the means off: for layers whose bias
     /// takes up the mean error.
     pub fn new(real: &Windows, seen: &Windows, centred: bool) -> Self {
+        Self::kept(real, seen, centred, false)
+    }
+
+    /// Returns the moments of the same real and seen windows with the least effort: where there are at most half as many windows as cells,
+    /// the windows are kept. Rounding differs from that of [`new`](Self::new).
+    pub fn of_few(windows: &Windows, centred: bool) -> Self {
+        Self::kept(windows, windows, centred, (1..=windows.terms / 2).contains(&windows.count()))
+    }
+
+    fn kept(real: &Windows, seen: &Windows, centred: bool, windows: bool) -> Self {
         let mean = real.mean();
         let zero = vec![0.0; real.terms];
         let values = real.less(if centred { &mean } else { &zero });
-        let own = products(&values, &values, real.terms);
-        let same = Self {
-            cross: own.clone(),
-            seen: own.clone(),
-            real: own,
-            seen_mean: mean.clone(),
-            real_mean: mean,
-            centred,
+        let products = if windows {
+            let own = by_cell(&values, real.terms);
+            Products::Windows { seen: own.clone(), real: Arc::new(own) }
+        } else {
+            let own = products(&values, &values, real.terms);
+            Products::Matrices { cross: own.clone(), seen: own.clone(), real: Arc::new(own) }
         };
+        let same = Self { products, seen_mean: mean.clone(), real_mean: mean, centred };
         if real == seen { same } else { same.seen_as(real, seen) }
     }
 
@@ -151,19 +191,66 @@ impl Moments {
         let seen_mean = seen.mean();
         let zero = vec![0.0; real.terms];
         let (a, b) = if self.centred { (&self.real_mean, &seen_mean) } else { (&zero, &zero) };
-        let (a, b) = (real.less(a), seen.less(b));
-        let (cross, seen) = (products(&a, &b, real.terms), products(&b, &b, real.terms));
-        Self { cross, seen, seen_mean, ..self.clone() }
+        let b = seen.less(b);
+        let products = match &self.products {
+            Products::Matrices { real: own, .. } => {
+                let a = real.less(a);
+                let (cross, seen) = (products(&a, &b, real.terms), products(&b, &b, real.terms));
+                Products::Matrices { real: own.clone(), cross, seen }
+            }
+            Products::Windows { real: own, .. } => {
+                Products::Windows { real: own.clone(), seen: by_cell(&b, real.terms) }
+            }
+        };
+        Self { products, seen_mean, real_mean: self.real_mean.clone(), centred: self.centred }
     }
 
     /// The mean squared error of weights `seen` against real weights `real`.
     pub fn error(&self, real: &[f64], seen: &[f64]) -> f64 {
-        self.real.form(real, real) - 2.0 * self.cross.form(real, seen) + self.seen.form(seen, seen)
+        let own = match &self.products {
+            Products::Matrices { real: matrix, .. } => matrix.form(real, real),
+            Products::Windows { real: windows, .. } => {
+                let made = windows.times(real);
+                dot(&made, &made)
+            }
+        };
+        own + self.excess(real, seen)
     }
 
     /// The same less what does not depend on `seen` and how the windows are seen.
     pub fn excess(&self, real: &[f64], seen: &[f64]) -> f64 {
-        self.seen.form(seen, seen) - 2.0 * self.cross.form(real, seen)
+        match &self.products {
+            Products::Matrices { cross, seen: matrix, .. } => {
+                matrix.form(seen, seen) - 2.0 * cross.form(real, seen)
+            }
+            Products::Windows { real: windows, seen: as_seen } => {
+                let (wanted, made) = (windows.times(real), as_seen.times(seen));
+                fast_dot(&made, &made) - 2.0 * fast_dot(&wanted, &made)
+            }
+        }
+    }
+
+    /// Adds `C^T w` to `sums`.
+    pub(super) fn add_cross(&self, weights: &[f64], sums: &mut [f64]) {
+        match &self.products {
+            Products::Matrices { cross, .. } => {
+                for (i, weight) in weights.iter().enumerate() {
+                    sums.iter_mut().zip(cross.row(i)).for_each(|(sum, cross)| *sum += weight * cross);
+                }
+            }
+            Products::Windows { real, seen } => {
+                let wanted = seen.transposed_times(&real.times(weights));
+                sums.iter_mut().zip(wanted).for_each(|(sum, wanted)| *sum += wanted);
+            }
+        }
+    }
+
+    /// The mean of the diagonal of S.
+    pub(super) fn seen_mean_diagonal(&self) -> f64 {
+        match &self.products {
+            Products::Matrices { seen, .. } => seen.mean_diagonal(),
+            Products::Windows { seen, .. } => seen.mean_diagonal(),
+        }
     }
 
     /// What a channel's bias has to be raised by, so that outputs have the same mean: `w . E[real] - v . E[seen]`.

@@ -129,6 +129,19 @@ pub fn network(layers: &[Layer], seed: u64) -> Graph {
     net.builder.finish(vec![x]).unwrap()
 }
 
+/// A network of one product with a matrix: the weights of each output.
+pub fn product(weights: &[Vec<f32>]) -> Graph {
+    let (terms, channels) = (weights[0].len(), weights.len());
+    let mut builder = GraphBuilder::new("product");
+    let ty = |shape: Vec<usize>| TensorType { shape, dtype: DType::Float32, quantization: None };
+    let x = builder.input("x", ty(vec![1, terms])).unwrap();
+    let cells = (0..terms).flat_map(|cell| weights.iter().map(move |own| word_of(own[cell])));
+    let matrix = builder.constant("matrix", ty(vec![terms, channels]), cells.collect()).unwrap();
+    let output = OutputSpec { name: "y".into(), dtype: DType::Float32, quantization: None };
+    let y = builder.node(Op::from(FloatMatMul {}), &[Some(x), Some(matrix)], output).unwrap();
+    builder.finish(vec![y]).unwrap()
+}
+
 struct Net {
     builder: GraphBuilder,
     numbers: Numbers,
