@@ -42,7 +42,7 @@ fn rows() -> Vec<Row> {
     lines.map(row).collect()
 }
 
-/// The given share of layers is within 15 %, and so is the sum of a network.
+/// Of 91 layers, 83 (256 MACs) and 85 (32 MACs) are within 15 %, and the sum of each network is within 10 %.
 #[test]
 fn cycles_are_near_those_of_the_compiler() {
     for (index, preset, near) in [(0, "ethos-u55-256", 83), (1, "ethos-u55-32", 85)] {

@@ -1,6 +1,6 @@
 //! Two networks compared sample by sample.
 
-/// The greatest probability with which chance alone may show what is taken for a difference.
+/// Greatest probability of a difference by chance alone that is still considered significant.
 const LEVEL: f64 = 0.05;
 
 /// Whether `better` samples for one network and `worse` samples for the other are more than chance: the sign test, one-sided at
