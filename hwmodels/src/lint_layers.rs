@@ -13,8 +13,9 @@ const COMPARED: usize = 8;
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, and about a key that
-/// makes them move their data again and again: at most one of each code and memory.
+/// Returns warnings about layers that leave most of the array idle, layers one tile of which does not fit its
+/// SRAM, and a key that makes layers load or store their data repeatedly. There is at most one warning per
+/// code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -76,8 +77,8 @@ struct Moving {
     cycles: u64,
 }
 
-/// A key because of which layers move more than twice their data from and to the outside, and at least twice as much as with a better
-/// value of it.
+/// Warns of a key that makes layers move more than twice their data from and to external memory, if a better
+/// value at least halves it.
 fn moves_again(program: &Program) -> Option<Problem> {
     if program.accelerator.timing.convention != TimingConvention::Overlapped {
         return None;

@@ -62,18 +62,18 @@ pub struct MacLayer {
     pub datapath: Datapath,
     /// Window cells in the order of addition, as flat `[row, column, channel]` indices.
     pub order: Vec<usize>,
-    /// What the multiplier sees of the weights: `[out channel][k]` in the order of addition; all 1 for pools, empty where
-    /// the weights are activations ([`with_weights`](Self::with_weights)).
+    /// Weight operands of the multiplier: `[out channel][k]` in the order of addition; all 1 for pools, empty
+    /// if the weights are activations ([`with_weights`](Self::with_weights)).
     pub weights: Vec<Vec<i32>>,
     /// Bias per output channel at unit 1, including folded zero-point terms; `None` if nothing is added.
     pub bias: Option<Vec<i128>>,
-    /// Factor of the sum of all activation codes (padding included) that is added exactly, per output
-    /// channel: `-zw` under `fold`, else 0.
+    /// Factor of the sum of all activation codes (including padding) that is added exactly, per output
+    /// channel: `-zw` under `fold`, otherwise 0.
     pub input_sum_factor: Vec<i64>,
-    /// Factor of the sum of all weight codes of a dot product that is added exactly: `-zx` under `fold` where the weights are
-    /// activations, else 0.
+    /// Factor of the sum of all weight codes of a dot product that is added exactly: `-zx` under `fold` if
+    /// the weights are activations, otherwise 0.
     pub weight_sum_factor: i64,
-    /// Requantizers per output channel for sums in the unit of the datapath's end. Empty for pools.
+    /// Requantizers per output channel for sums in the unit at the end of the datapath. Empty for pools.
     pub requantizers: Vec<Requantizer>,
     /// Requantizers per output channel for sums in unit 1. Empty for pools.
     pub exact_requantizers: Vec<Requantizer>,
@@ -153,8 +153,8 @@ impl Program {
 }
 
 impl MacLayer {
-    /// The output channel whose products share an adder with those of `channel` and lie below them, if there is
-    /// one. Neighbours of a group share: the first of two is the low lane.
+    /// Returns the output channel whose products share an adder with those of `channel` and are in the low
+    /// lane, if there is one. Adjacent channels of a group share an adder; the first of two is the low lane.
     pub fn low_lane(&self, channel: usize) -> Option<usize> {
         let Packing::Dsp48e2Int8x2(_) = self.packing else { return None };
         // Without weights nothing can be packed: each channel reads activations of its own.
@@ -164,8 +164,8 @@ impl MacLayer {
         (channel % of_group.max(1) % 2 == 1).then(|| channel - 1)
     }
 
-    /// Whether exact sums of operands join what the last level delivers: under `fold`, `-zw * sum(x)` and, where the weights
-    /// are activations, `-zx * sum(w)`.
+    /// Returns whether exact sums of operands are added to the last level's result: under `fold`,
+    /// `-zw * sum(x)` and, if the weights are activations, `-zx * sum(w)`.
     pub fn has_side_sums(&self) -> bool {
         self.weight_sum_factor != 0 || self.input_sum_factor.iter().any(|&factor| factor != 0)
     }
@@ -178,8 +178,8 @@ impl MacLayer {
         }
     }
 
-    /// The layer of image `image` alone, whose weights are then constants: those that `codes`, the second input of one
-    /// sample, hold for it. Its geometry and timing stay those of all images.
+    /// Returns the layer of image `image` alone with constant weights, which are taken from `codes`, the
+    /// second input of one sample. Geometry and timing remain those of all images.
     pub fn with_weights(&self, codes: &[i32], image: usize) -> Self {
         let mut layer = self.clone();
         let Some(weights) = &mut layer.dots.weights else { return layer };

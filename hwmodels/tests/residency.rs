@@ -40,7 +40,7 @@ impl Building {
     }
 }
 
-/// `x -> a -> b -> c`, and `s` beside `b` and `c`, added by the host:
+/// Returns the graph `x -> a -> b -> c`, and `s` in parallel with `b` and `c`, added by the host:
 ///
 /// ```text
 /// node     reads  makes          bytes   weights

@@ -30,7 +30,7 @@ pub enum Part {
     Register,
     /// An on-chip memory; an access is one word.
     Sram,
-    /// The memory outside; an access is one bit.
+    /// External memory; an access is one bit.
     Dram,
     /// All multipliers, adders and registers of one core together.
     Array,

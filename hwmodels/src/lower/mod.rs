@@ -179,8 +179,8 @@ fn suggestion(near: &[(usize, String)]) -> String {
 /// The program's accelerator has one entry per layer with overrides, in the order of the layers.
 ///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or a layer or an operation on
-/// the host takes more cycles than can be told.
+/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or the cycles of a
+/// layer or of an operation on the host overflow their counter.
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
@@ -209,7 +209,7 @@ fn check_host(program: &Program) -> Result<(), LowerError> {
     Err(LowerError::TooManyHostCycles { layer: program.graph.node_name(node).to_owned() })
 }
 
-/// Where every node runs, in order of execution, and why.
+/// Returns where every node runs and why, in order of execution.
 ///
 /// # Errors
 /// [`LowerError`] if an override names no accelerated layer.
@@ -275,10 +275,11 @@ impl LayerSpec {
     }
 }
 
-/// Lowers dot products onto an accelerator, which runs them whatever it offloads. No network is needed for it.
+/// Lowers dot products onto an accelerator, which runs them even if it does not offload the operation. No
+/// network is needed.
 ///
 /// # Errors
-/// [`LowerError`] as [`lower`] has it.
+/// [`LowerError`] under the conditions of [`lower`].
 pub fn lower_dot_products(
     spec: LayerSpec,
     dots: DotProducts,

@@ -1,8 +1,9 @@
-//! What the multiplier sees of the weights, and what zero points leave behind.
+//! Weight operands of the multiplier, and the terms that remain from zero points.
 //!
-//! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, sums over all K window cells,
-//! padding with the code `zx`. Under `subtract` the left side is computed; under `fold` the first term is,
-//! and the others are added later: constants with the bias, sums of activations in addition to it.
+//! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, with sums over all K window
+//! cells and padding with the code `zx`. Under `subtract` the left side is computed. Under `fold` the first
+//! term is computed, and the others are added later: constants with the bias, sums of activations in addition
+//! to it.
 
 use guardbit_graph::{DotProducts, DotWeights};
 

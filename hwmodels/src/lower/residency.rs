@@ -1,15 +1,18 @@
-//! Which activations stay on the chip, from the layer that makes them to the last one that reads them.
+//! Determines which activations stay on the chip, from the layer that produces them to the last one that
+//! reads them.
 //!
-//! Tensors are taken in the order in which they are made. One stays if its layer is allowed to keep it
-//! (`memory.residency: fit`) and if, at every node from that layer to the last one on the accelerator that reads it,
+//! Tensors are considered in the order in which they are produced. A tensor stays if its layer is allowed to
+//! keep it (`memory.residency: fit`) and if, at every node from that layer to the last one on the accelerator
+//! that reads it,
 //!
 //! ```text
-//! all that stays there + buffer <= activation_kib
+//! size of all tensors that stay there + buffer <= activation_kib
 //! ```
 //!
-//! where `buffer` is what the layer's tiles take of the SRAM without residency, 0 where the layer's input stays and where the
-//! host runs. So no tile becomes smaller, and nothing that stays makes way for what comes later. A layer of two activations
-//! loads both from outside: what it reads is stored there.
+//! Here `buffer` is the part of the SRAM that the layer's tiles occupy without residency. It is 0 if the
+//! layer's input stays, and for nodes on the host. Therefore no tile becomes smaller, and no tensor that
+//! stays is displaced by a later one. A layer with two activations loads both from outside, so its inputs are
+//! stored there.
 
 use guardbit_graph::{Graph, NodeId, TensorId};
 

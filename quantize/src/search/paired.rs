@@ -28,8 +28,8 @@ pub fn is_significant(better: u64, worse: u64) -> bool {
 mod tests {
     use super::is_significant;
 
-    /// On both sides of 5 % by SciPy 1.14, `binomtest(better, better + worse, 0.5, alternative="greater")`: the first of each
-    /// pair is above.
+    /// Thresholds on both sides of 5 % from SciPy 1.14,
+    /// `binomtest(better, better + worse, 0.5, alternative="greater")`: the first of each pair is above.
     #[test]
     fn thresholds_are_those_of_scipy() {
         for (below, above) in [

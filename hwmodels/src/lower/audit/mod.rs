@@ -49,7 +49,7 @@ pub struct Decision {
     pub node: Option<usize>,
     /// Short name of the node, name of the tensor, or name of a node of the file.
     pub name: String,
-    /// What became of it.
+    /// Outcome of the decision.
     pub outcome: Outcome,
     /// Description and reason.
     pub what: String,
@@ -92,10 +92,10 @@ pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
     file::audit(graph).into_iter().chain(notes).collect()
 }
 
-/// Where every node runs and why, and what its layer's datapath does otherwise than the model.
+/// Returns where every node runs and why, and where its layer's datapath differs from the model.
 ///
 /// # Errors
-/// [`LowerError`] as [`partition`] has it.
+/// [`LowerError`] under the conditions of [`partition`].
 pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
     let graph = &program.graph;
     let places = partition(graph, &program.accelerator)?;
