@@ -355,7 +355,8 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     };
     insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: at most half of the array can work: `conv` 8x3 of 8x8");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}"), @"");
-    // 32 bytes cannot hold the 72 activations and 54 weights of a fold, but slices of its terms.
+    // 32 bytes hold neither the 72 activations nor the 54 weights of a fold, but they hold slices of its
+    // terms.
     let small = |kib: f64| {
         format!("array: {{rows: 4, cols: 3}}\nmemory: {{activation_kib: {kib}, weight_kib: {kib}}}")
     };

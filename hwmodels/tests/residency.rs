@@ -88,8 +88,8 @@ fn a_branch_keeps_a_tensor_until_its_last_reader() {
     // Everything passes outside: inputs, weights and outputs.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
     check(&["sum"], "double_buffer: false, activation_kib: 0.25", &[], all);
-    // a and b are on the chip while 1 and 2 run, 256 bytes: a waits for 3. Inputs of the host's addition pass
-    // outside.
+    // `a` and `b` are on the chip while nodes 1 and 2 run, 256 bytes: `a` waits for node 3. Inputs of the
+    // host's addition pass outside.
     let some = [64 + 32, 64, 64 + 128, 64 + 128];
     check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25", &["a", "b"], some);
     let program = program(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25");
@@ -102,7 +102,7 @@ fn a_branch_keeps_a_tensor_until_its_last_reader() {
 
 #[test]
 fn tiles_of_layers_in_between_keep_their_room() {
-    // With a byte less, a would not fit while 2 runs in addition to the 128 bytes of b in its tile.
+    // With a byte less, `a` and the 128 bytes of `b` in the tile would not fit together while node 2 runs.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
     check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.249023", &[], all);
     // The next tile loads while one computes: a and b in addition to twice 128 bytes of the other one, 384.

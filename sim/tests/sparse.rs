@@ -23,7 +23,8 @@ fn activations_of_all_signs() {
     }
 }
 
-/// Products of 16 bits, of few bits and many: the position of signs differs from products of two bytes.
+/// Products of 16 bits, from factors of few and of many bits: their signs are not where those of products of
+/// two bytes are.
 #[test]
 fn weights_of_more_than_nine_bits() {
     let mut random = Random(3);
