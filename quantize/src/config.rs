@@ -106,7 +106,7 @@ impl Default for LayerSetting {
 /// Exception for some layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Layers to which it applies.
+    /// Codes of their outputs; `None` leaves the setting unchanged, here and in the other fields.
     pub layers: Which,
     /// Codes of their outputs; `None` keeps the general setting, here and in the other fields.
     pub activations: Option<CodeSetting>,

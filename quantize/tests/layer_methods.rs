@@ -83,7 +83,7 @@ fn check_layer(graph: &Graph, layer: &MacLayer) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Layer method that compares candidates.
+/// Layer method that asserts that its choice has at most the noise of the plain parameters.
 struct Compared(OverflowAware);
 
 impl LayerMethod for Compared {

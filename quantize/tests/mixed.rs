@@ -16,7 +16,7 @@ struct Sums {
     /// Error, bytes and accumulator bits by layer and step.
     layers: Vec<Vec<(f64, u64, u32)>>,
     together: f64,
-    /// Steps from which on networks are impossible.
+    /// Steps of the network that cannot be quantized, if there is one.
     impossible: Option<Vec<usize>>,
 }
 
