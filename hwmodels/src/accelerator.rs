@@ -1,4 +1,5 @@
-//! The checked accelerator: what the code computes with. The file that it is read from is another type.
+//! Checked accelerator, on which all computations are based. The file from which it is read has a type of its
+//! own.
 
 use guardbit_num::{Format, MAX_BITS, Overflow, Rounding, stochastic_shift_right};
 
@@ -8,40 +9,43 @@ pub use crate::keys::{
     Requantization, Timing,
 };
 
-/// Most low bits that all stages of a datapath drop together: what the widest register has beside its two highest bits.
+/// Greatest number of low bits that all stages of a datapath may drop together: the bits of the widest
+/// register except its two highest ones.
 pub const MAX_TOTAL_SHIFT: u32 = MAX_BITS - 2;
 
-/// All that decides values: operands, order, product, levels, bias, requantization.
+/// Datapath: everything that determines values, i.e. operands, order, product, levels, bias and
+/// requantization.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Datapath {
-    /// How operands reach the multiplier.
+    /// Form in which operands reach the multiplier.
     pub operands: Operands,
-    /// In which order K is walked.
+    /// Order in which the K products are added.
     pub order: ReductionOrder,
-    /// The multiplier's output.
+    /// Output of the multiplier.
     pub product: Product,
-    /// Accumulation levels, innermost first; the last one reduces everything.
+    /// Accumulation levels, innermost first; the last one adds up everything that remains.
     pub levels: Vec<Level>,
-    /// Where and how the bias is added.
+    /// Place and register of the bias.
     pub bias: Bias,
-    /// From sums to output codes.
+    /// Conversion of sums to output codes.
     pub requantize: Requantization,
 }
 
-/// What the output stage does with a result that does not fit the output's dtype.
+/// Treatment of a result that does not fit the output's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputFit {
-    /// Clamps it.
+    /// Clamps the result.
     #[default]
     Saturate,
-    /// Clamps it to a restricted range: the least code is the greatest with the other sign, also where the model has one
-    /// more.
+    /// Clamps the result to a restricted range. Its least code is the negated greatest code, even if the
+    /// model allows one more.
     SaturateSymmetric,
-    /// Keeps its low bits. A fused activation clips before, at the bounds that it has of its own: a rectifier below.
+    /// Keeps the low bits of the result. A fused activation clips before, at its own bounds: a rectifier only
+    /// at its lower bound.
     Wrap,
 }
 
-/// What the lanes of a vector engine hold at a time.
+/// Outputs that the lanes of a vector engine compute at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArrayKind {
     /// Any outputs, in the order of the output tensor.
@@ -51,33 +55,34 @@ pub enum ArrayKind {
     Channels,
     /// Channels of one pixel, of all groups (FINN's folding: lanes are PE, `dot_width` is SIMD).
     Folded,
-    /// Rows hold pixels of a small rectangle, columns hold channels (Ethos-U).
+    /// Rows hold pixels of a small rectangle; columns hold channels (Ethos-U).
     Block,
 }
 
-/// How the groups of a grouped convolution lie on the array. Values do not depend on it.
+/// Mapping of the groups of a grouped convolution to the array. Values do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Depthwise {
-    /// As the array's kind has it: side by side in vector engines but those of channels, else one after the other.
+    /// Default of the array's kind: in parallel in vector engines, except those of channels; otherwise one
+    /// after the other.
     #[default]
     ByKind,
     /// One after the other.
     Serial,
-    /// As many as there is room for, on the diagonal of one matrix of weights, 0 elsewhere.
+    /// As many groups in parallel as fit, on the diagonal of one matrix of weights that is 0 elsewhere.
     BlockDiagonal,
-    /// Side by side: every lane or column takes activations of its own.
+    /// In parallel: every lane or column reads activations of its own.
     OwnInputs,
 }
 
 impl Array {
-    /// An array of that size, its lanes free to hold any outputs.
+    /// Returns an array of the given size whose lanes can hold any outputs.
     pub const fn new(rows: usize, cols: usize, dot_width: usize) -> Self {
         let (kind, depthwise) = (ArrayKind::Outputs, Depthwise::ByKind);
         Self { rows, cols, dot_width, kind, cores: 1, stripe: 1, depthwise }
     }
 }
 
-/// Which operand stays in the array.
+/// Operand that stays in the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dataflow {
     /// Sums stay; activations and weights stream.
@@ -86,23 +91,24 @@ pub enum Dataflow {
     WeightStationary,
     /// Activations stay; sums move down the columns.
     InputStationary,
-    /// A vector engine: `rows * cols` outputs at a time, `dot_width` products each per cycle.
+    /// Vector engine: `rows * cols` outputs at a time, with `dot_width` products each per cycle.
     Vector,
 }
 
 impl Dataflow {
-    /// Whether sums move down the columns, into a memory of their own.
+    /// Returns whether sums move down the columns, into a memory of their own.
     pub fn moves_sums(self) -> bool {
         matches!(self, Self::WeightStationary | Self::InputStationary)
     }
 }
 
-/// Where zero points are taken off.
+/// Place where zero points are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZeroPoint {
-    /// Before the multiplier, which sees `x - zx` and `w - zw`; padding contributes 0.
+    /// Before the multiplier, whose operands are `x - zx` and `w - zw`; padding contributes 0.
     Subtract,
-    /// After: products are of raw codes, padding carries the code `zx`, constants are folded into the bias.
+    /// After the multiplier: products are of raw codes, padding has the code `zx`, and constants are folded
+    /// into the bias.
     Fold,
 }
 
@@ -117,22 +123,23 @@ pub enum Axis {
     Ic,
 }
 
-/// How a stage drops low bits.
+/// Rounding of a stage that drops low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShiftRounding {
-    /// The same value always gives the same result.
+    /// Deterministic rounding.
     Fixed(Rounding),
-    /// Up with a probability that is the part dropped, by a random number: see [`guardbit_num::stochastic_shift_right`].
+    /// Rounds up with a probability equal to the dropped fraction, using a random number: see
+    /// [`guardbit_num::stochastic_shift_right`].
     Stochastic {
-        /// The seed of its random numbers.
+        /// Seed of the random numbers.
         seed: u64,
     },
 }
 
-/// A register's width and what it does with what does not fit.
+/// Width of a register, and its behaviour on overflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Register {
-    /// Wide enough for everything.
+    /// Wide enough for every value.
     Auto,
     /// A fixed width.
     Fixed {
@@ -143,76 +150,77 @@ pub enum Register {
     },
 }
 
-/// How many values of the level below one run takes.
+/// Number of values of the level below that one run adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terms {
-    /// That many; the last run may be shorter.
+    /// Fixed number; the last run may be shorter.
     Count(usize),
-    /// All of them.
+    /// All values.
     All,
 }
 
-/// Where overflow is looked for.
+/// Point at which overflow is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// At every addition.
     EachAdd,
-    /// Once, when the result leaves the level; inside, sums are exact.
+    /// Once, when the result leaves the level; within the level, sums are exact.
     HandOver,
 }
 
-/// Where the bias is added.
+/// Place where the bias is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BiasPlace {
     /// After the last level, in an adder of its own.
     Post,
     /// As the initial value of the last level.
     Preload,
-    /// Scaled on its own, after requantization.
+    /// After requantization, scaled on its own.
     PostRequantize,
 }
 
-/// How cycles are counted.
+/// Convention by which cycles are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimingConvention {
-    /// Tiles follow each other without draining the array; memory stalls count.
+    /// Tiles follow each other without draining the array; memory stalls are included.
     Overlapped,
-    /// As SCALE-Sim 3.0.0 counts compute cycles.
+    /// Compute cycles as counted by SCALE-Sim 3.0.0.
     ScalesimV3,
-    /// As the compiler of Arm's Ethos-U55 estimates NPU cycles.
+    /// NPU cycles as estimated by the compiler of Arm's Ethos-U55.
     EthosU,
 }
 
-/// Which activations stay on the chip between layers.
+/// Activations that stay on the chip between layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Residency {
-    /// None: every layer reads its activations from outside and stores its outputs there.
+    /// None: every layer reads its activations from external memory and stores its outputs there.
     #[default]
     None,
-    /// Those that fit beside what the layers themselves need: see [`crate::Resident`].
+    /// Activations that fit in addition to the layers' own needs: see [`crate::Resident`].
     Fit,
 }
 
-/// How lanes share an adder.
+/// Kind of sharing of an adder by lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackingKind {
-    /// They do not.
+    /// Lanes do not share an adder.
     None,
-    /// Two output channels in that of a DSP48E2.
+    /// Two output channels share the adder of a DSP48E2.
     Dsp48e2Int8x2,
 }
 
-/// Lanes that share one adder.
+/// Sharing of an adder by lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// Every lane has its own.
+    /// Every lane has its own adder.
     None,
     /// Two output channels share the 48-bit adder of a DSP48E2, which adds `(a * 2^18 + d) * b`.
     Dsp48e2Int8x2(Fixup),
 }
 
 impl Packing {
-    /// Whether it gives the register of that level: the innermost one is the adder that lanes share.
+    /// Returns whether the packing defines the register of level `level`: the innermost level is the shared
+    /// adder.
     pub fn gives_register(self, level: usize) -> bool {
         self != Self::None && level == 0
     }
@@ -236,23 +244,23 @@ impl From<Packing> for PackingKeys {
     }
 }
 
-/// What is done about the borrow that a negative low lane takes from the high lane.
+/// Correction of the borrow that a negative low lane takes from the high lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixup {
-    /// Nothing.
+    /// No correction.
     None,
-    /// The low lane's sign is added to the high lane when the lanes leave the adder.
+    /// Adds the low lane's sign to the high lane when the lanes leave the adder.
     Lut,
 }
 
-/// Bits of the low lane of a [`Packing::Dsp48e2Int8x2`].
+/// Width in bits of the low lane of a [`Packing::Dsp48e2Int8x2`].
 pub const PACKED_LOW_BITS: u32 = 18;
-/// Bits of its high lane: what the low lane leaves of 48.
+/// Width in bits of the high lane of a [`Packing::Dsp48e2Int8x2`]: the remainder of 48.
 pub const PACKED_HIGH_BITS: u32 = 30;
 
 impl ShiftRounding {
-    /// The rounding with which a constant is brought to the unit behind the stage: to nearest, ties to even, where the stage
-    /// itself rounds at random.
+    /// Returns the rounding with which a constant is brought to the unit after the stage. It is to nearest,
+    /// with ties to even, if the stage itself rounds randomly.
     pub fn of_constants(self) -> Rounding {
         match self {
             Self::Fixed(rounding) => rounding,
@@ -260,7 +268,8 @@ impl ShiftRounding {
         }
     }
 
-    /// `value / 2^shift`, rounded; `word` gives the random number of a seed where one is needed.
+    /// Returns `value / 2^shift`, rounded. `word` returns the random number for a seed and is only called if
+    /// one is needed.
     pub fn shift_right(self, value: i128, shift: u32, word: impl FnOnce(u64) -> u64) -> i128 {
         match self {
             Self::Fixed(rounding) => rounding.shift_right(value, shift),
@@ -277,7 +286,7 @@ impl From<Rounding> for ShiftRounding {
 }
 
 impl Register {
-    /// Format and overflow mode of a fixed width.
+    /// Returns format and overflow mode of a fixed width.
     pub fn fixed(self) -> Option<(Format, Overflow)> {
         match self {
             Self::Auto => None,
@@ -285,60 +294,60 @@ impl Register {
         }
     }
 
-    /// Its width, where that is fixed.
+    /// Returns the width, if it is fixed.
     pub fn bits(self) -> Option<u32> {
         self.fixed().map(|(format, _)| format.bits())
     }
 
-    /// What it does with what does not fit; `None` where everything does.
+    /// Returns the overflow mode; `None` if every value fits.
     pub fn overflow(self) -> Option<Overflow> {
         self.fixed().map(|(_, overflow)| overflow)
     }
 
-    /// Whether it has a sign. One without a width has.
+    /// Returns whether the register is signed. A register without a width is.
     pub fn is_signed(self) -> bool {
         self.fixed().is_none_or(|(format, _)| format.is_signed())
     }
 
-    /// All values that it leaves as they are; `None` where those are all integers. They include 0.
+    /// Returns the range of values that it does not change, which includes 0; `None` if it changes no value.
     pub fn limits(self) -> Option<Range> {
         let (min, max) = self.fixed().map(|(format, overflow)| overflow.limits(format))?;
         Some(Range { min, max })
     }
 
-    /// Whether it leaves every value of `range` as it is.
+    /// Returns whether it changes no value of `range`.
     pub fn keeps(self, range: Range) -> bool {
         self.limits().is_none_or(|limits| limits.contains(range))
     }
 }
 
 impl Datapath {
-    /// Bits of a sum in memory: those of the last level, 32 if that has no width.
+    /// Returns the width in bits of a sum in memory: that of the last level, or 32 if it has no width.
     pub(crate) fn sum_bits(&self) -> u32 {
         self.levels.last().and_then(|level| level.register.bits()).unwrap_or(32)
     }
 
-    /// Bits dropped before a value reaches level `level`: its unit is `2^shift`.
+    /// Returns the number of bits dropped before a value reaches level `level`; its unit is `2^shift`.
     ///
-    /// With `level == levels.len()`: those dropped before the result leaves the last level.
+    /// `levels.len()` gives the number of bits dropped before the result leaves the last level.
     pub fn unit_shift(&self, level: usize) -> u32 {
         self.product.shift + self.levels[..level].iter().map(|l| l.shift).sum::<u32>()
     }
 
-    /// The rounding with which a bias is brought to the unit of level `level`: that of the last stage
-    /// before it which drops bits, as it rounds constants.
+    /// Returns the rounding with which a bias is brought to the unit of level `level`: the rounding for
+    /// constants of the last stage before it that drops bits.
     pub fn unit_rounding(&self, level: usize) -> Rounding {
         let stages = self.levels[..level].iter().rev().map(|l| (l.shift, l.round));
         let mut all = stages.chain([(self.product.shift, self.product.round)]);
         all.find(|&(shift, _)| shift > 0).map_or(Rounding::Floor, |(_, round)| round.of_constants())
     }
 
-    /// Whether a stage rounds at random.
+    /// Returns whether a stage rounds randomly.
     pub fn rounds_at_random(&self) -> bool {
         self.rounds_at_random_before(self.levels.len())
     }
 
-    /// Whether a stage before level `level` rounds at random.
+    /// Returns whether a stage before level `level` rounds randomly.
     pub(crate) fn rounds_at_random_before(&self, level: usize) -> bool {
         let random = |shift, round| shift > 0 && matches!(round, ShiftRounding::Stochastic { .. });
         random(self.product.shift, self.product.round)
@@ -347,7 +356,7 @@ impl Datapath {
 }
 
 impl Bias {
-    /// The bias adder of a layer whose bias has `bits` bits in the model.
+    /// Returns the bias adder of a layer whose bias has `bits` bits in the model.
     pub fn of_layer(self, bits: u32) -> Self {
         let register = match (self.register, Format::new(bits, true)) {
             (Register::Fixed { format, overflow }, Ok(wider)) if self.from_model && bits > format.bits() => {
@@ -360,7 +369,7 @@ impl Bias {
 }
 
 impl Terms {
-    /// Length of a run out of `available` values.
+    /// Returns the length of a run when `available` values remain.
     pub fn run_length(self, available: usize) -> usize {
         match self {
             Self::Count(n) => n,

@@ -1,4 +1,4 @@
-//! Datapaths in words: the order of additions, widths, and where overflow is checked.
+//! Describes datapaths in words: the order of additions, widths, and where overflow is checked.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Datapath {
-    /// The stages in the order of the data.
+    /// Returns the stages in the order of the data.
     pub fn stages(&self) -> Vec<String> {
         let axes = self.order.axes.map(|axis| axis.name()).join(" ");
         let walk = match self.order.walk.describe() {
@@ -38,18 +38,19 @@ impl Datapath {
         stages
     }
 
-    /// The stages in one line.
+    /// Returns the stages in one line.
     pub fn describe(&self) -> String {
         self.stages().join(" > ")
     }
 }
 
 impl Accelerator {
-    /// The complete file, as [`resolved_yaml`](Self::resolved_yaml), under comments that say what its datapath does.
+    /// Returns the complete file of [`resolved_yaml`](Self::resolved_yaml) with comments that describe its
+    /// datapath.
     pub fn commented_yaml(&self) -> String {
         let mut text = String::new();
         let mut add = |what: &str, accelerator: &Self| {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "# {what}, stage by stage:");
             for stage in accelerator.datapath.stages() {
                 let _ = writeln!(text, "#   {stage}");
@@ -60,14 +61,14 @@ impl Accelerator {
         };
         add("Every layer", self);
         for (name, layer) in self.layers.iter().filter(|(_, layer)| layer.datapath != self.datapath) {
-            // A name may hold anything; a comment is one line.
+            // A name may contain any character; a comment is one line.
             add(&format!("Layer {name:?}"), layer);
         }
         let notes: String = self.memory_notes().iter().map(|note| format!("#   {note}\n")).collect();
         text + "# Time and memory:\n" + &notes + &self.resolved_yaml()
     }
 
-    /// What the cycle model takes for granted of this accelerator's memories.
+    /// Returns the cycle model's assumptions about this accelerator's memories.
     fn memory_notes(&self) -> Vec<String> {
         match self.timing.convention {
             TimingConvention::ScalesimV3 => {

@@ -1,19 +1,19 @@
-//! Formulas of cost models and of keys: numbers, variables, `+ - * /`, brackets and a few functions.
+//! Formulas of cost models and keys: numbers, variables, `+ - * /`, brackets and a few functions.
 
 use std::fmt;
 
-/// Most characters of a formula.
+/// Greatest length of a formula in characters.
 const MOST_CHARACTERS: usize = 1000;
-/// Most brackets within each other.
+/// Greatest nesting depth of brackets.
 const MOST_DEEP: usize = 32;
 
-/// What a formula can depend on.
+/// Quantity on which a formula can depend.
 pub trait Quantity: Copy + 'static {
-    /// The name used in formulas.
+    /// Returns the name in formulas.
     fn name(self) -> &'static str;
 }
 
-/// A formula over quantities.
+/// Formula over quantities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression<Q> {
     text: String,
@@ -37,7 +37,7 @@ enum Operator {
     Divide,
 }
 
-/// What a formula can call.
+/// Function that a formula can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Function {
     Ceil,
@@ -49,7 +49,7 @@ enum Function {
     Linear,
 }
 
-/// Name, and how many arguments there can be.
+/// Name of each function, and least and greatest number of its arguments.
 const FUNCTIONS: [(&str, Function, [usize; 2]); 7] = [
     ("ceil", Function::Ceil, [1, 1]),
     ("floor", Function::Floor, [1, 1]),
@@ -60,7 +60,7 @@ const FUNCTIONS: [(&str, Function, [usize; 2]); 7] = [
     ("linear", Function::Linear, [5, 65]),
 ];
 
-/// A text that is no formula.
+/// Error: a text is not a formula.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExpressionError(String);
 
@@ -71,7 +71,7 @@ impl fmt::Display for ExpressionError {
 }
 
 impl<Q: Quantity> Expression<Q> {
-    /// The formula of a text, over these variables and no others.
+    /// Parses a formula over exactly these variables.
     pub(crate) fn parse(text: &str, variables: &[Q]) -> Result<Self, ExpressionError> {
         if text.chars().count() > MOST_CHARACTERS {
             return Err(ExpressionError(format!("has more than {MOST_CHARACTERS} characters")));
@@ -84,8 +84,8 @@ impl<Q: Quantity> Expression<Q> {
         }
     }
 
-    /// Its value; `None` where it has none: a variable without a value, a division by 0, an argument of `linear` beyond its
-    /// points.
+    /// Returns the value; `None` if it is undefined: a variable has no value, a division by 0, or an argument
+    /// of `linear` outside its points.
     pub fn value(&self, of: &impl Fn(Q) -> Option<f64>) -> Option<f64> {
         self.node.value(of).filter(|value| value.is_finite())
     }
@@ -135,7 +135,8 @@ impl Function {
     }
 }
 
-/// `linear(x, x1, y1, x2, y2, ...)`: y at x on straight lines through the points, whose x ascend; nothing outside them.
+/// Computes `linear(x, x1, y1, x2, y2, ...)`: y at x on straight lines through the points, whose x ascend;
+/// `None` outside them.
 fn linear(x: f64, points: &[f64]) -> Option<f64> {
     let points: Vec<(f64, f64)> = points.chunks_exact(2).map(|point| (point[0], point[1])).collect();
     let between = points.windows(2).find(|pair| pair[0].0 <= x && x <= pair[1].0)?;
@@ -177,7 +178,7 @@ impl<Q: Quantity> Parser<'_, Q> {
         self.chain(&[('*', Operator::Multiply), ('/', Operator::Divide)], Self::factor)
     }
 
-    /// Operands with operators between them, from the left.
+    /// Parses operands with operators between them, from the left.
     fn chain(
         &mut self,
         operators: &[(char, Operator)],
@@ -283,7 +284,7 @@ impl<Q: Quantity> Parser<'_, Q> {
     }
 }
 
-/// Whether these are points `x1, y1, x2, y2, ...` of plain numbers whose x ascend.
+/// Returns whether these are points `x1, y1, x2, y2, ...` of plain numbers whose x ascend.
 fn ascends<Q>(points: &[Node<Q>]) -> bool {
     let number = |node: &Node<Q>| match node {
         Node::Number(number) => Some(*number),

@@ -2,28 +2,29 @@
 
 use crate::{Program, Step};
 
-/// Cycles of one inference, all of them of the accelerator's clock.
+/// Cycles of one inference, in the accelerator's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InferenceCycles {
-    /// Of the layers on the accelerator, one after the other.
+    /// Cycles of the layers on the accelerator, one after the other.
     pub accelerator: u64,
-    /// Of the operations on the host, one after the other.
+    /// Cycles of the operations on the host, one after the other.
     pub host: u64,
-    /// Until all of them are done, where both work at the same time: each takes its operations in their order, and each
-    /// operation begins when its inputs are made and the one before it on its side has ended.
+    /// Cycles of the inference if accelerator and host work at the same time. Each runs its operations in
+    /// order, and an operation begins when its inputs are available and the previous operation on its side
+    /// has ended.
     pub overlapped: u64,
 }
 
 impl InferenceCycles {
-    /// Of all of them, one after the other.
+    /// Returns the cycles of all operations, one after the other.
     pub fn total(self) -> u64 {
         self.accelerator.saturating_add(self.host)
     }
 
-    /// Those of a program.
+    /// Returns the cycles of a program.
     pub fn of(program: &Program) -> Self {
         let mut cycles = Self::default();
-        // When tensors are there, and when each side is free.
+        // Times at which tensors are available, and at which each side is free.
         let mut made = vec![0u64; program.graph.tensors().len()];
         let [mut accelerator_free, mut host_free] = [0u64; 2];
         for ((id, node), step) in program.graph.nodes_with_ids().zip(&program.steps) {
@@ -36,7 +37,7 @@ impl InferenceCycles {
                 }
             };
             *sum = sum.saturating_add(takes);
-            // What takes no time waits for nobody.
+            // An operation that takes no time does not wait for the other operations of its side.
             let end = if takes == 0 { ready } else { ready.max(*free).saturating_add(takes) };
             if takes > 0 {
                 *free = end;

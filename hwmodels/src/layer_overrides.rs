@@ -1,4 +1,4 @@
-//! The accelerators of single layers.
+//! Accelerators of single layers.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use crate::load::Recipe;
 use crate::{Accelerator, HwError};
 
-/// Complete accelerators for single layers, by layer name or index, in the order in which they were written.
+/// Complete accelerators of single layers, by layer name or index, in the order in which they were written.
 #[derive(Debug, Clone, Default)]
 pub struct LayerOverrides {
     entries: Vec<(String, Accelerator)>,
-    /// Where each name stands among them.
+    /// Position of each name among the entries.
     places: HashMap<String, usize>,
-    /// What the entries were made of, where they come from a file or the command line.
+    /// Recipe of the entries, if they come from a file or the command line.
     recipe: Option<Arc<Recipe>>,
 }
 
-/// The same names give the same accelerators, in whatever order and however they were written.
+/// Overrides are equal if equal names have equal accelerators, in any order and however they were written.
 impl PartialEq for LayerOverrides {
     fn eq(&self, other: &Self) -> bool {
         let same = |(name, own): (&str, &Accelerator)| other.get(name) == Some(own);
@@ -26,44 +26,44 @@ impl PartialEq for LayerOverrides {
 }
 
 impl LayerOverrides {
-    /// Entries with what they were made of.
+    /// Creates entries with their recipe.
     pub(crate) fn of_recipe(entries: Vec<(String, Accelerator)>, recipe: Recipe) -> Self {
         let mut all = Self { entries, recipe: Some(Arc::new(recipe)), ..Self::default() };
         all.look_up();
         all
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Every name or index with its accelerator.
+    /// Returns every name or index with its accelerator.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Accelerator)> {
         self.entries.iter().map(|(name, own)| (name.as_str(), own))
     }
 
-    /// Every name or index.
+    /// Returns every name or index.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// Every accelerator.
+    /// Returns every accelerator.
     pub fn values(&self) -> impl Iterator<Item = &Accelerator> {
         self.iter().map(|(_, own)| own)
     }
 
-    /// Every accelerator, to be changed.
+    /// Returns every accelerator for modification.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Accelerator> {
         self.entries.iter_mut().map(|(_, own)| own)
     }
 
-    /// The accelerator of that name or index.
+    /// Returns the accelerator of a name or index.
     pub fn get(&self, name: &str) -> Option<&Accelerator> {
         self.places.get(name).map(|&place| &self.entries[place].1)
     }
 
-    /// Adds an entry at the end, or replaces the one of that name in its place.
+    /// Appends an entry, or replaces the entry of the given name in its place.
     pub fn insert(&mut self, name: impl Into<String>, own: Accelerator) {
         let name = name.into();
         match self.places.get(&name) {
@@ -75,20 +75,20 @@ impl LayerOverrides {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes and returns an entry.
     pub fn remove(&mut self, name: &str) -> Option<Accelerator> {
         let (_, own) = self.entries.remove(*self.places.get(name)?);
         self.look_up();
         Some(own)
     }
 
-    /// Keeps the entries that `keep` says yes to.
+    /// Keeps the entries for which `keep` returns true.
     pub fn retain(&mut self, keep: impl Fn(&str, &Accelerator) -> bool) {
         self.entries.retain(|(name, own)| keep(name, own));
         self.look_up();
     }
 
-    /// Puts the entries in the order of `key`.
+    /// Sorts the entries by `key`.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
         self.entries.sort_by_cached_key(|(name, _)| key(name));
         self.look_up();
@@ -99,8 +99,8 @@ impl LayerOverrides {
         self.places = names.enumerate().map(|(place, name)| (name, place)).collect();
     }
 
-    /// The accelerator of a layer that several of the entries name: what they override together, the later one where
-    /// two of them override the same.
+    /// Returns the accelerator of a layer that several entries name. It has the overrides of all of them; if
+    /// two override one key, the later one applies.
     pub(crate) fn together(&self, names: &[String]) -> Result<Accelerator, HwError> {
         match &self.recipe {
             Some(recipe) if names.len() > 1 => recipe.together(names),

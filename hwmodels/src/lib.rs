@@ -1,7 +1,7 @@
-//! Accelerator models and the lowering of graphs onto them.
+//! Accelerator models, and the lowering of graphs onto them.
 //!
-//! An accelerator is written in YAML ([`load()`], [`PRESETS`], [`schema()`]) and checked into an [`Accelerator`];
-//! [`lower()`] puts a graph onto it; [`timing`] says when and where every addition happens.
+//! An accelerator is written in YAML ([`load()`], [`PRESETS`], [`schema()`]) and checked into an
+//! [`Accelerator`]. [`lower()`] maps a graph to it. [`timing`] computes the time and place of every addition.
 
 mod accelerator;
 pub mod bounds;

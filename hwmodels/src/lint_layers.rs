@@ -1,15 +1,16 @@
-//! What is doubtful about an accelerator for one network.
+//! Warnings about an accelerator for a particular network.
 
 use crate::timing::{LayerTiming, Outside};
 use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values};
 
-/// Layers that a message names; the others are counted.
+/// Greatest number of layers that a message names; further ones are counted.
 const NAMED: usize = 5;
 
-/// Layers whose traffic is compared with that of other values of a key: those that move the most.
+/// Number of layers, those that move the most data, whose traffic is compared with that of other values of a
+/// key.
 const COMPARED: usize = 8;
 
-/// Memories are tried in up to so many times their size, in powers of two.
+/// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
 /// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, about a key that
@@ -33,7 +34,7 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
         .collect()
 }
 
-/// An array of which a layer can use at most half.
+/// Warns of an array of which a layer can use at most half.
 fn large_array(program: &Program) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
@@ -49,7 +50,7 @@ fn large_array(program: &Program) -> Option<Problem> {
     ))
 }
 
-/// A memory that the smallest tile does not fit.
+/// Warns of a memory that cannot hold the smallest tile.
 fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
@@ -65,7 +66,7 @@ fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Optio
     ))
 }
 
-/// Another value of a key.
+/// Alternative value of a key.
 struct Better {
     key: &'static str,
     now: String,
@@ -73,15 +74,15 @@ struct Better {
     moved: Moving,
 }
 
-/// What the compared layers take together.
+/// Data and cycles of the compared layers together.
 #[derive(Clone, Copy)]
 struct Moving {
     bits: u128,
     cycles: u64,
 }
 
-/// A key because of which layers move more than twice their data from and to the outside, and at least twice as much as with a better
-/// value of it.
+/// Warns of a key that makes layers move more than twice their data from and to external memory, if a better
+/// value at least halves it.
 fn moves_again(program: &Program) -> Option<Problem> {
     if program.accelerator.timing.convention != TimingConvention::Overlapped {
         return None;
@@ -94,7 +95,7 @@ fn moves_again(program: &Program) -> Option<Problem> {
     let better = better_memories(program, compared, now)
         .into_iter()
         .chain(better_lanes(program, compared))
-        // Whatever moves less has to take no longer.
+        // An alternative that moves less data must not take longer.
         .filter(|better| better.moved.cycles <= now.cycles)
         .min_by_key(|better| better.moved.bits)
         .filter(|better| better.moved.bits.saturating_mul(2) <= now.bits)?;
@@ -133,7 +134,7 @@ fn data(layer: &MacLayer) -> u128 {
         .max(1)
 }
 
-/// What layers move from and to the outside on accelerators that are edited, and in how many cycles.
+/// Returns the external traffic of layers on edited accelerators, and their cycles.
 fn moved(program: &Program, layers: &[&MacLayer], edit: impl Fn(&mut Accelerator)) -> Moving {
     let of = |layer: &&MacLayer| {
         let mut accelerator = program.accelerator_of(layer.node).clone();
@@ -153,7 +154,7 @@ fn moved(program: &Program, layers: &[&MacLayer], edit: impl Fn(&mut Accelerator
     layers.iter().map(of).fold(Moving { bits: 0, cycles: 0 }, both)
 }
 
-/// The least larger memory, of each, that leaves nearly as little to move as a very large one.
+/// Returns, for each memory, the least larger size with nearly the traffic of a very large one.
 fn better_memories(program: &Program, layers: &[&MacLayer], now: Moving) -> Vec<Better> {
     type Size = fn(&mut Accelerator) -> &mut f64;
     let memories: [(&'static str, Size); 3] = [
@@ -181,7 +182,7 @@ fn better_memories(program: &Program, layers: &[&MacLayer], now: Moving) -> Vec<
     memories.into_iter().filter_map(better).collect()
 }
 
-/// The kind of the lanes that leaves the least to move.
+/// Returns the kind of lanes with the least traffic.
 fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
     let array = program.accelerator.array;
     if program.accelerator.dataflow != Dataflow::Vector || layers.is_empty() {

@@ -1,4 +1,4 @@
-//! The names that files use for the choices of an accelerator.
+//! Names in files of the choices of an accelerator.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,33 +12,33 @@ use crate::{
     ZeroPoint,
 };
 
-/// A choice that files write as a name.
+/// Choice that files write as a name.
 pub(crate) trait Named: Copy + PartialEq + 'static {
-    /// What is chosen, for messages.
+    /// Kind of choice, for messages.
     const WHAT: &'static str;
 
-    /// Every name with its value.
+    /// Returns every name with its value.
     fn all() -> Vec<(&'static str, Self)>;
 
-    /// What is allowed, after "it must be".
+    /// Describes the allowed names; the text follows "it must be".
     fn allowed() -> String {
         format!("one of {}", list::<Self>())
     }
 }
 
-/// Every name of a choice, for messages.
+/// Returns every name of a choice, for messages.
 pub(crate) fn list<T: Named>() -> String {
     T::all().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
-/// Gives the variants of an enum their names: `ALL`, `name`, `Display`, `FromStr` and [`Named`].
+/// Declares the names of an enum's variants: `ALL`, `name`, `Display`, `FromStr` and [`Named`].
 macro_rules! names {
     ($($ty:ident, $what:literal: { $($variant:ident = $name:literal),* $(,)? })*) => {$(
         impl $ty {
-            /// Every one, in the order of the manual.
+            /// All variants, in the order of the manual.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name used in files.
+            /// Returns the name in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -120,7 +120,7 @@ impl Named for RoundKind {
     }
 }
 
-/// The model's own requantization scheme (`None`) or another one.
+/// The model's own requantization scheme (`None`), or another one.
 impl Named for Option<Scheme> {
     const WHAT: &'static str = "requantization scheme";
 

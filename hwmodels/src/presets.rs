@@ -1,18 +1,19 @@
-//! Accelerators that come with guardbit. To add one: write its file under `presets/`, add its line below.
+//! Accelerators that are included in guardbit. To add one, write its file under `presets/` and add its line
+//! below.
 
-/// A preset: its name and its file.
+/// Preset: its name and its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// Name, as used in place of a path and in `extends`.
+    /// Name, which can be used instead of a path and in `extends`.
     pub name: &'static str,
-    /// The file, as written.
+    /// Text of the file.
     pub text: &'static str,
 }
 
-/// Registers the presets: the name is that of the file.
+/// Registers the presets; the name is that of the file.
 macro_rules! presets {
     ($($name:literal),* $(,)?) => {
-        /// Every preset, in the order of the manual.
+        /// All presets, in the order of the manual.
         pub const PRESETS: &[Preset] = &[
             $(Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".yaml")) }),*
         ];
@@ -39,7 +40,7 @@ presets! {
     "esp32s3-qacc",
 }
 
-/// The preset of that name.
+/// Returns the preset with the given name.
 pub fn preset(name: &str) -> Option<Preset> {
     PRESETS.iter().copied().find(|preset| preset.name == name)
 }

@@ -1,4 +1,4 @@
-//! What lowering makes: one step per node, the datapath of every accelerated layer made explicit.
+//! Result of lowering: one step per node, with the datapath of every accelerated layer made explicit.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use guardbit_num::Requantizer;
 use crate::timing::{HostTime, LayerTiming, Widths};
 use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
 
-/// A graph lowered onto an accelerator.
+/// Graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The graph.
@@ -17,69 +17,69 @@ pub struct Program {
     pub accelerator: Accelerator,
     /// One step per node of the graph, in order of execution.
     pub steps: Vec<Step>,
-    /// The activations that stay on the chip, in the order in which they are made.
+    /// Activations that stay on the chip, in the order in which they are produced.
     pub residents: Vec<Resident>,
 }
 
-/// An activation tensor that stays in the SRAM of activations.
+/// Activation tensor that stays in the SRAM of activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resident {
     /// The tensor.
     pub tensor: TensorId,
-    /// The layer that makes it.
+    /// Layer that produces it.
     pub from: NodeId,
-    /// The last layer of the accelerator that reads it.
+    /// Last layer on the accelerator that reads it.
     pub until: NodeId,
-    /// Its size.
+    /// Size in bits.
     pub bits: u128,
-    /// Whether it is stored outside too: the host reads it, or it is an output of the network.
+    /// Whether it is stored outside too, because the host reads it or it is an output of the network.
     pub is_stored: bool,
 }
 
-/// How one node runs.
+/// Execution of one node.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// On the host, exactly, for this reason.
+    /// On the host, exactly, for the given reason.
     Host(Host),
     /// On the accelerator.
     Mac(Box<MacLayer>),
 }
 
-/// A layer on the accelerator.
+/// Layer on the accelerator.
 #[derive(Debug, Clone)]
 pub struct MacLayer {
     /// The node.
     pub node: NodeId,
-    /// Name of the layer: that of its output tensor.
+    /// Name of the layer, which is that of its output tensor.
     pub name: String,
-    /// A unique name for people.
+    /// Unique short name.
     pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
     /// Its dot products.
     pub dots: DotProducts,
-    /// The datapath it runs on, with the layer's own overrides.
+    /// Datapath on which it runs, with the layer's own overrides.
     pub datapath: Datapath,
     /// Window cells in the order of addition, as flat `[row, column, channel]` indices.
     pub order: Vec<usize>,
-    /// What the multiplier sees of the weights: `[out channel][k]` in the order of addition; all 1 for pools, empty where
-    /// the weights are activations ([`with_weights`](Self::with_weights)).
+    /// Weight operands of the multiplier: `[out channel][k]` in the order of addition; all 1 for pools, empty
+    /// if the weights are activations ([`with_weights`](Self::with_weights)).
     pub weights: Vec<Vec<i32>>,
-    /// Bias per output channel at unit 1, folded zero-point terms included; `None` if nothing is to be added.
+    /// Bias per output channel at unit 1, including folded zero-point terms; `None` if nothing is added.
     pub bias: Option<Vec<i128>>,
-    /// Factor of the sum of all activation codes (padding included) that is added exactly, per output
-    /// channel: `-zw` under `fold`, else 0.
+    /// Factor of the sum of all activation codes (including padding) that is added exactly, per output
+    /// channel: `-zw` under `fold`, otherwise 0.
     pub input_sum_factor: Vec<i64>,
-    /// Factor of the sum of all weight codes of a dot product that is added exactly: `-zx` under `fold` where the weights are
-    /// activations, else 0.
+    /// Factor of the sum of all weight codes of a dot product that is added exactly: `-zx` under `fold` if
+    /// the weights are activations, otherwise 0.
     pub weight_sum_factor: i64,
-    /// Requantizers per output channel for sums in the unit of the datapath's end. Empty for pools.
+    /// Requantizers per output channel for sums in the unit at the end of the datapath. Empty for pools.
     pub requantizers: Vec<Requantizer>,
     /// Requantizers per output channel for sums in unit 1. Empty for pools.
     pub exact_requantizers: Vec<Requantizer>,
-    /// The codes that the output may hold.
+    /// Range of the output's codes.
     pub output_range: CodeRange,
-    /// Lanes that share one adder.
+    /// Packing of lanes that share one adder.
     pub packing: Packing,
     /// Bits of its codes and constants.
     pub widths: Widths,
@@ -87,10 +87,10 @@ pub struct MacLayer {
     pub timing: LayerTiming,
 }
 
-/// When and where an addition happens.
+/// Time and place of an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Cycle, from the layer's start within one inference.
+    /// Cycle, counted from the layer's start within one inference.
     pub cycle: u64,
     /// Row of the processing element.
     pub row: usize,
@@ -99,7 +99,7 @@ pub struct Place {
 }
 
 impl Program {
-    /// The accelerated layers in order of execution.
+    /// Returns the accelerated layers in order of execution.
     pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {
         self.steps.iter().filter_map(|step| match step {
             Step::Host(_) => None,
@@ -107,7 +107,7 @@ impl Program {
         })
     }
 
-    /// The time of a node on the host; `None` if the accelerator runs it.
+    /// Returns the time of a node on the host; `None` if the accelerator runs it.
     pub fn host_time(&self, node: NodeId) -> Option<HostTime> {
         match &self.steps[node.index()] {
             Step::Host(_) => Some(HostTime::new(&self.accelerator, self.graph.work(node))),
@@ -115,7 +115,7 @@ impl Program {
         }
     }
 
-    /// The accelerator of a node, its overrides applied.
+    /// Returns the accelerator of a node with its overrides applied.
     pub fn accelerator_of(&self, node: NodeId) -> &Accelerator {
         let index = node.index().to_string();
         let mut names = [self.graph.short_name(node), self.graph.node_name(node), &index].into_iter();
@@ -125,26 +125,27 @@ impl Program {
         own.unwrap_or(&self.accelerator)
     }
 
-    /// Bits of the activations that stay on the chip while a node runs: those that it reads and makes, and those that wait.
+    /// Returns the bits of the activations on the chip while a node runs, including those that wait.
     pub fn resident_bits(&self, node: NodeId) -> u128 {
         let here = self.residents.iter().filter(|resident| (resident.from..=resident.until).contains(&node));
         here.map(|resident| resident.bits).fold(0, u128::saturating_add)
     }
 
-    /// The most of them at a time, and the first node while which they are there; `None` where nothing stays.
+    /// Returns the greatest number of these bits, and the first node with it; `None` if no activations stay.
     pub fn resident_peak(&self) -> Option<(NodeId, u128)> {
-        // What is there grows where something is made alone.
+        // The size grows only where a tensor is produced.
         let made = self.residents.iter().map(|resident| (resident.from, self.resident_bits(resident.from)));
         made.rev().max_by_key(|(_, bits)| *bits)
     }
 
-    /// The tensors that a layer reads sample by sample: its activations, and its weights where they are activations.
+    /// Returns the tensors that a layer reads per sample: its activations, and its weights if they are
+    /// activations.
     pub fn reads(&self, layer: &MacLayer) -> [Option<TensorId>; 2] {
         let input = |index: usize| self.graph.node(layer.node).inputs.get(index).copied().flatten();
         [input(0), input(1).filter(|_| layer.dots.streams_weights())]
     }
 
-    /// The accelerated layer of a node.
+    /// Returns the accelerated layer of a node.
     pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
         match &self.steps[node.index()] {
             Step::Host(_) => None,
@@ -154,24 +155,24 @@ impl Program {
 }
 
 impl MacLayer {
-    /// The output channel whose products share an adder with those of `channel` and lie below them, if there is
-    /// one. Neighbours of a group share: the first of two is the low lane.
+    /// Returns the output channel whose products share an adder with those of `channel` and are in the low
+    /// lane, if there is one. Adjacent channels of a group share an adder; the first of two is the low lane.
     pub fn low_lane(&self, channel: usize) -> Option<usize> {
         let Packing::Dsp48e2Int8x2(_) = self.packing else { return None };
-        // Without weights there is nothing to pack: each channel reads activations of its own.
+        // Without weights nothing can be packed: each channel reads activations of its own.
         self.dots.weights.as_ref()?;
         let window = &self.dots.window;
         let of_group = window.channels() / window.groups.max(1);
         (channel % of_group.max(1) % 2 == 1).then(|| channel - 1)
     }
 
-    /// Whether exact sums of operands join what the last level delivers: under `fold`, `-zw * sum(x)` and, where the weights
-    /// are activations, `-zx * sum(w)`.
+    /// Returns whether exact sums of operands are added to the last level's result: under `fold`,
+    /// `-zw * sum(x)` and, if the weights are activations, `-zx * sum(w)`.
     pub fn has_side_sums(&self) -> bool {
         self.weight_sum_factor != 0 || self.input_sum_factor.iter().any(|&factor| factor != 0)
     }
 
-    /// What the multiplier sees of `code`, a weight of output channel `channel`.
+    /// Returns the operand of `code`, a weight of output channel `channel`.
     pub fn weight_operand(&self, channel: usize, code: i32) -> i32 {
         match (&self.dots.weights, self.datapath.operands.zero_point) {
             (Some(weights), ZeroPoint::Subtract) => code - weights.zero_points[channel],
@@ -179,8 +180,8 @@ impl MacLayer {
         }
     }
 
-    /// The layer of image `image` alone, whose weights are then constants: those that `codes`, the second input of one
-    /// sample, hold for it. Its geometry and timing stay those of all images.
+    /// Returns the layer of image `image` alone with constant weights, which are taken from `codes`, the
+    /// second input of one sample. Geometry and timing remain those of all images.
     pub fn with_weights(&self, codes: &[i32], image: usize) -> Self {
         let mut layer = self.clone();
         let Some(weights) = &mut layer.dots.weights else { return layer };
@@ -197,23 +198,23 @@ impl MacLayer {
         layer
     }
 
-    /// What padding shows to the multiplier, and what is taken off every activation code.
+    /// Returns the operand of padding, and the value that is subtracted from every activation code.
     pub fn activation_offset(&self) -> ActivationOffset {
         ActivationOffset::new(self.datapath.operands.zero_point, self.dots.input_zero_point)
     }
 }
 
-/// How an activation code becomes an operand.
+/// Conversion of an activation code to an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivationOffset {
-    /// Taken off every code that is read.
+    /// Value that is subtracted from every code that is read.
     pub subtract: i32,
-    /// The operand of a padding cell.
+    /// Operand of a padding cell.
     pub padding: i32,
 }
 
 impl ActivationOffset {
-    /// That of activations with this zero point.
+    /// Returns the conversion for activations with this zero point.
     pub fn new(handling: ZeroPoint, zero_point: i32) -> Self {
         match handling {
             ZeroPoint::Subtract => Self { subtract: zero_point, padding: 0 },

@@ -1,34 +1,34 @@
-//! What an accelerator has of something, and the same accelerator with twice as much of it.
+//! Resources of an accelerator, each of which can be doubled.
 
 use crate::load::{MAX_ELEMENTS, MAX_RATE, MAX_SIDE};
 use crate::{Accelerator, Terms};
 
-/// What can be doubled by itself.
+/// Resource that can be doubled on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
-    /// The ports of activations and of weights.
+    /// Ports of activations and of weights.
     OperandPorts,
-    /// The port of sums.
+    /// Port of sums.
     AccumulatorPort,
-    /// The SRAM of activations.
+    /// SRAM of activations.
     ActivationSram,
-    /// The SRAM of weights.
+    /// SRAM of weights.
     WeightSram,
-    /// The SRAM of sums.
+    /// SRAM of sums.
     AccumulatorSram,
-    /// The rate of the memory outside.
+    /// Rate of external memory.
     Dram,
-    /// The clock, with a memory outside that stays as fast as it is: it passes half as many bytes in a cycle, and its latency has
-    /// twice as many cycles.
+    /// Clock. External memory keeps its speed: it transfers half as many bytes per cycle, and its latency in
+    /// cycles doubles.
     Clock,
-    /// The rows of the array. Chains of sums that are as long as a column grow with it; memories and ports do not.
+    /// Rows of the array. Chains of sums as long as a column grow with it; memories and ports do not.
     Rows,
-    /// The columns of the array.
+    /// Columns of the array.
     Cols,
 }
 
 impl Resource {
-    /// Every one.
+    /// All resources.
     pub const ALL: [Self; 9] = [
         Self::OperandPorts,
         Self::AccumulatorPort,
@@ -41,7 +41,7 @@ impl Resource {
         Self::Cols,
     ];
 
-    /// The key of the accelerator that says how much of it there is.
+    /// Returns the key of the accelerator that sets the resource.
     pub fn key(self) -> &'static str {
         match self {
             Self::OperandPorts => "memory.sram_bytes_per_cycle",
@@ -56,7 +56,7 @@ impl Resource {
         }
     }
 
-    /// How much of it an accelerator has.
+    /// Returns the amount of the resource that an accelerator has.
     pub fn of(self, accelerator: &Accelerator) -> f64 {
         let Accelerator { memory, array, clock_mhz, .. } = accelerator;
         match self {
@@ -72,7 +72,8 @@ impl Resource {
         }
     }
 
-    /// The accelerator with twice as much of it in every layer, and nothing else changed; `None` beyond what a key may hold.
+    /// Returns the accelerator with the resource doubled in every layer, and no other change; `None` if the
+    /// value would exceed that of its key.
     pub fn doubled(self, accelerator: &Accelerator) -> Option<Accelerator> {
         let mut doubled = accelerator.clone();
         self.double(&mut doubled);

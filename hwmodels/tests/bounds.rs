@@ -1,4 +1,4 @@
-//! Static widths: the tables of accumulator literature, exactly.
+//! Static widths: the tables of accumulator literature, reproduced exactly.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_num::Scheme;
 use proptest::prelude::*;
 
-/// `accumulators.md` 3.5: activations, weights, K, exact, closed form, exact with narrow weights.
+/// `accumulators.md` 3.5: activations, weights, K, exact width, closed form, exact width with narrow weights.
 #[test]
 fn static_widths_by_type() {
     let (u8s, s8s) = (Range::of_codes(DType::UInt8), Range::of_codes(DType::Int8));
@@ -42,7 +42,7 @@ fn static_widths_by_type() {
     }
 }
 
-/// `accumulators.md` 3.5: int14 holds W4A4u up to 68 products, 78 with narrow weights, and no W8A8u at all.
+/// `accumulators.md` 3.5: int14 holds W4A4u up to 68 products, 78 with narrow weights, and W8A8u not at all.
 #[test]
 fn int14_by_type() {
     let check = |x: DType, w: Range, greatest: usize| {
@@ -54,7 +54,8 @@ fn int14_by_type() {
     check(DType::UInt8, Range::of_codes(DType::Int8), 0);
 }
 
-/// One layer of 8-bit codes that hold fewer of them: bits by type, A2Q's, bits by the weights, bits stored.
+/// Returns the bits of one layer of 8-bit dtypes with narrower codes: by type, A2Q's, by the weights, and
+/// stored.
 fn of_ranges(x: CodeRange, w: CodeRange, terms: usize) -> [u32; 3] {
     let ty = |shape: &[usize], dtype, range| {
         let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap().with_range(range));
@@ -79,7 +80,7 @@ fn of_ranges(x: CodeRange, w: CodeRange, terms: usize) -> [u32; 3] {
     [bounds.type_bits(0), bounds.channels[0].a2q_type.unwrap(), bounds.weight_bits(0).unwrap()]
 }
 
-/// `accumulators.md` 3.5 again: codes of 4 bits, full and narrow, held in dtypes of 8.
+/// `accumulators.md` 3.5 with codes of 4 bits, full and narrow, held in 8-bit dtypes.
 #[test]
 fn ranges_give_the_widths_of_narrow_types() {
     let range = |min, max| CodeRange::new(min, max).unwrap();
@@ -123,7 +124,7 @@ fn caps_of_the_l1_norm() {
 }
 
 proptest! {
-    /// The integers are the papers' formulas: `2^P` is compared with what the logarithms are taken of.
+    /// The integer forms equal the papers' formulas: `2^P` is compared with the arguments of the logarithms.
     #[test]
     fn closed_forms_are_exact(l1 in 0i128..1 << 40, bits in 1u32..17, signed: bool) {
         let operand = OperandBits { bits: bits + u32::from(signed), signed };
@@ -154,7 +155,7 @@ proptest! {
     }
 }
 
-/// Two 1x1 convolutions; the first one's output is a single code, whatever it reads.
+/// Returns two 1x1 convolutions; the first one's output is a single code for any input.
 fn constant_then_any() -> Graph {
     let mut builder = GraphBuilder::new("test");
     let ty =
@@ -187,7 +188,7 @@ fn bounds_of_a_small_network() {
     assert_eq!([channels[0].a2q, channels[1].a2q], [Some(12), Some(13)]);
     assert_eq!([channels[0].a2q_plus, channels[1].a2q_plus], [Some(11), None]);
     assert_eq!(layers[0].weight_bits(0), Some(12));
-    // Any input of the second layer, but what reaches it is always 0.
+    // Any input of the second layer is possible, but its actual input is always 0.
     assert_eq!(layers[1].weight_bits(0), Some(16));
     assert_eq!(network_sums(&program)[1], Some(vec![vec![Range::ZERO]]));
 }

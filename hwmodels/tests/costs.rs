@@ -1,9 +1,9 @@
-//! Files of cost models: what is said about bad ones, and where.
+//! Files of cost models: messages about invalid ones, with their places.
 
 use guardbit_hwmodels::cost::{COST_MODELS, cost_from_yaml, load_cost};
 use guardbit_hwmodels::{HwError, Origin};
 
-/// Code, message with the place, help.
+/// Returns code, message with the place, and hint.
 fn rendered(error: &HwError) -> String {
     let mut lines = vec![error.code().to_owned(), error.to_string()];
     if let Origin::File(place) = error.origin() {
@@ -13,7 +13,7 @@ fn rendered(error: &HwError) -> String {
     lines.join("\n")
 }
 
-/// The error of a file with these figures.
+/// Returns the error of a file with these figures.
 fn report(figures: &str) -> String {
     let text = format!("schema: 1\nsource: a book\narea_unit: um2\nfigures:\n{figures}\n");
     rendered(&cost_from_yaml(&text, "cost.yaml").unwrap_err())
@@ -69,7 +69,7 @@ fn bad_files_say_what_is_wrong() {
     insta::assert_snapshot!(of_text.chain(of_name).collect::<Vec<_>>().join("\n\n"));
 }
 
-/// Time and memory are bounded whatever the text.
+/// Time and memory are bounded for any text.
 #[test]
 fn what_is_too_much_is_said() {
     let check = |text: &str, says: &str| {

@@ -1,5 +1,5 @@
-//! Cycles of Ethos-U55 against those that its compiler, ethos-u-vela 5.2.0, estimates for the layers of whole networks:
-//! `scripts/make_vela_networks.py` wrote `reference/vela_networks.csv`.
+//! Compares cycles of Ethos-U55 with those that its compiler, ethos-u-vela 5.2.0, estimates for the layers of
+//! whole networks. `scripts/make_vela_networks.py` wrote `reference/vela_networks.csv`.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use guardbit_hwmodels::timing::{LayerTiming, Widths};
 
 const INT8: Widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
 
-/// A layer with the compiler's cycles for 256 and 32 MACs.
+/// Layer with the compiler's cycles for 256 and 32 MACs.
 struct Row {
     network: &'static str,
     layer: &'static str,
@@ -42,7 +42,7 @@ fn rows() -> Vec<Row> {
     lines.map(row).collect()
 }
 
-/// Layers within 15 %, and the sum of a network.
+/// Of 91 layers, 83 (256 MACs) and 85 (32 MACs) are within 15 %, and the sum of each network is within 10 %.
 #[test]
 fn cycles_are_near_those_of_the_compiler() {
     for (index, preset, near) in [(0, "ethos-u55-256", 83), (1, "ethos-u55-32", 85)] {
@@ -72,7 +72,7 @@ fn cycles_are_near_those_of_the_compiler() {
     }
 }
 
-/// No layer is faster than its weights come from the flash: 1280 x 1001 of them, compressed, at a byte per cycle.
+/// No layer is faster than its weights come from flash: 1280 x 1001 compressed weights at a byte per cycle.
 #[test]
 fn weights_take_their_time() {
     let window = rows().into_iter().find(|row| row.window.output == [1, 1, 1001]).unwrap().window;

@@ -1,4 +1,4 @@
-//! Timing of extreme layers on extreme accelerators: nothing panics, wraps or takes for ever.
+//! Timing of extreme layers on extreme accelerators never panics, wraps or takes excessive time.
 
 use guardbit_graph::{OutputPosition, Window};
 use guardbit_hwmodels::timing::{ArrayCycles, Gemm, LayerTiming, MAX_CYCLES, Widths};
@@ -10,13 +10,13 @@ use guardbit_num::{Format, Overflow};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A size of at most 2^`bits`: the least, the greatest, or any.
+/// Generates a size of at most 2^`bits`: the least, the greatest, or any.
 fn size(bits: u32) -> impl Strategy<Value = usize> {
     let most = 1usize << bits;
     prop_oneof![Just(1), Just(most), Just(most.saturating_sub(1).max(1)), 1..=most]
 }
 
-/// Sizes whose product is at most 2^28, an empty one now and then.
+/// Generates sizes whose product is at most 2^28, occasionally 0.
 fn sizes<const N: usize>() -> impl Strategy<Value = [usize; N]> {
     let shares = prop::collection::vec(0..29u32, N);
     let parts = shares.prop_map(|mut shares| {
@@ -42,7 +42,7 @@ fn sizes<const N: usize>() -> impl Strategy<Value = [usize; N]> {
     })
 }
 
-/// What a graph may hold: tensors of at most 2^28 elements, steps of at most 2^20.
+/// Generates windows that a graph may have: tensors of at most 2^28 elements, steps of at most 2^20.
 fn windows() -> impl Strategy<Value = Window> {
     let step = || prop_oneof![Just(1usize), Just(2), Just(1 << 20), 1..=(1usize << 20)];
     (sizes::<4>(), sizes::<3>(), sizes::<3>(), [step(), step(), step(), step()], any::<bool>()).prop_map(
@@ -116,7 +116,7 @@ fn accelerators() -> impl Strategy<Value = Accelerator> {
 }
 
 proptest! {
-    /// The additions that are the likeliest to be placed wrongly are the last ones.
+    /// The last additions are the most likely to be placed wrongly.
     #[test]
     fn every_layer_has_its_cycles((accelerator, window) in (accelerators(), windows()), bits in select(vec![4u32, 8, 16])) {
         let widths = Widths { activation: bits, weight: bits, output: bits, constants: 72 * window.channels() as u64 };
@@ -127,7 +127,7 @@ proptest! {
         if timing.cycles > MAX_CYCLES || window.dots() == 0 || window.terms() == 0 {
             return Ok(());
         }
-        // SCALE-Sim counts one cycle less than there are.
+        // SCALE-Sim counts one cycle too few.
         if accelerator.timing.convention == TimingConvention::Overlapped {
             prop_assert!(cost.macs <= cost.capacity, "{:?}", cost);
         }

@@ -1,7 +1,7 @@
-//! Accelerator files and overrides on their way to being huge: time and memory grow as the text does, and what is too
-//! much is said at once.
+//! Growing accelerator files and overrides: time and memory grow linearly with the text, and excessive input
+//! is refused immediately.
 //!
-//! Each measurement is a process of its own, which is this test with [`CASE`] set.
+//! Each measurement is a process of its own, which runs this test with [`CASE`] set.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use guardbit_hwmodels::{Accelerator, HwError, from_yaml, load};
 
 const CASE: &str = "GUARDBIT_LIMITS_CASE";
 
-/// A kind of text, how it is made in a size, and the sizes of its smallest and greatest measurement.
+/// Kind of text, the function that generates it, and the sizes of its smallest and greatest measurement.
 type Case = (&'static str, fn(usize) -> Input, [usize; 2]);
 
 const CASES: &[Case] = &[
@@ -26,7 +26,7 @@ const CASES: &[Case] = &[
     ("permutations", permutations, [500, 8000]),
 ];
 
-/// What an accelerator is made of.
+/// Input from which an accelerator is loaded.
 struct Input {
     text: String,
     sets: Vec<String>,
@@ -62,7 +62,7 @@ fn layers_and_sets(count: usize) -> Input {
 }
 
 fn long_layer(count: usize) -> Input {
-    // Each override is one of the whole file: the last one wins.
+    // Each override applies to the whole file; the last one wins.
     let sets = (0..count.min(900)).map(|i| format!("layers.conv.bias.bits={}", 20 + i % 40));
     let text = lines("schema: 1\nlayers:\n", count, |i| format!("  c{i}: {{}}"));
     Input { text, sets: sets.collect() }
@@ -90,7 +90,7 @@ fn aliases(count: usize) -> Input {
     Input::text(lines("schema: 1\nlayers:\n  a: &a {bias.bits: 20}\n", count, |i| format!("  c{i}: *a")))
 }
 
-/// A permutation as long as there are layers with overrides: each has the same.
+/// Returns a permutation with as many elements as there are layers with overrides, which all share it.
 fn permutations(count: usize) -> Input {
     let numbers: Vec<String> = (0..count).rev().map(|i| i.to_string()).collect();
     let start = format!(
@@ -100,17 +100,17 @@ fn permutations(count: usize) -> Input {
     Input::text(lines(&start, count, |i| format!("  conv{i}: {{bias.bits: {}}}", 20 + i % 40)))
 }
 
-/// Processor time in hundredths of a second and greatest memory in KiB of this process.
+/// Returns processor time in hundredths of a second and greatest memory in KiB of this process.
 fn used() -> Option<(u64, u64)> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name of the process in brackets, which may hold anything, `utime` is field 12.
+    // After the process name in brackets, which may contain any character, `utime` is field 12.
     let time = stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok()?;
     Some((time, memory.trim().strip_suffix(" kB")?.parse().ok()?))
 }
 
-/// One measurement, in a process of its own.
+/// Runs one measurement, in a process of its own.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };
@@ -136,8 +136,8 @@ fn measure(name: &str, size: usize) -> (u64, u64) {
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
-/// Eight and sixteen times the text take at most three times as much of each: a quadratic reader would take eight and
-/// sixteen times as much.
+/// Eight and sixteen times the text takes at most three times the proportional time and memory; a quadratic
+/// reader would take eight and sixteen times as much.
 #[test]
 fn time_and_memory_grow_as_the_text() {
     if !Path::new("/proc/self/status").exists() {
@@ -147,7 +147,7 @@ fn time_and_memory_grow_as_the_text() {
     for (name, _, [small, large]) in CASES {
         let factor = (large / small) as u64;
         let (few, many) = (measure(name, *small), measure(name, *large));
-        // The clock ticks in hundredths of a second, and memory comes in pages.
+        // The clock has a resolution of hundredths of a second, and memory that of pages.
         let (time, memory) = ((few.0 + 3) * factor * 3, (few.1 + 512) * factor * 3);
         assert!(many.0 <= time, "{name}: {} s/100 of {small}, {} of {large}", few.0, many.0);
         assert!(many.1 <= memory, "{name}: {} KiB of {small}, {} of {large}", few.1, many.1);
@@ -155,7 +155,7 @@ fn time_and_memory_grow_as_the_text() {
     }
 }
 
-/// The error of a text, said in less than a second or two of processor time.
+/// Returns the error of a text, after at most a second or two of processor time.
 fn refused(text: &str, sets: &[String]) -> HwError {
     let error = from_yaml(text, "hw.yaml", sets).unwrap_err();
     assert!(error.help().is_some(), "{}", error.code());
@@ -212,7 +212,7 @@ fn what_is_too_much_is_said() {
     check("schema: 1", &vec!["array.rows=1".into(); 1001], "guardbit::hw::set", "1001 overrides; 1000");
 }
 
-/// A folder with files, and what loading the last of them gives.
+/// Creates a folder with files, and returns the result of loading the last one.
 fn loaded(files: &[(&str, &str)]) -> Result<Accelerator, HwError> {
     let dir = tempfile::tempdir().unwrap();
     let mut last = dir.path().to_owned();

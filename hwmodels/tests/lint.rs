@@ -17,7 +17,7 @@ fn what_cannot_work_is_said() {
     assert_eq!(codes("requantize: {output: wrap}"), ["guardbit::hw::output_truncates"]);
     assert_eq!(codes("memory: {accumulator_kib: 0.5}"), ["guardbit::hw::sram_too_small"]);
     assert_eq!(codes("timing: {convention: ethos_u}"), ["guardbit::hw::ethos_u_array"]);
-    // A narrower level behind one that takes all is a place where the hand-over is fitted.
+    // A narrower level after one that adds all values is the place where the hand-over is fitted.
     let narrows = "accumulation: [{name: a, bits: 34}, {name: b, bits: 32}]";
     assert_eq!(codes(narrows), [""; 0]);
     assert_eq!(codes(&narrows.replace("34", "32")), ["guardbit::hw::inner_all"]);
@@ -36,7 +36,7 @@ fn packing_needs_the_adder_of_the_dsp() {
     fail("accumulation: [{name: acc, bits: 18, overflow: wrap}]\nbias: {at: preload}");
 }
 
-/// The devices do what they do, and our own narrow presets warn of their widths.
+/// Presets of real devices have no warnings; our own narrow presets warn of their widths.
 #[test]
 fn presets_after_devices_are_sound() {
     for preset in PRESETS.iter().filter(|p| !p.name.contains("int14") && p.name != "inner14-outer24") {

@@ -1,4 +1,4 @@
-//! What files, presets and overrides mean.
+//! Meaning of files, presets and overrides.
 
 use guardbit_hwmodels::{
     Accelerator, Axis, BiasPlace, Dataflow, MAC_OPERATIONS, PRESETS, Reduce, Register, Resource, Terms, Walk,
@@ -16,7 +16,7 @@ fn with_sets(text: &str, sets: &[&str]) -> Accelerator {
     from_yaml(&format!("schema: 1\n{text}\n"), "dir/hw.yaml", &sets).unwrap()
 }
 
-/// Name, reduction, terms and width of every level.
+/// Returns name, reduction, terms and width of every level.
 fn levels(accelerator: &Accelerator) -> Vec<(&str, Reduce, Terms, Option<u32>)> {
     let bits = |register| match register {
         Register::Auto => None,
@@ -62,7 +62,7 @@ fn levels_follow_from_the_dataflow() {
     // Overrides of the dataflow come before the derivation, those of levels after it.
     let sets = ["accumulation.chain.bits=20", "dataflow=weight_stationary", "array.rows=8"];
     assert_eq!(levels(&with_sets("", &sets)), [("chain", serial, Terms::Count(8), Some(20)), acc]);
-    // Stated levels stay whatever the dataflow.
+    // Levels that the file defines stay, whatever the dataflow.
     let sets = ["dataflow=weight_stationary"];
     assert_eq!(levels(&with_sets("accumulation: [{bits: 9}]", &sets)), [("acc", serial, all, Some(9))]);
 }
@@ -76,7 +76,7 @@ fn symbolic_terms_follow_the_array() {
     assert_eq!(with_sets(text, &sets).datapath.levels[0].terms, Terms::Count(3));
 }
 
-/// Rates are numbers, or formulas of the array that they are in, whatever changes its size.
+/// Rates are numbers, or formulas of the size of their array, wherever that size is set.
 #[test]
 fn ports_follow_the_array() {
     let rates = |accelerator: &Accelerator| {
@@ -97,12 +97,12 @@ fn ports_follow_the_array() {
         rates(&with_sets(text, &["memory.sram_bytes_per_cycle=rows * cols"])),
         [96.0, 64.0 / 3.0, 0.5]
     );
-    // What is printed has their values.
+    // The printed file has the values of the formulas.
     let resolved = from_yaml(&accelerator.resolved_yaml(), "hw.yaml", &["array.rows=12".into()]).unwrap();
     assert_eq!(rates(&resolved), [6.0, 40.0, 0.5]);
 }
 
-/// Twice of one thing, in all layers, and nothing else.
+/// Exactly one resource is doubled, in all layers.
 #[test]
 fn one_thing_is_doubled() {
     let text = "extends: fpga-int14-ws\nlayers: {conv: {array.rows: 4}}";
@@ -148,7 +148,7 @@ fn extending_merges_maps_and_replaces_lists() {
     assert_eq!((accelerator.array.rows, accelerator.array.cols), (16, 8));
     assert_eq!(accelerator.dataflow, base.dataflow);
     assert_eq!(levels(&accelerator), [("sum", Reduce::Serial, Terms::All, Some(10))]);
-    // A name and a description of a preset are its own.
+    // Name and description of a preset are not inherited.
     assert_eq!((accelerator.name.as_str(), accelerator.description.as_str()), ("hw", ""));
     let ops = file("extends: fpga-int14-os\noffload: [mean]").offload;
     assert_eq!(ops, ["mean"]);
@@ -166,7 +166,7 @@ fn orders_are_lists_or_maps() {
     let sets = ["reduction_order.walk=reverse"];
     let both = with_sets("reduction_order: [ic, kw, kh]", &sets).datapath.order;
     assert_eq!((both.axes, both.walk), (given, Walk::Reverse));
-    // A list says all of it.
+    // A list replaces the whole order.
     let sets = ["reduction_order.walk=reverse", "reduction_order=[ic, kw, kh]"];
     assert_eq!(with_sets("", &sets).datapath.order.walk, Walk::Forward);
 }
@@ -195,7 +195,7 @@ fn layers_are_complete_accelerators() {
     assert_eq!(accelerator.layers.keys().collect::<Vec<_>>(), ["a/b", "3", "x.y"]);
     assert_eq!(levels(&accelerator)[1].3, Some(12));
     let layer = |name: &str| &accelerator.layers[name];
-    // The override of one layer is stronger than that of all.
+    // The override of one layer takes precedence over that of all layers.
     assert_eq!(levels(layer("a/b"))[1].3, Some(16));
     assert_eq!(
         levels(layer("3")),
@@ -230,7 +230,7 @@ fn what_is_no_preset_is_a_path() {
     assert_eq!(load(path, &[]).unwrap(), load("fpga-int14-os", &[]).unwrap());
 }
 
-/// With `GUARDBIT_BLESS=1` in the environment the files are written anew.
+/// Set `GUARDBIT_BLESS=1` to write the files anew.
 #[test]
 fn files_made_from_the_keys_are_current() {
     for (file, text) in [("accelerator.schema.json", schema()), ("../docs/accelerator_keys.md", keys_text())]
@@ -244,7 +244,7 @@ fn files_made_from_the_keys_are_current() {
     }
 }
 
-/// The ranges and defaults in the words of the schema are those of its numbers, and those that a file gets.
+/// The ranges and defaults in the schema's texts equal its numbers and the defaults of a file.
 #[test]
 fn the_schema_says_what_is_done() {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
@@ -296,7 +296,7 @@ fn the_schema_says_what_is_done() {
     assert!(seen.0 > 30 && seen.1 > 20, "{seen:?}");
 }
 
-/// Files of a folder; gives the path of the first one.
+/// Creates files in a folder and returns the path of the first one.
 fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -308,7 +308,7 @@ fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
     (dir, first)
 }
 
-/// A path is relative to the file that it stands in; maps merge, lists replace, names are a file's own.
+/// A path is relative to the file that contains it; maps merge, lists replace, names are not inherited.
 #[test]
 fn files_extend_files() {
     let (_dir, path) = folder(&[
@@ -330,7 +330,7 @@ fn files_extend_files() {
     assert_eq!(levels(&accelerator), levels(&preset));
 }
 
-/// What is wrong in a file that is extended is shown there.
+/// An error in a file that is extended is shown at its place in that file.
 #[test]
 fn errors_are_placed_in_the_file_that_holds_them() {
     let message = |files: &[(&str, &str)]| {
@@ -352,7 +352,7 @@ fn errors_are_placed_in_the_file_that_holds_them() {
     assert_eq!(text, "top.yaml:2:10: there is no preset `base.yaml` and no file `base.yaml`");
 }
 
-/// Those that multiply by weights, unless the file says otherwise.
+/// By default, operations that multiply by weights run on the accelerator.
 #[test]
 fn five_operations_run_on_an_accelerator() {
     let named = "offload: [conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul]";

@@ -62,7 +62,7 @@ fn plain() -> Numbers {
     }
 }
 
-/// `conv`, then `pool` on it.
+/// Returns a graph of `conv` followed by `pool`.
 fn graph(numbers: &Numbers) -> Arc<Graph> {
     let ty = |shape: &[usize], dtype, quantization| TensorType { shape: shape.into(), dtype, quantization };
     let mut builder = GraphBuilder::new("test");
@@ -103,7 +103,8 @@ fn lowered(numbers: &Numbers, yaml: &str) -> Result<Program, LowerError> {
     lower(graph(numbers), &accelerator(yaml))
 }
 
-/// The output codes of a lowered layer, computed from what lowering says and with nothing fitted anywhere.
+/// Returns the output codes of a lowered layer, computed from the results of lowering with unlimited
+/// registers.
 fn run_exactly(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
@@ -162,7 +163,7 @@ proptest! {
     }
 }
 
-/// `a` by `b`, both activations of these shapes and zero points.
+/// Returns the product of `a` and `b`, both activations with these shapes and zero points.
 fn product(op: BatchMatmul, shapes: [&[usize]; 2], zero_points: [i32; 2]) -> Arc<Graph> {
     let mut builder = GraphBuilder::new("product");
     let inputs = [0, 1].map(|index| {
@@ -177,7 +178,8 @@ fn product(op: BatchMatmul, shapes: [&[usize]; 2], zero_points: [i32; 2]) -> Arc
 }
 
 proptest! {
-    /// The layers of its images are the product, whichever operand is transposed and whether the second one broadcasts.
+    /// The layers of single images give the product, whichever operand is transposed and whether the second
+    /// one broadcasts.
     #[test]
     fn lowering_keeps_the_values_of_two_activations(
         sizes in (1..3usize, 1..3usize, 1..4usize, 1..9usize, 1..4usize),
@@ -319,8 +321,8 @@ fn overrides_that_name_no_layer_are_errors() {
     ");
 }
 
-/// The overrides by name and by index act together; where both name a key, the later one does. What comes on the command
-/// line comes last, even where it is what all layers have.
+/// The overrides by name and by index act together; if both set a key, the later one applies. Overrides of
+/// the command line come last, even those for all layers.
 #[test]
 fn names_and_indices_of_a_layer_act_together() {
     let bits = |yaml: &str, sets: &[&str]| {
@@ -353,7 +355,8 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
     };
     insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: at most half of the array can work: `conv` 8x3 of 8x8");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}"), @"");
-    // 32 bytes do not hold the 72 activations and 54 weights of a fold, but slices of its terms.
+    // 32 bytes hold neither the 72 activations nor the 54 weights of a fold, but they hold slices of its
+    // terms.
     let small = |kib: f64| {
         format!("array: {{rows: 4, cols: 3}}\nmemory: {{activation_kib: {kib}, weight_kib: {kib}}}")
     };
@@ -401,7 +404,7 @@ fn a_key_that_makes_data_move_again() {
     ");
 }
 
-/// What saturates is refused, and nothing wraps on the way.
+/// Saturated cycle counts are refused, and none wraps.
 #[test]
 fn layers_of_too_many_cycles_are_refused() {
     // 2500 pixels, 2000 products each, of 2000 channels.

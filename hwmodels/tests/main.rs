@@ -1,4 +1,4 @@
-//! Tests of accelerator models: one program, a module per file.
+//! Tests of accelerator models: one program, with a module per file.
 
 mod bounds;
 mod constants;

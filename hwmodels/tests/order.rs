@@ -1,4 +1,4 @@
-//! Permutations: of a seed, and from files by layer or number of products.
+//! Permutations from a seed, and from files by layer or number of products.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::Scheme;
 
-/// By `random_permutation` of scripts/arithmetic_orders.py, an implementation in Python.
+/// Expected values are those of `random_permutation` in scripts/arithmetic_orders.py, an implementation in
+/// Python.
 #[test]
 fn a_seed_gives_the_same_permutation_everywhere() {
     assert_eq!(random_permutation(0, 12), [8, 10, 11, 5, 7, 0, 2, 1, 6, 3, 9, 4]);
@@ -63,18 +64,18 @@ fn files_name_layers_or_lengths() {
     let hw = file(folder.path(), "hw.yaml", base);
     let accelerator = load(&hw, &[]).unwrap();
     assert_eq!(orders(&accelerator), [vec![4, 3, 2, 1, 0], vec![1, 0, 2]]);
-    // The path is that of the file which names it, also where another one extends it.
+    // The path is relative to the file that names it, even if another file extends it.
     file(folder.path(), "more/own.yaml", "schema: 1\nextends: ../hw.yaml\n");
     let own = load(folder.path().join("more/own.yaml").to_str().unwrap(), &[]).unwrap();
     assert_eq!(orders(&own), orders(&accelerator));
-    // A layer of its own; a list is known by its length.
+    // A layer of its own; a list is identified by its length.
     let layers = format!("{base}layers: {{b: {{reduction_order.file: orders/three.yaml}}}}\n");
     let layers = load(&file(folder.path(), "layers.yaml", &layers), &[]).unwrap();
     assert_eq!(orders(&layers), [vec![4, 3, 2, 1, 0], vec![2, 0, 1]]);
-    // What is written out needs no other file.
+    // The complete file needs no other file.
     let complete = from_complete_yaml(&layers.resolved_yaml(), "complete.yaml").unwrap();
     assert_eq!((orders(&complete), &complete.datapath), (orders(&layers), &layers.datapath));
-    // Another number in the file is another accelerator.
+    // A different number in the file gives a different accelerator.
     file(folder.path(), "orders/all.json", r#"{"a": [4, 3, 2, 0, 1], "3": [1, 0, 2], "5": [0, 1, 2, 3, 4]}"#);
     assert_ne!(load(&hw, &[]).unwrap().resolved_json(), accelerator.resolved_json());
 }

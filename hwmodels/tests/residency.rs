@@ -1,4 +1,4 @@
-//! Which activations stay on the chip, and what then passes outside: by hand.
+//! Activations that stay on the chip, and the resulting external traffic, computed by hand.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use guardbit_num::Scheme;
 
 const REQUANTIZE: Requantize = Requantize { scheme: Scheme::Double, rule: MultiplierRule::Float64 };
 
-/// Images of 4x4 pixels, all int8.
+/// Builds graphs of images of 4x4 pixels, all int8.
 struct Building(GraphBuilder);
 
 impl Building {
@@ -25,7 +25,7 @@ impl Building {
         OutputSpec { name: name.into(), dtype: DType::Int8, quantization: Self::ty(&[]).quantization }
     }
 
-    /// A 1x1 convolution to 8 channels.
+    /// Adds a 1x1 convolution to 8 channels.
     fn conv(&mut self, name: &str, x: TensorId, depth: usize) -> TensorId {
         let codes = vec![1; 8 * depth];
         let w = self.0.constant(format!("w_{name}"), Self::ty(&[8, 1, 1, depth]), codes).unwrap();
@@ -40,7 +40,7 @@ impl Building {
     }
 }
 
-/// `x -> a -> b -> c`, and `s` beside `b` and `c`, added by the host:
+/// Returns the graph `x -> a -> b -> c`, and `s` in parallel with `b` and `c`, added by the host:
 ///
 /// ```text
 /// node     reads  makes          bytes   weights
@@ -73,7 +73,7 @@ fn program(outputs: &[&str], memory: &str) -> Program {
     lower(branch(outputs), &accelerator(memory)).unwrap()
 }
 
-/// What stays, and the bytes from and to the outside of every layer.
+/// Checks which tensors stay, and the external traffic in bytes of every layer.
 fn check(outputs: &[&str], memory: &str, stays: &[&str], bytes: [u64; 4]) {
     let program = program(outputs, memory);
     let name = |tensor: TensorId| program.graph.tensor(tensor).name.as_str();
@@ -86,10 +86,11 @@ fn check(outputs: &[&str], memory: &str, stays: &[&str], bytes: [u64; 4]) {
 
 #[test]
 fn a_branch_keeps_a_tensor_until_its_last_reader() {
-    // Everything passes outside: what is read, weights, what is made.
+    // Everything passes outside: inputs, weights and outputs.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
     check(&["sum"], "double_buffer: false, activation_kib: 0.25", &[], all);
-    // a and b are there while 1 and 2 run, 256 bytes: a waits for 3. What the host adds goes outside.
+    // `a` and `b` are on the chip while nodes 1 and 2 run, 256 bytes: `a` waits for node 3. Inputs of the
+    // host's addition pass outside.
     let some = [64 + 32, 64, 64 + 128, 64 + 128];
     check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25", &["a", "b"], some);
     let program = program(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.25");
@@ -102,10 +103,10 @@ fn a_branch_keeps_a_tensor_until_its_last_reader() {
 
 #[test]
 fn tiles_of_layers_in_between_keep_their_room() {
-    // A byte less: while 2 runs, a would stand beside the 128 bytes of b that its tile holds.
+    // With a byte less, `a` and the 128 bytes of `b` in the tile would not fit together while node 2 runs.
     let all = [64 + 32 + 128, 128 + 64 + 128, 128 + 64 + 128, 128 + 64 + 128];
     check(&["sum"], "residency: fit, double_buffer: false, activation_kib: 0.249023", &[], all);
-    // The next tile loads while one computes: a and b beside twice 128 bytes of the other, 384.
+    // The next tile loads while one computes: a and b in addition to twice 128 bytes of the other one, 384.
     check(&["sum"], "residency: fit, double_buffer: true, activation_kib: 0.374", &[], all);
     check(
         &["sum"],
@@ -125,7 +126,7 @@ fn outputs_of_the_network_are_stored_too() {
     );
 }
 
-/// A layer may be told to keep nothing.
+/// A single layer can be excluded from residency.
 #[test]
 fn residency_is_the_makers() {
     let text = "schema: 1\nmemory: {residency: fit}\nlayers: {a: {memory.residency: none}}\n";
@@ -142,7 +143,7 @@ fn what_does_not_pass_takes_no_time() {
         program.mac_layers().map(|layer| layer.timing.cycles).collect::<Vec<_>>()
     };
     let [none, fit] = ["none", "fit"].map(cycles);
-    // At a byte per cycle, without double buffering, what does not pass takes no time.
+    // At a byte per cycle, without double buffering, data that does not pass takes no time.
     let saved: Vec<u64> = none.iter().zip(&fit).map(|(none, fit)| none - fit).collect();
     assert_eq!(saved, [128, 256, 128, 128]);
 }

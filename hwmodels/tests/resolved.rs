@@ -1,4 +1,4 @@
-//! The complete file of an accelerator loads back to the same accelerator.
+//! The complete file of an accelerator loads back as an equal accelerator.
 
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Level,
@@ -28,7 +28,7 @@ fn seed() -> impl Strategy<Value = u64> {
     0..=i32::MAX as u64
 }
 
-/// Permutations by length and by name.
+/// Generates permutations by length and by name.
 fn permutations() -> impl Strategy<Value = Permutations> {
     let list = |terms: i64| Just((0..terms).collect::<Vec<i64>>()).prop_shuffle();
     (list(5), list(7)).prop_map(|(five, seven)| {
@@ -53,7 +53,7 @@ fn level() -> impl Strategy<Value = Level> {
     )
 }
 
-/// One to three levels; the last one is serial and takes all.
+/// Generates one to three levels; the last one is serial and adds all values.
 fn levels() -> impl Strategy<Value = Vec<Level>> {
     (select(vec!["acc", "sum", "a-1"]), prop::collection::vec(level(), 1..4)).prop_map(
         |(prefix, mut levels)| {
@@ -193,14 +193,14 @@ fn single() -> impl Strategy<Value = Accelerator> {
     )
 }
 
-/// An accelerator, some of whose layers differ from it a little, or in everything.
+/// Generates an accelerator, some of whose layers differ from it slightly, or completely.
 fn accelerators() -> impl Strategy<Value = Accelerator> {
     let name = select(vec!["x", "14", "no", "a: b # c", "null", "größer", "1e3", "_"]);
     let description = select(vec!["", "x", "14", "no", "a: b # c", "\"quoted\"", "~", "a\\nb", "größer"]);
     let names = subsequence(vec!["conv1", "block.1/conv:0", "3", "a b", "bias.bits"], 0..=3);
     let layer = prop_oneof![
         single().prop_map(Some),
-        // `None`: as the whole, but for the width of its last level.
+        // `None`: equal to the whole except for the width of its last level.
         Just(None),
     ];
     let layers = prop::collection::vec(layer, 3);

@@ -1,7 +1,7 @@
-"""What does a narrow accumulator do to a quantized network? Simulation of overflow, bit by bit.
+"""Simulation of quantized networks on narrow accumulators, with every overflow computed bit by bit.
 
-Every function takes paths or numpy arrays, and gives a result: a folder as the `guardbit` command writes it, of which tables and
-arrays are read when they are asked for.
+Functions take paths or numpy arrays. They return a result: a folder as the `guardbit` command writes it, whose tables
+and arrays are read on demand.
 """
 
 from ._api import accelerator, compare, explore, load, merge, presets, quantize, run, schema, size, sweep, vectors

@@ -1,4 +1,4 @@
-"""The commands as functions."""
+"""The commands as Python functions."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def load(
     to: str | Sequence[str] = (),
     dim: Mapping[str, int] | None = None,
 ) -> Graph:
-    """Reads a network: the path or the bytes of a .tflite, .onnx or graph YAML file. `profile` is the runtime whose results a TFLite
-    network has.
+    """Reads a network: the path or the bytes of a .tflite, .onnx or graph YAML file. `profile` selects the runtime
+    whose results a TFLite network reproduces.
 
-    Tensors `from_` become inputs and tensors `to` the outputs: the rest is left out, and what lies behind `to` need not be supported.
-    `dim` gives axes that an ONNX file leaves open their lengths: {"tokens": 128}, or {"x:1": 128} for axis 1 of the input x.
-    Every function that takes a network takes the part, at these lengths.
+    Tensors `from_` become inputs and tensors `to` outputs. The rest of the network is left out, and operations after
+    `to` need not be supported. `dim` sets axes whose lengths an ONNX file leaves open: {"tokens": 128}, or {"x:1": 128}
+    for axis 1 of the input x. Every function that takes the returned network uses this part, with these lengths.
     """
     cut = {"from": _names(from_), "to": _names(to), "dim": dim or {}}
     if isinstance(path, (bytes, bytearray, memoryview)):
@@ -58,19 +58,19 @@ def load(
 
 
 def presets() -> dict[str, str]:
-    """The accelerators that come with guardbit: descriptions by name."""
+    """Returns the accelerators that are included in guardbit: descriptions by name."""
     return dict(_guardbit.presets())
 
 
 def schema(of: Literal["graph", "hw", "study"]) -> dict[str, Any]:
-    """The JSON schema of graph YAML, of an accelerator's file or of a study file."""
+    """Returns the JSON schema of graph YAML, of accelerator files or of study files."""
     found: dict[str, Any] = json.loads(_guardbit.schema(of))
     return found
 
 
 @checked()
 def accelerator(hw: Hw, *, set: Sets | None = None) -> dict[str, Any]:
-    """An accelerator with every default filled in, as its file has it."""
+    """Returns an accelerator as its file would define it, with every default filled in."""
     with _inputs() as folder:
         resolved: dict[str, Any] = json.loads(_guardbit.accelerator(folder.hw(hw), sets(set)))
         return resolved
@@ -111,13 +111,17 @@ def run(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Run:
-    """Runs a network on an accelerator, as `guardbit run` does.
+    """Runs a network on an accelerator, like `guardbit run`.
 
-    `x` are samples along the first axis: codes in the input's dtype, or real values, which become float32; a mapping for several
-    inputs; without them `random` samples are run. `y` has one class per sample. `statistic` is called with the exact codes that
-    every accelerated layer makes of every sample, and with those of the hardware (`(exact, simulated)`, arrays of the layer's output,
-    and if it has parameters of these names `sums` and `events`); what it gives, a number, an array or these by name, stands in
-    `.statistics`. Without `plots` and `report` there are tables alone, which takes the least time.
+    `x` holds samples along the first axis: codes in the input's dtype, or real values, which become float32. Use a
+    mapping for several inputs. Without `x`, `random` samples are run. `y` holds one class per sample.
+
+    `statistic` is called for every accelerated layer and every sample with the exact codes and with those of the
+    hardware (`(exact, simulated)`, arrays in the shape of the layer's output). If it has parameters named `sums` and
+    `events`, it receives these too. It returns a number, an array, or several of these by name, which become columns of
+    `.statistics`.
+
+    With `plots=False` and `report=False` only tables are written, which takes the least time.
     """
     collected = None if statistic is None else Collected(statistic, points=False)
     with _inputs() as folder:
@@ -180,12 +184,13 @@ def sweep(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Sweep:
-    """Runs a network at many settings, as `guardbit sweep` does.
+    """Runs a network with many settings, like `guardbit sweep`.
 
-    `axes` gives values by key, as one value, a list, a range or a text ('12..=16'): keys of the accelerator, or arguments of a run
-    (model, hw, mode, seed, input, ...). A sweep with `out` that was interrupted goes on where it was. `shard` is (I, N): part I of N
-    alone, for `merge`. Sweeps with the same `cache` share their points. `statistic` is that of `run`, for every point: all points are
-    run then, and `.statistics` has the point, the row of the table, as its first column.
+    `axes` holds values by key, as one value, a list, a range or a text ('12..=16'). Keys are those of the accelerator,
+    or arguments of a run (model, hw, mode, seed, input, ...). An interrupted sweep with `out` continues where it
+    stopped. `shard` is (I, N): only part I of N, for `merge`. Sweeps with the same `cache` share their points.
+    `statistic` is that of `run`, for every point. All points are run then, and the first column of `.statistics` is the
+    point: its row in the table.
     """
     collected = None if statistic is None else Collected(statistic, points=True)
     with _inputs() as folder:
@@ -220,8 +225,8 @@ def merge(
     out: _Out = None,
     force: bool = False,
 ) -> Sweep:
-    """Makes one sweep of its shards: folders, or what `sweep` gave. Equal to the sweep in one piece, byte by byte. With `partial` it is
-    one of the points that are there, and `sweep` with the folder as `out` adds the others.
+    """Merges the shards of a sweep: folders, or results of `sweep`. The result equals a sweep in one piece, byte by
+    byte. With `partial`, missing points are allowed; `sweep` with the folder as `out` adds them.
     """
     to, temporary = _target(out)
     with translated(_own_target(to, temporary)):
@@ -259,7 +264,7 @@ def size(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Size:
-    """Finds the width that every accumulator needs, as `guardbit size` does; `budget` is 'mismatch=0.1%' or 'accuracy=1%'."""
+    """Finds the required width of every accumulator, like `guardbit size`. `budget` is 'mismatch=0.1%' or 'accuracy=1%'."""
     with _inputs() as folder:
         read_as = _read_as(model, profile, from_, to, dim)
         wanted = _wanted(model, read_as, None)
@@ -310,10 +315,12 @@ def explore(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Exploration:
-    """Explores designs of an accelerator, as `guardbit explore` does: what each loses, takes and costs, and which no other beats.
+    """Explores designs of an accelerator, like `guardbit explore`: the accuracy that each loses, its cost, and the
+    Pareto front.
 
-    `axes`, `zip` and `where` are those of `sweep`, `budget` as 'accuracy=1%', `objective` of 'cycles', 'latency', 'area' and
-    'energy', `cost` cost models by name or file. An exploration with `out` that was interrupted goes on where it was.
+    `axes`, `zip` and `where` are those of `sweep`. `budget` is e.g. 'accuracy=1%'; `objective` is one or more of
+    'cycles', 'latency', 'area' and 'energy'; `cost` holds cost models by name or file. An interrupted exploration with
+    `out` continues where it stopped.
     """
     with _inputs() as folder:
         read_as = _read_as(model, profile, from_, to, dim)
@@ -334,7 +341,7 @@ def explore(
 
 @checked()
 def compare(results: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result]) -> Comparison:
-    """Puts finished results of one kind side by side, as `guardbit compare` does: folders, or what the functions gave."""
+    """Compares finished results of one kind, like `guardbit compare`: folders, or results of the functions."""
     with translated({}):
         return Comparison(json.loads(_guardbit.compare(_folders("results", results))))
 
@@ -365,7 +372,7 @@ def vectors(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Bundle:
-    """Exports a layer as test vectors for RTL, as `guardbit vectors` does."""
+    """Exports a layer as test vectors for RTL, like `guardbit vectors`."""
     with _inputs() as folder:
         read_as = _read_as(model, profile, from_, to, dim)
         wanted = _wanted(model, read_as, None)
@@ -423,11 +430,12 @@ def quantize(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Quantized:
-    """Quantizes a float ONNX network, as `guardbit quantize` does: `out` is the ONNX file, `report` the folder of its tables.
+    """Quantizes a float ONNX network, like `guardbit quantize`. `out` is the ONNX file, `report` the folder of its
+    tables.
 
-    `calibration` are unlabelled float32 samples, `x` and `y` other samples and their classes. A method is a name, or a function
-    that gets what was `Observed` of a tensor and gives the least and the greatest real value that its codes are to cover. A search that
-    was interrupted goes on from the finished layers in `cache`.
+    `calibration` holds unlabelled float32 samples; `x` and `y` hold other samples and their classes. A method is a
+    name, or a function that receives what was `Observed` of a tensor and returns the least and the greatest real value
+    that its codes must cover. An interrupted search continues from the finished layers in `cache`.
     """
     (name, function), (weight_name, weight_function) = named(method), named(weight_method)
     if cache is not None and (function or weight_function):
@@ -438,7 +446,7 @@ def quantize(
     if out is None and temporary is None:
         raise GuardbitError("report: without out it has no network: name the ONNX file too")
     names = [] if not isinstance(calibration, Mapping) else list(map(str, calibration))
-    # A float network has float inputs, whatever they are called.
+    # A float network has float inputs, whatever their names are.
     wanted: Wanted = lambda: dict.fromkeys(names or ["x"], "float32")  # noqa: E731
     with _inputs() as folder:
         folder.names |= _own_target(folder_of_tables, temporary)
@@ -492,7 +500,7 @@ def _inputs() -> Iterator[Folder]:
 
 
 def _target(out: _Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
-    """The folder for results, and what removes it where it is nobody's."""
+    """Returns the folder for results, and the object that removes it if it is temporary."""
     if out is not None:
         return Path(out), None
     temporary = tempfile.TemporaryDirectory(prefix="guardbit-")
@@ -500,7 +508,7 @@ def _target(out: _Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
 
 
 def _own_target(to: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> dict[str, str]:
-    """What a folder that nobody named is called."""
+    """Returns the name of a temporary folder in messages."""
     return {} if temporary is None else {str(to): "the folder for temporary results", temporary.name: "the folder for temporary results"}
 
 
@@ -580,7 +588,7 @@ def _read_as(
     to: Any,
     dim: Mapping[str, int] | None,
 ) -> dict[str, Any]:
-    """How networks are read: a graph was read with its own profile, as a part of its own."""
+    """Returns how networks are read: a `Graph` is read with its own profile, and reduced to its own part."""
     given = {"from": _names(from_), "to": _names(to), "dim": dict(dim or {})}
     own = [one.cut if isinstance(one, Graph) else given for one in _several("model", model)]
     parts = [given] if any(given.values()) else own
@@ -593,13 +601,15 @@ def _read_as(
 
 
 def _wanted(model: Any, read_as: Mapping[str, Any], layer: Any) -> Wanted:
-    """The dtypes of the inputs that samples are for: of the networks if all have the same, or of what a layer reads."""
+    """Returns a function for the dtypes of the inputs that samples are for: those of the networks if all agree, or
+    those that a layer reads.
+    """
 
     def ask() -> Mapping[str, str]:
         try:
             networks = [_network(one, read_as) for one in _several("model", model)]
         except (GuardbitError, OSError):
-            # What is wrong with it is said where it is read for the work itself.
+            # The error is reported when the network is read for the work itself.
             return {}
         read = [one.layer_inputs(layer) if layer is not None else one.inputs for one in networks]
         types = [{tensor["name"]: tensor["dtype"] for tensor in inputs} for inputs in read]
@@ -641,7 +651,7 @@ def _varied(
 
 
 def _values(folder: Folder, key: str, values: Any, wanted: Wanted) -> str | list[str]:
-    """The values of an axis: a text as it is, others one by one."""
+    """Returns the values of an axis: a text unchanged, other values one by one."""
     name = f"axes[{key!r}]"
     if isinstance(values, str):
         return str(values)

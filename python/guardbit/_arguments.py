@@ -1,4 +1,4 @@
-"""What arguments may be: a kind for every name, by which each is checked and taken before anything is done."""
+"""Kinds of arguments: one for every name, which checks and converts the argument before any work starts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST = 2**64 - 1
 
 
 def refused(name: str, expected: str, found: Any) -> GuardbitError:
-    """The error of an argument that is something else."""
+    """Returns the error of an argument with an unexpected value."""
     return GuardbitError(f"{name}: expected {expected}, found {_shown(found)}")
 
 
@@ -38,7 +38,7 @@ def _shown(found: Any) -> str:
 
 
 def whole(least: int, most: int) -> Kind:
-    """A whole number from `least` to `most`."""
+    """Returns the kind of whole numbers from `least` to `most`."""
     expected = f"a whole number from {least} to {most}"
 
     def take(name: str, given: Any) -> int:
@@ -56,28 +56,28 @@ def whole(least: int, most: int) -> Kind:
 
 
 def number(name: str, given: Any) -> float:
-    """A finite number."""
+    """Converts a finite number."""
     if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool) and np.isfinite(float(given)):
         return float(given)
     raise refused(name, "a finite number", given)
 
 
 def flag(name: str, given: Any) -> bool:
-    """True or False."""
+    """Converts True or False."""
     if isinstance(given, (bool, np.bool_)):
         return bool(given)
     raise refused(name, "True or False", given)
 
 
 def text(name: str, given: Any) -> str:
-    """A text."""
+    """Converts a text."""
     if isinstance(given, str):
         return str(given)
     raise refused(name, "a text", given)
 
 
 def path(name: str, given: Any) -> str:
-    """A path."""
+    """Converts a path."""
     if isinstance(given, (str, os.PathLike)):
         found = os.fspath(given)
         if isinstance(found, str):
@@ -86,12 +86,12 @@ def path(name: str, given: Any) -> str:
 
 
 def text_or_index(name: str, given: Any) -> str:
-    """A name, or an index."""
+    """Converts a name or an index."""
     return text(name, given) if isinstance(given, str) else str(whole(0, _MOST)(name, given))
 
 
 def is_lone(given: Any) -> bool:
-    """Whether something is one value, where several may stand."""
+    """Returns whether an argument that may hold several values is a single one."""
     return (
         given is None
         or isinstance(given, (str, bytes, bool, int, float, np.generic, os.PathLike, Mapping))
@@ -101,7 +101,7 @@ def is_lone(given: Any) -> bool:
 
 
 def listed(name: str, given: Any) -> list[Any]:
-    """One value, or several, which are at most as many as a sweep has points."""
+    """Converts one value, or several, of which there may be as many as a sweep may have points."""
     if is_lone(given):
         return [given.item() if isinstance(given, np.ndarray) else given]
     most = _guardbit.MOST_POINTS
@@ -119,12 +119,12 @@ def listed(name: str, given: Any) -> list[Any]:
 
 
 def several(one: Kind) -> Kind:
-    """One value or several."""
+    """Returns the kind of one or several values."""
     return lambda name, given: [one(name, value) for value in listed(name, given)]
 
 
 def groups(name: str, given: Any) -> list[list[str]]:
-    """Groups of texts; texts alone are one group."""
+    """Converts groups of texts; texts outside a group form one group."""
     values = listed(name, given)
     if values and all(isinstance(value, str) for value in values):
         return [[str(value) for value in values]]
@@ -132,14 +132,14 @@ def groups(name: str, given: Any) -> list[list[str]]:
 
 
 def widths(name: str, given: Any) -> str:
-    """Widths, as a text of a list or one by one."""
+    """Converts widths, given as a text or one by one."""
     if isinstance(given, str):
         return str(given)
     return ",".join(str(whole(0, _MOST)(name, width)) for width in listed(name, given))
 
 
 def shard(name: str, given: Any) -> str:
-    """'I/N' or (I, N)."""
+    """Converts a shard, given as 'I/N' or (I, N)."""
     if isinstance(given, str):
         return str(given)
     parts = listed(name, given)
@@ -149,26 +149,26 @@ def shard(name: str, given: Any) -> str:
 
 
 def lengths(name: str, given: Any) -> dict[str, int]:
-    """Lengths by axis."""
+    """Converts lengths by axis."""
     if not isinstance(given, Mapping):
         raise refused(name, "a mapping of axes to lengths", given)
     return {text(name, axis): whole(1, _MOST)(f"{name}[{axis!r}]", length) for axis, length in given.items()}
 
 
 def by_key(name: str, given: Any) -> Any:
-    """A mapping whose keys are texts."""
+    """Converts a mapping whose keys are texts."""
     if not isinstance(given, Mapping):
         raise refused(name, "a mapping of keys to values", given)
     return {text(name, key): value for key, value in given.items()}
 
 
 def overrides(name: str, given: Any) -> Any:
-    """A mapping of keys to values, or KEY=VALUE, one or several."""
+    """Converts overrides, given as a mapping of keys to values, or as one or several KEY=VALUE."""
     return by_key(name, given) if isinstance(given, Mapping) else several(text)(name, given)
 
 
 def watched(name: str, given: Any) -> Any:
-    """Whether progress is shown, or who is told of it."""
+    """Converts a flag whether to show progress, or an observer of it."""
     if isinstance(given, (bool, np.bool_)):
         return bool(given)
     if all(callable(getattr(given, method, None)) for method in ("start", "advance", "note")):
@@ -177,7 +177,7 @@ def watched(name: str, given: Any) -> Any:
 
 
 def functions(name: str, given: Any) -> Any:
-    """A function, or several by name."""
+    """Converts a function, or several by name."""
     if callable(given) or (isinstance(given, Mapping) and given and all(callable(one) for one in given.values())):
         return by_key(name, given) if isinstance(given, Mapping) else given
     raise refused(name, "a function, or a mapping of names to functions", given)
@@ -214,7 +214,7 @@ KINDS: dict[str, Kind] = {
 
 
 def checked(**other: Kind) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Gives a function its arguments as their kinds have them; `other` are kinds of its own. What is None stays so."""
+    """Returns a decorator that converts arguments by their kinds; `other` holds kinds of the function's own. None is kept."""
     kinds = KINDS | other
 
     def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:

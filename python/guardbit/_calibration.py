@@ -1,4 +1,4 @@
-"""Calibration methods that are written in Python."""
+"""Calibration methods written in Python."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Observed:
-    """What was seen of the real values of a tensor, and the codes that it is to have."""
+    """Observed real values of a tensor, and the codes that it will have."""
 
-    #: The least and the greatest value, joined with 0.
+    #: The least and the greatest value, including 0.
     low: float
     high: float
     #: The least and the greatest value of every sample, in order: shape [n, 2].
     samples: npt.NDArray[np.float32]
-    #: The middles of the bins of the histogram that hold values other than 0, ascending, and how many each holds.
+    #: The middles of the histogram's bins that hold values other than 0, ascending, and their counts.
     values: npt.NDArray[np.float64]
     counts: npt.NDArray[np.uint64]
-    #: How many values were 0.
+    #: The number of zeros.
     zeros: int
     #: The least and the greatest code.
     codes: tuple[int, int]
-    #: Whether real 0 is the middle code.
+    #: Whether real 0 has the middle code.
     symmetric: bool
 
 
@@ -37,7 +37,7 @@ class Method(Protocol):
 
 
 def named(method: str | Method) -> tuple[str, tuple[str, Callable[..., tuple[float, float]]] | None]:
-    """The name of a method, and for a function what the extension calls."""
+    """Returns the name of a method, and for a function the callback of the extension."""
     if isinstance(method, str):
         return method, None
     function = method
@@ -48,5 +48,5 @@ def named(method: str | Method) -> tuple[str, tuple[str, Callable[..., tuple[flo
             raise ValueError(f"a calibration method gives two finite numbers, the lesser one first: {low}, {high}")
         return low, high
 
-    # Its ranges come from the function: the named one is not asked.
+    # The function chooses the ranges; the named method is not used.
     return "min-max", (getattr(method, "__name__", type(method).__name__), called)

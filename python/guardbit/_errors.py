@@ -1,4 +1,4 @@
-"""The exception of everything that is wrong with what was asked for, in the words of Python."""
+"""The exception for invalid arguments and input, with messages in terms of Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """Where in a text file something is wrong; line and column from 1."""
+    """Place of a problem in a text file; line and column from 1."""
 
     file: str
     line: int
@@ -20,10 +20,10 @@ class Place(NamedTuple):
 
 
 class GuardbitError(Exception):
-    """Something is wrong with what was asked for.
+    """An argument or an input is invalid.
 
-    `code` is a name of the kind of error that does not change, `place` says where in a file it is (or is None), `help` what
-    may help (or is None).
+    `code` is a stable identifier of the kind of error. `place` is its place in a file, or None. `help` is a hint on how
+    to resolve it, or None.
     """
 
     code: str
@@ -47,16 +47,16 @@ class GuardbitError(Exception):
         return text if self.help is None else f"{text}\nhelp: {self.help}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions travel between processes, as those of a farm.
+        # Exceptions are sent between processes, e.g. of a farm.
         return (type(self), (super().__str__(), self.code, self.place, self.help))
 
 
 class GuardbitWarning(UserWarning):
-    """Something was changed on the way, for example real values that float32 does not hold."""
+    """An input was changed, for example real values that float32 cannot represent."""
 
 
 def warn(message: str) -> None:
-    """Warns at the line outside of this package that asked."""
+    """Issues a warning at the line outside this package that made the call."""
     package = os.path.dirname(__file__)
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
@@ -64,7 +64,7 @@ def warn(message: str) -> None:
     warnings.warn(message, GuardbitWarning, stacklevel=level)
 
 
-#: Options whose arguments have other names here.
+#: Options whose arguments have other names in Python.
 ARGUMENTS = {
     "input": "x",
     "labels": "y",
@@ -75,9 +75,9 @@ ARGUMENTS = {
     "dump-sums": "sums",
     "output-name": "output",
 }
-#: Arguments that are mappings: what stands behind the option is a key with its value.
+#: Arguments that are mappings: the option is followed by a key with its value.
 _MAPPINGS = ("set", "axes", "dim")
-#: What a reader of a command's name calls here.
+#: Python call that corresponds to each command.
 _CALLS = {
     "hw list": "guardbit.presets()",
     "hw show": "guardbit.accelerator(hw)",
@@ -91,7 +91,7 @@ _COMMANDS = ("run", "sweep", "size", "explore", "vectors", "quantize", "merge", 
 
 
 def in_python(text: str) -> str:
-    """A message of the command line with the names of arguments in place of options, and calls in place of commands."""
+    """Returns a message of the command line with names of arguments instead of options, and calls instead of commands."""
 
     def call(found: re.Match[str]) -> str:
         command = found[1]
@@ -113,16 +113,16 @@ def in_python(text: str) -> str:
     text = text.replace("an axis is KEY=VALUES", "an axis is a key with its values")
     text = re.sub(r"\baxis `([^`]+)`", r"axes['\1']", text)
     text = re.sub(r"`guardbit ([^`]+)`", call, text)
-    # What follows is a value if it is in capitals, as KEY=VALUE or N, or has a key before it.
+    # The text that follows is a value if it is in capitals, e.g. KEY=VALUE or N, or has a key before it.
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)(?: ([A-Z][A-Z/]*(?:\.npy|:[a-z]+)?(?:=[A-Z]+)?(?![\w])|[\w.:\[\]]+=[^\s,;:]+))?", option, text)
     return re.sub(r"(?<![\w-])-o ([A-Z]+)", r"out=\1", text)
 
 
 def attributed(error: GuardbitError, arguments: Mapping[str, Any]) -> GuardbitError:
-    """An error that names the argument whose value it speaks of, if it names none."""
+    """Returns an error that names the argument whose value it mentions, if it names none."""
     message = Exception.__str__(error)
     names = "|".join(map(re.escape, arguments))
-    # Most names are words that a message may have anyway.
+    # Most names are words that a message may contain anyway.
     if re.search(rf"^({names})\b|`({names})`|(?<![\w./-])({names})[:=[]", message):
         return error
     for name, given in arguments.items():
@@ -134,7 +134,9 @@ def attributed(error: GuardbitError, arguments: Mapping[str, Any]) -> GuardbitEr
 
 
 def _words(given: Any) -> Iterator[str]:
-    """How messages may call a value: as a text, as a path, as a folder that was to hold it, or by a part of a key."""
+    """Returns the forms in which messages may mention a value: as a text, as a path, as the folder that contains it, or
+    as part of a key.
+    """
     if isinstance(given, (str, os.PathLike)):
         text = os.fspath(given)
         if isinstance(text, str) and text:
@@ -147,7 +149,7 @@ def _words(given: Any) -> Iterator[str]:
 
 @contextmanager
 def translated(files: Mapping[str, str]) -> Iterator[None]:
-    """What is raised within names arguments: in place of options, and of the `files` that stand for some."""
+    """Translates errors raised within: options, and the `files` that represent arguments, are replaced with names of arguments."""
     try:
         yield
     except GuardbitError as error:
@@ -157,7 +159,7 @@ def translated(files: Mapping[str, str]) -> Iterator[None]:
 def _named(error: GuardbitError, files: Mapping[str, str]) -> GuardbitError:
     def named(text: str) -> str:
         for path in sorted(files, key=len, reverse=True):
-            # A place in a file that was written for an argument tells nothing.
+            # A place in a file that was written for an argument is meaningless to the user.
             text = re.sub(re.escape(path) + r"(?::\d+)*", lambda _, path=path: files[path], text)  # type: ignore[misc]
         return in_python(text)
 

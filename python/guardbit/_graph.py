@@ -1,4 +1,4 @@
-"""Networks: from files, and from numpy arrays."""
+"""Networks from files and from numpy arrays."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _WHOLE: dict[str, Any] = {"from": [], "to": [], "dim": {}}
 class Graph:
     """A quantized network. It can be pickled and copied.
 
-    `Graph(inputs=..., constants=..., nodes=..., outputs=...)` makes one of the parts that a graph YAML file has, by the same names
-    (docs/graph.md and `guardbit graph schema` describe them); a constant's codes are a numpy array under `data`, which gives the
-    shape, and the dtype unless one is given (`int4` codes are int8 arrays):
+    `Graph(inputs=..., constants=..., nodes=..., outputs=...)` builds a network from the parts of a graph YAML file,
+    with the same names (described in docs/graph.md and by `guardbit graph schema`). The codes of a constant are a numpy
+    array under `data`, which defines the shape, and the dtype unless one is given (`int4` codes are int8 arrays):
 
         Graph(
             inputs=[dict(name="x", shape=[1, 16], dtype="int8", scale=0.1)],
@@ -43,8 +43,8 @@ class Graph:
             outputs=["y"],
         )
 
-    `Graph(data)` reads the bytes of a file: TFLite, ONNX or graph YAML. Whatever is wrong is a GuardbitError. `guardbit.load` reads
-    files, and has more arguments.
+    `Graph(data)` reads the bytes of a file: TFLite, ONNX or graph YAML. Every problem raises a GuardbitError.
+    `guardbit.load` reads files, and has further arguments.
     """
 
     #: What it was called, where files have another name.
@@ -65,7 +65,7 @@ class Graph:
                 raise GuardbitError("data: the bytes of a file exclude inputs, nodes, outputs and constants")
             self._restore({f"network{suffix_of(data)}": bytes(data)}, None, _WHOLE)
             return
-        # What a file cannot have of it stays here.
+        # Data that a file cannot contain is kept here.
         told = text("name", name).encode("utf-8", "replace").decode()
         parts: dict[str, Any] = {"schema": 1, "name": _guardbit.plain_name(told)}
         files: dict[str, bytes] = {}
@@ -87,15 +87,15 @@ class Graph:
             content = json.dumps(parts, default=plain, indent=1)
         except (TypeError, ValueError, RecursionError) as error:
             raise GuardbitError(f"graph: a part has no form in YAML: {error}") from None
-        # The first one is the network.
+        # The first file is the network.
         self._restore({f"{file_name(name)}.yaml": content.encode(), **files}, None, _WHOLE, name)
 
     def _restore(
         self, files: Mapping[str, bytes], profile: str | None, cut: Mapping[str, Any], name: str | None = None
     ) -> None:
-        """Makes it of the content of files, of which the first one is the network."""
+        """Restores the graph from the content of files, the first of which is the network."""
         folder = tempfile.TemporaryDirectory(prefix="guardbit-")
-        # It goes when the graph does.
+        # The folder is removed together with the graph.
         weakref.finalize(self, folder.cleanup)
         for file, content in files.items():
             (Path(folder.name) / file).write_bytes(content)
@@ -145,7 +145,7 @@ class Graph:
         return graph
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The content of its files travels with it; a network whose file names other files is read where these are."""
+        """Pickles the content of its files. A network whose file names other files is read where these are."""
         if self.is_own:
             return (Graph._of_files, (self._files, self.profile, self.cut, self._name))
         try:
@@ -159,7 +159,7 @@ class Graph:
             return (Graph._load, (self.path, self.profile, cut["from"], cut["to"], cut["dim"]))
         return (Graph._of_files, (files, self.profile, self.cut))
 
-    # Nothing of it changes.
+    # Graphs are immutable.
     def __copy__(self) -> Graph:
         return self
 
@@ -168,7 +168,7 @@ class Graph:
 
     @staticmethod
     def schema() -> dict[str, Any]:
-        """The JSON schema of graph YAML: what `inputs`, `constants`, `nodes` and `outputs` may be."""
+        """Returns the JSON schema of graph YAML, which describes `inputs`, `constants`, `nodes` and `outputs`."""
         schema: dict[str, Any] = json.loads(_guardbit.schema("graph"))
         return schema
 
@@ -179,32 +179,33 @@ class Graph:
 
     @property
     def inputs(self) -> list[Described]:
-        """What it reads: name, dtype, shape, scales and zero points of each tensor."""
+        """Its inputs: name, dtype, shape, scales and zero points of each tensor."""
         return self._network.inputs
 
     @property
     def outputs(self) -> list[Described]:
-        """What it makes."""
+        """Its outputs, described like `inputs`."""
         return self._network.outputs
 
     @property
     def tensors(self) -> list[Described]:
-        """All of its tensors."""
+        """All of its tensors, described like `inputs`."""
         return self._network.tensors
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Every operation with all that its codes follow from, as `guardbit inspect --json` has it."""
+        """Every operation with everything that determines its codes, like `guardbit inspect --json`."""
         return [json.loads(node) for node in self._network.nodes()]
 
     def constant(self, name: str) -> npt.NDArray[Any]:
-        """The codes of a constant: weights or biases."""
+        """Returns the codes of a constant: weights or biases."""
         return self._network.constant(name)
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Writes it as a QDQ file that ONNX Runtime runs with equal results, and gives the path, which ends in `.onnx`.
+        """Writes the network as a QDQ file that ONNX Runtime runs with equal results, and returns the path, which ends
+        in `.onnx`.
 
-        An existing file is refused; with `force` one that guardbit wrote is replaced. Operations that ONNX Runtime rounds otherwise, as
-        those of TFLite, are a GuardbitError that names the first one (docs/onnx.md).
+        An existing file is refused; with `force`, one that guardbit wrote is replaced. Operations that ONNX Runtime
+        rounds differently, such as those of TFLite, raise a GuardbitError that names the first one (docs/onnx.md).
         """
         path = Path(path)
         with translated({}):
@@ -217,11 +218,12 @@ class Graph:
         return self._network.has_states
 
     def interpret(self, x: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[Any]]:
-        """Every tensor that samples make where nothing overflows: codes of the input, or of each input by name, in.
+        """Returns every tensor that samples produce without overflows. `x` holds codes of the input, or of each input
+        by name.
 
-        Of one sample tensors have their own shapes. Several lie along the first axis, and so do the tensors that they make; of a
-        network with states, samples are the steps of one stream from its beginning, and one step has that axis too. Constants are as
-        they are. This is the definition, not a fast path: `run` is.
+        For one sample, tensors have their own shapes. Several samples lie along the first axis, and so do their
+        tensors. For a network with states, samples are the steps of one stream from its beginning, and a single step
+        has that axis too. Constants are returned unchanged. This is the definition and not fast; use `run` for speed.
         """
         if isinstance(x, Mapping):
             given = {str(name): array for name, array in x.items()}
@@ -263,7 +265,7 @@ def _op(attributes: Any) -> str:
 
 
 def _codes(tensor: Described, given: npt.ArrayLike) -> npt.NDArray[np.int32]:
-    """The codes of an input, a row per sample; of an input in float the bits of its values."""
+    """Returns the codes of an input, one row per sample; for an input in float, the bits of its values."""
     shape = tensor["shape"]
     try:
         array = np.asarray(given)
@@ -282,7 +284,7 @@ def _codes(tensor: Described, given: npt.ArrayLike) -> npt.NDArray[np.int32]:
 
 
 def _each(name: str, parts: Any) -> list[Mapping[str, Any]]:
-    """The parts of a graph: one, or several."""
+    """Returns the parts of a graph, given as one or several."""
     found = [parts] if isinstance(parts, Mapping) else listed(name, () if parts is None else parts)
     for part in found:
         if not isinstance(part, Mapping):
@@ -299,20 +301,20 @@ def _npy(argument: str, array: npt.NDArray[Any]) -> bytes:
 
 
 def suffix_of(data: bytes) -> str:
-    """What the name of a file with this content ends in: flatbuffers have their format's name, protobufs begin with a field."""
+    """Returns the file suffix for this content: flatbuffers contain the name of their format, protobufs begin with a field."""
     if data[4:8] == b"TFL3":
         return ".tflite"
-    # Field 1 of a model, its version, is a varint; no text begins with a byte that is none of its characters.
+    # Field 1 of a model, its version, is a varint; no text begins with that byte.
     return ".onnx" if data[:1] and data[0] < 0x20 and data[0] not in b"\t\n\r" else ".yaml"
 
 
 def file_name(name: str) -> str:
-    """A name as a file of any system may have it."""
+    """Returns a name that is a valid file name on any system."""
     return re.sub(r"[^A-Za-z0-9._ +-]", "_", name)[:80].strip(". ") or "_"
 
 
 def plain(value: Any) -> Any:
-    """A value of numpy as Python has it."""
+    """Returns a numpy value as a plain Python value."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Arguments as the extension takes them: arrays become files in a folder of their own, read by the readers that all files have."""
+"""Conversion of arguments for the extension: arrays become files in a temporary folder, which the readers of files then read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_IN_RANGE = 10**8
 
 
 class Folder:
-    """Files that stand for arguments, as long as the call lasts."""
+    """Files that represent arguments during the call."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -41,17 +41,17 @@ class Folder:
         self._made = 0
 
     def _file(self, argument: str, name: str) -> Path:
-        """A new file of that name, in a folder of its own."""
+        """Returns the path of a new file with the given name, in a folder of its own."""
         folder = self.path / str(self._made)
         self._made += 1
         folder.mkdir()
         self.names[str(folder / name)] = argument
-        # What is looked for beside it.
+        # Files that a reader looks for next to it.
         self.names[f"{folder}{os.sep}"] = ""
         return folder / name
 
     def model(self, model: Model, argument: str = "model") -> str:
-        """The path of a network."""
+        """Returns the path of a network."""
         if isinstance(model, Graph):
             if model.is_own:
                 self.names[str(model.path)] = argument
@@ -65,7 +65,7 @@ class Folder:
         return os.path.abspath(os.fspath(model))
 
     def hw(self, hw: Hw, argument: str = "hw") -> str:
-        """The name or path of an accelerator."""
+        """Returns the name or path of an accelerator."""
         if isinstance(hw, Mapping):
             file = self._file(argument, f"{file_name(str(hw.get('name', 'hw')))}.yaml")
             file.write_text(_json(argument, {"schema": 1, "name": "hw", **hw}))
@@ -75,7 +75,9 @@ class Folder:
         return os.fspath(hw)
 
     def samples(self, argument: str, samples: Samples | None, wanted: Wanted | None = None) -> str | None:
-        """The path of samples or labels; arrays are written to files, in the dtype that is `wanted` of their input."""
+        """Returns the path of samples or labels. Arrays are written to files, in the dtype that `wanted` requires for
+        their input.
+        """
         if samples is None:
             return None
         if isinstance(samples, (str, os.PathLike)):
@@ -86,7 +88,7 @@ class Folder:
             for key, array in samples.items():
                 arrays[str(key)] = _array(f"{argument}[{key!r}]", array, wanted, str(key))
             file = self._file(argument, f"{name}.npz")
-            # The keys are not those of Python: any name is one.
+            # The keys are not Python arguments: any name is valid.
             np.savez(file, **arrays)
         else:
             array = _array(argument, samples, wanted, None)
@@ -96,8 +98,10 @@ class Folder:
 
 
 def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -> npt.NDArray[Any]:
-    """An array of a dtype that files have. Values are those that were given: whole numbers of the dtype that numpy or Python chose
-    become codes of the input's, other real values become float32, which is said where it changes one."""
+    """Returns an array of a dtype that files support, with unchanged values. Whole numbers of a dtype that numpy or
+    Python chose become codes of the input's dtype. Other real values become float32, with a warning if that changes
+    one.
+    """
     expected = "an array, a list of numbers or a path"
     if isinstance(given, range) and not 0 <= given.stop <= _MOST_IN_RANGE * max(1, abs(given.step)):
         raise GuardbitError(f"{argument}: a range of more than {_MOST_IN_RANGE} samples")
@@ -115,7 +119,7 @@ def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -
         array = array.astype(np.int64)
     if array.dtype.kind == "f":
         return _float32(argument, array)
-    # Codes of 8 and 16 bits are meant as they are: pixels are no int8.
+    # Codes of 8 and 16 bits are kept: pixels are not int8.
     if wanted is None or array.dtype.itemsize < 4:
         return array
     types = wanted()
@@ -149,7 +153,7 @@ def _float32(argument: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 
 def sets(given: Sets | None) -> list[str]:
-    """Overrides as KEY=VALUE."""
+    """Returns overrides as KEY=VALUE."""
     if given is None:
         return []
     if isinstance(given, Mapping):
@@ -158,7 +162,7 @@ def sets(given: Sets | None) -> list[str]:
 
 
 def value(argument: str, setting: Any) -> str:
-    """A value as it stands in a line of YAML."""
+    """Returns a value in the form of a YAML line."""
     return str(setting) if isinstance(setting, str) else _json(argument, setting)
 
 

@@ -1,4 +1,4 @@
-"""How far the work is: a bar in a notebook, or a line on a terminal."""
+"""Progress of the work: a bar in a notebook, or a line on a terminal."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ log = logging.getLogger("guardbit")
 
 @runtime_checkable
 class Progress(Protocol):
-    """Told of progress. Whatever a method raises ends the work."""
+    """Observer of progress. An exception that a method raises ends the work."""
 
     def start(self, what: str, total: int) -> None:
-        """Work of `total` samples begins."""
+        """Called when work on `total` samples begins."""
 
     def advance(self, samples: int) -> None:
-        """So many more samples are done."""
+        """Called when `samples` further samples are done."""
 
     def note(self, text: str) -> None:
-        """A remark."""
+        """Called with a note."""
 
 
 class Silent:
-    """Shows nothing; remarks go to the logger `guardbit`."""
+    """Shows nothing; notes are sent to the logger `guardbit`."""
 
     def start(self, what: str, total: int) -> None:
         pass
@@ -67,7 +67,7 @@ class _Counted(Silent):
 
 
 class Terminal(_Counted):
-    """A line on stderr."""
+    """Shows a line on stderr."""
 
     def show(self) -> None:
         super().show()
@@ -84,8 +84,9 @@ class Terminal(_Counted):
 
 
 class Notebook(_Counted):
-    """A bar below the cell, gone when the work is done. Work that is done at once has none: a notebook would keep its place as
-    an empty output."""
+    """Shows a bar below the cell, which disappears when the work is done. Work that is done immediately has none,
+    because a notebook would keep its place as an empty output.
+    """
 
     #: Seconds before there is a bar.
     patience = 1.0
@@ -120,7 +121,7 @@ class Notebook(_Counted):
 
 
 def shown(progress: bool | Progress | None) -> Any:
-    """What is to be told of progress: None is a bar where somebody sees it."""
+    """Returns the observer of progress; None shows a bar if it would be visible."""
     if progress is False:
         return Silent()
     if progress is None or progress is True:

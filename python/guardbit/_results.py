@@ -1,4 +1,4 @@
-"""Results: folders as the command line writes them, read where something is asked for."""
+"""Results: folders as the command line writes them, read on demand."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Result:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the manifest says: settings, SHA-256 of what went in, outcome."""
+        """The manifest: settings, SHA-256 of the inputs, outcome."""
         info: dict[str, Any] = json.loads((self.folder / self._manifest).read_text())
         return info
 
     def read(self, name: str) -> Any:
-        """A table by the name of its CSV file, as 'layers'; `guardbit.describe` says what its columns are."""
+        """Returns a table by the name of its CSV file, e.g. 'layers'. `guardbit.describe` describes its columns."""
         file = self.folder / f"{name}.csv"
         if not file.is_file():
             tables = [path.removesuffix(".csv") for path in self.files if path.endswith(".csv")]
@@ -56,11 +56,11 @@ class Result:
 
     @property
     def table(self) -> Any:
-        """The table that the result stands for."""
+        """The main table of the result."""
         return self.read(self._main)
 
     def __getitem__(self, column: str) -> Any:
-        """A column of `table`."""
+        """Returns a column of `table`."""
         return self.table[column]
 
     @property
@@ -70,7 +70,7 @@ class Result:
         return list(table) if isinstance(table, dict) else list(table.columns)
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """The arrays of a .npz file by name, as 'outputs'."""
+        """Returns the arrays of a .npz file by name, e.g. 'outputs'."""
         file = self.folder / f"{name}.npz"
         if not file.is_file():
             archives = [path.removesuffix(".npz") for path in self.files if path.endswith(".npz")]
@@ -87,7 +87,7 @@ class Result:
         return page.read_text()
 
     def plot(self, name: str) -> str:
-        """A plot as SVG by its name."""
+        """Returns a plot as SVG by its name."""
         if name not in self.plots:
             raise KeyError(f"no plot is called {name!r}; there are {', '.join(self.plots) or 'none'}")
         return (self.folder / "plots" / f"{name}.svg").read_text()
@@ -98,7 +98,7 @@ class Result:
         return [path[len("plots/") : -len(".svg")] for path in self.files if path.startswith("plots/") and path.endswith(".svg")]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Copies the folder to one that is not there yet."""
+        """Copies the folder to `folder`, which must not exist."""
         shutil.copytree(self.folder, folder)
 
     def __repr__(self) -> str:
@@ -115,7 +115,7 @@ class Result:
 
 
 class Run(Result):
-    """A run: `table` is that of the layers (layers.csv)."""
+    """Result of a run; `table` is that of the layers (layers.csv)."""
 
     _manifest, _main, _command = "run.json", "layers", "run"
 
@@ -124,13 +124,13 @@ class Run(Result):
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """Accuracy and errors of the outputs, as run.json has them; shares as they follow from counts."""
+        """Accuracy and errors of the outputs, as in run.json; shares are computed from counts."""
         outcome: dict[str, Any] = self.info["outcome"]
         return {name: _tables.share("sweep", "summary", outcome, name) for name in outcome}
 
     @property
     def accuracy(self) -> float | None:
-        """Share of samples whose class is that of the label; None without labels."""
+        """Share of samples that are classified as labelled; None without labels."""
         return self.outcome.get("accuracy")
 
     @property
@@ -140,7 +140,7 @@ class Run(Result):
 
     @property
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """The same of every tensor, of a run with tensors=True."""
+        """Codes of every tensor for all samples, if the run has tensors=True: 'exact/NAME' and 'simulated/NAME'."""
         return self.arrays("tensors")
 
     @property
@@ -156,7 +156,7 @@ class Run(Result):
 
     @property
     def predictions(self) -> dict[str, npt.NDArray[Any]]:
-        """What became of every sample: classes, labels and codes, exact and simulated."""
+        """Predictions for every sample: classes, labels and codes, exact and simulated."""
         return self.arrays("predictions")
 
     def _summary(self) -> str:
@@ -166,7 +166,7 @@ class Run(Result):
 
 
 class Sweep(Result):
-    """A sweep: `table` has a row per point (summary.csv)."""
+    """Result of a sweep; `table` has one row per point (summary.csv)."""
 
     _manifest, _main, _command = "sweep.json", "summary", "sweep"
 
@@ -183,7 +183,7 @@ class Sweep(Result):
 
 
 class Shard(Sweep):
-    """A part of a sweep, for `guardbit.merge`: there are no tables before."""
+    """Part of a sweep, for `guardbit.merge`; it has no tables."""
 
     def _summary(self) -> str:
         shard = self.info["shard"]
@@ -194,29 +194,29 @@ class Shard(Sweep):
 
 
 class Size(Result):
-    """Widths that a network needs: `table` has a row per layer and level (size.csv)."""
+    """Widths that a network requires; `table` has one row per layer and level (size.csv)."""
 
     _manifest, _main, _command = "size.json", "size", "size"
 
     @property
     def recommended(self) -> str:
-        """The accelerator at these widths, as YAML; `folder / 'recommended.yaml'` is its file."""
+        """The accelerator with these widths, as YAML; its file is `folder / 'recommended.yaml'`."""
         return (self.folder / "recommended.yaml").read_text()
 
 
 class Exploration(Result):
-    """An exploration: `table` has a row per design (points.csv)."""
+    """Result of an exploration; `table` has one row per design (points.csv)."""
 
     _manifest, _main, _command = "explore.json", "points", "explore"
 
     @property
     def pareto(self) -> Any:
-        """The designs that no other beats in every objective (pareto.csv)."""
+        """The Pareto front: designs that no other design beats in every objective (pareto.csv)."""
         return self.read("pareto")
 
     @property
     def sensitivity(self) -> Any:
-        """What twice as much of one thing changes in the chosen design, a row per resource (sensitivity.csv)."""
+        """Changes when one resource of the chosen design is doubled, one row per resource (sensitivity.csv)."""
         return self.read("sensitivity")
 
     @property
@@ -227,7 +227,7 @@ class Exploration(Result):
 
 
 class Quantized(Result):
-    """A quantized network: `table` has a row per part (parts.csv)."""
+    """A quantized network; `table` has one row per part (parts.csv)."""
 
     _manifest, _main, _command = "quantize.json", "parts", "quantize"
 
@@ -240,7 +240,7 @@ class Quantized(Result):
     def graph(self) -> Graph:
         """The network."""
         graph = Graph._load(self.path, None)
-        # Its file stays as long as it does.
+        # The file is kept as long as the graph exists.
         graph._kept = self  # type: ignore[attr-defined]
         return graph
 
@@ -259,7 +259,7 @@ class Bundle(Result):
 
 
 class Comparison:
-    """Results side by side."""
+    """Comparison of results."""
 
     def __init__(self, compared: dict[str, Any]) -> None:
         #: The command that made all of them.
@@ -270,17 +270,17 @@ class Comparison:
 
     @property
     def settings(self) -> Any:
-        """Settings that differ: their name, and a column per folder."""
+        """Settings that differ: their name, and one column per folder."""
         return self._table("settings", "name")
 
     @property
     def totals(self) -> Any:
-        """Figures of each as a whole: their name, and a column per folder."""
+        """Figures of each result as a whole: their name, and one column per folder."""
         return self._table("totals", "name")
 
     @property
     def rows(self) -> Any:
-        """Figures of layers or points that differ: the row, the column, and a column per folder."""
+        """Figures of layers or points that differ: the row, the column, and one column per folder."""
         return self._table("rows", "row", "column")
 
     def _table(self, part: str, *names: str) -> Any:

@@ -1,4 +1,4 @@
-"""Figures of one's own: functions that are called with what every layer made of every sample."""
+"""User-defined figures: functions that are called with the results of every layer for every sample."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ._errors import GuardbitError
 #: out. A function with a parameter `sums` or `events` gets these too.
 Statistic = Callable[..., Any]
 
-#: Numbers of one array, at most: each is a column.
+#: Greatest number of elements of one array; each becomes a column.
 _MOST_NUMBERS = 10_000
 
 
 class Sums(NamedTuple):
-    """The sums of every dot product of a layer on one sample, in the shape of its output."""
+    """Sums of every dot product of a layer for one sample, in the shape of its output."""
 
-    #: With unlimited widths, a preloaded bias included.
+    #: Sums with unlimited widths, including a preloaded bias.
     exact: npt.NDArray[np.int64]
-    #: What the last level delivered, in the unit of the datapath's end.
+    #: Sums that the last level delivered, in the unit at the end of the datapath.
     delivered: npt.NDArray[np.int64]
 
 
 class Collected:
-    """What functions made of every layer of every sample: `observe` is called by the extension."""
+    """Collects the results of user-defined functions for every layer and sample; the extension calls `observe`."""
 
     def __init__(self, statistic: Statistic | Mapping[str, Statistic], *, points: bool) -> None:
         if isinstance(statistic, Mapping):
@@ -40,7 +40,7 @@ class Collected:
         self._functions = [(name, function, _asks(function)) for name, function in functions.items()]
         self._points = points
         self._rows: list[dict[str, Any]] = []
-        #: Whether any of them asks for sums or events.
+        #: Whether any of the functions takes sums or events.
         self.sums = any(asks for _, _, asks in self._functions)
 
     def observe(
@@ -68,7 +68,7 @@ class Collected:
         self._rows.append(row)
 
     def table(self) -> Any:
-        """A row per layer and sample."""
+        """Returns a table with one row per layer and sample."""
         names: dict[str, None] = dict.fromkeys(["point", "sample", "layer"] if self._points else ["sample", "layer"])
         for row in self._rows:
             names.update(dict.fromkeys(row))

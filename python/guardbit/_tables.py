@@ -1,4 +1,4 @@
-"""Tables of CSV files: pandas or polars frames where one of them is installed, else columns by name."""
+"""Tables of CSV files: pandas or polars data frames if one of them is installed, otherwise columns by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _chosen: str | None = None
 
 
 def set_tables(kind: str | None) -> None:
-    """What tables are from now on: 'pandas', 'polars', 'dict', or None for the first of them that is installed."""
+    """Sets the type of all further tables: 'pandas', 'polars', 'dict', or None for the first of them that is installed."""
     global _chosen
     if kind is not None and kind not in _KINDS:
         raise ValueError(f"tables are one of {', '.join(_KINDS)}, not {kind!r}")
@@ -39,17 +39,18 @@ def _tables() -> dict[tuple[str, str], list[dict[str, Any]]]:
 
 
 def _known(table: tuple[str, str] | None) -> list[dict[str, Any]]:
-    """The columns of a table: where a command writes one that is another's, those of the other."""
+    """Returns the columns of a table; if a command writes a table of another command, those of the latter."""
     if table is None:
         return []
     return _tables().get(table) or next((columns for (_, name), columns in _tables().items() if name == table[1]), [])
 
 
 def describe(command: str, name: str) -> list[dict[str, Any]]:
-    """The columns of a table that a command writes, by the name of its CSV file: name, type, unit, whether cells can be blank, meaning.
+    """Returns the columns of a table that a command writes, by the name of its CSV file: name, type, unit, whether
+    cells can be blank, meaning.
 
-    Types are 'int64', 'float64', 'bool', 'text', 'integer' (of up to 128 bits) and 'width' (a whole number, or `auto`). Axes have
-    columns of their own behind these.
+    Types are 'int64', 'float64', 'bool', 'text', 'integer' (of up to 128 bits) and 'width' (a whole number, or `auto`).
+    Axes have further columns after these.
     """
     columns = _known((command, name))
     if not columns:
@@ -59,9 +60,10 @@ def describe(command: str, name: str) -> list[dict[str, Any]]:
 
 
 def columns(text: str, table: tuple[str, str] | None = None) -> Columns:
-    """The columns of a CSV text; `table` are the command and the name of the table, by which columns have their types.
+    """Returns the columns of a CSV text. `table` holds the command and the name of the table, which define the types of
+    columns.
 
-    Columns that the table does not have, and those of other texts, have the type that all of their cells have.
+    Other columns, and those of other texts, have the type that fits all of their cells.
     """
     rows = list(csv.reader(io.StringIO(text)))
     if not rows:
@@ -69,11 +71,11 @@ def columns(text: str, table: tuple[str, str] | None = None) -> Columns:
     header, cells = rows[0], rows[1:]
     known = {column["name"]: column for column in _known(table)}
     found: Columns = {}
-    # Axes stand behind the table's own columns, and never have the name of one.
+    # Axes follow the table's own columns, and never have the name of one.
     for index, name in enumerate(header):
         of_name = [row[index] for row in cells]
         found[name] = _typed(of_name, known[name]) if name in known else _of_axis(of_name)
-    # Files have shares with six digits: they are computed from the counts beside them.
+    # Files have shares with six digits, so they are computed from the counts in the same file.
     for name, column in known.items():
         share_of = column["share_of"]
         if share_of is not None and {name, *share_of} <= set(found):
@@ -84,7 +86,7 @@ def columns(text: str, table: tuple[str, str] | None = None) -> Columns:
 
 
 def share(command: str, name: str, figures: Mapping[str, Any], figure: str) -> Any:
-    """A share among the figures of a manifest, from the counts beside it; what is not one as it is."""
+    """Returns a share among the figures of a manifest, computed from its counts; any other figure is returned unchanged."""
     found = figures.get(figure)
     for column in _tables()[command, name]:
         if column["name"] == figure and column["share_of"] is not None and found is not None:
@@ -94,12 +96,12 @@ def share(command: str, name: str, figures: Mapping[str, Any], figure: str) -> A
 
 
 def table(text: str, name: tuple[str, str] | None = None) -> Any:
-    """A CSV text as a table of the kind that is chosen or installed."""
+    """Returns a CSV text as a table of the selected or installed type."""
     return of_columns(columns(text, name))
 
 
 def of_columns(found: Columns) -> Any:
-    """Columns as a table of the kind that is chosen or installed."""
+    """Returns columns as a table of the selected or installed type."""
     kind = _chosen or next(kind for kind in _KINDS if kind == "dict" or importlib.util.find_spec(kind))
     if kind == "dict":
         return found
@@ -126,7 +128,7 @@ def _of_polars(polars: Any, name: str, column: npt.NDArray[Any]) -> Any:
         return polars.Series(name, values, polars.Int128)
     if all(value is None or isinstance(value, str) for value in values):
         return polars.Series(name, values, polars.String)
-    # Figures of different types in one column, as side by side in a comparison.
+    # Figures of different types in one column, e.g. in a comparison.
     return polars.Series(name, values, polars.Object) if any(isinstance(value, (list, dict)) for value in values) else _mixed(polars, name, values)
 
 
@@ -150,12 +152,14 @@ def _typed(cells: list[str], column: Mapping[str, Any]) -> npt.NDArray[Any]:
         return _masked([cell == "true" if cell else None for cell in cells], np.bool_, blank)
     if kind == "text":
         return np.array(cells, dtype=object)
-    # A width without a number holds everything.
+    # A width without a number holds every value.
     return integers([int(cell) if cell and cell != "auto" else None for cell in cells], blank or kind == "width")
 
 
 def integers(values: Sequence[int | None], blank: bool) -> npt.NDArray[Any]:
-    """Integers, of which some may be None if `blank`: int64, or where that does not hold one Python's own (dtype object)."""
+    """Returns integers, some of which may be None if `blank`: as int64, or if that cannot hold one, as Python integers
+    (dtype object).
+    """
     if all(value is None or -(2**63) <= value < 2**63 for value in values):
         return _masked(values, np.int64, blank)
     return np.array(values, dtype=object)
@@ -169,7 +173,7 @@ def _masked(values: Sequence[Any], dtype: Any, blank: bool) -> npt.NDArray[Any]:
 
 
 def _of_axis(cells: list[str]) -> npt.NDArray[Any]:
-    """Values as somebody wrote them: blank where a design has none."""
+    """Returns values as a user wrote them; blank if a design has none."""
     filled = [cell for cell in cells if cell != ""]
     if filled:
         try:
@@ -186,7 +190,7 @@ def _of_axis(cells: list[str]) -> npt.NDArray[Any]:
 
 
 def _integer(cell: str) -> int:
-    # Python reads 1_000 too.
+    # Python also accepts 1_000.
     if not (cell.removeprefix("-").isdecimal() and cell.isascii()):
         raise ValueError(cell)
     return int(cell)

@@ -1,27 +1,27 @@
-//! Which codes a tensor has: their dtype, range, scale and zero point.
+//! Codes of a tensor: their dtype, range, scale and zero point.
 
 use guardbit_graph::{CodeRange, DType, OutputSpec, Quantization, TensorType};
 
 use crate::{Parameters, QuantizeError, Scales, Symmetry, Target};
 
-/// What is wanted of the codes of activations or weights.
+/// Requirements on the codes of activations or weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSetting {
-    /// Width, 2 to 16.
+    /// Width in bits, 2 to 16.
     pub bits: u32,
-    /// Two's complement, or plain binary.
+    /// Whether codes are two's complement; otherwise they are unsigned.
     pub signed: bool,
-    /// Whether the least code of signed ones is left out: -127 to 127.
+    /// Whether the least code of signed codes is left out, e.g. -127 to 127.
     pub restricted: bool,
     /// Whether the zero point may be chosen.
     pub symmetry: Symmetry,
-    /// Which scales are allowed.
+    /// Allowed scales.
     pub scales: Scales,
 }
 
 impl CodeSetting {
-    /// Activations unless told otherwise: 0 to 255, any zero point. ONNX Runtime on x86-64 computes on unsigned activations
-    /// whatever a file has, unless a session is told otherwise.
+    /// Default for activations: 0 to 255, any zero point. ONNX Runtime on x86-64 computes with unsigned
+    /// activations, whatever a file contains, unless a session is configured otherwise.
     pub const ACTIVATIONS: Self = Self {
         bits: 8,
         signed: false,
@@ -30,11 +30,11 @@ impl CodeSetting {
         scales: Scales::Any,
     };
 
-    /// Weights unless told otherwise: -127 to 127, zero point 0.
+    /// Default for weights: -127 to 127, zero point 0.
     pub const WEIGHTS: Self =
         Self { signed: true, restricted: true, symmetry: Symmetry::Symmetric, ..Self::ACTIVATIONS };
 
-    /// Least and greatest code.
+    /// Returns the range of the codes.
     pub fn range(self) -> CodeRange {
         let (min, max) = match self.signed {
             true => (-(1 << (self.bits - 1)) + i32::from(self.restricted), (1 << (self.bits - 1)) - 1),
@@ -43,18 +43,19 @@ impl CodeSetting {
         CodeRange::new(min, max).expect("a width of at least 2 bits has codes")
     }
 
-    /// What a method is asked for.
+    /// Returns the requirements in the form in which methods receive them.
     pub fn target(self) -> Target {
         Target { codes: self.range(), symmetry: self.symmetry, scales: self.scales }
     }
 
-    /// The type that holds the codes: of 8 bits up to 8 bits, since runtimes have kernels for those, else of 16.
+    /// Returns the dtype of the codes: 8 bits wide for up to 8 bits, because runtimes have kernels for those,
+    /// otherwise 16 bits wide.
     pub fn dtype(self) -> DType {
         dtype_of(self.range())
     }
 }
 
-/// The least dtype of 8 or 16 bits that holds codes.
+/// Returns the smallest dtype of 8 or 16 bits that holds the codes.
 pub(crate) fn dtype_of(codes: CodeRange) -> DType {
     let holds = |dtype: &DType| CodeRange::of(*dtype).includes(codes);
     let unsigned = codes.min() >= 0;
@@ -65,37 +66,37 @@ pub(crate) fn dtype_of(codes: CodeRange) -> DType {
     order.into_iter().find(holds).unwrap_or(DType::Int16)
 }
 
-/// The codes of an activation tensor: a variable of the simulated network.
+/// Codes of an activation tensor: a variable of the simulated network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TensorCodes {
-    /// The type that holds them.
+    /// Dtype of the codes.
     pub dtype: DType,
-    /// Least and greatest code.
+    /// Range of the codes.
     pub range: CodeRange,
     /// Scale and zero point.
     pub parameters: Parameters,
 }
 
 impl TensorCodes {
-    /// Codes of a range with a scale and a zero point.
+    /// Returns codes of a range with a scale and a zero point.
     pub fn new(range: CodeRange, parameters: Parameters) -> Self {
         Self { dtype: dtype_of(range), range, parameters }
     }
 
-    /// The code of a real value: half to even, clamped.
+    /// Returns the code of a real value, rounded half to even and clamped.
     pub fn code(&self, value: f32) -> i32 {
         self.parameters.code(value, self.range)
     }
 
-    /// The real value of a code, in float32 as ONNX `DequantizeLinear` has it.
+    /// Returns the real value of a code, computed in float32 like ONNX `DequantizeLinear`.
     pub fn real(&self, code: i32) -> f32 {
         (i64::from(code) - i64::from(self.parameters.zero_point)) as f32 * self.parameters.scale
     }
 
-    /// As a tensor's type has it.
+    /// Returns scale and zero point in the form of a tensor's type.
     ///
     /// # Errors
-    /// [`QuantizeError::Scale`] if the scale is no positive number.
+    /// [`QuantizeError::Scale`] if the scale is not a positive number.
     pub fn quantization(&self, tensor: &str) -> Result<Quantization, QuantizeError> {
         let Parameters { scale, zero_point } = self.parameters;
         let quantization = Quantization::per_tensor(scale, zero_point)

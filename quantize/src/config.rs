@@ -1,4 +1,4 @@
-//! How a network is to be quantized.
+//! Settings of a quantization.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,33 +10,35 @@ use crate::{
     Target,
 };
 
-/// How a network is to be quantized.
+/// Settings of a quantization.
 #[derive(Clone)]
 pub struct Config {
-    /// What holds where no rule says otherwise.
+    /// General setting, for everything without a rule.
     pub setting: LayerSetting,
-    /// Exceptions by class or name of a layer, later ones over earlier ones.
+    /// Exceptions by class or name of a layer; later ones take precedence.
     pub rules: Vec<Rule>,
-    /// Chooses the ranges of activations.
+    /// Method that chooses the ranges of activations.
     pub method: Arc<dyn Method>,
-    /// Chooses the ranges of weights.
+    /// Method that chooses the ranges of weights.
     pub weight_method: Arc<dyn Method>,
-    /// Chooses for whole layers, after the methods above, if there is one.
+    /// Method that chooses the parameters of whole layers, after the methods above.
     pub layer_method: Option<Arc<dyn LayerMethod>>,
-    /// Whether activations are observed with the error of the quantized layers before them, or in the float network.
+    /// Whether activations are observed with the error of the quantized layers before them; otherwise in the
+    /// float network.
     pub propagate: bool,
-    /// Whether ranges of weights are balanced between convolutions that follow each other.
+    /// Whether ranges of weights are balanced between successive convolutions.
     pub equalize: bool,
-    /// Whether hard-swish becomes a hard-sigmoid and a product, each with codes of its own, as ONNX Runtime's quantizer has it,
-    /// and not one table.
+    /// Whether hard-swish becomes a hard-sigmoid and a product, each with codes of its own as in ONNX
+    /// Runtime's quantizer, instead of one table.
     pub inline_functions: bool,
-    /// Whether the mean error of every layer's sums is taken into its bias.
+    /// Whether the mean error of every layer's sums is corrected in its bias.
     pub correct_bias: bool,
-    /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
+    /// Least SQNR in dB that a layer may have after its own quantization; a layer below stays in float.
     pub least_sqnr_db: Option<f64>,
-    /// Most bytes of activations that calibration may hold at a time.
+    /// Greatest number of bytes of activations that calibration may hold at a time.
     pub memory: usize,
-    /// Set by another thread, it ends calibration with [`QuantizeError::Cancelled`] before the next part of the network.
+    /// Flag that another thread sets to end calibration with [`QuantizeError::Cancelled`] before the next
+    /// part of the network.
     pub cancelled: Arc<AtomicBool>,
 }
 
@@ -77,12 +79,12 @@ impl Default for Config {
     }
 }
 
-/// How a layer is to be quantized.
+/// Settings of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSetting {
-    /// The codes that it makes; those of the inputs of the network follow the general setting.
+    /// Codes of its output. The codes of the network's inputs follow the general setting.
     pub activations: CodeSetting,
-    /// The codes of its weights.
+    /// Codes of its weights.
     pub weights: CodeSetting,
     /// Whether every output channel has a weight scale of its own.
     pub per_channel: bool,
@@ -101,14 +103,14 @@ impl Default for LayerSetting {
     }
 }
 
-/// An exception for some layers.
+/// Exception for some layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Which layers.
+    /// Codes of their outputs; `None` leaves the setting unchanged, here and in the other fields.
     pub layers: Which,
-    /// What holds for them instead; `None` leaves a field as it is.
+    /// Codes of their outputs; `None` keeps the general setting, here and in the other fields.
     pub activations: Option<CodeSetting>,
-    /// The codes of their weights.
+    /// Codes of their weights.
     pub weights: Option<CodeSetting>,
     /// Whether every output channel has a weight scale of its own.
     pub per_channel: Option<bool>,
@@ -116,24 +118,24 @@ pub struct Rule {
     pub float: Option<bool>,
 }
 
-/// The layers that a rule is for.
+/// Layers to which a rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// Those of a class.
+    /// Layers of a class.
     Class(LayerClass),
-    /// The one of that name: that of its output tensor, or its short name.
+    /// Layer with the given name: that of its output tensor, or its short name.
     Name(String),
 }
 
 impl Rule {
-    /// A rule that says nothing.
+    /// Returns a rule without effect.
     pub fn new(layers: Which) -> Self {
         Self { layers, activations: None, weights: None, per_channel: None, float: None }
     }
 }
 
 impl Config {
-    /// The setting of a layer of these names and that class, if it has one.
+    /// Returns the setting of a layer with these names and, if it has one, class.
     pub(crate) fn setting(&self, names: [&str; 2], class: Option<LayerClass>) -> LayerSetting {
         let holds = |which: &Which| match which {
             Which::Class(wanted) => class == Some(*wanted),
@@ -150,7 +152,7 @@ impl Config {
     }
 }
 
-/// The methods of a list are methods.
+/// Allows the methods of a list to be used as methods.
 impl Method for &'static dyn Method {
     fn name(&self) -> &str {
         (**self).name()

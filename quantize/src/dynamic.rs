@@ -1,4 +1,5 @@
-//! Dynamic quantization: weights of codes, activations that get scale and zero point from every input as it comes.
+//! Dynamic quantization: weights are codes, and activations get scale and zero point at run time, from every
+//! input.
 
 use guardbit_graph::ops::Dequantize;
 use guardbit_graph::{DType, Graph, GraphPatch, Op, OutputSpec, Quantization, TensorType};
@@ -7,9 +8,9 @@ use crate::layer::weight_codes;
 use crate::observed::Observed;
 use crate::{Config, LayerSetting, Parameters, Plan, QuantizeError};
 
-/// The prepared float network whose layers read the real values of constant codes, one `dequantize` before each: what a writer of
-/// dynamically quantized networks makes integer products of. Codes and their scales are those that `config` says of weights; its
-/// settings of activations are not asked.
+/// Returns the prepared float network with the weights of its layers as constant codes, followed by one
+/// `dequantize` each. A writer of dynamically quantized networks turns these into integer products. `config`
+/// defines the codes and scales of the weights; its settings of activations are ignored.
 ///
 /// # Errors
 /// [`QuantizeError`] if the network is not in float, or no layer of it has constant weights.
@@ -71,7 +72,7 @@ pub fn code_weights(graph: &Graph, config: &Config) -> Result<Graph, QuantizeErr
     Ok(patch.apply()?)
 }
 
-/// Scale and zero point of the weights, or of each channel's.
+/// Returns scale and zero point of the weights, or of each channel's weights.
 fn parameters(config: &Config, setting: LayerSetting, weights: &[f32], channels: usize) -> Vec<Parameters> {
     let target = setting.weights.target();
     let of = |weights: &[f32]| {

@@ -1,4 +1,4 @@
-//! Building quantized networks, and single operations of them.
+//! Builds quantized networks, and single operations of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,25 +10,25 @@ use guardbit_num::{Rounding, Scheme};
 
 use crate::{QuantizeError, TensorCodes};
 
-/// ONNX Runtime: multipliers in float32, products rounded half to even, the zero point after that.
+/// Arithmetic of ONNX Runtime: multipliers in float32, products rounded half to even, then the zero point.
 pub(crate) const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
-/// A network that is being built.
+/// Network that is being built.
 pub(crate) struct Emit {
     builder: GraphBuilder,
     names: HashSet<String>,
-    /// Real values of codes.
+    /// Real values of tensors of codes.
     reals: HashMap<TensorId, TensorId>,
 }
 
 impl Emit {
-    /// Nothing yet; `taken` are names that only their own tensors may have.
+    /// Starts an empty network; `taken` holds names that are reserved for their own tensors.
     pub fn new<'a>(name: &str, taken: impl Iterator<Item = &'a str>) -> Self {
         let names = taken.map(str::to_owned).collect();
         Self { builder: GraphBuilder::new(name), names, reals: HashMap::new() }
     }
 
-    /// A name that nothing has.
+    /// Returns an unused name.
     pub fn fresh(&mut self, base: &str, what: &str) -> String {
         let mut name = format!("{base}_{what}");
         while !self.names.insert(name.clone()) {
@@ -63,7 +63,7 @@ impl Emit {
         Ok(self.builder.node(op, &inputs, output)?)
     }
 
-    /// Adds a node that makes codes.
+    /// Adds a node whose output is codes.
     pub fn codes(
         &mut self,
         op: impl Into<Op>,
@@ -75,7 +75,7 @@ impl Emit {
         self.node(op, inputs, output)
     }
 
-    /// Adds a node that makes real values.
+    /// Adds a node whose output is real values.
     pub fn real(
         &mut self,
         op: impl Into<Op>,
@@ -96,7 +96,7 @@ impl Emit {
         Ok(self.builder.node(op, inputs, output)?)
     }
 
-    /// The real values of a tensor: itself, or its codes dequantized.
+    /// Returns the real values of a tensor: itself, or its dequantized codes.
     pub fn dequantized(&mut self, id: TensorId) -> Result<TensorId, QuantizeError> {
         let tensor = self.builder.tensor(id);
         if tensor.ty.dtype.is_float() {
@@ -112,7 +112,7 @@ impl Emit {
         Ok(real)
     }
 
-    /// Codes of real values. `zero_point_first`: see [`QuantizeFloat`].
+    /// Adds a quantizer of real values. For `zero_point_first` see [`QuantizeFloat`].
     pub fn quantized(
         &mut self,
         real: TensorId,
@@ -124,7 +124,8 @@ impl Emit {
         self.codes(op, &[real], name, codes)
     }
 
-    /// A function of single codes: a table of all of them where they have 8 bits, else the function on their real values.
+    /// Adds a function of single codes: a table of all codes if they have 8 bits, otherwise the function on
+    /// their real values.
     pub fn function(
         &mut self,
         op: &FloatUnary,
@@ -141,7 +142,7 @@ impl Emit {
         };
         let (scale, zero_point) = (from.scale(0), from.zero_point(0));
         let entry = |code: i32| {
-            // As ONNX Runtime dequantizes, computes and quantizes.
+            // Dequantizes, computes and quantizes like ONNX Runtime.
             let real = (code - zero_point) as f32 * scale;
             codes.code(op.function.apply(real, &op.parameters))
         };
@@ -152,8 +153,8 @@ impl Emit {
         self.codes(Table {}, &[input, table], name, codes)
     }
 
-    /// Codes of 8 bits as other codes for the same real values, by a table: two quantizers in a row would be one to ONNX
-    /// Runtime.
+    /// Converts codes of 8 bits to other codes of the same real values with a table. ONNX Runtime would merge
+    /// two successive quantizers.
     pub fn requantized(
         &mut self,
         input: TensorId,
@@ -164,31 +165,31 @@ impl Emit {
         self.function(&keep, input, name, codes)
     }
 
-    /// The same values in another shape.
+    /// Adds a reshape.
     pub fn reshaped(&mut self, id: TensorId, shape: &[usize], name: &str) -> Result<TensorId, QuantizeError> {
         let output = OutputSpec { name: name.into(), ..OutputSpec::of(self.builder.tensor(id)) };
         let shape = shape.iter().map(|&size| size as i64).collect();
         self.node(Reshape { shape }, &[id], output)
     }
 
-    /// The shape of a tensor.
+    /// Returns the shape of a tensor.
     pub fn shape(&self, id: TensorId) -> &[usize] {
         &self.builder.tensor(id).ty.shape
     }
 
-    /// Whether a tensor has these very codes.
+    /// Returns whether a tensor has exactly these codes.
     pub fn has_codes(&self, id: TensorId, codes: &TensorCodes) -> bool {
         let tensor = self.builder.tensor(id);
         codes.ty(&tensor.name, &tensor.ty.shape).is_ok_and(|ty| ty == tensor.ty)
     }
 
-    /// Whether all tensors have codes of 8 bits of one type: what the runtime has kernels for.
+    /// Returns whether all tensors have codes of 8 bits of one type, for which the runtime has kernels.
     pub fn bytes_alike(&self, inputs: &[TensorId], output: &TensorCodes) -> bool {
         let alike = |id: &TensorId| self.builder.tensor(*id).ty.dtype == output.dtype;
         output.dtype.bits() == 8 && inputs.iter().all(alike)
     }
 
-    /// The network.
+    /// Returns the network.
     pub fn finish(self, outputs: Vec<TensorId>) -> Result<Graph, QuantizeError> {
         Ok(self.builder.finish(outputs)?)
     }

@@ -1,142 +1,142 @@
-//! What can go wrong.
+//! Errors of quantization.
 
 use guardbit_graph::{GraphError, PatchError, QuantizationError};
 use guardbit_hwmodels::LowerError;
 use guardbit_sim::SimError;
 
-/// A network that could not be quantized.
+/// Reason why a network could not be quantized.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantizeError {
-    /// It was to end: see [`Config::cancelled`](crate::Config::cancelled).
+    /// Calibration was cancelled: see [`Config::cancelled`](crate::Config::cancelled).
     #[error("cancelled")]
     Cancelled,
-    /// There is nothing to calibrate with.
+    /// There are no calibration samples.
     #[error("there is no calibration sample")]
     NoSamples,
-    /// A network with codes in it.
+    /// The network contains codes.
     #[error("the network is not in float: `{tensor}` is {dtype}")]
     NotFloat {
-        /// The tensor.
+        /// Name of the tensor.
         tensor: String,
         /// Its dtype.
         dtype: guardbit_graph::DType,
     },
-    /// A network without a layer that could be quantized.
+    /// The network has no layer that could be quantized.
     #[error("the network has no operation that can be quantized")]
     NothingToQuantize,
-    /// A sample that is no input of the network.
+    /// A sample does not match an input of the network.
     #[error("sample {sample}: input `{input}` has {found} values, the network reads {expected}")]
     Sample {
-        /// Which sample.
+        /// Index of the sample.
         sample: usize,
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// How many values there are.
+        /// Number of values of the sample.
         found: usize,
-        /// How many are wanted.
+        /// Expected number of values.
         expected: usize,
     },
-    /// A sample without an array for every input.
+    /// A sample does not have an array for every input.
     #[error("sample {sample} has {found} inputs, the network has {expected}")]
     SampleInputs {
-        /// Which sample.
+        /// Index of the sample.
         sample: usize,
-        /// How many inputs there are.
+        /// Number of arrays of the sample.
         found: usize,
-        /// How many are wanted.
+        /// Number of inputs of the network.
         expected: usize,
     },
-    /// More activations than there is room for.
+    /// The activations exceed the memory limit.
     #[error(
         "calibrating with {samples} samples takes {needed} bytes, {most} are allowed: at most {allowed} samples"
     )]
     Memory {
-        /// Bytes that it takes.
+        /// Required number of bytes.
         needed: usize,
-        /// Bytes that are allowed.
+        /// Allowed number of bytes.
         most: usize,
-        /// Samples that there are.
+        /// Number of samples.
         samples: usize,
-        /// Samples that there is room for.
+        /// Greatest allowed number of samples.
         allowed: usize,
     },
-    /// A value that is no number.
+    /// A value is not a finite number.
     #[error("`{tensor}` is {value} in sample {sample}: the float network itself has no finite result")]
     NotFinite {
-        /// The tensor.
+        /// Name of the tensor.
         tensor: String,
         /// The value.
         value: f32,
-        /// Which sample.
+        /// Index of the sample.
         sample: usize,
     },
-    /// A rule that names no layer.
+    /// A rule names a layer that does not exist.
     #[error("a setting names `{name}`, but the network has no such layer")]
     UnknownLayer {
-        /// The name.
+        /// Name in the rule.
         name: String,
     },
-    /// A method that needs to know the accelerator.
+    /// A method requires an accelerator.
     #[error("the method `{method}` chooses parameters for an accelerator, and none is given")]
     NoAccelerator {
-        /// The method.
+        /// Name of the method.
         method: String,
     },
-    /// Parameters that a method chose, and that make no layer.
+    /// A method chose parameters that do not form a valid layer.
     #[error("layer `{layer}`: method `{method}` {problem}")]
     Chosen {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// The method.
+        /// Name of the method.
         method: String,
-        /// What is wrong with them.
+        /// Description of the problem.
         problem: String,
     },
-    /// No parameters keep a promise.
+    /// No parameters can satisfy a guarantee.
     #[error("layer `{layer}`: {problem}")]
     Impossible {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// Which promise, and why.
+        /// The guarantee, and the reason.
         problem: String,
     },
-    /// A scale or zero point out of range.
+    /// A scale or zero point is out of range.
     #[error("tensor `{tensor}`: {source}")]
     Scale {
-        /// The tensor.
+        /// Name of the tensor.
         tensor: String,
-        /// What is wrong.
+        /// Underlying error.
         source: QuantizationError,
     },
-    /// A layer that the accelerator cannot run.
+    /// The accelerator cannot run a layer.
     #[error("layer `{layer}`: {source}")]
     Lower {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// What is wrong.
+        /// Underlying error.
         source: Box<LowerError>,
     },
-    /// A layer whose run was stopped.
+    /// The run of a layer was stopped.
     #[error("layer `{layer}`: {source}")]
     Run {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// What stopped it.
+        /// Underlying error.
         source: Box<SimError>,
     },
-    /// A layer that the accelerator leaves to the host.
+    /// The accelerator leaves a layer to the host.
     #[error(
         "layer `{layer}` runs on the host of this accelerator, which has no accumulator to choose parameters for"
     )]
     Host {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
     },
-    /// A network that cannot be put together.
+    /// The quantized network cannot be assembled.
     #[error("{0}")]
     Graph(Box<GraphError>),
-    /// A rewrite that was refused.
+    /// A rewrite was refused.
     #[error("{0}")]
     Patch(Box<PatchError>),
 }
@@ -154,7 +154,7 @@ impl From<PatchError> for QuantizeError {
 }
 
 impl QuantizeError {
-    /// A name for this kind of error that does not change.
+    /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Cancelled => "guardbit::interrupted",
@@ -177,7 +177,7 @@ impl QuantizeError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint on how to resolve the error.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Cancelled => return None,

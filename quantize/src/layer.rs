@@ -11,42 +11,42 @@ use guardbit_sim::LayerStats;
 use crate::method::{Guaranteed, OverflowAware};
 use crate::{Parameters, QuantizeError};
 
-/// Chooses the parameters of a layer that multiplies and accumulates: scales of activations and weights, and the codes
-/// of the weights themselves.
+/// Chooses the parameters of a layer that multiplies and accumulates: scales of activations and weights, and
+/// the codes of the weights.
 pub trait LayerMethod: Send + Sync {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     fn name(&self) -> &str;
 
-    /// The parameters of `layer`. What [`LayerProblem::plain`] has is always an answer.
+    /// Returns the parameters of `layer`. [`LayerProblem::plain`] is always a valid choice.
     ///
     /// # Errors
-    /// [`QuantizeError`] if a candidate cannot be run, or there is no answer that keeps what the method promises.
+    /// [`QuantizeError`] if a candidate cannot be run, or no parameters satisfy the method's guarantee.
     fn choose(&self, layer: &LayerProblem<'_>) -> Result<LayerParameters, QuantizeError>;
 
-    /// Whether what it chooses is promised to have a property that plain parameters need not have.
+    /// Returns whether its parameters are guaranteed to have a property that plain parameters may lack.
     fn promises(&self) -> bool {
         false
     }
 }
 
-/// Every method for layers.
+/// All methods for layers.
 pub const LAYER_METHODS: &[&dyn LayerMethod] = &[&OverflowAware::USUAL, &Guaranteed];
 
-/// Everything that makes a real layer one on codes.
+/// Parameters that turn a real layer into one on codes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerParameters {
-    /// Of the activations that it reads. Where [`LayerProblem::input`] is [`LayerInput::Fixed`], these have to be
-    /// those.
+    /// Parameters of the activations that it reads. If [`LayerProblem::input`] is [`LayerInput::Fixed`], they
+    /// must equal those.
     pub input: Parameters,
-    /// The codes that it reads: where the input is free, all codes of its target or a part of them that includes the zero
-    /// point, else those of the target.
+    /// Range of the codes that it reads. If the input is free, it is the whole range of its target, or a part
+    /// of it that includes the zero point; otherwise the range of the target.
     pub input_codes: CodeRange,
-    /// The weights.
+    /// Weights of the layer.
     pub weights: WeightCodes,
-    /// One integer per output channel, in steps of input scale times weight scale; `None` where the layer has no bias
-    /// and needs none.
+    /// One integer per output channel, in steps of input scale times weight scale; `None` if the layer
+    /// neither has nor needs a bias.
     pub bias: Option<Vec<i32>>,
-    /// Of what it makes, after its activation.
+    /// Parameters of its output, after its activation.
     pub output: Parameters,
 }
 
@@ -55,60 +55,60 @@ pub struct LayerParameters {
 pub struct WeightCodes {
     /// One scale, or one per output channel.
     pub scales: Vec<f32>,
-    /// As many zero points.
+    /// One zero point per scale.
     pub zero_points: Vec<i32>,
-    /// `[output channel][cell]`, cells by kernel row, kernel column, channel of the group: as
-    /// [`LayerProblem::weights`].
+    /// `[output channel][cell]`, with cells ordered by kernel row, kernel column and channel of the group,
+    /// like [`LayerProblem::weights`].
     pub codes: Vec<i32>,
 }
 
 impl WeightCodes {
-    /// The scale of an output channel.
+    /// Returns the scale of an output channel.
     pub fn scale(&self, channel: usize) -> f32 {
         self.scales[if self.scales.len() == 1 { 0 } else { channel }]
     }
 
-    /// The zero point of an output channel.
+    /// Returns the zero point of an output channel.
     pub fn zero_point(&self, channel: usize) -> i32 {
         self.zero_points[if self.zero_points.len() == 1 { 0 } else { channel }]
     }
 }
 
-/// What a layer did under candidate parameters.
+/// Results of a layer under candidate parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerOutcome {
-    /// Sum of the squares of the real outputs that the float network has.
+    /// Sum of the squared real outputs of the float network.
     pub signal: f64,
-    /// Sum of the squares of what the outputs on the accelerator differ from them by: rounding, clipping, and what
-    /// became of sums that overflowed.
+    /// Sum of the squared differences of the accelerator's outputs from them, including rounding, clipping
+    /// and overflows.
     pub noise: f64,
-    /// The same where every accumulator is wide enough.
+    /// Sum of the squared differences if every accumulator is wide enough.
     pub noise_exact: f64,
-    /// The error of each output channel, the outputs' last axis.
+    /// Error of each output channel, which is the outputs' last axis.
     pub channels: Vec<ChannelOutcome>,
-    /// What was counted on the accelerator: events, required bits.
+    /// Statistics of the accelerator: events, required bits.
     pub stats: LayerStats,
 }
 
-/// What an output channel did.
+/// Results of an output channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChannelOutcome {
-    /// Sum of the squares of what its outputs on the accelerator differ from the real ones by.
+    /// Sum of the squared differences of the accelerator's outputs from the real ones.
     pub noise: f64,
-    /// Sum of what the real outputs are greater by.
+    /// Sum of the real outputs minus the accelerator's outputs.
     pub missing: f64,
-    /// Outputs.
+    /// Number of outputs.
     pub count: u64,
 }
 
 impl LayerOutcome {
-    /// Signal to noise in dB; infinite where nothing differs.
+    /// Returns the signal-to-noise ratio in dB; infinite if nothing differs.
     pub fn sqnr_db(&self) -> f64 {
         guardbit_sim::sqnr_db(self.signal, self.noise)
     }
 }
 
-/// What a layer is, as far as its setting may depend on it.
+/// Class of a layer, on which settings may depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LayerClass {
     /// A convolution with a window of more than one cell and one group.
@@ -126,11 +126,11 @@ pub enum LayerClass {
 }
 
 impl LayerClass {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 6] =
         [Self::Conv, Self::Pointwise, Self::Depthwise, Self::Grouped, Self::Dense, Self::MatMul];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Conv => "conv",

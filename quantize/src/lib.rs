@@ -1,12 +1,13 @@
-//! Float networks to quantized ones, with the accelerator in the loop.
+//! Quantizes float networks, with the accelerator in the loop.
 //!
-//! [`quantize()`] takes a float network and unlabelled samples. A [`Plan`] cuts the network into units by patterns;
-//! [`Simulated`] is its simulated form, whose scales and zero points are variables; calibration sets them, tensor by
-//! tensor in order of execution; [`realize()`] makes the integer network of them, in ONNX Runtime's arithmetic.
+//! [`quantize()`] takes a float network and unlabelled samples. A [`Plan`] divides the network into units by
+//! patterns. [`Simulated`] is its simulated form, whose scales and zero points are variables. Calibration
+//! sets them, tensor by tensor in order of execution. [`realize()`] builds the integer network from them, in
+//! ONNX Runtime's arithmetic.
 //!
-//! A [`Target`] says which codes a tensor is to have, a [`method::Method`] which real values they are to cover, from
-//! what was [`Observed`] of the tensor; a [`LayerMethod`] chooses for a whole layer on its accelerator. No I/O happens
-//! here.
+//! A [`Target`] defines the codes of a tensor. A [`method::Method`] chooses the real values that they cover,
+//! from what was [`Observed`] of the tensor. A [`LayerMethod`] chooses the parameters of a whole layer on its
+//! accelerator. No I/O happens here.
 
 mod calibrate;
 mod codes;

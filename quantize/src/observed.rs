@@ -1,4 +1,4 @@
-//! What was seen of the real values of a tensor.
+//! Observed real values of a tensor.
 
 mod channels;
 mod histogram;
@@ -17,38 +17,38 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// The least and the greatest value seen, joined with 0.
+    /// Returns the least and the greatest observed value, including 0.
     pub fn extremes(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// The greatest magnitude seen.
+    /// Returns the greatest observed magnitude.
     pub fn magnitude(&self) -> f64 {
         self.high.max(-self.low)
     }
 
-    /// The least and the greatest value of each sample, in order, not joined with 0. Samples without a finite value are
-    /// left out.
+    /// Returns the least and the greatest value of each sample, in order, without including 0. Samples
+    /// without a finite value are left out.
     pub fn samples(&self) -> &[(f32, f32)] {
         &self.samples
     }
 
-    /// How often each value was seen. It does not depend on the order of the values.
+    /// Returns the histogram of the values, which does not depend on their order.
     pub fn histogram(&self) -> &Histogram {
         &self.histogram
     }
 
-    /// How many values were seen that are no finite numbers. Nothing else here knows of them.
+    /// Returns the number of observed values that are not finite. All other figures leave them out.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Adds the values of one sample. Values that are no finite numbers are left out.
+    /// Adds the values of one sample. Values that are not finite are left out.
     pub fn add(&mut self, sample: &[f32]) {
         self.add_values(sample.iter().copied());
     }
 
-    /// Adds what was seen of later samples.
+    /// Adds the observed values of later samples.
     pub fn merge(&mut self, later: &Self) {
         self.low = self.low.min(later.low);
         self.high = self.high.max(later.high);

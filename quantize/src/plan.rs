@@ -1,4 +1,5 @@
-//! A prepared float network cut into units: what becomes one quantized operation, and what stays in float.
+//! Prepared float network divided into units: parts that become one quantized operation, and parts that stay
+//! in float.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,35 +11,35 @@ use crate::patterns::{Clip, Forms, Operation, PATTERNS};
 use crate::prepare::{equalized, inlined, own_inputs, prepare};
 use crate::{Config, QuantizeError, Which};
 
-/// A float network cut into units, in order of execution.
+/// Float network divided into units, in order of execution.
 pub struct Plan {
     graph: Graph,
     units: Vec<Unit>,
 }
 
-/// A part of the float network.
+/// Part of the float network.
 pub struct Unit {
-    /// The pattern that it matches; that of its only operation where it stays in float.
+    /// Name of the pattern that it matches, or of its only operation if it stays in float.
     pub(crate) pattern: &'static str,
-    /// Its nodes in order of execution.
+    /// Nodes in order of execution.
     pub(crate) nodes: Vec<NodeId>,
     /// Activations that it reads.
     pub(crate) inputs: Vec<TensorId>,
-    /// What it makes.
+    /// Output of the unit.
     pub(crate) output: TensorId,
-    /// What it becomes; `None` if it stays in float.
+    /// Forms of the quantized operation; `None` if it stays in float.
     pub(crate) forms: Option<Arc<dyn Forms>>,
     pub(crate) clip: Option<Clip>,
-    /// Why it stays in float.
+    /// Reason why it stays in float.
     pub(crate) reason: Option<String>,
 }
 
 impl Plan {
-    /// The units of a float network, which is prepared before.
+    /// Divides a float network, which is prepared first, into units.
     ///
     /// # Errors
-    /// [`QuantizeError`] if it is not in float, a rule of `config` names no layer of it, or nothing in it can be
-    /// quantized.
+    /// [`QuantizeError`] if it is not in float, a rule of `config` names a layer that it does not have, or
+    /// nothing in it can be quantized.
     pub fn new(graph: &Graph, config: &Config) -> Result<Self, QuantizeError> {
         let mut graph = prepare(graph)?;
         if config.inline_functions {
@@ -65,24 +66,25 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The prepared float network.
+    /// Returns the prepared float network.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The units in order of execution.
+    /// Returns the units in order of execution.
     pub fn units(&self) -> &[Unit] {
         &self.units
     }
 
-    /// Full and short name of a unit: those of its last node.
+    /// Returns full and short name of a unit, which are those of its last node.
     pub(crate) fn names(&self, unit: usize) -> [&str; 2] {
         let last = self.units[unit].nodes.last().copied().unwrap_or_default();
         [self.graph.node_name(last), self.graph.short_name(last)]
     }
 
-    /// Inputs of layers whose codes a layer cannot choose by itself, with the node that reads each: others read them too, or
-    /// what makes them has no choice. Only codes of 8 bits become others by a table.
+    /// Returns inputs of layers whose codes a layer cannot choose on its own, with the node that reads each:
+    /// other operations read them too, or their producer has no choice. Only codes of 8 bits can be converted
+    /// by a table.
     fn decided_inputs(&self, config: &Config) -> Vec<(NodeId, TensorId)> {
         let links = Links::new(&self.graph);
         let readers = |id: TensorId| self.units.iter().filter(|unit| unit.inputs.contains(&id)).count();
@@ -117,7 +119,7 @@ impl Plan {
 }
 
 impl Unit {
-    /// The class of its layer, if it is one.
+    /// Returns the class of its layer, if it is one.
     pub fn class(&self) -> Option<crate::LayerClass> {
         let forms = self.forms.as_ref()?;
         forms
@@ -126,12 +128,12 @@ impl Unit {
             .or((self.pattern == "batch_matmul").then_some(crate::LayerClass::MatMul))
     }
 
-    /// The pattern that it matches, or the name of its only operation where it matches none.
+    /// Returns the pattern that it matches, or the name of its only operation if it matches none.
     pub fn pattern(&self) -> &'static str {
         self.pattern
     }
 
-    /// Why it stays in float, if it does.
+    /// Returns why it stays in float, if it does.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
@@ -143,7 +145,7 @@ impl Unit {
     }
 }
 
-/// Matches from the outputs upwards, and every other node on its own.
+/// Returns matches from the outputs upwards, and every other node on its own.
 fn units(graph: &Graph) -> Vec<Unit> {
     let links = Links::new(graph);
     let mut taken: BTreeSet<NodeId> = BTreeSet::new();
@@ -170,7 +172,7 @@ fn units(graph: &Graph) -> Vec<Unit> {
     units
 }
 
-/// A node that no pattern takes.
+/// Returns a unit of a node that matches no pattern.
 fn left(graph: &Graph, root: NodeId) -> Unit {
     let node = graph.node(root);
     let is_activation = |id: &TensorId| graph.tensor(*id).constant.is_none();

@@ -1,4 +1,4 @@
-//! A network quantized as a whole.
+//! Quantization of a whole network.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::Accelerator;
@@ -7,21 +7,22 @@ use crate::calibrate::{FloatOutputs, calibrate_with};
 use crate::simulated::Sample;
 use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, Watch, realize};
 
-/// A quantized network with what was seen on the way.
+/// Quantized network with its figures.
 #[derive(Debug, Clone)]
 pub struct Quantized {
-    /// The network, in ONNX Runtime's arithmetic.
+    /// Network in ONNX Runtime's arithmetic.
     pub graph: Graph,
-    /// What became of every part of the float network, in order of execution.
+    /// Result of every part of the float network, in order of execution.
     pub units: Vec<UnitFigures>,
     /// Every tensor whose codes were chosen, in order of execution.
     pub tensors: Vec<TensorFigures>,
 }
 
-/// Quantizes a float network with calibration samples. `accelerator` is what a method for layers aims at.
+/// Quantizes a float network with calibration samples. `accelerator` is the target of a method for layers.
 ///
 /// # Errors
-/// [`QuantizeError`] if the network is not in float, nothing in it can be quantized, or a sample does not fit it.
+/// [`QuantizeError`] if the network is not in float, nothing in it can be quantized, or a sample does not
+/// match it.
 pub fn quantize(
     graph: &Graph,
     samples: &[Sample],
@@ -46,7 +47,8 @@ fn quantized(
     Ok(Quantized { graph, units: calibrated.units, tensors: calibrated.tensors })
 }
 
-/// A float network that is quantized several times with the same samples: it is planned once, and runs in float once.
+/// Float network that is quantized several times with the same samples: it is planned once, and runs in float
+/// once.
 pub(crate) struct Repeated<'a> {
     plan: Plan,
     samples: &'a [Sample],
@@ -54,26 +56,27 @@ pub(crate) struct Repeated<'a> {
 }
 
 impl<'a> Repeated<'a> {
-    /// The plan of `config`. Half of its memory, at most, holds the float network's values.
+    /// Plans the network with `config`. At most half of the configured memory holds the float network's
+    /// values.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// Under the conditions of [`Plan::new`].
     pub fn new(graph: &Graph, samples: &'a [Sample], config: &Config) -> Result<Self, QuantizeError> {
         let plan = Plan::new(graph, config)?;
         let float = FloatOutputs::held(&plan, samples.len(), config.memory / 2);
         Ok(Self { plan, samples, float })
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The network by a configuration with the same plan: one that differs in widths and methods alone, and has a method for
-    /// layers if that of [`new`](Self::new) has one.
+    /// Quantizes the network with a configuration of the same plan: it may differ only in widths and methods,
+    /// and has a method for layers if that of [`new`](Self::new) has one.
     ///
     /// # Errors
-    /// As [`quantize()`].
+    /// Under the conditions of [`quantize()`].
     pub fn quantize(
         &self,
         config: &Config,

@@ -1,4 +1,4 @@
-//! The integer network: every unit in its integer form, with the codes that the simulated network has.
+//! Builds the integer network: every unit in its integer form, with the codes of the simulated network.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::emit::Emit;
 use crate::plan::Unit;
 use crate::simulated::{Simulated, emit_unit};
 
-/// The quantized network of a simulated one whose variables are set.
+/// Returns the quantized network of a simulated network whose variables are set.
 ///
 /// # Errors
 /// [`QuantizeError`] if a scale is out of range.
@@ -42,14 +42,14 @@ pub fn realize(simulated: &Simulated<'_>) -> Result<Graph, QuantizeError> {
 struct Network<'s, 'p> {
     simulated: &'s Simulated<'p>,
     emit: Emit,
-    /// Of the float network's tensors, what has their codes, and their real values.
+    /// Codes, and real values, of the float network's tensors.
     codes: HashMap<TensorId, TensorId>,
     reals: HashMap<TensorId, TensorId>,
     constants: HashMap<TensorId, TensorId>,
 }
 
 impl Network<'_, '_> {
-    /// Inputs that are quantized are inputs of codes.
+    /// Adds the inputs; quantized inputs are inputs of codes.
     fn inputs(&mut self) -> Result<(), QuantizeError> {
         let graph = self.simulated.plan.graph();
         for &id in graph.inputs() {
@@ -67,7 +67,7 @@ impl Network<'_, '_> {
         Ok(())
     }
 
-    /// The nodes of a unit as they are, and the codes of what they make where those are read.
+    /// Adds the nodes of a unit in float, and the codes of its output if they are read.
     fn in_float(&mut self, unit: &Unit) -> Result<(), QuantizeError> {
         let graph = self.simulated.plan.graph();
         let codes = self.simulated.variable(unit.output);
@@ -78,7 +78,7 @@ impl Network<'_, '_> {
                 inputs.push(input.map(|id| self.real(id)).transpose()?);
             }
             let mut name = graph.tensor(node.output).name.clone();
-            // The codes have the name of the tensor.
+            // The codes take the name of the tensor.
             if codes.is_some() && node.output == unit.output {
                 name = self.emit.fresh(&name, "float");
             }
@@ -87,7 +87,8 @@ impl Network<'_, '_> {
         }
         if let (Some(codes), Some(&real)) = (codes, self.reals.get(&unit.output)) {
             let name = &graph.tensor(unit.output).name;
-            // A pool between codes of one type is one operation of the runtime, which adds the zero point first.
+            // A pool between codes of one type is one operation of the runtime, which adds the zero point
+            // first.
             let last = unit.nodes.last().map(|&node| &graph.node(node).op);
             let inputs: Option<Vec<TensorId>> =
                 unit.inputs.iter().map(|id| self.codes.get(id).copied()).collect();
@@ -99,7 +100,7 @@ impl Network<'_, '_> {
         Ok(())
     }
 
-    /// The real values of a tensor of the float network: where it has codes, those.
+    /// Returns the real values of a tensor of the float network; if it has codes, those of the codes.
     fn real(&mut self, id: TensorId) -> Result<TensorId, QuantizeError> {
         if let Some(&codes) = self.codes.get(&id) {
             return self.emit.dequantized(codes);

@@ -1,23 +1,23 @@
-//! What others may see of a search, and know of earlier ones.
+//! Observation of a search, and reuse of the choices of earlier ones.
 
 use crate::{LayerParameters, LayerProblem};
 
-/// Is told how far the search of a method for layers is, and may know what it chose before.
+/// Observer that is notified of the progress of a method for layers, and may provide its earlier choices.
 pub trait Watch: Sync {
-    /// A unit of the network begins: number `index` of `count`, by the name of its output.
+    /// Called when a unit of the network begins: number `index` of `count`, with the name of its output.
     fn unit(&self, _index: usize, _count: usize, _name: &str) {}
 
-    /// The method of that name looks at one more candidate for the layer.
+    /// Called when the method named `method` evaluates a further candidate for the layer.
     fn candidate(&self, _method: &str) {}
 
-    /// What the method of that name chose for the same layer before.
+    /// Returns what the method named `method` chose earlier for the same layer, if known.
     fn found(&self, _method: &str, _layer: &LayerProblem<'_>) -> Option<LayerParameters> {
         None
     }
 
-    /// The method of that name chose parameters for a layer.
+    /// Called when the method named `method` has chosen parameters for a layer.
     fn chosen(&self, _method: &str, _layer: &LayerProblem<'_>, _parameters: &LayerParameters) {}
 }
 
-/// Nobody watches.
+/// Observes nothing.
 impl Watch for () {}

@@ -1,4 +1,4 @@
-//! Cross-layer equalization and bias correction, seen from outside.
+//! Cross-layer equalization and bias correction, tested through the public interface.
 
 use crate::networks::Numbers;
 use guardbit_graph::ops::{FloatConv2d, FloatUnary, RealFunction};
@@ -10,8 +10,8 @@ use proptest::prelude::*;
 const CHANNELS: usize = 4;
 const NETWORKS: usize = 4;
 
-/// Three 1x1 convolutions with ReLU between them. Channel c of the first makes values that are 8^c times as large as those
-/// of channel 0, and the second reads them with weights that are as much smaller.
+/// Returns three 1x1 convolutions with ReLU between them. Channel c of the first produces values 8^c times as
+/// large as those of channel 0, and the second reads them with correspondingly smaller weights.
 fn unbalanced(seed: u64) -> Graph {
     let mut numbers = Numbers::new(seed);
     let mut builder = GraphBuilder::new("unbalanced");
@@ -52,7 +52,7 @@ fn config(bits: u32) -> Config {
     Config { setting, ..Config::default() }
 }
 
-/// The real outputs of a float network, or of a quantized one.
+/// Returns the real outputs of a float network, or of a quantized one.
 fn outputs(graph: &Graph, sample: &[Vec<f32>]) -> Vec<f64> {
     let ty = &graph.tensor(graph.inputs()[0]).ty;
     let code = |&value: &f32| match &ty.quantization {
@@ -72,7 +72,7 @@ fn outputs(graph: &Graph, sample: &[Vec<f32>]) -> Vec<f64> {
     made[output.index()].iter().map(real).collect()
 }
 
-/// Mean squared error, and per channel the mean error, over the samples.
+/// Returns the mean squared error, and the mean error per channel, over the samples.
 fn errors(float: &Graph, other: &Graph, samples: &[Vec<Vec<f32>>]) -> (f64, Vec<f64>) {
     let (mut squares, mut means, mut count) = (0.0, vec![0.0; CHANNELS], 0.0);
     for sample in samples {
@@ -85,7 +85,8 @@ fn errors(float: &Graph, other: &Graph, samples: &[Vec<Vec<f32>>]) -> (f64, Vec<
     (squares / count, means.into_iter().map(|sum| sum * CHANNELS as f64 / count).collect())
 }
 
-/// Whether every tensor between the layers has values besides 0: nothing else says what its scale is to be.
+/// Returns whether every tensor between the layers has nonzero values, without which its scale is
+/// undetermined.
 fn tells_scales(graph: &Graph, samples: &[Vec<Vec<f32>>]) -> bool {
     let made = |sample: &Vec<Vec<f32>>| {
         let words: Vec<i32> = sample[0].iter().map(|&value| word_of(value)).collect();
@@ -98,7 +99,7 @@ fn tells_scales(graph: &Graph, samples: &[Vec<Vec<f32>>]) -> bool {
     })
 }
 
-/// The mean error of the last layer's outputs nearly goes, with the errors of those before it.
+/// The mean error of the last layer's outputs nearly vanishes, as do those of the layers before it.
 fn check_bias_correction(graph: &Graph, samples: &[Vec<Vec<f32>>]) -> Result<(), TestCaseError> {
     let plain = Config { equalize: true, ..config(3) };
     let corrected = Config { correct_bias: true, ..plain.clone() };
@@ -113,7 +114,7 @@ fn check_bias_correction(graph: &Graph, samples: &[Vec<Vec<f32>>]) -> Result<(),
     Ok(())
 }
 
-/// Here the corrected biases leave only zeros between the last two layers.
+/// With this seed, corrected biases leave only zeros between the last two layers.
 #[test]
 fn a_tensor_that_correction_leaves_at_zero_keeps_its_scale() {
     let seed = 9_434_203_020_178_740_394;
@@ -123,8 +124,9 @@ fn a_tensor_that_correction_leaves_at_zero_keeps_its_scale() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(24), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A balanced network is the same one in float, and loses less to one scale for all weights: in the geometric mean of a few,
-    /// for one whose outputs hardly depend on its inputs has little to lose.
+    /// A balanced network is unchanged in float, and loses less with one scale for all weights. This holds in
+    /// the geometric mean over several networks, because one whose outputs hardly depend on its inputs has
+    /// little to lose.
     #[test]
     fn equalization_keeps_the_network_and_its_precision(seeds in any::<[u64; NETWORKS]>()) {
         let with = Config { equalize: true, ..config(8) };
@@ -151,7 +153,7 @@ proptest! {
     }
 }
 
-/// The same network with a last layer of zeros: its errors are the power of the outputs.
+/// Returns the network with a last layer of zeros: its errors equal the power of the outputs.
 fn graph_of_zeros(graph: &Graph) -> Graph {
     let mut patch = guardbit_graph::GraphPatch::new(graph);
     for name in ["w2", "b2"] {

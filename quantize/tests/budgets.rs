@@ -1,5 +1,5 @@
-//! Budgets of weights against the proved bounds and the simulator: on any layer and datapath, what a budget admits cannot
-//! overflow, and what it refuses can.
+//! Compares budgets of weights with the proved bounds and the simulator: on any layer and datapath, weights
+//! that a budget admits cannot overflow, and weights that it refuses can.
 
 use crate::common::random::{self, Case};
 use crate::common::{one_layer, program, run};
@@ -14,7 +14,7 @@ fn only_layer(program: &Program) -> &MacLayer {
     program.mac_layers().next().unwrap()
 }
 
-/// The network with these weights, `[channel][cell]`, of zero point 0, and biases.
+/// Returns the network with these weights, `[channel][cell]`, with zero point 0, and biases.
 fn with(case: &Case, layer: &MacLayer, codes: &[Vec<i32>], biases: &[i64]) -> Graph {
     let (_, node) = case.graph.nodes_with_ids().next().unwrap();
     let tensors: Vec<_> = node.inputs.iter().flatten().map(|&id| case.graph.tensor(id)).collect();
@@ -41,7 +41,7 @@ fn with(case: &Case, layer: &MacLayer, codes: &[Vec<i32>], biases: &[i64]) -> Gr
     one_layer(node.op.clone(), x.ty.clone(), Some((ty, flat)), bias, out)
 }
 
-/// By level, whether its register holds the proved range of a channel.
+/// Returns, for each level, whether its register holds the proved range of a channel.
 fn fits(graph: &Graph, layer: &MacLayer, channel: usize) -> bool {
     let bounds = &LayerBounds::new(graph, layer).channels[channel];
     let rails = |register: Register| match register {
@@ -67,7 +67,7 @@ fn fits(graph: &Graph, layer: &MacLayer, channel: usize) -> bool {
     sums && products && (post || layer.bias.is_none())
 }
 
-/// Weights that want to be anything, as far as they fit.
+/// Adds arbitrary weights as far as they fit.
 fn fill<'a>(budgets: &'a Budgets, bias: i64, wanted: &[i32]) -> Budget<'a> {
     let mut budget = budgets.channel(bias);
     wanted.iter().enumerate().for_each(|(cell, &code)| {
@@ -139,10 +139,10 @@ fn check(case: &Case, seed: u64) -> Result<(), TestCaseError> {
 
     let path = &layer.datapath;
     if path.order.walk.depends_on_data() && path.levels.len() > 1 {
-        // Inner registers take what the whole dot product has: more than the bound says.
+        // Inner registers receive the sums of the whole dot product, which exceed the bound.
         return Ok(());
     }
-    // What was refused is refused with reason.
+    // Every refusal is justified.
     for channel in 0..channels {
         let refused = (0..layer.order.len()).find(|&cell| {
             let (code, wanted) = (codes[channel][cell], wanted[channel][cell]);
@@ -184,8 +184,8 @@ fn check_events(case: &Case, graph: &Graph, program: &Program) -> Result<(), Tes
 }
 
 proptest! {
-    /// Any layer, signed and unsigned activations, zero points subtracted or folded, any levels, shifts, orders and places of
-    /// the bias.
+    /// Tests any layer, signed and unsigned activations, zero points subtracted or folded, and any levels,
+    /// shifts, orders and places of the bias.
     #[test]
     fn what_fits_a_budget_cannot_overflow(case in random::case(), seed in any::<u64>()) {
         check(&case, seed)?;

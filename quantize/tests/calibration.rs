@@ -1,4 +1,4 @@
-//! What calibration does where nothing else tells.
+//! Calibration behaviour that no other test covers.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ fn accelerator(bits: &str) -> Accelerator {
     guardbit_hwmodels::load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap()
 }
 
-/// A method of the user's own: half of the range that was seen.
+/// User-defined method: half of the observed range.
 struct Half;
 
 impl Method for Half {
@@ -56,10 +56,11 @@ fn a_method_of_the_users_own_is_asked() {
     assert!(half[0].at_ends.iter().sum::<u64>() > plain[0].at_ends.iter().sum::<u64>(), "more is clipped");
 }
 
-/// What a method for layers saw, layer by layer: class, whether the input is free, events on the accelerator.
+/// Record of a method for layers, layer by layer: class, whether the input is free, events on the
+/// accelerator, and SQNR.
 type Seen = (LayerClass, bool, u64, f64);
 
-/// Takes the plain parameters with an input of twice the scale, where it may.
+/// Uses the plain parameters with twice the input scale, if allowed.
 struct Doubled(Mutex<Vec<Seen>>);
 
 impl LayerMethod for Doubled {
@@ -106,7 +107,7 @@ fn a_method_for_layers_gets_the_layer_on_its_accelerator() {
     let classes: Vec<LayerClass> = wide.iter().map(|layer| layer.0).collect();
     use LayerClass as C;
     assert_eq!(classes, [C::Conv, C::Depthwise, C::Pointwise, C::Dense]);
-    // A reshape stands before the dense layer, and codes of its own behind that.
+    // A reshape precedes the dense layer, and codes of its own follow it.
     assert!(wide.iter().all(|layer| layer.1), "{wide:?}");
     assert!(wide.iter().all(|layer| layer.2 == 0), "{wide:?}");
     assert!(narrow.iter().all(|layer| layer.2 > 0), "{narrow:?}");
@@ -137,7 +138,7 @@ fn rules_are_for_classes_and_names() {
     );
 }
 
-/// A layer whose own quantization loses too much stays in float, and says so; the rest is still quantized.
+/// A layer whose own quantization loses too much stays in float and reports it; the rest is still quantized.
 #[test]
 fn what_loses_too_much_stays_in_float() {
     let graph = chain();
@@ -153,7 +154,7 @@ fn what_loses_too_much_stays_in_float() {
     assert!(ops.contains(&"conv2d") && ops.contains(&"quantize_float") && ops.contains(&"dequantize"));
 }
 
-/// Channels without weights keep their bias, and a bias that is huge beside its weights still fits.
+/// Channels without weights keep their bias, and a bias that is huge relative to its weights still fits.
 #[test]
 fn biases_beside_tiny_weights_are_kept() {
     use guardbit_graph::ops::FloatConv2d;
@@ -179,7 +180,7 @@ fn biases_beside_tiny_weights_are_kept() {
     assert!(likeness.sqnr_db() > 35.0 && likeness.greatest_error() < 0.02, "{likeness:?}");
 }
 
-/// Every error says what is wrong.
+/// Every error describes the problem.
 #[test]
 fn errors() {
     let graph = chain();
@@ -226,7 +227,7 @@ fn errors() {
             Ok(chosen)
         }
     }
-    // Only codes of 8 bits become others by a table.
+    // Only codes of 8 bits can be converted by a table.
     let mut wrong = Config { layer_method: Some(Arc::new(Wrong)), ..plain.clone() };
     wrong.setting.activations.bits = 16;
     check(

@@ -1,4 +1,4 @@
-//! Corrected weights against the best ones there are, found by trying all.
+//! Compares corrected weights with the best possible ones, found by exhaustive search.
 
 use crate::common::{accelerator, datapath, independent_dots, program, register, serial};
 use guardbit_graph::{DType, Window};
@@ -14,14 +14,14 @@ const CODES: (i32, i32) = (-4, 4);
 struct Draws(u64);
 
 impl Draws {
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     fn draw(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / (1u64 << 30) as f64 - 1.0
     }
 }
 
-/// Inputs whose values depend on each other.
+/// Returns inputs with correlated values.
 fn samples(draws: &mut Draws) -> Vec<Vec<f32>> {
     let mix: Vec<f64> = (0..TERMS * TERMS).map(|_| draws.draw()).collect();
     let one = |draws: &mut Draws| {
@@ -39,7 +39,7 @@ fn budgets(terms: usize, bits: u32) -> Budgets {
     Budgets::new(&graph, program.mac_layers().next().unwrap())
 }
 
-/// All codes that fit.
+/// Returns all codes that fit.
 fn all(budget: &Budget<'_>) -> Vec<Vec<i32>> {
     let span = (CODES.1 - CODES.0 + 1) as usize;
     let fits = |index: usize| {
@@ -50,7 +50,8 @@ fn all(budget: &Budget<'_>) -> Vec<Vec<i32>> {
     (0..span.pow(TERMS as u32)).filter_map(fits).collect()
 }
 
-/// How far corrected codes are from the best ones, over many problems, and how far those are that the nearest ones make.
+/// Compares the loss of corrected codes, and that of the nearest codes, with the best possible loss, over
+/// many problems.
 #[test]
 fn corrected_codes_are_nearly_the_best() {
     for bits in [32, 10, 9] {

@@ -40,7 +40,7 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
     prop::collection::vec(layer(), 1..8)
 }
 
-/// The codes of the integer network, by name.
+/// Returns the codes of the integer network, by name.
 fn integer_codes(graph: &Graph, sample: &[Vec<f32>]) -> Vec<Vec<i32>> {
     let input = graph.tensor(graph.inputs()[0]);
     let words: Vec<i32> = match &input.ty.quantization {
@@ -56,7 +56,7 @@ fn integer_codes(graph: &Graph, sample: &[Vec<f32>]) -> Vec<Vec<i32>> {
     graph.interpret(&[&words]).unwrap()
 }
 
-/// Takes plain parameters, with codes of so many bits for its input, layer by layer.
+/// Uses plain parameters, with input codes of the given bits, layer by layer.
 struct Narrower(Vec<u32>, AtomicUsize);
 
 impl LayerMethod for Narrower {
@@ -85,14 +85,14 @@ impl LayerMethod for Narrower {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
-    /// Every tensor that has codes has the same ones in the simulated and in the integer network.
+    /// Every tensor with codes has equal codes in the simulated and in the integer network.
     #[test]
     fn both_forms_have_the_same_codes(layers in layers(), seed: u64, config in config()) {
         let float = network(&layers, seed);
         let plan = Plan::new(&float, &config).unwrap();
         let calibrated = calibrate(&plan, &config, None, &samples(4, seed)).unwrap();
         let integer = realize(&calibrated.simulated).unwrap();
-        // Others than those of calibration: values beyond the observed ranges too.
+        // Other samples than those of calibration, with values beyond the observed ranges too.
         let fresh: Vec<_> = samples(3, seed ^ 1)
             .into_iter()
             .map(|sample| vec![sample[0].iter().map(|value| value * 1.3).collect()])
@@ -109,8 +109,8 @@ proptest! {
         }
     }
 
-    /// The same where layers choose the codes that they read, each for itself. One that takes what is there has no tensor of
-    /// its own.
+    /// Codes are also equal if layers choose their input codes individually. A layer that keeps the existing
+    /// codes has no tensor of its own.
     #[test]
     fn both_forms_have_the_same_codes_where_layers_choose_theirs(
         layers in layers(), seed: u64, config in config(), bits in prop::collection::vec(2u32..9, 1..4),
@@ -137,7 +137,7 @@ proptest! {
         }
     }
 
-    /// Preparation keeps real values but for rounding.
+    /// Preparation changes real values only by rounding.
     #[test]
     fn preparation_keeps_values(layers in layers(), seed: u64) {
         let float = network(&layers, seed);

@@ -18,8 +18,8 @@ use guardbit_sim::{LayerStats, Options, Simulation, StatsLevel};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// Accumulators of 9 to 20 bits: one level, or tiles in an inner and an outer one; zero points subtracted or folded, bias
-/// before or after, in any order.
+/// Generates accumulators of 9 to 20 bits: one level, or tiles in an inner and an outer one; zero points
+/// subtracted or folded, bias before or after, in any order.
 fn accelerator() -> impl Strategy<Value = Accelerator> {
     let mode = prop::sample::select(vec!["wrap", "saturate", "saturate_symmetric", "sticky"]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
@@ -55,7 +55,7 @@ fn setting() -> impl Strategy<Value = LayerSetting> {
     )
 }
 
-/// What each layer counts on inputs.
+/// Returns the statistics of each layer on inputs.
 fn counted(graph: &Graph, accelerator: &Accelerator, inputs: &[Vec<i32>]) -> Vec<LayerStats> {
     let program = lower(Arc::new(graph.clone()), accelerator).unwrap();
     let mut simulation = Simulation::new(&program, Options { stats: StatsLevel::Full, ..Options::default() });
@@ -64,7 +64,8 @@ fn counted(graph: &Graph, accelerator: &Accelerator, inputs: &[Vec<i32>]) -> Vec
     simulation.finish().into_iter().flatten().collect()
 }
 
-/// The layer's own accumulators hold everything that its weights allow, and inputs that attain the bounds show no event.
+/// The layer's own accumulators hold every sum that its weights allow, and inputs that attain the bounds
+/// cause no event.
 fn check_layer(graph: &Graph, layer: &MacLayer) -> Result<(), TestCaseError> {
     let bounds = LayerBounds::new(graph, layer);
     for (index, level) in layer.datapath.levels.iter().enumerate() {
@@ -82,7 +83,7 @@ fn check_layer(graph: &Graph, layer: &MacLayer) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A layer method between two comparisons.
+/// Layer method that asserts that its choice has at most the noise of the plain parameters.
 struct Compared(OverflowAware);
 
 impl LayerMethod for Compared {
@@ -110,7 +111,7 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// No input makes a guaranteed network overflow anywhere, and the bounds of `guardbit size` say so.
+    /// No input overflows a guaranteed network anywhere, and the bounds of `guardbit size` agree.
     #[test]
     fn guaranteed_networks_never_overflow(
         layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
@@ -214,8 +215,9 @@ fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
-    /// Overflow propagated through all layers, a network is the plain one, or has half of its error at most, no more than one
-    /// that cannot overflow, and more samples whose class is safe than chance explains.
+    /// With overflows propagated through all layers, a network is either the plain one, or it has at most
+    /// half of its error, at most the error of one that cannot overflow, and more safe samples than chance
+    /// explains.
     #[test]
     fn aimed_networks_are_never_worse(
         layers in layers(), seed: u64, accelerator in accelerator(), setting in setting(),
@@ -248,7 +250,7 @@ proptest! {
         }
     }
 
-    /// Where plain weights cannot overflow, a network that is promised not to is never worse than the plain one.
+    /// If plain weights cannot overflow, a guaranteed network is never worse than the plain one.
     #[test]
     fn guaranteed_networks_lose_nothing_on_wide_registers(layers in layers(), seed: u64, setting in setting()) {
         let wide = load("exact-int32-os", &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the quantizer: one program, a module per file.
+//! Tests of the quantizer: one program, with a module per file.
 
 mod balance;
 mod budgets;

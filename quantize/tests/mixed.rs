@@ -10,13 +10,13 @@ use guardbit_quantize::{CodeSetting, Config, QuantizeError, Rule, Which, quantiz
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// A network whose figures are sums over its layers, and whose error has parts that two layers have together.
+/// Network whose figures are sums over its layers, and whose error also has terms of two layers together.
 #[derive(Debug, Clone)]
 struct Sums {
-    /// By layer and step: error, bytes, accumulator bits.
+    /// Error, bytes and accumulator bits by layer and step.
     layers: Vec<Vec<(f64, u64, u32)>>,
     together: f64,
-    /// Networks that cannot be made.
+    /// Steps of the network that cannot be quantized, if there is one.
     impossible: Option<Vec<usize>>,
 }
 
@@ -52,7 +52,7 @@ fn sums() -> impl Strategy<Value = Sums> {
         .prop_map(|(layers, together, impossible)| Sums { layers, together, impossible })
 }
 
-/// All networks there are.
+/// Returns all possible networks.
 fn all(sums: &Sums) -> Vec<Point> {
     let counts = sums.steps();
     let total: usize = counts.iter().product();
@@ -85,7 +85,8 @@ fn keeps(point: &Point, budget: Budget) -> bool {
     }
 }
 
-/// Whether the points hold a way from the widest network to the narrowest, one step of one layer at a time.
+/// Returns whether the points contain a path from the widest network to the narrowest, one step of one layer
+/// at a time.
 fn has_way(found: &Explored, counts: &[usize]) -> bool {
     let met = |steps: &Vec<usize>| found.points().iter().any(|point| point.steps == *steps);
     let mut reached = vec![vec![0; counts.len()]];
@@ -109,7 +110,7 @@ fn has_way(found: &Explored, counts: &[usize]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-    /// What is held between the networks of a search changes none of them.
+    /// Values that are shared between the networks of a search do not change any of them.
     #[test]
     fn networks_of_a_search_are_those_of_their_rules(
         layers in prop::collection::vec(layer(), 1..5), seed: u64, propagate: bool, wanted in prop::collection::vec(0usize..2, 8),
@@ -144,7 +145,7 @@ proptest! {
 }
 
 proptest! {
-    /// From the widest network the search goes down to the narrowest, and each layer's first step is among what it met.
+    /// From the widest network the search descends to the narrowest, and visits each layer's first step.
     #[test]
     fn searches_reach_the_narrowest_network(sums in sums()) {
         let sums = Sums { impossible: None, ..sums };
@@ -160,7 +161,7 @@ proptest! {
         }
     }
 
-    /// No budget takes a worse network than one width for all layers that keeps it.
+    /// No budget selects a worse network than one width for all layers that satisfies it.
     #[test]
     fn nothing_uniform_is_better(sums in sums(), limit in 0.0f64..1.0) {
         let sums = Sums { impossible: None, ..sums };
@@ -181,8 +182,8 @@ proptest! {
         }
     }
 
-    /// A looser budget never takes a worse network, and what is taken keeps the budget: the
-    /// best of all that was met and does.
+    /// A looser budget never selects a worse network. The selected network satisfies the budget, and is the
+    /// best visited one that does.
     #[test]
     fn looser_budgets_are_never_worse(sums in sums(), exchanges in 0usize..30, limit in 0.0f64..1.0, more in 0.0f64..1.0) {
         let found = explore(&sums, exchanges).unwrap();
@@ -196,15 +197,15 @@ proptest! {
             let (own, other) = (found.within(&[tight]), found.within(&[loose]));
             prop_assert!(cost(other, loose) <= cost(own, tight), "{tight:?} {own:?}, {loose:?} {other:?}");
             prop_assert!(own.is_none_or(|point| keeps(point, tight)), "{tight:?}: {own:?}");
-            // Nothing better was met.
+            // No visited point is better.
             for point in found.points() {
                 prop_assert!(!keeps(point, tight) || cost(own, tight) <= cost(Some(point), tight), "{tight:?}: {own:?}, {point:?}");
             }
         }
     }
 
-    /// What is called Pareto is: nothing that was met dominates it, and it dominates all else. With exchanges enough, little is
-    /// missed of all networks there are.
+    /// The Pareto front is correct: no visited point dominates one of its points, and every other one is
+    /// dominated. With enough exchanges, few of all possible networks are missed.
     #[test]
     fn trade_offs_are_undominated(sums in sums()) {
         let found = explore(&sums, 1000).unwrap();
@@ -219,7 +220,7 @@ proptest! {
         }
         prop_assert!(best.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes));
         prop_assert_eq!(found.sensitivity().len(), sums.layers.len());
-        // Every point is one of all.
+        // Every point is a possible network.
         prop_assert!(found.points().len() <= all(&sums).len());
     }
 }

@@ -1,4 +1,4 @@
-//! Laws of what is observed, and of parameters.
+//! Laws of observed values and of parameters.
 
 use guardbit_graph::CodeRange;
 use guardbit_quantize::method::METHODS;
@@ -6,7 +6,7 @@ use guardbit_quantize::{Observed, ObservedChannels, Range, Scales, Symmetry, Tar
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// Any float, most of them of about the same magnitude.
+/// Generates any float, mostly of similar magnitudes.
 fn value() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => -4.0f32..4.0,
@@ -41,7 +41,7 @@ fn seen(samples: &[Vec<f32>]) -> Observed {
     observed
 }
 
-/// Bins that a value of `samples` lies in, counted in a plain way.
+/// Returns the bins of the values of `samples`, counted in a simple way.
 fn counted(samples: &[Vec<f32>], width: f64) -> Vec<(f64, u64)> {
     let mut bins = std::collections::BTreeMap::<i64, u64>::new();
     for value in samples.iter().flatten().filter(|value| value.is_finite() && **value != 0.0) {
@@ -53,7 +53,7 @@ fn counted(samples: &[Vec<f32>], width: f64) -> Vec<(f64, u64)> {
 }
 
 proptest! {
-    /// However values come in, the histogram is the same, and no value is missing.
+    /// The histogram does not depend on how values arrive, and no value is missing.
     #[test]
     fn histograms_grow_without_losing_counts(samples in samples(), split in 0usize..6) {
         let all = seen(&samples);
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// Channels see what a tensor of their own would.
+    /// Each channel observes what a tensor of its own would.
     #[test]
     fn channels_are_tensors_of_their_own(samples in samples(), channels in 1usize..4) {
         let whole: Vec<Vec<f32>> =
@@ -127,7 +127,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
-    /// No method leaves what was seen, or panics.
+    /// No method's range exceeds the observed values, and none panics.
     #[test]
     fn ranges_lie_within_what_was_seen(samples in samples(), target in target()) {
         let observed = seen(&samples);

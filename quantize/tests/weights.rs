@@ -1,4 +1,5 @@
-//! Projections, correction, equalization: by their definitions, and against brute force on small problems.
+//! Projections, correction and equalization, compared with their definitions and with exhaustive search on
+//! small problems.
 
 use guardbit_hwmodels::bounds::closed_form::{OperandBits, a2q_bits, a2q_plus_bits};
 use guardbit_quantize::weights::cap::{a2q, a2q_plus, project_l1};
@@ -6,7 +7,7 @@ use guardbit_quantize::weights::equalize::{Layer, equalize};
 use guardbit_quantize::weights::matrix::Matrix;
 use proptest::prelude::*;
 
-/// `A = B B^T + 0.1`, row by row, of any numbers.
+/// Generates `A = B B^T + 0.1`, row by row, from arbitrary numbers.
 fn positive_definite() -> impl Strategy<Value = Matrix> {
     (1usize..7).prop_flat_map(|size| prop::collection::vec(-2.0f64..2.0, size * size)).prop_map(|values| {
         let size = values.len().isqrt();
@@ -21,12 +22,14 @@ fn l1(codes: &[i32]) -> i64 {
     codes.iter().map(|&code| i64::from(code.abs())).sum()
 }
 
-/// A2Q's cap of the l1 norm of a channel's codes with which no sum overflows `bits` bits: `(2^(P-1) - 1) / 2^(N-s)`.
+/// Returns A2Q's cap of the l1 norm of a channel's codes with which no sum overflows `bits` bits:
+/// `(2^(P-1) - 1) / 2^(N-s)`.
 fn a2q_cap(bits: u32, operand: OperandBits) -> i64 {
     ((1 << (bits - 1)) - 1) >> (operand.bits - u32::from(operand.signed))
 }
 
-/// A2Q+'s, for codes that add up to at most half of it on either side of 0: `(2^P - 2) / (2^N - 1)`.
+/// Returns A2Q+'s cap, for codes that add up to at most half of it on either side of 0:
+/// `(2^P - 2) / (2^N - 1)`.
 fn a2q_plus_cap(bits: u32, operand: OperandBits) -> i64 {
     ((1 << bits) - 2) / ((1 << operand.bits) - 1)
 }
@@ -42,8 +45,7 @@ fn caps_of_the_papers() {
     }
 }
 
-/// `(real - quantized)` per channel by hand.
-/// The chain's outputs, ReLU between the layers, each a 1x1 layer: dense, depthwise or grouped.
+/// Returns the chain's outputs, with ReLU between the layers. Each layer is 1x1: dense, depthwise or grouped.
 fn outputs(chain: &[Layer], input: &[f64]) -> Vec<f64> {
     chain.iter().fold(input.to_vec(), |values, layer| {
         let terms = layer.weights.len() / layer.channels;
@@ -57,7 +59,7 @@ fn outputs(chain: &[Layer], input: &[f64]) -> Vec<f64> {
     })
 }
 
-/// Layers of 4 channels: dense or depthwise.
+/// Generates layers of 4 channels, dense or depthwise.
 fn chain() -> impl Strategy<Value = Vec<Layer>> {
     let weight = prop_oneof![1 => Just(0.0f32), 6 => -1.0f32..1.0, 2 => -30.0f32..30.0];
     let layer = (
@@ -90,7 +92,8 @@ proptest! {
         }
     }
 
-    /// The nearest point of the ball: no nearer one lies on the way to any other point of it (variational inequality).
+    /// The result is the nearest point of the ball: no nearer one lies on the way to any other point of it
+    /// (variational inequality).
     #[test]
     fn projections_are_nearest(
         values in prop::collection::vec(-5.0f64..5.0, 1..12),
@@ -125,13 +128,13 @@ proptest! {
         let sides = [1, -1].map(|sign| centred.iter().map(|&code| i64::from((code * sign).max(0))).sum::<i64>());
         prop_assert!(sides.iter().all(|&side| 2 * side <= cap), "{sides:?} {cap}");
         prop_assert!(a2q_plus_bits((2 * sides[0].max(sides[1])).into(), operand) <= bits);
-        // Where nothing has to go, nothing goes but what rounding toward zero takes.
+        // If nothing must be removed, only rounding toward zero changes the weights.
         let roomy = a2q(&weights, scale, 1 << 40);
         let steps = weights.iter().map(|weight| (weight / scale).trunc() as i32);
         prop_assert_eq!(roomy, steps.collect::<Vec<_>>());
     }
 
-    /// The network stays the same, and neighbouring ranges become equal.
+    /// The network stays equal, and adjacent ranges become equal.
     #[test]
     fn equalized_chains_are_the_same(mut layers in chain(), input in prop::collection::vec(-2.0f64..2.0, 4)) {
         let before = outputs(&layers, &input);

@@ -23,7 +23,8 @@ pub fn batch_shape(shape: &[usize], samples: usize) -> Vec<usize> {
 }
 
 /// Returns the name of the archive member that holds the array `name`, without its `.npy` extension. The
-/// result is a valid file name on every system, and distinct names have distinct members.
+/// result is a relative path that stays within the folder into which it is unpacked. Distinct names have
+/// distinct members.
 ///
 /// Most names are kept. `%`, `\\` and control characters become `%` and two hexadecimal digits per byte. The
 /// first character is escaped likewise where an unpacker would misread the name: a path from the root or from

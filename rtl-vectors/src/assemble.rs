@@ -1,5 +1,5 @@
-//! A bundle from its dot products: files by name, in memory. What exports a bundle and what checks one make it by this
-//! code alone.
+//! Assembles a bundle from its dot products: files by name, in memory. Both the exporter and the checker of
+//! bundles use this code.
 
 use guardbit_files::{UNSEALED, seal_of, seal_text};
 use guardbit_hwmodels::Accelerator;

@@ -97,10 +97,9 @@ impl CheckReport {
 }
 
 /// Checks the bundle in `dir`. First the manifest is checked against its schema, and every file against its
-/// SHA-256. Then the bundle is generated again by the exporter's code from what it alone defines: the
-/// accelerator, the geometry and types of the layer, and the operands in the stimuli. Every field, file and
-/// word is compared. Only then the generated files are replayed in the simulators. Writes nothing under
-/// `dir`.
+/// SHA-256. Then the exporter's code generates the bundle again from the data that only the bundle defines:
+/// the accelerator, the geometry and types of the layer, and the operands in the stimuli. Every field, file
+/// and word is compared. Only then the simulators replay the generated files. Writes nothing under `dir`.
 ///
 /// # Errors
 /// [`VectorError`] if there is no usable bundle or no folder to work in.

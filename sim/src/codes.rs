@@ -222,40 +222,41 @@ impl From<Packed> for Codes {
 }
 
 impl Bytes {
-    /// `count` codes, all the least one.
+    /// Returns `count` codes that all equal the least one.
     pub fn zeros(least: i32, count: usize) -> Self {
         Self { bytes: vec![0; count + SLACK], least }
     }
 
-    /// One byte per code.
+    /// Returns the codes, one byte each.
     pub fn get(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - SLACK]
     }
 
-    /// The same, to be written.
+    /// Returns the codes for writing, one byte each.
     pub fn get_mut(&mut self) -> &mut [u8] {
         let count = self.bytes.len() - SLACK;
         &mut self.bytes[..count]
     }
 
-    /// The same with [`SLACK`] more.
+    /// Returns the codes followed by [`SLACK`] further bytes.
     pub fn with_slack(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Takes the bytes of a file, in which the bits `flip` are those of the other sign.
+    /// Converts the bytes of a file to codes by flipping the bits `flip`, which differ for the other
+    /// signedness.
     fn fill(&mut self, flip: u8, bytes: &[u8]) {
         self.get_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = from ^ flip);
     }
 
-    /// The code of a byte.
+    /// Returns the code of a byte.
     fn code(&self, byte: u8) -> i32 {
         i32::from(byte) + self.least
     }
 }
 
 impl Packed {
-    /// Codes of type `dtype`.
+    /// Packs codes of type `dtype`.
     fn collect(dtype: DType, codes: &[i32]) -> Self {
         match dtype {
             DType::Int16 => Self::I16(codes.iter().map(|&code| code as i16).collect()),
@@ -269,7 +270,7 @@ impl Packed {
         }
     }
 
-    /// `count` codes of type `dtype`, to be written.
+    /// Returns `count` codes of type `dtype`, which must be written.
     pub fn zeros(dtype: DType, count: usize) -> Self {
         match dtype {
             DType::Int16 => Self::I16(vec![0; count]),
@@ -280,7 +281,7 @@ impl Packed {
         }
     }
 
-    /// Replaces the codes from index `at` on by those of `piece`, which has the same dtype.
+    /// Replaces the codes from index `at` on with those of `piece`, which has the same dtype.
     pub fn overwrite(&mut self, at: usize, piece: &Self) {
         match (self, piece) {
             (Self::Bytes(to), Self::Bytes(from)) => {
@@ -292,7 +293,7 @@ impl Packed {
         }
     }
 
-    /// All of them, to be written.
+    /// Returns all codes for writing.
     pub fn as_mut(&mut self) -> PackedMut<'_> {
         match self {
             Self::Bytes(codes) => PackedMut::Bytes(codes.get_mut()),

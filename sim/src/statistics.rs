@@ -4,18 +4,20 @@
 use crate::accumulate::Accumulate;
 use crate::dot::LevelOutcome;
 
-/// Gives the rows of all statistics to a macro, in the order of the columns. New ones come last.
+/// Passes the rows of all statistics to a macro, in the order of the columns. New rows are added at the end.
 ///
-/// A row is `[SCOPE NAME: TYPE HOW] UNIT, NEEDS, MEANING`. SCOPE says what it is a statistic of:
+/// A row is `[SCOPE NAME: TYPE HOW] UNIT, NEEDS, MEANING`. SCOPE is the subject of the statistic:
 ///
-/// - `level`: one accumulation level; over all output channels in `layers.csv`, of one of them in `channels.csv`,
-/// - `dots`: dot products over the whole datapath; likewise, but in the row of the last level only,
+/// - `level`: one accumulation level, over all output channels in `layers.csv`, or one of them in
+///   `channels.csv`,
+/// - `dots`: dot products over the whole datapath, over the same channels, but in the row of the last level
+///   only,
 /// - `layer`: the layer as a whole, in the row of its last level in `layers.csv`,
-/// - `wide`: one level of the same hardware with accumulators that hold every sum, in `layers.csv`.
+/// - `wide`: one level of the hardware with accumulators that hold every sum, in `layers.csv`.
 ///
-/// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of `merge`, `= MERGE` if the
-/// engines count it themselves, or `as(FUNCTION)` of what was counted. NEEDS is a variant of `Needs`: what is not
-/// counted is blank.
+/// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of `merge`; `= MERGE` if the
+/// engines count it themselves; or `as(FUNCTION)` for a value derived from the counts. NEEDS is a variant of
+/// `Needs`: a statistic that is not counted is blank.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! statistics {

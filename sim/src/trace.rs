@@ -58,7 +58,7 @@ pub struct LevelStep {
 /// Trace of a dot product.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DotTrace {
-    /// Steps level by level, innermost first; within a level in order.
+    /// Steps level by level, innermost first, in order within each level.
     pub steps: Vec<LevelStep>,
     /// Sum that the last level delivered.
     pub delivered: i128,
@@ -131,7 +131,7 @@ pub struct LiveDot(Live);
 /// Result of a beat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveBeat {
-    /// Steps level by level, innermost first; within a level in order.
+    /// Steps level by level, innermost first, in order within each level.
     pub steps: Vec<LevelStep>,
     /// Result of the dot product, if the last level's run ended.
     pub end: Option<LiveEnd>,

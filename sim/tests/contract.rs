@@ -309,7 +309,7 @@ fn an_activation_clips_before_the_store() {
     check(ReluN1To1, DType::UInt8, -1, 0);
 }
 
-/// Under `output: saturate_symmetric` no code lies further below 0 than above it, whatever the model allows.
+/// Under `output: saturate_symmetric` no code lies further below 0 than above it, for any model.
 #[test]
 fn an_accelerator_may_have_a_restricted_range() {
     let check = |activation, out, sum: i32, code: i32| {

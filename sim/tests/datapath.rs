@@ -260,7 +260,7 @@ fn folded_zero_points() {
     };
     // The one pixel holds code 1, real 101: 2 * 101.
     assert_eq!(extremes(ZeroPoint::Subtract), (202, 0, 202));
-    // -100*1, + 1*2, -100*3: prefixes -100, -98, -398; the bias gives 600 back.
+    // -100*1, + 1*2, -100*3: prefixes -100, -98, -398; the bias restores 600.
     assert_eq!(extremes(ZeroPoint::Fold), (202, -398, 0));
 }
 

@@ -1,4 +1,4 @@
-//! Mappings of groups change cycles and places, and no value.
+//! Mappings of groups change cycles and places, but no value.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn options(engine: Engine, isa: Option<Isa>, mode: Mode) -> Options {
     }
 }
 
-/// The reference, then the fast engine with every body that this CPU can run.
+/// Returns the reference engine, then the fast engine with every body that this CPU supports.
 fn engines(mode: Mode) -> impl Iterator<Item = Options> {
     let fast = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let fast = fast.map(move |isa| options(Engine::Fast, Some(isa), mode));
@@ -45,12 +45,12 @@ fn run(program: &Program, samples: &[Vec<i32>], options: Options) -> Ran {
     (tensors.iter().map(|tensors| format!("{tensors:?}")).collect(), simulation.finish())
 }
 
-/// Events of every level.
+/// Returns the events of every level.
 fn events(stats: &[Option<LayerStats>]) -> Vec<u64> {
     stats.iter().flatten().flat_map(|layer| layer.levels.iter().map(|level| level.total().events())).collect()
 }
 
-/// The mapping on every layer.
+/// Returns the accelerator with the mapping on every layer.
 fn with(accelerator: &Accelerator, dataflow: Dataflow, depthwise: Depthwise, rows: usize) -> Accelerator {
     let mut changed = accelerator.clone();
     changed.dataflow = dataflow;
@@ -62,14 +62,15 @@ fn with(accelerator: &Accelerator, dataflow: Dataflow, depthwise: Depthwise, row
     changed
 }
 
-/// A depthwise convolution with its inputs, on levels of a chain and a sum, and the dense one that it is the diagonal of.
+/// Returns a depthwise convolution with its inputs, on levels of a chain and a sum, and the equivalent dense
+/// one.
 #[derive(Debug, Clone)]
 struct Diagonal {
     channels: usize,
     kernel: [usize; 2],
     zero_points: [i32; 2],
     fold: bool,
-    /// Groups that a chain holds.
+    /// Returns the number of groups that a chain holds.
     shared: usize,
     bits: [u32; 2],
     overflow: [Overflow; 2],
@@ -80,7 +81,7 @@ struct Diagonal {
 const SIZE: usize = 4;
 
 fn diagonals() -> impl Strategy<Value = Diagonal> {
-    // `observe` counts an addition of 0 to what lies outside, `trap` stops.
+    // `observe` counts an addition of 0 to a value out of range, and `trap` stops.
     let modes = || {
         let all = Overflow::ALL.into_iter();
         select(all.filter(|mode| ![Overflow::Observe, Overflow::Trap].contains(mode)).collect::<Vec<_>>())
@@ -107,7 +108,7 @@ fn diagonals() -> impl Strategy<Value = Diagonal> {
 }
 
 impl Diagonal {
-    /// Where raw codes are multiplied, 0 is a zero of the matrix only as a code.
+    /// If raw codes are multiplied, the zeros of the matrix are the code 0.
     fn weight_zero_point(&self) -> i32 {
         if self.fold { 0 } else { self.zero_points[1] }
     }
@@ -129,7 +130,7 @@ impl Diagonal {
         self.graph(op, &[1, kh, kw, self.channels], self.weights.clone())
     }
 
-    /// Channel `c` reads channel `c` alone: the other weights are zero.
+    /// Channel `c` only reads channel `c`; all other weights are zero.
     fn dense(&self) -> Graph {
         let ([kh, kw], channels) = (self.kernel, self.channels);
         let code = |index: usize| {
@@ -141,7 +142,7 @@ impl Diagonal {
         self.graph(conv2d(1, Padding::Same), &[channels, kh, kw, channels], weights)
     }
 
-    /// Chains of whole groups, one after the other.
+    /// Tests chains of whole groups, one after the other.
     fn accelerator(&self) -> Accelerator {
         let [chain, acc] = [0, 1].map(|level| register(self.bits[level], self.overflow[level]));
         let terms = self.kernel[0] * self.kernel[1] * self.shared;
@@ -161,7 +162,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whatever the mapping: the codes and events of every layer, and the engines agree on every figure and place.
+    /// The mapping affects neither codes nor events of a layer, and the engines agree on every figure and
+    /// place.
     #[test]
     fn no_mapping_changes_a_value(
         case in network_case(),
@@ -188,8 +190,8 @@ proptest! {
         }
     }
 
-    /// What a block-diagonal matrix computes: zeros of other groups before, behind and between change no code and no
-    /// event, in chains that hold whole groups.
+    /// In a block-diagonal matrix, zeros of other groups before, after and between the terms change no code
+    /// and no event, in chains that hold whole groups.
     #[test]
     fn zeros_change_no_sum(diagonal in diagonals(), engine in select(vec![Engine::Reference, Engine::Fast])) {
         let [alone, dense] = [diagonal.depthwise(), diagonal.dense()].map(|graph| {

@@ -1,4 +1,5 @@
-//! The golden statistics table of narrow accumulation: data from a stated LCG, every figure from outside.
+//! Golden table of statistics of narrow accumulation: data from a defined LCG, every figure from an external
+//! source.
 //!
 //! `x = 1664525 x + 1013904223 mod 2^32`, seed 1, each draw `x >> 16`; per dot product K activations
 //! (`draw mod 2^N`), then K weights (`draw mod 2^M - 2^(M-1)`).
@@ -53,11 +54,11 @@ fn stats(set: &Set, bits: u32, overflow: Overflow, walk: Walk, engine: Engine) -
     run(&program, std::slice::from_ref(&set.activations), options).unwrap().stats
 }
 
-/// One row of the table.
+/// Row of the table.
 struct Row {
     bits: u32,
     persistent: u64,
-    /// Forward, reverse, stride 16; greedily there is none.
+    /// Figures for forward, reverse and stride 16; greedy order has none.
     transient: [u64; 3],
     wrong: u64,
     events: u64,

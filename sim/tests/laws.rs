@@ -28,7 +28,7 @@ const REFERENCE: Options = Options {
 
 const FAST: Options = Options { engine: Engine::Fast, ..REFERENCE };
 
-/// The fast engine with all instructions that this CPU has: every one that this CPU can run.
+/// Returns options for every instruction set of the fast engine that this CPU supports.
 fn engines() -> impl Iterator<Item = Options> {
     let isas = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     isas.map(|isa| Options { engine: Engine::Fast, isa: Some(isa), ..REFERENCE })
@@ -36,7 +36,8 @@ fn engines() -> impl Iterator<Item = Options> {
 
 fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
-    // Events that are not listed are counted in another way, and short lists pass over what comes too late for them.
+    // Events that are not listed are counted in another way, and short lists skip events that come too late
+    // for them.
     let short =
         [(StatsLevel::Full, 0), (StatsLevel::Full, 2), (StatsLevel::Events, 0), (StatsLevel::Events, 2)];
     for (stats, events_per_layer) in StatsLevel::ALL.map(|stats| (stats, 50)).into_iter().chain(short) {
@@ -109,7 +110,7 @@ fn check_settled(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Takes bits off every level, as far as there are any to take.
+/// Removes bits from every level, as far as possible.
 fn narrow(path: &mut Datapath, spared: u32) {
     for level in &mut path.levels {
         if let Register::Fixed { format, overflow } = level.register {
@@ -134,7 +135,7 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The exact run of a program is what the model's own runtime computes.
+/// The exact run of a program equals the model's own runtime.
 fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     accelerator.datapath.requantize.scheme = None;
@@ -153,7 +154,7 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What the shared adders deliver, from 48-bit arithmetic written out: the errors of every channel.
+/// Results of the shared adders equal 48-bit arithmetic written out: the errors of every channel.
 fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing.into() else { return Ok(()) };
@@ -180,7 +181,7 @@ fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
             for (k, a) in own.iter().enumerate() {
                 let b = a.activation;
                 exact += a.weight * b;
-                // Alone, or below another lane: the low 18 bits. Above one: the bits from 18 on.
+                // Alone, or below another lane: the low 18 bits. Above another lane: the bits from 18 on.
                 let lanes = low.as_ref().map_or(a.weight, |low| (a.weight << 18) + low[k].weight);
                 adder = ((adder + lanes * b) << 80) >> 80;
                 if (k + 1) % chain == 0 || k + 1 == own.len() {
@@ -201,7 +202,7 @@ fn check_packed_lanes(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One level, exact product, no shift: what wrap delivers does not depend on order or check place.
+/// With one level, an exact product and no shift, wrapped results depend on neither order nor check place.
 fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result<(), TestCaseError> {
     let format = Format::new(bits, signed).unwrap();
     let level = serial("acc", Terms::All, Register::Fixed { format, overflow: Overflow::Wrap });
@@ -222,7 +223,7 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
             prop_assert_eq!(&seen(walk.clone(), check, Serial), &expected);
         }
     }
-    // A tree hands a lone value on unchanged, so the law needs two values.
+    // A tree passes a single value unchanged, so the law needs two values.
     if program(&case.graph, &case.accelerator).mac_layers().all(|layer| layer.order.len() > 1)
         && case.graph.nodes()[0].op.name() != "avg_pool2d"
     {
@@ -231,7 +232,8 @@ fn check_wrap(case: &Case, bits: u32, signed: bool, others: [Walk; 2]) -> Result
     Ok(())
 }
 
-/// Every level at or above its own required prefix, exact product and bias, no shift: nothing happens.
+/// If every level is at least as wide as its required prefix, with exact product and bias and without shift,
+/// nothing overflows.
 fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), TestCaseError> {
     let mut accelerator = case.accelerator.clone();
     let path = &mut accelerator.datapath;
@@ -262,12 +264,13 @@ fn check_wide_enough(case: &Case, modes: &[Overflow], spare: u32) -> Result<(), 
     Ok(())
 }
 
-/// A bias that is scaled on its own is rounded on its own: laws about exact codes put it in the sum instead.
+/// A bias that is scaled on its own is rounded on its own, so laws about exact codes add it to the sum
+/// instead.
 fn in_the_sum(place: BiasPlace) -> BiasPlace {
     if place == BiasPlace::PostRequantize { BiasPlace::Post } else { place }
 }
 
-/// Folding the zero points away changes where sums overflow, not what they are.
+/// Folding the zero points changes where sums overflow, but not their exact values.
 fn check_fold(case: &Case) -> Result<(), TestCaseError> {
     let exact = |zero_point| {
         let mut path = datapath(vec![serial("acc", Terms::All, Register::Auto)]);

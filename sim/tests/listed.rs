@@ -1,4 +1,4 @@
-//! Lists of events: the first ones of a layer, however many are asked for, where many happen in one cycle.
+//! Lists of events contain the first events of a layer, for any limit, even if many happen in one cycle.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -13,7 +13,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 const CHANNELS: usize = 64;
 const TERMS: usize = 5;
 
-/// A 1x1 convolution of 16 pixels and 64 channels with random weights.
+/// Returns a 1x1 convolution of 16 pixels and 64 channels with random weights.
 fn layer() -> Graph {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let weights = (0..CHANNELS * TERMS).map(|_| random.next_u32() as i8 as i32).collect();
@@ -26,7 +26,7 @@ fn layer() -> Graph {
     )
 }
 
-/// An array on which several channels and pixels begin in one cycle.
+/// Returns an array on which several channels and pixels begin in one cycle.
 fn array(dataflow: Dataflow, rows: usize) -> Accelerator {
     let levels = vec![serial("acc", Terms::All, register(11, Overflow::Saturate))];
     Accelerator { array: Array::new(rows, CHANNELS, 1), dataflow, ..accelerator(datapath(levels)) }

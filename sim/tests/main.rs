@@ -1,4 +1,4 @@
-//! Tests of both engines: one program, a module per file.
+//! Tests of both engines: one program, with a module per file.
 
 mod bodies;
 mod bounds;

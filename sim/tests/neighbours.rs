@@ -1,5 +1,6 @@
-//! Depthwise windows beside each other, which kernels may read together: as many as do, and one more or less; at the end of
-//! a row, at the end of the channels, and with kernels and strides up to where that is no longer done.
+//! Adjacent depthwise windows, which kernels may read together: their number is as many as are read together,
+//! and one more or less. Tests the end of a row, the end of the channels, and kernels and strides up to those
+//! that are no longer read together.
 
 use std::fmt::Debug;
 
@@ -12,7 +13,7 @@ use guardbit_hwmodels::Terms;
 use guardbit_num::Overflow;
 use guardbit_sim::{Engine, Isa, Options, StatsLevel};
 
-/// Rows and columns of a kernel, stride, dilation.
+/// Rows and columns of a kernel, stride and dilation.
 type Windows = ([usize; 2], usize, usize);
 
 #[test]
@@ -25,7 +26,7 @@ fn windows_of_every_kind() {
         check((kernel, 1, 2), [11, 23, 17], 1, DType::Int8, -128);
         check((kernel, 2, 3), [17, 33, 5], 1, DType::Int8, 3);
     }
-    // More products than lanes of 16 bits add up in parts.
+    // More products than lanes of 16 bits can add at once.
     for kernel in [[8, 16], [3, 43], [17, 16]] {
         check((kernel, 1, 1), [18, 20, 17], 1, DType::Int8, -128);
         check((kernel, 1, 1), [18, 20, 17], 1, DType::Int8, 127);
@@ -51,8 +52,8 @@ fn operands_of_either_sign_and_shared_channels() {
     }
 }
 
-/// The upper two rows of a window take off what the lower ones add: the sum is the bias, and one prefix alone is next to the
-/// rails.
+/// The upper two rows of a window cancel the lower ones: the sum is the bias, and only one prefix is next to
+/// the rails.
 #[test]
 fn prefixes_alone() {
     for (dtype, activation, zero_point) in
@@ -71,7 +72,7 @@ fn prefixes_alone() {
         for (bits, overflows) in (width - 1..).zip(&mut overflows) {
             *overflows = check_register(&graph, &sample, bits, StatsLevel::Events, &(dtype, activation));
         }
-        // One bit of a signed register is the sign: of a power of two only the negative one fits.
+        // One bit of a signed register is the sign: of the two powers of two only the negative one fits.
         let fits = peak < 0 && peak.unsigned_abs().is_power_of_two();
         assert_eq!(overflows, [true, !fits, false], "{dtype} {activation}");
     }
@@ -87,7 +88,7 @@ fn check(windows: Windows, input: [usize; 3], multiplier: usize, dtype: DType, z
     }
 }
 
-/// Every body against the reference; whether something overflows.
+/// Compares every body with the reference. Returns whether something overflows.
 fn check_register(graph: &Graph, sample: &[i32], bits: u32, stats: StatsLevel, case: &impl Debug) -> bool {
     let level = serial("acc", Terms::All, register(bits, Overflow::Saturate));
     let program = program(graph, &accelerator(datapath(vec![level])));
@@ -104,7 +105,7 @@ fn check_register(graph: &Graph, sample: &[i32], bits: u32, stats: StatsLevel, c
     reference.stats.levels[0].channels.iter().any(|channel| channel.events() > 0)
 }
 
-/// A layer whose weights are small in every other channel.
+/// Returns a layer whose weights are small in every other channel.
 fn layer(
     (kernel, stride, dilation): Windows,
     [rows, cols, channels]: [usize; 3],
@@ -137,11 +138,11 @@ fn convolution(stride: usize, dilation: usize) -> DepthwiseConv2d {
     }
 }
 
-/// The same numbers in every run.
+/// Pseudo-random numbers, equal in every run.
 struct Numbers(u64);
 
 impl Numbers {
-    /// Knuth's generator of 64 bits (MMIX); its upper half.
+    /// Knuth's generator of 64 bits (MMIX); its upper half is used.
     fn next(&mut self, range: std::ops::RangeInclusive<i32>) -> i32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let span = (range.end() - range.start() + 1) as u64;

@@ -1,4 +1,4 @@
-//! Orders of addition: by hand, what each of them promises, and roundings by place.
+//! Orders of addition, with the guarantees of each tested by hand, and roundings by place.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -11,7 +11,7 @@ use guardbit_sim::{Engine, EventStage, LayerStats, Options};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// One dot product of these products: weights of their values, activations of 1.
+/// Returns one dot product with these products: weights of their values, activations of 1.
 fn graph(products: &[i32], bias: Option<i32>) -> Graph {
     let shape = [1, 1, 1, products.len()];
     let weights = (quantized(&shape, DType::Int16, 1.0, 0), products.to_vec());
@@ -26,7 +26,7 @@ fn walked(walk: &Walk, bits: u32, overflow: Overflow) -> Datapath {
     path
 }
 
-/// The products in the order of addition.
+/// Returns the products in the order of addition.
 fn order(walk: &Walk, products: &[i32], preload: Option<i32>) -> Vec<i128> {
     let mut path = walked(walk, 32, Overflow::Wrap);
     if preload.is_some() {
@@ -57,7 +57,7 @@ fn orders_by_hand() {
         (Walk::SignPaired, None, [3, -5, 3, -2, 2, -1, 0]),
         // 0 -1 (-1) 3 (2) -5 (-3) 0 2 (-1) 3 (2) -2 (0)
         (Walk::Greedy, None, [-1, 3, -5, 0, 2, 3, -2]),
-        // From -4: 3 (-1) 0 2 (1) -1 (0) -5 (-5) 3 (-2), then what is left.
+        // From -4: 3 (-1) 0 2 (1) -1 (0) -5 (-5) 3 (-2), then the remaining ones.
         (Walk::Greedy, Some(-4), [3, 0, 2, -1, -5, 3, -2]),
         (Walk::Stride(3), None, [3, -5, -2, -1, 2, 0, 3]),
     ];
@@ -68,7 +68,7 @@ fn orders_by_hand() {
     assert_eq!(order(&Walk::SignPaired, &[-1, -2, -3, 1], None), [1, -3, -2, -1]);
 }
 
-/// `k` of an event is the place in the order of addition, and runs are taken from it.
+/// `k` of an event is the place in the order of addition, and runs follow that order.
 #[test]
 fn runs_are_taken_from_the_order() {
     let mut path = walked(&Walk::Sorted, 8, Overflow::Saturate);
@@ -81,7 +81,7 @@ fn runs_are_taken_from_the_order() {
     assert_eq!(seen, [(inner, 0, 1, -100, -60), (outer, 0, 3, -128, -10), (inner, 2, 5, 90, 100)]);
 }
 
-/// Four products of 100 among four hundred of -1: pairs climb to 397 before the rest brings the sum back to 0.
+/// Four products of 100 among four hundred of -1: pairs reach 397 before the rest brings the sum back to 0.
 #[test]
 fn sign_paired_is_no_promise() {
     let products: Vec<i32> = [100; 4].into_iter().chain([-1; 400]).collect();
@@ -97,7 +97,7 @@ fn sign_paired_is_no_promise() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
-    /// With one serial level that holds each product and the preloaded bias.
+    /// Uses one serial level that holds each product and the preloaded bias.
     #[test]
     fn greedy_leaves_no_transient(
         products in prop::collection::vec(-100i32..=100, 1..60),
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// The third sample's second output draws the words that its place says, whatever runs beside it.
+/// The third sample's second output uses the random words of its place, whatever runs in parallel.
 #[test]
 fn random_words_follow_from_their_place() {
     let shape = [1, 1, 1, 2];

@@ -1,4 +1,4 @@
-//! Two output channels in one adder of a DSP48E2, against 48-bit arithmetic written out.
+//! Compares two output channels in one adder of a DSP48E2 with 48-bit arithmetic written out.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -9,11 +9,11 @@ use guardbit_num::Overflow;
 use guardbit_sim::{Engine, Options};
 use proptest::prelude::*;
 
-/// The two lanes after each product: `(a * 2^18 + d) * b` in 48 bits.
+/// Returns the two lanes after each product: `(a * 2^18 + d) * b` in 48 bits.
 fn dsp48(pairs: &[(i64, i64, i64)], fixup: Fixup) -> (i64, i64) {
     let mut p = 0i64;
     for &(a, d, b) in pairs {
-        // A 48-bit register: the high 16 bits of 64 are a copy of its sign.
+        // A 48-bit register: the high 16 bits of 64 are copies of its sign.
         p = ((p + (a * (1 << 18) + d) * b) << 16) >> 16;
     }
     let low = (p << 46) >> 46;
@@ -21,7 +21,7 @@ fn dsp48(pairs: &[(i64, i64, i64)], fixup: Fixup) -> (i64, i64) {
     (low, (p >> 18) + sign)
 }
 
-/// Two channels `d` and `a` over activations `b`, in chains of `chain` products.
+/// Returns a layer with two channels `d` and `a` over activations `b`, in chains of `chain` products.
 fn packed(a: &[i32], d: &[i32], chain: usize, fixup: Fixup) -> Program {
     let k = a.len();
     let weights = (quantized(&[2, 1, 1, k], DType::Int8, 1.0, 0), [d, a].concat());
@@ -35,7 +35,7 @@ fn packed(a: &[i32], d: &[i32], chain: usize, fixup: Fixup) -> Program {
     program(&graph, &accelerator)
 }
 
-/// Errors of the low and the high channel.
+/// Returns the errors of the low and the high channel.
 fn errors(a: &[i32], d: &[i32], b: &[i32], chain: usize, fixup: Fixup, engine: Engine) -> (u128, u128) {
     let options = Options { engine, ..Options::default() };
     let ran = run(&packed(a, d, chain, fixup), &[b.to_vec()], options).unwrap();
@@ -43,7 +43,7 @@ fn errors(a: &[i32], d: &[i32], b: &[i32], chain: usize, fixup: Fixup, engine: E
     (error(0), error(1))
 }
 
-/// What they must be.
+/// Returns the expected errors.
 fn expected(a: &[i32], d: &[i32], b: &[i32], chain: usize, fixup: Fixup) -> (u128, u128) {
     let triples: Vec<(i64, i64, i64)> =
         a.iter().zip(d).zip(b).map(|((&a, &d), &b)| (a.into(), d.into(), b.into())).collect();
@@ -69,7 +69,8 @@ fn check(a: &[i32], d: &[i32], b: &[i32], chain: usize) {
     }
 }
 
-/// 7 products of -128 * -128 fit the low lane, the eighth is 2^17: it wraps, and the fix-up mistakes it for a borrow.
+/// 7 products of -128 * -128 fit the low lane. The eighth gives 2^17, which wraps, and the fix-up mistakes it
+/// for a borrow.
 #[test]
 fn seven_worst_products_are_the_limit() {
     let exact = |n: usize| {
@@ -85,14 +86,14 @@ fn seven_worst_products_are_the_limit() {
     assert_eq!(errors(&worst, &worst, &worst, 8, Fixup::None, Engine::Fast), (1 << 18, 0));
 }
 
-/// A negative low lane takes 1 from the high lane; the fix-up gives it back.
+/// A negative low lane takes 1 from the high lane; the fix-up restores it.
 #[test]
 fn a_negative_low_lane_borrows() {
     assert_eq!(errors(&[5], &[-1], &[1], 7, Fixup::None, Engine::Reference), (0, 1));
     assert_eq!(errors(&[5], &[-1], &[1], 7, Fixup::Lut, Engine::Reference), (0, 0));
 }
 
-/// A channel without a neighbour has the adder for itself.
+/// A channel without a neighbour has an adder of its own.
 #[test]
 fn lanes_are_neighbours_of_a_group() {
     let program = packed(&[1], &[2], 7, Fixup::Lut);

@@ -1,4 +1,4 @@
-//! Programs that run together do what each does alone.
+//! Programs that run together give the results of separate runs.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use proptest::sample::select;
 
 type Samples = Vec<Vec<Vec<i32>>>;
 
-/// What one program left behind: tensors and statistics, or why it stopped.
+/// Results of one program: tensors and statistics, or the error that stopped it.
 type Ran = Result<(Vec<SampleTensors>, Vec<Option<LayerStats>>), SimError>;
 
-/// Convolutions, a pool and a dense layer in a row: errors of one layer reach the next.
+/// Returns convolutions, a pool and a dense layer in a row: errors of one layer reach the next.
 fn network() -> Graph {
     let mut builder = GraphBuilder::new("net");
     let codes = |seed: usize, count: usize| {
@@ -56,7 +56,7 @@ fn alone(program: &Program, samples: &Samples, options: Options) -> Ran {
     Ok((tensors, simulation.finish()))
 }
 
-/// Together; only the first `kept` go on after the first samples.
+/// Runs the programs together; only the first `kept` continue after the first samples.
 fn together(programs: &[&Program], kept: usize, samples: &Samples, options: Options) -> Vec<Ran> {
     let mut batch = Batch::new(programs, options).unwrap();
     let mut tensors = vec![Vec::new(); kept];
@@ -64,7 +64,7 @@ fn together(programs: &[&Program], kept: usize, samples: &Samples, options: Opti
         if index == 1 {
             batch.keep_first(kept);
         }
-        // An error says that all of them are stopped.
+        // An error means that all of them are stopped.
         for sample in batch.run_batch(samples).unwrap_or_default() {
             for ((tensors, simulated), events) in tensors.iter_mut().zip(sample.simulated).zip(sample.events)
             {
@@ -76,7 +76,7 @@ fn together(programs: &[&Program], kept: usize, samples: &Samples, options: Opti
     tensors.into_iter().zip(batch.finish()).map(|(tensors, stats)| Ok((tensors, stats?))).collect()
 }
 
-/// The accelerator with a register of its own at the last level, point by point.
+/// Returns the accelerator with a different register at the last level for each point.
 fn programs(graph: &Arc<Graph>, base: &Accelerator, registers: &[Register]) -> Vec<Program> {
     let program = |&register: &Register| {
         let mut accelerator = base.clone();

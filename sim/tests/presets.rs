@@ -1,11 +1,11 @@
-//! What presets do when they overflow, each worked out by hand, in both engines.
+//! Overflows of presets, computed by hand and tested in both engines.
 
 use crate::common::{conv2d, one_layer, output, program, quantized, run};
 use guardbit_graph::{DType, Graph, Padding};
 use guardbit_hwmodels::{PRESETS, load};
 use guardbit_sim::{Engine, LayerStats, Options};
 
-/// One dot product per channel of `weights` over `x`, in int16 outputs of scale `2^shift`.
+/// Returns one dot product per channel of `weights` over `x`, with int16 outputs of scale `2^shift`.
 fn dots(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32) -> (Graph, Vec<i32>) {
     typed(x, weights, shift, DType::Int16)
 }
@@ -19,7 +19,7 @@ fn typed(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32, out: DTy
     (one_layer(conv2d(1, Padding::Valid), input, Some((ty, weights.1.concat())), None, out), x.1.to_vec())
 }
 
-/// Output codes, and statistics equal for both engines.
+/// Returns output codes and statistics, which must be equal in both engines.
 fn simulate(hw: &str, sets: &[&str], (graph, x): &(Graph, Vec<i32>)) -> (Vec<i32>, LayerStats) {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     let program = program(graph, &load(hw, &sets).unwrap());
@@ -32,7 +32,7 @@ fn simulate(hw: &str, sets: &[&str], (graph, x): &(Graph, Vec<i32>)) -> (Vec<i32
     parallel
 }
 
-/// Events of every level.
+/// Returns the events of every level.
 fn events(stats: &LayerStats) -> Vec<u64> {
     stats.levels.iter().map(|level| level.total().events()).collect()
 }
@@ -46,14 +46,15 @@ fn esp32s3_lanes_saturate() {
     let event = &stats.events[0];
     assert_eq!((event.k, event.held, event.addend), (16, 16 * 65025, 65025));
     assert_eq!(stats.total().sum_abs_err, 17 * 65025 - 0xfffff);
-    // The signed lanes hold 2^19 - 1: 32 products of 2^14 are one too much, and each one after it is an event.
+    // The signed lanes hold 2^19 - 1: 32 products of 2^14 are too many by one, and each further product is an
+    // event.
     let graph = dots((DType::Int8, &[-128; 33]), (DType::Int8, &[vec![-128; 33]]), 5);
     let (_, stats) = simulate("esp32s3-qacc", &[], &graph);
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (33 * 16384 - 0x7ffff, vec![2]));
 }
 
-/// A column of 16 rows cannot overflow 20 bits with int8; of 32 rows it can: 32 * 2^14 = 2^19 wraps to -2^19. Codes
-/// are in units of 2^5.
+/// A column of 16 rows cannot overflow 20 bits with int8, but one of 32 rows can: 32 * 2^14 = 2^19 wraps to
+/// -2^19. Codes are in units of 2^5.
 #[test]
 fn gemmini_columns_wrap() {
     let graph = dots((DType::Int8, &[-128; 32]), (DType::Int8, &[vec![-128; 32]]), 5);
@@ -63,7 +64,7 @@ fn gemmini_columns_wrap() {
     assert_eq!((codes[0], events(&stats)), (-(1 << 14), vec![1, 0]));
 }
 
-/// Sums of 200, -129, 254 and 127 are clipped before VTA stores them, or leave it as their low 8 bits.
+/// VTA clips sums of 200, -129, 254 and 127 before it stores them, or stores their low 8 bits.
 #[test]
 fn vta_clips_and_stores_the_low_bits() {
     let weights = [vec![100, 100], vec![-100, -29], vec![127, 127], vec![64, 63]];
@@ -74,19 +75,20 @@ fn vta_clips_and_stores_the_low_bits() {
     assert_eq!((stats.total().wrong, stats.total().output_mismatch), (0, 0));
 }
 
-/// Atomic results of 8 products. At the real 34 bits it takes 2^16 of them, so all widths are lowered by 14 bits.
+/// Atomic results of 8 products. At the real width of 34 bits an overflow takes 2^16 of them, so all widths
+/// are lowered by 14 bits.
 #[test]
 fn nvdla_saturates_partial_sums() {
     let narrow = ["accumulation.partial.bits=20", "accumulation.final.bits=18"];
-    // 8 * 2^14 = 2^17 per atomic operation: 131072, 262144, 393216, then 524288 -> 524287, then 130048 less: 394239,
-    // one less than the exact sum. The final 18 bits hold 131071.
+    // 8 * 2^14 = 2^17 per atomic operation: 131072, 262144, 393216, then 524288 -> 524287, then 130048 less:
+    // 394239, one less than the exact sum. The final 18 bits hold 131071.
     let weights: Vec<i32> = [vec![-128; 32], vec![127; 8]].concat();
     let graph = dots((DType::Int8, &[-128; 40]), (DType::Int8, &[weights]), 5);
     let (_, stats) = simulate("nvdla-small", &narrow, &graph);
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (394_240 - 131_071, vec![0, 1, 1]));
     let (_, stats) = simulate("nvdla-small", &narrow[..1], &graph);
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (1, vec![0, 1, 0]));
-    // CLIP_TRUNCATE of 2: 394239 / 4 = 98559.75 is rounded to 98560, which gives back 394240.
+    // CLIP_TRUNCATE of 2: 394239 / 4 = 98559.75 is rounded to 98560, which is shifted back to 394240.
     let clip = "accumulation.partial.shift=2";
     let (_, stats) = simulate("nvdla-small", &[narrow[0], clip], &graph);
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (0, vec![0, 1, 0]));
@@ -95,7 +97,7 @@ fn nvdla_saturates_partial_sums() {
     assert_eq!(simulate("nvdla-small", &[clip], &graph).0, [12, -12]);
 }
 
-/// 34 bits at their real width: 2^16 atomic results of 2^17 are 2^33, one too much.
+/// 34 bits at their real width: 2^16 atomic results of 2^17 are 2^33, too many by one.
 #[test]
 fn nvdla_holds_34_bits() {
     let k = 8 << 16;
@@ -105,9 +107,9 @@ fn nvdla_holds_34_bits() {
     assert_eq!(stats.levels[1].total().required_final, 35);
 }
 
-/// 512 products of -2^15 * -2^7 are 2^31, one more than 32 bits hold, at the last addition: Ethos-U's 64 sums of eight
-/// and the TPU's two of 256 rows wrap to -2^31; the plain array saturates. FINN's and Eyeriss' sums have no width to
-/// overflow.
+/// 512 products of -2^15 * -2^7 are 2^31, one more than 32 bits hold, at the last addition. Ethos-U's 64 sums
+/// of eight and the TPU's two sums of 256 rows wrap to -2^31; the plain array saturates. The sums of FINN and
+/// Eyeriss have no limited width.
 #[test]
 fn sums_of_32_bits_overflow_as_the_device_does() {
     let graph = dots((DType::Int16, &[-32768; 512]), (DType::Int8, &[vec![-128; 512]]), 18);
@@ -123,8 +125,9 @@ fn sums_of_32_bits_overflow_as_the_device_does() {
     check("eyeriss-v1", 0, &[0, 0]);
 }
 
-/// A chain of 7 keeps the low lane of the packed DSP; the eighth product of 2^14 is 2^17: the low lane wraps, 2^18 off,
-/// and the fix-up takes its sign for a borrow, so that the high lane is 1 off.
+/// A chain of 7 fits the low lane of the packed DSP. The eighth product of 2^14 gives 2^17: the low lane
+/// wraps and is wrong by 2^18, and the fix-up mistakes its sign for a borrow, so that the high lane is wrong
+/// by 1.
 #[test]
 fn a_longer_chain_corrupts_the_packed_neighbour() {
     let weights = [vec![-128; 8], vec![-128; 8]];

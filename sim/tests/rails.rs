@@ -1,4 +1,5 @@
-//! Dot products that come as near to the rails as they can, and one further: bounds of sums must not be short of that.
+//! Dot products that come as close to the rails as possible, and one further, which bounds of sums must not
+//! underestimate.
 
 use crate::common;
 use crate::common::{accelerator, datapath, one_layer, output, program, quantized, register, run, serial};
@@ -10,8 +11,8 @@ use guardbit_sim::{Engine, Isa, Options, StatsLevel};
 
 const CHANNELS: usize = 17;
 
-/// Windows that fit by their norms and windows which do not: 256 products of 64 and 64 are 2^20, one more than the
-/// greatest sum of 21 bits; of their negatives the same number of either sign, and the least sum.
+/// Windows that fit by their norms, and windows that do not: 256 products of 64 and 64 are 2^20, one more
+/// than the greatest sum of 21 bits. Their negatives give the least sum, which fits.
 #[test]
 fn parallel_operands_next_to_the_rails() {
     for (dtype, activation) in [(DType::UInt8, 64), (DType::Int8, 64), (DType::Int8, -64)] {
@@ -23,8 +24,8 @@ fn parallel_operands_next_to_the_rails() {
     }
 }
 
-/// Only prefixes meet the rails, the sum is next to 0: the first half adds up to a power of two, which the register
-/// holds below 0 alone, the second half takes it off again.
+/// Only prefixes reach the rails, and the sum is next to 0. The first half adds up to a power of two, which
+/// the register only holds if negative, and the second half cancels it.
 #[test]
 fn prefixes_next_to_the_rails() {
     for (dtype, bits) in [(DType::Int16, 16), (DType::Int8, 8)] {
@@ -40,7 +41,7 @@ fn prefixes_next_to_the_rails() {
     }
 }
 
-/// More overflows in a row than a byte counts.
+/// More overflows in a row than a byte can count.
 #[test]
 fn overflows_in_a_row() {
     for (dtype, activation) in [(DType::UInt8, 255), (DType::Int8, 127), (DType::Int8, -128)] {
@@ -50,14 +51,14 @@ fn overflows_in_a_row() {
     }
 }
 
-/// That activation `terms` times, `less` taken off the magnitude of the first.
+/// Returns `terms` equal activations, with the magnitude of the first one reduced by `less`.
 fn sample(activation: i32, terms: usize, less: i32) -> Vec<i32> {
     let mut sample = vec![activation; terms];
     sample[0] -= less * activation.signum();
     sample
 }
 
-/// The same weights in every channel, on registers of `widths`.
+/// Tests equal weights in every channel, on registers of `widths`.
 fn check(dtype: DType, sample: &[i32], weights: &[i32], widths: std::ops::RangeInclusive<u32>) {
     let terms = weights.len();
     let ty = quantized(&[CHANNELS, terms], DType::Int8, 1.0, 0);
@@ -89,7 +90,7 @@ fn check(dtype: DType, sample: &[i32], weights: &[i32], widths: std::ops::RangeI
     }
 }
 
-/// Whether some prefix of the exact sum has no place in a signed register of `bits`.
+/// Returns whether some prefix of the exact sum does not fit a signed register of `bits`.
 fn overflowing(sample: &[i32], weights: &[i32], bits: u32) -> bool {
     let (mut sum, limit) = (0i64, 1i64 << (bits - 1));
     sample.iter().zip(weights).any(|(&x, &w)| {

@@ -1,4 +1,4 @@
-//! Samples that are run in several ranges of pixels.
+//! Samples that run in several ranges of pixels.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -13,8 +13,8 @@ const COLUMNS: usize = 64;
 const INPUTS: usize = 128;
 const CHANNELS: usize = 17;
 
-/// Rows in which nothing can overflow lie between rows in which everything does: from the first of those on, every range
-/// has codes of its own, of the quiet rows too.
+/// Rows without possible overflows lie between rows in which everything overflows. From the first of the
+/// latter on, every range has codes of its own, including those of quiet rows.
 #[test]
 fn quiet_rows_between_loud_ones() {
     let activation = |index: usize| if index / (COLUMNS * INPUTS) % 3 == 1 { 250 } else { 1 };

@@ -12,7 +12,7 @@ use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Memories of which some are too small for a layer, some for what stays.
+/// Generates memories, some too small for a layer, some for the activations that stay.
 fn memories() -> impl Strategy<Value = Memory> {
     let kib = || prop_oneof![Just(64.0), 0.004..1.0f64];
     let rates = (0.5..20.0f64, 0.5..20.0f64, 0..200u64);
@@ -33,7 +33,7 @@ fn memories() -> impl Strategy<Value = Memory> {
     )
 }
 
-/// Accelerators of every dataflow and convention, all layers alike but for their datapaths.
+/// Generates accelerators of every dataflow and convention, with layers that differ only in their datapaths.
 fn everywhere(accelerator: &Accelerator, change: &impl Fn(&mut Accelerator)) -> Accelerator {
     let mut changed = accelerator.clone();
     changed.layers = Default::default();
@@ -44,12 +44,14 @@ fn everywhere(accelerator: &Accelerator, change: &impl Fn(&mut Accelerator)) -> 
     changed
 }
 
-/// Whether a layer reads what stays on the chip: one of two activations has both from outside.
+/// Returns whether a layer reads its activations on the chip; one with two activations reads both from
+/// outside.
 fn keeps(layer: &MacLayer) -> bool {
     !layer.dots.streams_weights()
 }
 
-/// Bytes, rounded up, of what is held while a node runs, told anew from what stays.
+/// Returns the bytes, rounded up, that are held while a node runs, computed independently from the
+/// activations that stay.
 fn held(program: &Program, node: NodeId) -> u128 {
     let graph = &program.graph;
     let index = node.index();
@@ -69,7 +71,8 @@ fn held(program: &Program, node: NodeId) -> u128 {
     here.map(|resident| bits(resident.tensor)).sum()
 }
 
-/// Whether a tensor must be outside: the host or a layer of two activations reads it, or the network gives it out.
+/// Returns whether a tensor must be stored outside: the host or a layer with two activations reads it, or it
+/// is an output of the network.
 fn wanted_outside(program: &Program, graph: &Graph, tensor: guardbit_graph::TensorId) -> bool {
     let hosted = |(id, node): (NodeId, &guardbit_graph::Node)| {
         !program.mac_layer(id).is_some_and(keeps) && node.inputs.contains(&Some(tensor))
@@ -87,7 +90,7 @@ fn programs(case: &NetworkCase, change: &impl Fn(&mut Accelerator)) -> [Program;
     })
 }
 
-/// All that a run says but cycles.
+/// Returns all results of a run except cycles.
 fn values(program: &Program, case: &NetworkCase, options: Options) -> (Vec<String>, Vec<u64>) {
     let mut simulation = Simulation::new(program, options);
     let samples: Vec<_> = case.samples.iter().map(|sample| vec![sample.clone()]).collect();
@@ -135,14 +138,15 @@ proptest! {
             let stores = !stays(Some(node.output)) || wanted_outside(&with, &case.graph, node.output);
             prop_assert_eq!(moved.loaded_activations > 0, loads && before.loaded_activations > 0);
             prop_assert_eq!(moved.stored > 0, stores && before.stored > 0);
-            // What comes from outside has the tiles that it has without.
+            // Data from outside has the tiles that it has without residency.
             if loads && stores {
                 prop_assert_eq!(&layer.timing, &plain.timing);
             }
         }
     }
 
-    /// No code, no event: both engines, both ways to run a network. Every event has a cycle of its layer.
+    /// Residency changes no code and no event, in both engines and both modes. Every event has a cycle of its
+    /// layer.
     #[test]
     fn no_value_depends_on_it(case in network_case(), memory in memories(), mode in select(Mode::ALL.to_vec())) {
         let [without, with] = programs(&case, &|accelerator| accelerator.memory = memory);

@@ -1,5 +1,5 @@
-//! Runs of an innermost level that is stepped two windows to a lane, at its boundaries: lengths of runs, widths of lanes,
-//! sums at the rails, more windows than counters of few bits hold.
+//! Runs of an innermost level that is stepped two windows per lane, at its limits: lengths of runs, widths of
+//! lanes, sums at the rails, and more windows than counters of few bits hold.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -15,7 +15,7 @@ const SIDE: usize = 7;
 const DEPTH: usize = 10;
 const CHANNELS: usize = 21;
 
-/// Codes of int8: random ones, the two ends, or the least one alone.
+/// Codes of int8: random ones, the two ends, or only the least one.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Random,
@@ -37,7 +37,8 @@ fn codes(seed: u64, count: usize, kind: Kind) -> Vec<i32> {
     (0..count).map(|_| i32::from(code())).collect()
 }
 
-/// A 2x2 convolution over an odd number of columns: 36 windows, the last one of each second pair of rows alone.
+/// Returns a 2x2 convolution over an odd number of columns: 36 windows, with the last one of each second pair
+/// of rows unpaired.
 fn layer(kind: Kind, zero_point: i32) -> Graph {
     layer_of_depth(DEPTH, kind, zero_point)
 }
@@ -71,7 +72,7 @@ fn check(graph: &Graph, kind: Kind, accelerator: &Accelerator) {
     }
 }
 
-/// The innermost level under 18 bits, on an array.
+/// Returns the innermost level with 18 bits, on an array.
 fn hardware(inner: Level, at: BiasPlace, dataflow: Dataflow, cols: usize, dot_width: usize) -> Accelerator {
     let mut path = datapath(vec![inner, serial("acc", Terms::All, register(18, Overflow::Saturate))]);
     path.bias.at = at;
@@ -105,7 +106,7 @@ fn lengths_and_widths() {
     }
 }
 
-/// More products than lanes of 16 bits sum up without being emptied.
+/// More products than lanes of 16 bits add without being flushed.
 #[test]
 fn long_runs() {
     for kind in [Kind::Random, Kind::Least] {
@@ -138,7 +139,7 @@ fn dataflows() {
     }
 }
 
-/// The second half of a tree falls below what every prefix stays above.
+/// The second half of a tree falls below a value that every prefix exceeds.
 #[test]
 fn nodes_are_no_prefixes() {
     const HALF: usize = 64;

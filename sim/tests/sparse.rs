@@ -1,4 +1,5 @@
-//! Activations of which many are 0, unevenly over the windows: products of them change no sum and are no overflow.
+//! Activations many of which are 0, unevenly over the windows: their products change no sum and cannot
+//! overflow.
 
 use crate::common::{
     accelerator, conv2d, datapath, one_layer, output, program, quantized, register, run, serial,
@@ -22,7 +23,8 @@ fn activations_of_all_signs() {
     }
 }
 
-/// Products of 16 bits, of few bits and many: signs are not where those of two bytes are.
+/// Products of 16 bits, from factors of few and of many bits: their signs are not where those of products of
+/// two bytes are.
 #[test]
 fn weights_of_more_than_nine_bits() {
     let mut random = Random(3);
@@ -71,7 +73,7 @@ fn check(dtype: DType, zero_point: i32, weights: &[i32], random: &mut Random) {
     }
 }
 
-/// Codes of which one in some number stands for something else than 0, position by position one of `one_in`.
+/// Returns codes of which about one in `one_in` is nonzero, position by position.
 fn sample(dtype: DType, zero_point: i32, one_in: &[usize], random: &mut Random) -> Vec<i32> {
     let mut codes = Vec::new();
     for _ in 0..SIZE * SIZE {
@@ -84,7 +86,7 @@ fn sample(dtype: DType, zero_point: i32, one_in: &[usize], random: &mut Random) 
     codes
 }
 
-/// Multiplicative congruential numbers (L'Ecuyer, "Tables of linear congruential generators", 1999).
+/// Multiplicative congruential generator (L'Ecuyer, "Tables of linear congruential generators", 1999).
 struct Random(u64);
 
 impl Random {

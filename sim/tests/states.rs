@@ -47,13 +47,13 @@ fn run(program: &Program, steps: &[Vec<i32>], batch: usize, options: Options) ->
     (tensors, simulation.finish())
 }
 
-/// Codes of the graph outputs, step by step.
+/// Returns the codes of the graph outputs, step by step.
 fn outputs(graph: &Graph, of: impl Iterator<Item = Vec<Option<Codes>>>) -> Vec<Vec<Vec<i32>>> {
     let output = |tensors: &[Option<Codes>], at: usize| tensors[at].as_ref().map(Codes::to_vec).unwrap();
     of.map(|tensors| graph.outputs().iter().map(|id| output(&tensors, id.index())).collect()).collect()
 }
 
-/// Every engine makes every code and counts everything as the reference does.
+/// Every engine gives the codes and statistics of the reference.
 fn check_engines(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let program = program(case);
     let all = case.samples.len();
@@ -65,7 +65,8 @@ fn check_engines(case: &NetworkCase, options: Options) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// The exact run is the model, step by step and tensor by tensor; in isolated mode, so is what every layer reads.
+/// The exact run equals the model, step by step and tensor by tensor; in isolated mode, so do the inputs of
+/// every layer.
 fn check_model(case: &NetworkCase, mode: Mode) -> Result<(), TestCaseError> {
     let (graph, program) = (&case.graph, program(case));
     for options in [REFERENCE, FAST] {
@@ -98,7 +99,7 @@ fn check_model(case: &NetworkCase, mode: Mode) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The hardware reads in every step what it made in the step before.
+/// The hardware reads in every step what it produced in the step before.
 fn check_carried(case: &NetworkCase) -> Result<(), TestCaseError> {
     let (ran, _) = run(&program(case), &case.samples, case.samples.len(), FAST);
     for state in case.graph.states() {
@@ -113,7 +114,7 @@ fn check_carried(case: &NetworkCase) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Neither threads nor which steps come in one batch make a difference.
+/// Results depend neither on threads nor on the division of steps into batches.
 fn check_threads(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let (program, all) = (program(case), case.samples.len());
     let expected = run(&program, &case.samples, all, options);
@@ -127,7 +128,7 @@ fn check_threads(case: &NetworkCase, options: Options) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// The first steps do not depend on what follows.
+/// The first steps do not depend on later ones.
 fn check_prefix(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let (program, all) = (program(case), case.samples.len());
     let (whole, _) = run(&program, &case.samples, all, options);
@@ -138,7 +139,7 @@ fn check_prefix(case: &NetworkCase, options: Options) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Outputs and statistics are the same whether other tensors are kept or not.
+/// Outputs and statistics do not depend on whether other tensors are kept.
 fn check_kept(case: &NetworkCase, options: Options) -> Result<(), TestCaseError> {
     let program = program(case);
     let seen = |keep| {
@@ -193,7 +194,7 @@ proptest! {
     }
 }
 
-/// Without steps that start from a wrong state, the laws would say little.
+/// The laws would be nearly vacuous without steps that start from a wrong state.
 #[test]
 fn errors_reach_later_steps_in_many_of_the_streams() {
     let mut runner = TestRunner::deterministic();
@@ -208,7 +209,7 @@ fn errors_reach_later_steps_in_many_of_the_streams() {
     assert!(wrong > cases / 3, "{wrong} of {cases}");
 }
 
-/// `y = (2 held + 4 x) / 4`, and `y` is held: codes of one scale for all, weights of scale 1/4.
+/// Returns `y = (2 held + 4 x) / 4`, where `y` is held: codes of one scale for all, weights of scale 1/4.
 fn leaky() -> Arc<Graph> {
     let mut builder = GraphBuilder::new("leaky");
     let x = builder.input("x", quantized(&[1, 1], DType::Int8, 1.0, 0)).unwrap();
@@ -222,7 +223,7 @@ fn leaky() -> Arc<Graph> {
     Arc::new(builder.finish(vec![y]).unwrap())
 }
 
-/// The network on one accumulator of that width.
+/// Returns the network on one accumulator of the given width.
 fn leaky_with(graph: &Arc<Graph>, bits: u32, overflow: Overflow) -> Program {
     let path = datapath(vec![serial("acc", Terms::All, register(bits, overflow))]);
     lower(Arc::clone(graph), &accelerator(path)).unwrap()
@@ -273,7 +274,8 @@ fn what_overflows_in_a_step_is_the_state_of_the_next() {
     }
 }
 
-/// A program that traps in step 1 takes no further step, in that batch or a later one; the others go on as they would alone.
+/// A program that traps in step 1 runs no further step, in that batch or a later one; the others continue as
+/// they would alone.
 #[test]
 fn a_stopped_program_does_not_stop_the_stream_of_another() {
     let graph = leaky();

@@ -1,11 +1,11 @@
-//! The stepping kernel that benchmarks time does what the register is defined to do.
+//! The stepping kernel that benchmarks time behaves as the register is defined.
 
 use guardbit_num::{Direction, Format, Overflow};
 use guardbit_sim::{Isa, Stepper};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Sums and overflows of every dot product, addition by addition.
+/// Returns sums and overflows of every dot product, addition by addition.
 fn stepped(activations: &[Vec<i16>], weights: &[Vec<i16>], bits: u32) -> (Vec<Vec<i32>>, [u64; 2]) {
     let format = Format::signed(bits).unwrap();
     let mut events = [0; 2];
@@ -25,7 +25,7 @@ fn stepped(activations: &[Vec<i16>], weights: &[Vec<i16>], bits: u32) -> (Vec<Ve
 
 fn operands(rows: usize, cols: usize) -> impl Strategy<Value = Vec<Vec<i16>>> {
     let any = -128i16..128;
-    // Runs of one sign sit at a rail.
+    // Long runs of one sign stay at a rail.
     let extreme = prop_oneof![4 => any, 1 => Just(-128i16), 1 => Just(127i16)];
     vec(vec(extreme, cols), rows)
 }

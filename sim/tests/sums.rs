@@ -1,4 +1,4 @@
-//! Sums of single dot products against the statistics of all of them.
+//! Compares sums of single dot products with the statistics of all of them.
 
 use crate::common::random::{self, Case};
 use crate::common::{program, run};

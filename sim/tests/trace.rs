@@ -1,4 +1,4 @@
-//! The trace of a dot product says what a run of the same layer says.
+//! The trace of a dot product agrees with a run of its layer.
 
 use crate::common::random::{self, Case};
 use crate::common::{accelerator, datapath, independent_dots, program, register, run, serial};
@@ -10,7 +10,7 @@ use guardbit_sim::{Options, Reads};
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// Published: products of 100 and -100 in 8 bits (true 200): saturating 27 with 2 events, wrapping -56.
+/// Published: products of 100 and -100 in 8 bits (exact sum 200): saturating 27 with 2 events, wrapping -56.
 #[test]
 fn steps_of_a_published_case() {
     let expected = [
@@ -59,7 +59,7 @@ fn traces_and_runs_agree() {
     }
 }
 
-/// Per product and level, whether a run of the level ends with it.
+/// Returns, per product and level, whether a run of the level ends with it.
 fn run_ends(datapath: &Datapath, terms: usize) -> Vec<Vec<bool>> {
     let mut ends = vec![vec![false; datapath.levels.len()]; terms];
     let mut values: Vec<usize> = (0..terms).collect();
@@ -71,7 +71,8 @@ fn run_ends(datapath: &Datapath, terms: usize) -> Vec<Vec<bool>> {
     ends
 }
 
-/// Fed product by product, or in beats that end with runs of the innermost level, a dot product does the same.
+/// A dot product gives equal results whether it is fed product by product, or in beats that end with runs of
+/// the innermost level.
 fn check_live(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
     let Some(layer) = program.mac_layers().next() else { return Ok(()) };
@@ -117,7 +118,7 @@ proptest! {
     }
 }
 
-/// Until its last run ends a dot product can be left, and the next one starts from nothing.
+/// A dot product can be abandoned before its last run ends, and the next one starts from an empty state.
 #[test]
 fn products_are_counted_until_the_end() {
     let graph = independent_dots(DType::Int8, DType::Int8, 4, vec![1; 4]);

@@ -1,4 +1,4 @@
-//! What the adder of biases makes.
+//! Range of the results of the bias adder.
 
 use guardbit_graph::Graph;
 
@@ -6,8 +6,9 @@ use super::layer::weight_range;
 use super::{Range, operand_range};
 use crate::{BiasPlace, MacLayer};
 
-/// All that the register of the adder behind the last level is asked to hold, over all channels: `sums` has what that level
-/// can make, per channel and in its own unit. `None` where nothing is added there.
+/// Returns the range of all values that the register of the bias adder after the last level must hold, over
+/// all channels. `sums` holds the range of the last level per channel, in its own unit. Returns `None` if
+/// nothing is added after the last level.
 pub fn bias_adder_range(graph: &Graph, layer: &MacLayer, sums: impl Iterator<Item = Range>) -> Option<Range> {
     let added = |(channel, sum)| match layer.datapath.bias.at {
         BiasPlace::Preload => None,
@@ -20,7 +21,8 @@ pub fn bias_adder_range(graph: &Graph, layer: &MacLayer, sums: impl Iterator<Ite
     sums.enumerate().filter_map(added).reduce(Range::hull)
 }
 
-/// A sum with its bias, and with the side sums of operands where zero points are folded; `None` if there is neither.
+/// Returns the range of a sum with its bias, and with the side sums of operands if zero points are folded;
+/// `None` if there is neither.
 fn added_to(graph: &Graph, layer: &MacLayer, channel: usize, sum: Range) -> Option<Range> {
     let (datapath, factors) = (&layer.datapath, &layer.input_sum_factor);
     if layer.bias.is_none() && !layer.has_side_sums() {
@@ -33,6 +35,6 @@ fn added_to(graph: &Graph, layer: &MacLayer, channel: usize, sum: Range) -> Opti
     let side = all(operand_range(graph, layer), factor).plus(all(weights, layer.weight_sum_factor));
     let bias = Range::point(layer.bias.as_ref().map_or(0, |bias| bias[channel]));
     let added = bias.plus(side).shift_right(datapath.unit_shift(end), datapath.unit_rounding(end));
-    // What is added is read by itself, and stays where the sum is 0.
+    // The addend is a value of its own, and remains if the sum is 0.
     Some(sum.shift_right(last.shift, last.round).plus(added).hull(added))
 }

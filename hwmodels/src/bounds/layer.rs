@@ -1,4 +1,4 @@
-//! What operand types and actual weights allow.
+//! Bounds from operand types and from actual weights.
 
 use guardbit_graph::{CodeRange, Graph};
 
@@ -6,54 +6,55 @@ use super::closed_form::{OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits};
 use super::{Range, level_sums};
 use crate::{BiasPlace, MacLayer, ZeroPoint};
 
-/// The bounds of a layer.
+/// Bounds of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerBounds {
-    /// Per output channel.
+    /// Bounds per output channel.
     pub channels: Vec<ChannelBounds>,
-    /// Per level, whether its register has a sign; registers without a fixed width have one.
+    /// Whether the register is signed, per level; registers without a fixed width are.
     pub signed: Vec<bool>,
 }
 
-/// The bounds of one output channel. The closed forms speak of the complete dot product.
+/// Bounds of one output channel. The closed forms apply to the complete dot product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelBounds {
-    /// Ranges of the sums of every level, innermost first, with any weights that the tensor may hold.
+    /// Ranges of the sums of every level, innermost first, for any weights of the tensor's type.
     pub by_type: Vec<Range>,
-    /// Ranges of the sums of every level, innermost first, with the real weights; `None` where the weights are activations.
+    /// Ranges of the sums of every level, innermost first, for the actual weights; `None` if the weights are
+    /// activations.
     pub by_weights: Option<Vec<Range>>,
-    /// A2Q's width from the types; `None` where it does not apply.
+    /// A2Q's width from the types; `None` if it does not apply.
     pub a2q_type: Option<u32>,
-    /// A2Q's width from the weights; `None` where it does not apply.
+    /// A2Q's width from the weights; `None` if it does not apply.
     pub a2q: Option<u32>,
-    /// A2Q+'s width; `None` where it does not apply.
+    /// A2Q+'s width; `None` if it does not apply.
     pub a2q_plus: Option<u32>,
 }
 
-/// What the multiplier sees of the activations: all codes that the input may hold, less its zero point under `subtract`,
-/// joined with 0 and with what padding stands for.
+/// Returns the range of the activation operands of the multiplier: all codes of the input's type, minus its
+/// zero point under `subtract`, including 0 and the operand of padding.
 pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
     let padding = Range::point(layer.activation_offset().padding);
     read_range(graph, layer).hull(padding).hull(Range::ZERO)
 }
 
-/// Returns the [`operand_range`] of every product of a layer with weights, in the order of addition. A product that reads padding
-/// for every output has the range of padding and 0 alone.
+/// Returns the [`operand_range`] of every product of a layer with weights, in the order of addition. A
+/// product that reads padding for every output has a range of only padding and 0.
 pub fn operand_ranges(graph: &Graph, layer: &MacLayer) -> Vec<Range> {
     Products::of(graph, layer).operands
 }
 
-/// The operands that codes of the input make.
+/// Returns the range of the operands that result from the input's codes.
 pub(super) fn read_range(graph: &Graph, layer: &MacLayer) -> Range {
     let offset = i128::from(layer.activation_offset().subtract);
     Range::of_codes(input_codes(graph, layer)).plus(Range::point(-offset))
 }
 
-/// The products of a layer's dot product, in the order of addition.
+/// Products of a layer's dot product, in the order of addition.
 pub(super) struct Products {
     /// Indices into the layer's order.
     pub places: Vec<usize>,
-    /// Ranges of the activation operands, joined with 0.
+    /// Ranges of the activation operands, including 0.
     pub operands: Vec<Range>,
     /// Indices of products that read padding for every output, ascending.
     pub padding: Vec<usize>,
@@ -79,52 +80,56 @@ impl Products {
         products
     }
 
-    /// Returns the ranges of the products with any weights that the tensor may hold.
+    /// Returns the ranges of the products for any weights of the tensor's type.
     pub fn of_any_weights(&self, graph: &Graph, layer: &MacLayer, channel: usize) -> Vec<Range> {
         let weight = weight_range(graph, layer, channel);
         self.operands.iter().map(|operand| operand.times(weight)).collect()
     }
 
-    /// Returns the ranges of the products with the real weights of a channel.
+    /// Returns the ranges of the products for the actual weights of a channel.
     pub fn of_channel(&self, layer: &MacLayer, channel: usize) -> Vec<Range> {
         let weights = self.places.iter().map(|&place| Range::point(layer.weights[channel][place]));
         self.operands.iter().zip(weights).map(|(operand, weight)| operand.times(weight)).collect()
     }
 }
 
-/// What the multiplier can give: any activation with any weight that the weights may hold, before its shift.
+/// Returns the range of the multiplier's results for any activation and weight of their types, before its
+/// shift.
 pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
     let operand = operand_range(graph, layer);
     let channels = 0..layer.dots.window.channels();
     channels.map(|c| operand.times(weight_range(graph, layer, c))).fold(Range::ZERO, Range::hull)
 }
 
-/// What the multiplier sees of the weights: all that their tensor may hold, over all channels, joined with 0.
+/// Returns the range of the weight operands of the multiplier: all weights of the tensor's type, over all
+/// channels, including 0.
 pub fn weight_operand_range(graph: &Graph, layer: &MacLayer) -> Range {
     let channels = 0..layer.dots.window.channels();
     channels.map(|c| weight_range(graph, layer, c)).fold(Range::ZERO, Range::hull)
 }
 
 impl LayerBounds {
-    /// The bounds of a layer of a program over `graph`.
+    /// Returns the bounds of a layer of a program over `graph`.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
         let products = Products::of(graph, layer);
         let channel = |channel| ChannelBounds::new(graph, layer, channel, &products);
         Self { channels: (0..layer.dots.window.channels()).map(channel).collect(), signed: signs(layer) }
     }
 
-    /// Bits of one level by the weights, over all channels; `None` where the weights are activations.
+    /// Returns the bits of one level from the weights, over all channels; `None` if the weights are
+    /// activations.
     pub fn weight_bits(&self, level: usize) -> Option<u32> {
         let is_bounded = self.channels.iter().all(|channel| channel.by_weights.is_some());
         is_bounded.then(|| self.proved_bits(level))
     }
 
-    /// Bits of one level by the weights, or by the types where the weights are activations, over all channels.
+    /// Returns the bits of one level over all channels: from the weights, or from the types if the weights
+    /// are activations.
     pub fn proved_bits(&self, level: usize) -> u32 {
         self.bits(level, ChannelBounds::proved)
     }
 
-    /// Bits of one level by the types, over all channels.
+    /// Returns the bits of one level from the types, over all channels.
     pub fn type_bits(&self, level: usize) -> u32 {
         self.bits(level, |channel| &channel.by_type)
     }
@@ -136,8 +141,8 @@ impl LayerBounds {
 }
 
 impl ChannelBounds {
-    /// The narrowest proved ranges of the sums of every level: by the weights, or by the types where the weights are
-    /// activations.
+    /// Returns the narrowest proved ranges of the sums of every level: from the weights, or from the types if
+    /// the weights are activations.
     pub fn proved(&self) -> &[Range] {
         self.by_weights.as_ref().unwrap_or(&self.by_type)
     }
@@ -170,7 +175,7 @@ impl ChannelBounds {
     }
 }
 
-/// What the last level starts from, in its unit: a preloaded bias, or 0.
+/// Returns the initial value of the last level, in its unit: a preloaded bias, or 0.
 pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
     match (layer.datapath.bias.at, &layer.bias) {
         (BiasPlace::Preload, Some(bias)) => in_last_unit(layer, Range::point(bias[channel])),
@@ -178,15 +183,16 @@ pub(super) fn initial(layer: &MacLayer, channel: usize) -> Range {
     }
 }
 
-/// Whether what the last level starts from depends on the weights: a preloaded bias with the constants of the zero
-/// points folded into it.
+/// Returns whether the initial value of the last level depends on the weights: a preloaded bias into which
+/// the constants of the zero points are folded.
 pub(super) fn initial_depends_on_weights(layer: &MacLayer) -> bool {
     let datapath = &layer.datapath;
     let folds = datapath.operands.zero_point == ZeroPoint::Fold && layer.dots.input_zero_point != 0;
     folds && datapath.bias.at == BiasPlace::Preload && layer.dots.has_constant_weights()
 }
 
-/// As [`initial`], with any weights that the tensor may hold: `-zx * sum(w) + K * zx * zw` beside the model's bias.
+/// Returns the range of [`initial`] for any weights of the tensor's type: `-zx * sum(w) + K * zx * zw` in
+/// addition to the model's bias.
 fn initial_of_any_weights(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
     let Some(weights) = layer.dots.weights.as_ref().filter(|_| initial_depends_on_weights(layer)) else {
         return initial(layer, channel);
@@ -202,7 +208,7 @@ fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
     bias.shift_right(layer.datapath.unit_shift(last), layer.datapath.unit_rounding(last))
 }
 
-/// The codes that the activations may hold.
+/// Returns the range of the activations' codes.
 pub(super) fn input_codes(graph: &Graph, layer: &MacLayer) -> CodeRange {
     let input = graph.node(layer.node).inputs[0].expect("an accelerated layer has activations");
     graph.tensor(input).ty.code_range()
@@ -212,14 +218,14 @@ pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
     layer.datapath.levels.iter().map(|level| level.register.is_signed()).collect()
 }
 
-/// The codes that the weights may hold; `None` where there are none.
+/// Returns the range of the weights' codes; `None` if there are none.
 pub(super) fn weight_codes(graph: &Graph, layer: &MacLayer) -> Option<CodeRange> {
     layer.dots.weights.as_ref()?;
     let weights = graph.node(layer.node).inputs.get(1).copied()??;
     Some(graph.tensor(weights).ty.code_range())
 }
 
-/// What is taken off the codes of a channel's weights before the multiplier.
+/// Returns the value that is subtracted from the codes of a channel's weights before the multiplier.
 pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
     match (&layer.dots.weights, layer.datapath.operands.zero_point) {
         (Some(weights), ZeroPoint::Subtract) => weights.zero_points[channel],
@@ -227,13 +233,14 @@ pub(super) fn weight_offset(layer: &MacLayer, channel: usize) -> i32 {
     }
 }
 
-/// What the multiplier can see of any weights that the tensor may hold; pools have nothing but 1.
+/// Returns the range of the weight operands for any weights of the tensor's type; the weights of pools are 1.
 pub(super) fn weight_range(graph: &Graph, layer: &MacLayer, channel: usize) -> Range {
     let Some(codes) = weight_codes(graph, layer) else { return Range::point(1) };
     Range::of_codes(codes).plus(Range::point(-weight_offset(layer, channel)))
 }
 
-/// The closed forms know of signed sums of products alone: no start value, no dropped bits.
+/// Returns whether the closed forms apply. They describe signed sums of products without an initial value or
+/// dropped bits.
 fn closed_forms_apply(layer: &MacLayer) -> bool {
     let datapath = &layer.datapath;
     let preloaded = datapath.bias.at == BiasPlace::Preload && layer.bias.is_some();

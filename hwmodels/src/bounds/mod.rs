@@ -1,12 +1,12 @@
-//! Static bounds: how wide an accumulator must be, proved before anything runs.
+//! Static bounds: the required widths of accumulators, proved before anything runs.
 //!
-//! [`LayerBounds`] holds what operand types and actual weights allow, per output channel and accumulation level,
-//! with A2Q's and A2Q+'s [closed forms](closed_form) beside them; [`network_sums`] narrows the exact bound by
-//! ranges propagated through the network; a [`Witness`] is an input that attains a bound. Integers throughout:
-//! ranges are `i128`, widths are bit lengths.
+//! [`LayerBounds`] holds the bounds from operand types and from actual weights, per output channel and
+//! accumulation level, together with the [closed forms](closed_form) of A2Q and A2Q+. [`network_sums`]
+//! narrows the exact bound with ranges propagated through the network. A [`Witness`] is an input that attains
+//! a bound. All computations use integers: ranges are `i128`, widths are bit lengths.
 //!
-//! Every operand range contains 0. So every prefix of every order, and every node of an adder tree, lies within
-//! the range of the complete sum: a proved width excludes transient overflows too.
+//! Every operand range contains 0. Therefore every prefix in any order, and every node of an adder tree, lies
+//! within the range of the complete sum: a proved width excludes transient overflows too.
 
 mod bias;
 pub mod closed_form;

@@ -19,7 +19,7 @@ struct Codes {
     high: Vec<i32>,
 }
 
-/// An end of the codes.
+/// End of a range of codes.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Low,
@@ -35,15 +35,15 @@ impl Codes {
     }
 }
 
-/// The ranges of the sums of every accelerated layer, per node, output channel and level (innermost first), for
-/// any codes at the network's inputs; `None` for what the host runs.
+/// Returns the ranges of the sums of every accelerated layer, per node, output channel and level (innermost
+/// first), for any codes at the network's inputs; `None` for nodes that the host runs.
 ///
-/// They hold as long as no layer before overflows: widths chosen by them hold for the network as a whole.
-/// Operations that keep order are evaluated at both ends; what is not known to keep order may give any code.
+/// They hold as long as no earlier layer overflows, so widths chosen from them hold for the network as a
+/// whole. Monotonic operations are evaluated at both ends; other operations are assumed to give any code.
 pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     let graph = &program.graph;
     let mut codes: Vec<Option<Codes>> = vec![None; graph.tensors().len()];
-    // A state may hold any code that its type allows: it starts as the network says, and goes on with what is carried to it.
+    // A state may hold any code of its type: it has an initial value, and then the values carried to it.
     let states = graph.states().iter().map(|state| &state.tensor);
     for &id in graph.inputs().iter().chain(states) {
         codes[id.index()] = Some(any_code(graph, id));
@@ -68,7 +68,7 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     sums
 }
 
-/// The codes of one of a node's inputs.
+/// Returns the codes of one of a node's inputs.
 fn input<'a>(graph: &Graph, id: NodeId, index: usize, codes: &'a [Option<Codes>]) -> Option<&'a Codes> {
     codes[graph.node(id).inputs.get(index).copied()??.index()].as_ref()
 }
@@ -79,7 +79,8 @@ fn any_code(graph: &Graph, id: TensorId) -> Codes {
     Codes { low: vec![low; ty.len()], high: vec![high; ty.len()] }
 }
 
-/// Per channel and level, over all outputs; `second` are the codes of the weights where they are activations.
+/// Returns the ranges per channel and level, over all outputs. `second` holds the codes of the weights if
+/// they are activations.
 fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Vec<Range>> {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();
@@ -97,7 +98,7 @@ fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Ve
                     Tap::Input(at) => {
                         Range::new(input.low[at] - offset.subtract, input.high[at] - offset.subtract)
                     }
-                    // A pool does not read what is outside.
+                    // A pool does not read outside the image.
                     Tap::Padding if layer.dots.weights.is_none() => continue,
                     Tap::Padding => Range::point(offset.padding),
                 };
@@ -123,7 +124,7 @@ fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Ve
     channels
 }
 
-/// The places of a window over an input: its images, rows and columns, numbered in this order.
+/// Places of a window over an input: its images, rows and columns, numbered in this order.
 struct Places<'a> {
     window: &'a Window,
     input: &'a Codes,
@@ -132,8 +133,9 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// Of every place, the first one that reads the same ranges with the same weights: the sums are the same there. Most layers
-    /// have few such ones, as the tokens of a transformer and the pixels inside a picture do not differ.
+    /// Returns, for every place, the first place that reads equal ranges with equal weights and so has equal
+    /// sums. Most layers have few such first places, because the tokens of a transformer, or the pixels
+    /// within an image, do not differ.
     fn firsts(&self, group: usize) -> Vec<usize> {
         let [rows, cols, _] = self.window.output;
         let mut known: HashMap<u64, usize> = HashMap::new();
@@ -145,14 +147,14 @@ impl Places<'_> {
             }
             let first = *known.entry(hasher.finish()).or_insert(place);
             let same_weights = !self.of_image || self.output(place, group).n == self.output(first, group).n;
-            // Hashes may be equal by chance.
+            // Different reads may have equal hashes.
             let same = same_weights && self.reads(place, group).eq(self.reads(first, group));
             if same { first } else { place }
         };
         (0..self.window.batch * rows * cols).map(find).collect()
     }
 
-    /// What the cells of the window read; `None` is padding.
+    /// Returns the ranges that the cells of the window read; `None` is padding.
     fn reads(&self, place: usize, group: usize) -> impl Iterator<Item = Option<[i32; 2]>> {
         let out = self.output(place, group);
         (0..self.window.terms()).map(move |cell| {
@@ -163,7 +165,7 @@ impl Places<'_> {
         })
     }
 
-    /// The first channel of a group at a place.
+    /// Returns the first channel of a group at a place.
     fn output(&self, place: usize, group: usize) -> OutputPosition {
         let [_, _, channels] = self.window.output;
         let out = self.window.output_position(place * channels);
@@ -182,7 +184,7 @@ fn scaled(operand: Range, weight: i32) -> Range {
     Range { min: a.min(b), max: a.max(b) }
 }
 
-/// The codes that a node can make.
+/// Returns the possible codes of a node's output.
 fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<Codes>]) -> Codes {
     let anything = || any_code(graph, graph.node(id).output);
     if let Some(layer) = layer.filter(|layer| !is_exact(layer)) {
@@ -210,7 +212,7 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
     }
 }
 
-/// The output where input `i` stands at `ends[i]`; the last end holds for all further inputs.
+/// Returns the output when input `i` is at its end `ends[i]`; the last end applies to all further inputs.
 fn evaluate(graph: &Graph, id: NodeId, codes: &[Option<Codes>], ends: &[End]) -> Vec<i32> {
     let read = |(index, input): (usize, &Option<TensorId>)| -> &[i32] {
         let Some(input) = input else { return &[] };
@@ -224,20 +226,21 @@ fn evaluate(graph: &Graph, id: NodeId, codes: &[Option<Codes>], ends: &[End]) ->
     graph.evaluate(id, &inputs)
 }
 
-/// Whether nothing but overflow of its levels or its bias adder makes the layer's codes differ from the model's.
+/// Returns whether the layer's codes can differ from the model's only by overflow of its levels or its bias
+/// adder.
 fn is_exact(layer: &MacLayer) -> bool {
     let datapath = &layer.datapath;
     datapath.unit_shift(datapath.levels.len()) == 0 && datapath.product.register == Register::Auto
 }
 
-/// Any code that the output stage lets pass.
+/// Returns the range of codes that the output stage allows.
 fn clamp_only(graph: &Graph, layer: &MacLayer) -> Option<Codes> {
     let Finish::Requantize(stage) = &layer.dots.finish else { return None };
     let len = graph.tensor(graph.node(layer.node).output).ty.len();
     Some(Codes { low: vec![stage.clamp.0; len], high: vec![stage.clamp.1; len] })
 }
 
-/// The codes of weighted sums; `None` if the requantizers do not exist.
+/// Returns the codes of weighted sums; `None` if the requantizers do not exist.
 fn dot_codes(
     dots: &DotProducts,
     layer: Option<&MacLayer>,
@@ -296,7 +299,7 @@ fn dot_codes(
     Some(codes)
 }
 
-/// From the sums of one output to its codes.
+/// Conversion of the sums of one output to its codes.
 struct Finisher<'a> {
     requantizer: Requantizer,
     bias: i128,
@@ -305,10 +308,10 @@ struct Finisher<'a> {
 }
 
 impl Finisher<'_> {
-    /// The codes before the clamp; `None` where a register on the way may overflow.
+    /// Returns the codes before the clamp; `None` if a register on the way may overflow.
     fn codes(&self, sum: Range) -> Option<Range> {
         let at = self.layer.map_or(BiasPlace::Post, |layer| layer.datapath.bias.at);
-        // There the constants of the zero points are rounded on their own.
+        // In that place the constants of the zero points are rounded separately.
         let folds = self.layer.is_some_and(|layer| layer.datapath.operands.zero_point == ZeroPoint::Fold);
         if folds && at == BiasPlace::PostRequantize {
             return None;
@@ -323,7 +326,7 @@ impl Finisher<'_> {
             _ => true,
         };
         let in_adder = if at == BiasPlace::PostRequantize { Range::point(after) } else { sum };
-        // The runtimes' requantizers take 32 bits; some wrap beyond, where order is lost.
+        // The runtimes' requantizers take 32 bits, and some wrap beyond, which is not monotonic.
         let left = self.requantizer.multiplier().exponent().max(0) as u32;
         let register = Range::new(i32::MIN, i32::MAX).shift_right(left, guardbit_num::Rounding::TowardZero);
         if !fits(in_adder) || !register.contains(sum) {
@@ -338,7 +341,7 @@ impl Finisher<'_> {
 mod tests {
     use super::*;
 
-    /// A window of 3x3 over an image, with padding around it.
+    /// Returns a window of 3x3 over an image with padding.
     fn window(batch: usize, input: [usize; 3], groups: usize) -> Window {
         Window {
             batch,
@@ -352,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Places that read what no place before them reads.
+    /// Returns the places whose reads differ from those of all places before them.
     fn own(window: &Window, input: &Codes, group: usize, of_image: bool) -> Vec<usize> {
         let places = Places { window, input, of_image };
         let firsts = places.firsts(group);
@@ -367,7 +370,8 @@ mod tests {
         (0..firsts.len()).filter(|&place| firsts[place] == place).collect()
     }
 
-    /// Inside a picture of any codes all places are alike; at each edge and in each corner there is padding.
+    /// All places within an image of arbitrary codes are alike; each edge and each corner has its own
+    /// padding.
     #[test]
     fn few_places_read_ranges_of_their_own() {
         let any = |window: &Window| {
@@ -380,7 +384,7 @@ mod tests {
         assert_eq!(own(&of, &any(&of), 0, true).len(), 18);
         let grouped = window(1, [5, 6, 4], 2);
         let mut codes = any(&grouped);
-        // A pixel of the second group's channels, in the middle.
+        // A pixel in the middle of the second group's channels.
         codes.high[(2 * 6 + 3) * 4 + 2] = 7;
         assert_eq!(own(&grouped, &codes, 0, false), corners_edges_inside);
         assert_eq!(own(&grouped, &codes, 1, false).len(), 9 + 9);

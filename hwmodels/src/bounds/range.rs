@@ -8,57 +8,57 @@ use crate::ShiftRounding;
 /// All integers from `min` to `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
-    /// Least.
+    /// Least integer.
     pub min: i128,
-    /// Greatest.
+    /// Greatest integer.
     pub max: i128,
 }
 
 impl Range {
-    /// Nothing but 0.
+    /// Range that contains only 0.
     pub const ZERO: Self = Self { min: 0, max: 0 };
 
-    /// From `min` to `max`.
+    /// Returns the range from `min` to `max`.
     pub fn new(min: impl Into<i128>, max: impl Into<i128>) -> Self {
         Self { min: min.into(), max: max.into() }
     }
 
-    /// A single value.
+    /// Returns the range of a single value.
     pub fn point(value: impl Into<i128>) -> Self {
         let value = value.into();
         Self { min: value, max: value }
     }
 
-    /// All codes of a range, or of a dtype.
+    /// Returns the range of all codes of a code range, or of a dtype.
     pub fn of_codes(codes: impl Into<CodeRange>) -> Self {
         let codes = codes.into();
         Self::new(codes.min(), codes.max())
     }
 
-    /// The least range that contains both.
+    /// Returns the smallest range that contains both.
     pub fn hull(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// Sums of a value of each.
+    /// Returns the range of sums of one value of each.
     pub fn plus(self, other: Self) -> Self {
         Self { min: self.min + other.min, max: self.max + other.max }
     }
 
-    /// Products of a value of each: the extremes are among the four corners.
+    /// Returns the range of products of one value of each. Its ends are among the four corners.
     pub fn times(self, other: Self) -> Self {
         let corners =
             [(self.min, other.min), (self.min, other.max), (self.max, other.min), (self.max, other.max)];
         corners.map(|(a, b)| Self::point(a * b)).into_iter().reduce(Self::hull).unwrap_or(Self::ZERO)
     }
 
-    /// Sums of `count` values.
+    /// Returns the range of sums of `count` values.
     pub fn repeated(self, count: usize) -> Self {
         Self { min: self.min * count as i128, max: self.max * count as i128 }
     }
 
-    /// Every value shifted right by `shift`: each way of rounding keeps their order. Rounding at random, a value may go
-    /// either way.
+    /// Returns the range of all values shifted right by `shift`. All deterministic roundings are monotonic;
+    /// with random rounding, both neighbours of a value are included.
     pub fn shift_right(self, shift: u32, round: impl Into<ShiftRounding>) -> Self {
         if shift == 0 {
             return self;
@@ -70,12 +70,12 @@ impl Range {
         }
     }
 
-    /// The least width that holds every value, as [`required_bits`] counts it.
+    /// Returns the least width that holds every value, as counted by [`required_bits`].
     pub fn bits(self, signed: bool) -> u32 {
         required_bits(self.min, signed).max(required_bits(self.max, signed))
     }
 
-    /// Whether every value of `other` lies within.
+    /// Returns whether every value of `other` lies within this range.
     pub fn contains(self, other: Self) -> bool {
         self.min <= other.min && other.max <= self.max
     }

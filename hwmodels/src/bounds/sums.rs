@@ -1,15 +1,15 @@
-//! From ranges of products to ranges of the sums of every accumulation level.
+//! Ranges of the sums of every accumulation level, computed from ranges of products.
 
 use super::Range;
 use crate::Datapath;
 
-/// The ranges of the sums of every level, innermost first, over all of its runs and joined with 0.
+/// Returns the ranges of the sums of every level, innermost first, over all of its runs and including 0.
 ///
-/// `products` are the ranges of the products in the order of addition, before the product's shift; each has to
-/// contain 0. `initial` is what the last level can start from, in its unit: 0 without a
-/// preload. Sums are those of unlimited widths with
-/// the datapath's shifts and roundings; their extremes are all attained together, since rounding keeps order. Where every dot
-/// product has an order of its own they are bounds for any order.
+/// `products` holds the ranges of the products in the order of addition, before the product's shift; each
+/// must contain 0. `initial` is the range of the last level's initial value, in its unit: 0 without a
+/// preload. Sums have unlimited widths, with the datapath's shifts and roundings. All extremes are attained
+/// together, because rounding is monotonic. If every dot product has an order of its own, the ranges are
+/// bounds for any order.
 pub fn level_sums(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Range> {
     if datapath.order.walk.depends_on_data() {
         return any_order(datapath, products, initial);
@@ -22,7 +22,7 @@ pub fn level_sums(datapath: &Datapath, products: &[Range], initial: Range) -> Ve
     sums
 }
 
-/// As [`level_sums`], whatever the order: a run may hold any of the products.
+/// Returns bounds like [`level_sums`] for any order: a run may contain any of the products.
 fn any_order(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Range> {
     let product = datapath.product;
     let shifted = |p: &Range| p.shift_right(product.shift, product.round).hull(Range::ZERO);
@@ -34,14 +34,14 @@ fn any_order(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Ran
 
     let last = datapath.levels.len().saturating_sub(1);
     let (mut values, mut span, mut shift) = (products.len(), 1usize, 0);
-    // One value of the level below, and how far roundings below can move a sum.
+    // One value of the level below, and the distance by which roundings below can move a sum.
     let mut value = shifted.iter().copied().fold(Range::ZERO, Range::hull);
     let (mut rounded, mut sums) = (0usize, Vec::with_capacity(datapath.levels.len()));
     for (index, level) in datapath.levels.iter().enumerate() {
         let run = level.terms.run_length(values).min(values).max(1);
         span = span.saturating_mul(run).min(products.len());
         rounded = rounded.saturating_mul(run);
-        // As many products as the run covers, those that are furthest out; each rounding is off by less than 1.
+        // The most extreme products, as many as the run covers; each rounding is off by less than 1.
         let total = |ends: &[i128]| ends[..span.min(ends.len())].iter().sum::<i128>() >> shift;
         let all = Range::new(total(&least) - rounded as i128, total(&greatest) + rounded as i128);
         let each = value.repeated(run);
@@ -56,7 +56,8 @@ fn any_order(datapath: &Datapath, products: &[Range], initial: Range) -> Vec<Ran
     sums
 }
 
-/// The final sums of every run of one level, in order; arguments as for [`level_sums`], but products need not contain 0.
+/// Returns the final sums of every run of one level, in order. Arguments are those of [`level_sums`], but
+/// products need not contain 0.
 pub(super) fn run_sums(datapath: &Datapath, products: &[Range], initial: Range, wanted: usize) -> Vec<Range> {
     let mut sums = Vec::new();
     walk(datapath, products, initial, |level, sum| {
@@ -67,7 +68,8 @@ pub(super) fn run_sums(datapath: &Datapath, products: &[Range], initial: Range, 
     sums
 }
 
-/// Which of `terms` products the runs of one level cover: run `r` those from `r * span` on, `span` of them or what is left.
+/// Returns the number of products that the runs of one level cover: run `r` covers `span` products from
+/// `r * span` on, or the remaining ones.
 pub(super) fn run_span(datapath: &Datapath, terms: usize, wanted: usize) -> usize {
     let (mut values, mut span) = (terms, 1usize);
     for level in datapath.levels.iter().take(wanted + 1) {

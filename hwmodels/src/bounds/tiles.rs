@@ -1,4 +1,4 @@
-//! Two-level accumulation: what inner and outer accumulators need.
+//! Two-level accumulation: required widths of inner and outer accumulators.
 
 use guardbit_graph::Graph;
 use guardbit_num::Rounding;
@@ -7,25 +7,26 @@ use super::layer::{Products, initial, signs};
 use super::{Range, level_sums};
 use crate::{Check, Level, MacLayer, Reduce, Register, Terms};
 
-/// The ranges of the sums of runs of `tile` products, and of the sums of those, with the real weights (any weights where those are activations), over all
-/// output channels; and the bits that hold each. Runs follow the layer's order of additions.
+/// Ranges of the sums of runs of `tile` products, and of the sums of these, over all output channels, and the
+/// bits that hold each. Weights are the actual ones, or any weights if they are activations. Runs follow the
+/// layer's order of additions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoLevels {
     /// Runs per dot product.
     pub tiles: usize,
-    /// Sums of runs.
+    /// Range of the sums of runs.
     pub inner: Range,
     /// Bits of the inner accumulator.
     pub inner_bits: u32,
-    /// Sums of dot products.
+    /// Range of the sums of dot products.
     pub outer: Range,
     /// Bits of the outer accumulator.
     pub outer_bits: u32,
 }
 
 impl TwoLevels {
-    /// What a layer needs if its levels are replaced by an inner accumulator for runs of `tile` products and an
-    /// outer one.
+    /// Returns the required widths if the levels of a layer are replaced by an inner accumulator for runs of
+    /// `tile` products and an outer one.
     pub fn new(graph: &Graph, layer: &MacLayer, tile: usize) -> Self {
         let level = |name: &str, terms| Level {
             name: name.into(),

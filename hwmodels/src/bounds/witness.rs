@@ -9,47 +9,47 @@ use super::sums::{run_span, run_sums};
 use super::{LayerBounds, Range, operand_range};
 use crate::MacLayer;
 
-/// An end of a range.
+/// End of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The greatest sum.
+    /// Greatest sum.
     High,
-    /// The least sum.
+    /// Least sum.
     Low,
 }
 
-/// An input on which a sum of one output channel attains the proved bound at one level, at the end that needs more bits:
-/// the bound by its weights, or by the types where the weights are activations.
+/// Input for which a sum of one output channel attains the proved bound at one level, at the end that
+/// requires more bits. The bound is that from its weights, or from the types if the weights are activations.
 ///
 /// One bit less than the bound cannot hold that sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
-    /// The level, innermost first.
+    /// Index of the level, innermost first.
     pub level: usize,
     /// The output channel.
     pub channel: usize,
-    /// Which run of the level: 0 at the last one.
+    /// Index of the run of the level; 0 at the last level.
     pub run: usize,
-    /// Which end.
+    /// End of the range that is attained.
     pub side: Side,
-    /// The sum in the level's unit, a preloaded bias included.
+    /// Sum in the level's unit, including a preloaded bias.
     pub sum: i128,
-    /// Bits that hold it.
+    /// Number of bits that hold the sum.
     pub bits: u32,
-    /// The output that reads `input`.
+    /// Output that reads `input`.
     pub out: OutputPosition,
-    /// Codes of the layer's input tensor: the zero point, or what is nearest to it, where the run does not look.
+    /// Codes of the layer's input tensor. Elements outside the run hold the zero point, or the nearest code.
     pub input: Vec<i32>,
-    /// Codes of the layer's second input tensor where the weights are activations; else `None`.
+    /// Codes of the layer's second input tensor if the weights are activations, otherwise `None`.
     pub weights: Option<Vec<i32>>,
-    /// Whether the sum is the bound. It is not where the run of every output hangs over the image's edge:
-    /// there padding keeps the operands from their extremes, and the sum is the greatest at `out`. Nor is it where no
-    /// code stands for 0: bounds take it in.
+    /// Whether the sum equals the bound. It does not if the run of every output extends beyond the image's
+    /// edge: padding keeps the operands from their extremes there, and the sum is the most extreme one at
+    /// `out`. It does not either if no code represents 0, which bounds include.
     pub attained: bool,
 }
 
 impl Side {
-    /// The value of a range at this end.
+    /// Returns the value of a range at this end.
     pub fn of(self, range: Range) -> i128 {
         match self {
             Self::High => range.max,
@@ -57,13 +57,13 @@ impl Side {
         }
     }
 
-    /// The end that needs more bits; the upper one if both need the same.
+    /// Returns the end that requires more bits; the upper one if both require equally many.
     pub fn critical(range: Range, signed: bool) -> Self {
         let bits = |value: i128| Range::point(value).bits(signed);
         if bits(range.max) >= bits(range.min) { Self::High } else { Self::Low }
     }
 
-    /// The code, of those from `low` to `high`, whose product with `weight` is at this end.
+    /// Returns the code from `low` to `high` whose product with `weight` is at this end.
     fn code(self, weight: i32, (low, high): (i32, i32), neutral: i32) -> i32 {
         match (weight.signum(), self) {
             (0, _) => neutral,
@@ -74,16 +74,17 @@ impl Side {
 }
 
 impl Witness {
-    /// The witness of one level in the channel that needs most bits there; the first of several.
+    /// Returns the witness of one level in the channel that requires most bits there; the first of several.
     pub fn of_level(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, level: usize) -> Option<Self> {
         let need = |channel: &usize| bounds.channels[*channel].proved()[level].bits(bounds.signed[level]);
         let channel = (0..bounds.channels.len()).rev().max_by_key(need)?;
         Self::of_channel(graph, layer, bounds, level, channel)
     }
 
-    /// The witness of one level in one output channel; `None` if the layer makes no output, and where it is not known
-    /// which products a run holds or how they are rounded: in an order that depends on the data unless the level adds up
-    /// whole products and nothing else, and behind a stage that rounds at random.
+    /// Returns the witness of one level in one output channel. Returns `None` if the layer has no output, or
+    /// if it is unknown which products a run contains or how they are rounded. This is the case for orders
+    /// that depend on the data, unless the level only adds complete products, and after a stage that rounds
+    /// randomly.
     pub fn of_channel(
         graph: &Graph,
         layer: &MacLayer,
@@ -155,7 +156,8 @@ impl Witness {
     }
 }
 
-/// The codes of an activation and a weight whose product lies furthest to `side`; `None` where there are no weights.
+/// Returns the codes of an activation and a weight whose product is most extreme towards `side`; `None` if
+/// there are no weights.
 fn extreme_codes(graph: &Graph, layer: &MacLayer, channel: usize, side: Side) -> Option<(i32, i32)> {
     let (activations, weights) = (input_codes(graph, layer), weight_codes(graph, layer)?);
     let corners = [activations.min(), activations.max()]
@@ -173,25 +175,25 @@ fn product_of_codes(layer: &MacLayer, channel: usize, (activation, weight): (i32
     activation * i128::from(i64::from(weight) - i64::from(weight_offset(layer, channel)))
 }
 
-/// Weights and activations that attain a channel's bound by type: the same codes at every product.
+/// Weights and activations that attain a channel's bound by type, with equal codes at every product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeWitness {
-    /// Which end of the range.
+    /// End of the range.
     pub side: Side,
     /// Code of every weight.
     pub weight: i32,
     /// Code of every activation.
     pub activation: i32,
-    /// The sum, a preloaded bias included.
+    /// Sum, including a preloaded bias.
     pub sum: i128,
-    /// Bits that hold it.
+    /// Number of bits that hold the sum.
     pub bits: u32,
 }
 
 impl TypeWitness {
-    /// The witness of one output channel, at the end that needs more bits; `None` where there are no
-    /// weights, and where the bound is not attained: since what the last level starts from depends on them, no code
-    /// stands for 0, or as for [`Witness::of_channel`].
+    /// Returns the witness of one output channel, at the end that requires more bits. Returns `None` without
+    /// weights, and if the bound is not attained: because the initial value of the last level depends on the
+    /// weights, because no code represents 0, or for the reasons given at [`Witness::of_channel`].
     pub fn of_channel(graph: &Graph, layer: &MacLayer, bounds: &LayerBounds, channel: usize) -> Option<Self> {
         let last = layer.datapath.levels.len() - 1;
         let moves = !is_determined(layer, last);
@@ -212,12 +214,12 @@ impl TypeWitness {
     }
 }
 
-/// Whether padding adds nothing.
+/// Returns whether padding adds 0.
 fn padding_is_zero(layer: &MacLayer) -> bool {
     layer.activation_offset().padding == 0
 }
 
-/// Whether the sums of a level's runs follow from the products alone.
+/// Returns whether the sums of a level's runs follow from the products alone.
 fn is_determined(layer: &MacLayer, level: usize) -> bool {
     let datapath = &layer.datapath;
     if datapath.order.walk.depends_on_data() {
@@ -226,8 +228,8 @@ fn is_determined(layer: &MacLayer, level: usize) -> bool {
     !datapath.rounds_at_random_before(level)
 }
 
-/// The output of a channel whose window has most of the cells that the products at `places` of the order read inside the
-/// image, and how many these are.
+/// Returns the output of a channel whose window has the most cells within the image, among those read by the
+/// products at `places` of the order, and their number.
 fn widest_position(layer: &MacLayer, channel: usize, places: &[usize]) -> Option<(OutputPosition, usize)> {
     let window = &layer.dots.window;
     let inside = |out: OutputPosition| {
@@ -270,7 +272,8 @@ fn attaining_input(
     input
 }
 
-/// The sum of a level's run at `out` that lies furthest to `side`, in the level's unit, with unlimited widths.
+/// Returns the most extreme sum towards `side` of a level's runs at `out`, in the level's unit, with
+/// unlimited widths.
 fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32], level: usize, side: Side) -> i128 {
     let window = &layer.dots.window;
     let offset = layer.activation_offset();

@@ -1,14 +1,14 @@
-//! What a cost model's file holds.
+//! Content of a cost model's file.
 
 use std::fmt;
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Most figures of a model, and rows of a table.
+/// Greatest number of figures of a model, and of rows of a table.
 pub(super) const MOST_FIGURES: usize = 64;
 const MOST_ROWS: usize = 4096;
-/// Most columns of a table.
+/// Greatest number of columns of a table.
 const MOST_COLUMNS: usize = 4;
 
 #[derive(Debug, Deserialize)]
@@ -67,7 +67,7 @@ pub(super) struct RangeFile {
     pub to: Option<f64>,
 }
 
-/// A number, a formula, or a table.
+/// Number, formula or table.
 #[derive(Debug)]
 pub(super) enum FormulaFile {
     Text(String),
@@ -77,15 +77,15 @@ pub(super) enum FormulaFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TableFile {
-    /// The variables of the first columns.
+    /// Variables of the first columns.
     pub by: List<String, MOST_COLUMNS>,
-    /// The values of the variables, and what they give.
+    /// Values of the variables, followed by the result.
     pub rows: List<List<f64, MOST_COLUMNS>, MOST_ROWS>,
 }
 
 pub(super) type Figures = List<FigureFile, MOST_FIGURES>;
 
-/// A list of at most `N` elements: aliases unfold a small text into a large value.
+/// List of at most `N` elements. Without a limit, aliases could expand a small text into a large value.
 #[derive(Debug)]
 pub(super) struct List<T, const N: usize>(pub Vec<T>);
 

@@ -1,58 +1,58 @@
-//! What the layers of a program cost, and the network as a whole.
+//! Cost of the layers of a program, and of the network as a whole.
 
 use crate::cost::{CostModel, Item, Part, items};
 use crate::{ArrayKind, MacLayer, Program};
 
-/// What the parts of one kind in one layer cost.
+/// Cost of the parts of one kind in one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartCost {
-    /// The kind.
+    /// Kind of the parts.
     pub part: Part,
-    /// Which: the level, the memory, or what of the array; empty where there is only one.
+    /// Level, memory or aspect of the array; empty if there is only one.
     pub of: String,
     /// Widths and sizes, in words.
     pub size: String,
-    /// How many there are.
+    /// Number of instances.
     pub instances: u64,
-    /// How often they are used in an inference, all together.
+    /// Number of accesses of all instances in one inference.
     pub accesses: f64,
-    /// What they cost.
+    /// Cost of the parts.
     pub cost: CostOf,
 }
 
-/// Energy of an inference and hardware. `None` is what the model does not tell.
+/// Energy of an inference and hardware. `None` marks figures that the model does not provide.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CostOf {
-    /// In picojoules.
+    /// Energy in picojoules.
     pub energy_pj: Option<f64>,
-    /// In the model's unit.
+    /// Area in the model's unit.
     pub area: Option<f64>,
     /// Flip-flops.
     pub flip_flops: Option<f64>,
 }
 
-/// What a network costs.
+/// Cost of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkCost {
-    /// Part by part: energies of all layers together; hardware that serves all layers, or in arrays of kind `folded`, where each
-    /// layer has its own, all of it.
+    /// Cost part by part. Energies are sums over all layers. Hardware serves all layers, except in arrays of
+    /// kind `folded`, where each layer has its own and the sum is given.
     pub parts: Vec<PartCost>,
-    /// The sums over the parts that the model tells.
+    /// Sums over the parts for which the model has figures.
     pub total: CostOf,
-    /// Parts that are used, or there, whose energy the model does not tell.
+    /// Parts that are used or present, for which the model has no energy.
     pub energy_without: Vec<String>,
-    /// The same of areas.
+    /// Parts that are present, for which the model has no area.
     pub area_without: Vec<String>,
 }
 
 impl PartCost {
-    /// Part and which of them: `adder acc`.
+    /// Returns kind and name of the part, e.g. `adder acc`.
     pub fn label(&self) -> String {
         format!("{} {}", self.part.name(), self.of).trim_end().to_owned()
     }
 }
 
-/// What the parts of a layer cost by a model.
+/// Returns the cost of the parts of a layer by a model.
 pub fn layer_costs(program: &Program, layer: &MacLayer, model: &CostModel) -> Vec<PartCost> {
     let accelerator = program.accelerator_of(layer.node);
     let items = items(&program.graph, accelerator, layer);
@@ -75,13 +75,13 @@ fn costs(item: &Item, model: &CostModel) -> Vec<PartCost> {
     };
     match (part, model.tells_arrays()) {
         (Part::Array, true) => model.of_arrays(item).map(|(of, rates)| cost(of, rates)).collect(),
-        // Arrays are told as a whole, or part by part.
+        // A model describes arrays either as a whole or part by part.
         (Part::Array, false) | (Part::Multiplier | Part::Adder | Part::Register, true) => Vec::new(),
         _ => vec![cost(&item.of, model.rates(item))],
     }
 }
 
-/// What a program costs by a model: its layers, and the network as a whole.
+/// Returns the cost of a program by a model: of its layers, and of the network as a whole.
 pub fn network_cost(program: &Program, model: &CostModel) -> (Vec<Vec<PartCost>>, NetworkCost) {
     let layers: Vec<Vec<PartCost>> =
         program.mac_layers().map(|layer| layer_costs(program, layer, model)).collect();
@@ -98,7 +98,8 @@ pub fn network_cost(program: &Program, model: &CostModel) -> (Vec<Vec<PartCost>>
 }
 
 impl PartCost {
-    /// Adds the same parts of another layer; `beside` are there beside these, others serve both layers.
+    /// Adds the corresponding parts of another layer. With `beside`, these are further hardware; otherwise
+    /// one instance serves both layers.
     fn join(&mut self, other: &Self, beside: bool) {
         let both = |a: Option<f64>, b: Option<f64>, join: fn(f64, f64) -> f64| Some(join(a?, b?));
         let hardware = |a, b| both(a, b, if beside { |a, b| a + b } else { f64::max });

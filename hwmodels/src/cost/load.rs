@@ -1,4 +1,4 @@
-//! From a name or a file to a checked cost model.
+//! Loads a checked cost model by name or from a file.
 
 use std::io;
 use std::path::Path;
@@ -15,9 +15,9 @@ use crate::expression::{Expression, Quantity};
 use crate::load::{FilePlace, HwError, KeyPath, Origin, Problem, description_of, locate, name_of};
 use crate::{Preset, Reduce};
 
-/// Most bytes of a file.
+/// Greatest size of a file in bytes.
 const MOST_BYTES: u64 = 1 << 18;
-/// Most characters of a text.
+/// Greatest length of a text in characters.
 const MOST_TEXT: usize = 1000;
 const UNIT: usize = 32;
 
@@ -25,10 +25,11 @@ const YAML: &str = "guardbit::cost::yaml";
 const VALUE: &str = "guardbit::cost::value";
 const FORMULA: &str = "guardbit::cost::formula";
 
-/// The cost model of a built-in name or a file's path, either with `@16nm` behind it for figures scaled to that technology.
+/// Loads the cost model with a built-in name, or from a file. A suffix such as `@16nm` scales the figures to
+/// that technology.
 ///
 /// # Errors
-/// [`HwError`] with the place of what is wrong.
+/// [`HwError`] with the place of the problem.
 pub fn load_cost(name: &str) -> Result<CostModel, HwError> {
     if let Some(text) = text_of(name)? {
         return from_text(&text, name);
@@ -40,15 +41,16 @@ pub fn load_cost(name: &str) -> Result<CostModel, HwError> {
     scaled_to(model, to)
 }
 
-/// The cost model of a file's text; `file` is used in messages, and names the model if it has no name.
+/// Loads the cost model from a file's text. `file` is used in messages, and names the model if it has no
+/// name.
 ///
 /// # Errors
-/// [`HwError`] with the place of what is wrong.
+/// [`HwError`] with the place of the problem.
 pub fn cost_from_yaml(text: &str, file: &str) -> Result<CostModel, HwError> {
     from_text(text, file)
 }
 
-/// The text of a built-in model, or of a file; `None` if there is neither.
+/// Returns the text of a built-in model, or of a file; `None` if there is neither.
 fn text_of(name: &str) -> Result<Option<String>, HwError> {
     if let Some(Preset { text, .. }) = COST_MODELS.iter().find(|model| model.name == name) {
         return Ok(Some((*text).to_owned()));
@@ -100,7 +102,7 @@ fn scaled_to(model: CostModel, to: f64) -> Result<CostModel, HwError> {
     Ok(CostModel { name, source, scale: Some(scale), ..model })
 }
 
-/// A text with the name of its file, for the places of what is wrong.
+/// Text with the name of its file, for the places in messages.
 struct Source<'a> {
     text: Arc<str>,
     file: &'a str,
@@ -111,7 +113,7 @@ impl Source<'_> {
         Origin::File(FilePlace::new(self.file, &self.text, line, column))
     }
 
-    /// Something wrong at a key.
+    /// Returns an error at a key.
     fn wrong(&self, code: &'static str, key: &str, message: &str, help: &str) -> HwError {
         let path = KeyPath::indexed(key);
         let origin =

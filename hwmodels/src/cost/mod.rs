@@ -1,8 +1,9 @@
-//! What hardware costs in energy and area: models as data files, and what they say of the layers of a program.
+//! Energy and area of hardware: cost models as data files, and their figures for the layers of a program.
 //!
-//! A model is a file under `costs/`, or a user's own ([`load_cost`]): figures per part, each with its source and unit. To add
-//! one: write its file, add its name to `models!` below. Models differ twofold among themselves: a figure stands beside the name
-//! of its model, and what a model does not tell is empty.
+//! A model is a file under `costs/`, or a user's own ([`load_cost`]), with figures per part, each with its
+//! source and unit. To add a model, write its file and add its name to `models!` below. Models differ by a
+//! factor of about two, so every figure is shown with the name of its model. A figure that a model does not
+//! provide is empty.
 
 mod file;
 mod layer;
@@ -19,10 +20,10 @@ pub use parts::{Item, Part, Variable, items};
 
 use crate::Preset;
 
-/// Registers the models: the name is that of the file.
+/// Registers the models; the name is that of the file.
 macro_rules! models {
     ($($name:literal),* $(,)?) => {
-        /// Every cost model that comes with guardbit.
+        /// All cost models that are included in guardbit.
         pub const COST_MODELS: &[Preset] = &[
             $(Preset { name: $name, text: include_str!(concat!("../../costs/", $name, ".yaml")) }),*
         ];

@@ -1,4 +1,4 @@
-//! A checked cost model, and what it says of one part.
+//! Checked cost model, and its figures for one part.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,42 +9,43 @@ use super::parts::{Item, Part, Variable};
 use crate::Reduce;
 use crate::expression::{Expression, Quantity};
 
-/// Figures of the parts that accelerators are made of, from one source. What a model does not tell is `None` everywhere:
-/// nothing is guessed.
+/// Figures of the parts of accelerators, from one source. A figure that the model does not provide is `None`
+/// everywhere; nothing is estimated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostModel {
-    /// Its name, with the node that it was scaled to, as it stands beside each figure.
+    /// Name as shown with each figure, including the technology to which the model was scaled.
     pub name: String,
-    /// One line for lists.
+    /// Description of one line, for lists.
     pub description: String,
-    /// Where the figures are from.
+    /// Source of the figures.
     pub source: String,
-    /// Unit of areas; empty where the model has none. Energies are in picojoules.
+    /// Unit of areas; empty if the model has none. Energies are in picojoules.
     pub area_unit: String,
-    /// The technology that the figures are of, in nanometres, where they can be scaled to another one.
+    /// Technology of the figures in nanometres, if they can be scaled to another one.
     pub node_nm: Option<f64>,
-    /// What no figure of it covers, in words.
+    /// Costs that none of the figures covers, in words.
     pub leaves_out: String,
-    /// What it says, in the order of the file: of a part the first figure that fits counts, of arrays all of them.
+    /// Figures in the order of the file. For a part, the first figure that fits is used; for an array, all of
+    /// them.
     pub figures: Vec<Figure>,
-    /// What figures that scale are multiplied with: energies and areas.
+    /// Factors of energies and areas for figures that scale.
     pub(super) scale: Option<[f64; 2]>,
 }
 
-/// What a model says of one kind of part.
+/// Figure of one kind of part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// The kind of part.
+    /// Kind of part.
     pub part: Part,
-    /// Which part of that kind, or what of it.
+    /// Name of the part, or aspect of the array.
     pub of: String,
-    /// The overflow modes that it speaks of; any, if there are none.
+    /// Overflow modes to which it applies; empty for any.
     pub overflow: Vec<Overflow>,
-    /// The kinds of levels that it speaks of; any, if there are none.
+    /// Kinds of levels to which it applies; empty for any.
     pub reduce: Vec<Reduce>,
-    /// Bounds of variables within which it holds.
+    /// Bounds of variables within which it is valid.
     pub ranges: Vec<(Variable, [f64; 2])>,
-    /// Picojoules of one access.
+    /// Energy of one access in picojoules.
     pub energy: Option<Formula>,
     /// Area of one instance.
     pub area: Option<Formula>,
@@ -52,30 +53,30 @@ pub struct Figure {
     pub flip_flops: Option<Formula>,
     /// Whether it scales with the technology.
     pub scales: bool,
-    /// Where it is from.
+    /// Source of the figure.
     pub source: String,
-    /// What a reader has to know of it.
+    /// Remark for the reader.
     pub note: String,
 }
 
-/// How a figure depends on the variables of its part.
+/// Dependence of a figure on the variables of its part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
-    /// By a formula.
+    /// Given by a formula.
     Expression(Expression<Variable>),
-    /// At the points that were measured, and nowhere else.
+    /// Given at measured points only.
     Table {
-        /// The variables that the points are of.
+        /// Variables of the points.
         by: Vec<Variable>,
-        /// What each point gives.
+        /// Value at each point.
         rows: BTreeMap<Vec<u64>, f64>,
     },
 }
 
-/// What one part costs: an access, and an instance.
+/// Cost of one access and of one instance of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rates {
-    /// Picojoules of one access.
+    /// Energy of one access in picojoules.
     pub energy: Option<f64>,
     /// Area of one instance, in the model's unit.
     pub area: Option<f64>,
@@ -84,24 +85,25 @@ pub struct Rates {
 }
 
 impl CostModel {
-    /// What the model says of a part.
+    /// Returns the model's figures for a part.
     pub fn rates(&self, item: &Item) -> Rates {
         let figure = self.figures.iter().find(|figure| figure.fits(item));
         figure.map_or(Rates::default(), |figure| self.scaled(figure, item))
     }
 
-    /// The figures of a whole array, each with what it says; none where the model tells parts one by one.
+    /// Returns the figures of a whole array with the aspect that each describes; empty if the model describes
+    /// parts one by one.
     pub fn of_arrays<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = (&'a str, Rates)> {
         let fitting = self.figures.iter().filter(|figure| figure.fits(item));
         fitting.map(|figure| (figure.of.as_str(), self.scaled(figure, item)))
     }
 
-    /// Whether it tells what arrays cost as a whole.
+    /// Returns whether the model describes arrays as a whole.
     pub fn tells_arrays(&self) -> bool {
         self.figures.iter().any(|figure| figure.part == Part::Array)
     }
 
-    /// What kinds of figures it has at all: energies, areas, flip-flops.
+    /// Returns which kinds of figures the model has: energies, areas, flip-flops.
     pub fn tells(&self) -> [bool; 3] {
         let any = |has: fn(&Figure) -> bool| self.figures.iter().any(has);
         [
@@ -120,7 +122,8 @@ impl CostModel {
                 area: area.map(|area| area * of_area),
                 flip_flops,
             },
-            // Outside the chip nothing changes with its technology; of anything else nothing is known.
+            // External memory does not depend on the chip's technology. For other parts the figure is
+            // unknown.
             Some(_) if figure.part == Part::Dram => Rates { energy, area: None, flip_flops: None },
             Some(_) => Rates::default(),
         }
@@ -128,7 +131,7 @@ impl CostModel {
 }
 
 impl Figure {
-    /// For which parts of its kind it holds, in words.
+    /// Describes the parts of its kind to which the figure applies.
     pub fn holds_for(&self) -> String {
         let modes = self.overflow.iter().map(|mode| mode.name().to_owned());
         let kinds = self.reduce.iter().map(|kind| kind.name().to_owned());
@@ -144,7 +147,7 @@ impl Figure {
         let overflow =
             self.overflow.is_empty() || item.overflow.is_some_and(|mode| self.overflow.contains(&mode));
         let reduce = self.reduce.is_empty() || item.reduce.is_some_and(|kind| self.reduce.contains(&kind));
-        // A figure of arrays names what of them it is.
+        // The name in a figure of an array is the aspect that it describes.
         let named = self.part == Part::Array || self.of.is_empty() || self.of == item.of;
         let within = |(variable, [from, to]): &(Variable, [f64; 2])| {
             item.value(*variable).is_some_and(|value| *from <= value && value <= *to)
@@ -159,7 +162,7 @@ impl Figure {
 }
 
 impl Formula {
-    /// The value for a part. What is negative is no cost.
+    /// Returns the value for a part; `None` if it is negative, which no cost can be.
     fn value(&self, item: &Item) -> Option<f64> {
         let value = match self {
             Self::Expression(expression) => expression.value(&|variable| item.value(variable))?,
@@ -184,7 +187,7 @@ impl fmt::Display for Formula {
     }
 }
 
-/// A whole number, if it is one.
+/// Returns a number as an integer, if it is a whole number.
 pub(super) fn whole(value: f64) -> Option<u64> {
     (value >= 0.0 && value.fract() == 0.0 && value < 9e15).then_some(value as u64)
 }

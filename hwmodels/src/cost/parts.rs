@@ -1,10 +1,11 @@
-//! What a layer's hardware is made of, and how often each part is used.
+//! Parts of a layer's hardware, and how often each is used.
 //!
-//! An array of `rows x cols` processing elements in each core, `dot_width` multipliers each. Levels of accumulation whose sums
-//! stay in place are in every element: a serial level is as many adders as values arrive in a step, one behind the other, and a
-//! register; a tree is one adder less than the values of a run, and no register. Where sums move down the columns, levels
-//! above the chain are below the last row, once for every chain that ends there, and keep their sums in the accumulator's SRAM.
-//! Counted are no bias adders, requantizers, buffers of operands on their way, wires, and no control.
+//! Each core has an array of `rows x cols` processing elements with `dot_width` multipliers each.
+//! Accumulation levels whose sums stay in place are in every element. A serial level has one adder per value
+//! that arrives in a step, in a chain, and a register. A tree has one adder less than the values of a run,
+//! and no register. If sums move down the columns, levels above the chain are below the last row, once for
+//! every chain that ends there, and keep their sums in the accumulator's SRAM. Bias adders, requantizers,
+//! operand buffers, wires and control are not counted.
 
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
@@ -14,11 +15,11 @@ use crate::expression::Quantity;
 use crate::timing::{Moved, products_per_step};
 use crate::{Accelerator, Check, Level, MacLayer, Reduce};
 
-/// Bits of a KiB.
+/// Number of bits of a KiB.
 const KIB: f64 = 8192.0;
 const BYTE: f64 = 8.0;
 
-/// A kind of part.
+/// Kind of part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// One multiplier; an access is one product.
@@ -29,61 +30,61 @@ pub enum Part {
     Register,
     /// An on-chip memory; an access is one word.
     Sram,
-    /// The memory outside; an access is one bit.
+    /// External memory; an access is one bit.
     Dram,
     /// All multipliers, adders and registers of one core together.
     Array,
 }
 
-/// What formulas can depend on.
+/// Variable of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variable {
-    /// Bits of the multiplier's activations.
+    /// Width of the multiplier's activations in bits.
     A,
-    /// Bits of the multiplier's weights.
+    /// Width of the multiplier's weights in bits.
     B,
-    /// The larger of both.
+    /// Larger of both widths.
     Wide,
-    /// The smaller of both.
+    /// Smaller of both widths.
     Narrow,
-    /// Bits of an adder or a register; of an array those of its last level.
+    /// Width of an adder or a register in bits; for an array, that of its last level.
     Bits,
     /// Size of a memory in KiB.
     Kib,
-    /// Words of a memory.
+    /// Number of words of a memory.
     Depth,
-    /// Bits of a word.
+    /// Width of a word in bits.
     Width,
-    /// Processing elements of an array.
+    /// Number of processing elements of an array.
     Pe,
-    /// Multipliers of a processing element.
+    /// Number of multipliers of a processing element.
     Simd,
 }
 
 /// Parts of one kind in the hardware of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// The kind.
+    /// Kind of the parts.
     pub part: Part,
-    /// Which: the level, the memory; empty where there is only one.
+    /// Level or memory; empty if there is only one.
     pub of: String,
-    /// What the level does with what does not fit; `None` for other parts, and for registers that hold everything.
+    /// Overflow mode of the level; `None` for other parts, and for registers that hold every value.
     pub overflow: Option<Overflow>,
-    /// How the level reduces.
+    /// Reduction of the level.
     pub reduce: Option<Reduce>,
-    /// How many there are.
+    /// Number of instances.
     pub instances: u64,
-    /// How often one of them is used in an inference.
+    /// Number of accesses of one instance in one inference.
     pub accesses: f64,
     values: Vec<(Variable, f64)>,
 }
 
 impl Part {
-    /// Every kind, in the order of tables.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 6] =
         [Self::Multiplier, Self::Adder, Self::Register, Self::Array, Self::Sram, Self::Dram];
 
-    /// The name used in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Multiplier => "multiplier",
@@ -95,7 +96,7 @@ impl Part {
         }
     }
 
-    /// What its formulas can depend on.
+    /// Returns the variables of its formulas.
     pub fn variables(self) -> &'static [Variable] {
         use Variable::{A, B, Bits, Depth, Kib, Narrow, Pe, Simd, Wide, Width};
         match self {
@@ -130,12 +131,12 @@ impl Item {
         Self { part, of: of.into(), overflow: None, reduce: None, instances, accesses, values }
     }
 
-    /// What a variable is here.
+    /// Returns the value of a variable.
     pub fn value(&self, wanted: Variable) -> Option<f64> {
         self.values.iter().find(|(variable, _)| *variable == wanted).map(|(_, value)| *value)
     }
 
-    /// Its widths and sizes in words: `a 9, b 8`.
+    /// Returns its widths and sizes in words, e.g. `a 9, b 8`.
     pub fn describe(&self) -> String {
         let shown = self.part.variables().iter().filter(|v| !matches!(v, Variable::Wide | Variable::Narrow));
         let shown = shown.filter_map(|&v| Some(format!("{} {}", v.name(), self.value(v)?)));
@@ -143,7 +144,7 @@ impl Item {
     }
 }
 
-/// The parts that a layer of a program over `graph` uses on its accelerator, in the order of tables.
+/// Returns the parts that a layer of a program over `graph` uses on its accelerator, in the order of tables.
 pub fn items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<Item> {
     let array = accelerator.array;
     let (cores, simd) = (array.cores as u64, array.dot_width as u64);
@@ -153,7 +154,7 @@ pub fn items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<
     let levels = level_items(graph, accelerator, layer);
     let last = levels.iter().rev().find_map(|item| item.value(Variable::Bits)).unwrap_or(0.0);
     let mut items = Vec::new();
-    // Sums and means have weights of 1: nothing is multiplied.
+    // Sums and means have weights of 1, so nothing is multiplied.
     let has_weights = layer.dots.weights.is_some();
     if has_weights {
         let values = vec![
@@ -176,14 +177,15 @@ pub fn items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<
     items
 }
 
-/// Adders and registers, level by level.
+/// Returns adders and registers, level by level.
 fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Vec<Item> {
     let array = accelerator.array;
     let in_step = products_per_step(accelerator);
     let dots = layer.dots.window.dots() as f64;
     let chain = layer.timing.chain();
     let mut bounds = None;
-    // Values of a dot product that reach the level, products behind each, and values that reach an element in one step.
+    // Number of values of a dot product that reach the level, of products in each, and of values that reach
+    // an element in one step.
     let (mut values, mut products) = (layer.order.len(), 1usize);
     let mut items = Vec::new();
     for (index, level) in layer.datapath.levels.iter().enumerate() {
@@ -217,7 +219,7 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
         // Sums that wait below the array are in their SRAM.
         let waits = chain.is_some_and(|chain| index > chain.level);
         if !at_once && !waits {
-            // What arrives in one step is written once.
+            // Values that arrive in one step are written once.
             items.push(item(Part::Register, places, dots * values.div_ceil(arriving) as f64));
         }
         values = values.div_ceil(run.max(1));
@@ -226,7 +228,8 @@ fn level_items(graph: &Graph, accelerator: &Accelerator, layer: &MacLayer) -> Ve
     items
 }
 
-/// Bits of what a level holds within a run: its width, or what holds every sum of any weights where it is exact inside.
+/// Returns the width of a level's values within a run in bits: its own width, or one that holds every sum of
+/// any weights if the level is exact within a run.
 fn level_bits(
     graph: &Graph,
     layer: &MacLayer,
@@ -238,7 +241,8 @@ fn level_bits(
     level.register.bits().filter(|_| level.check == Check::EachAdd).unwrap_or_else(exact)
 }
 
-/// On-chip memories, whose words are what their port passes in a cycle (a byte at least), and the memory outside.
+/// Returns on-chip memories and external memory. A word of an on-chip memory is the number of bytes that its
+/// port passes per cycle, at least one.
 fn memory_items(accelerator: &Accelerator, moved: &Moved) -> Vec<Item> {
     let memory = accelerator.memory;
     let sram = |of: &str, kib: f64, port: f64, bits: u128| {

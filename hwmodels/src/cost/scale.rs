@@ -1,10 +1,11 @@
-//! Scaling of figures from one technology to another.
+//! Scales figures from one technology to another.
 //!
-//! Aaron Stillmaker, Bevan Baas: Scaling equations for the accurate prediction of CMOS device performance from 180 nm to 7 nm,
-//! Integration 58 (2017), 74-81, doi:10.1016/j.vlsi.2017.02.002. Energy goes with `a V^2 + b V + c` of the node at the supply V;
-//! areas are relative to 45 nm. Between two nodes both are interpolated on straight lines over the node.
+//! Aaron Stillmaker, Bevan Baas: Scaling equations for the accurate prediction of CMOS device performance
+//! from 180 nm to 7 nm, Integration 58 (2017), 74-81, doi:10.1016/j.vlsi.2017.02.002. Energy is proportional
+//! to `a V^2 + b V + c` of the node at the supply voltage V; areas are relative to 45 nm. Between two nodes
+//! both are interpolated linearly over the node.
 
-/// Node in nm; a, b and c of its energy; its area where that of 45 nm is 1. Nodes descend.
+/// Node in nm; a, b and c of its energy; its area relative to 45 nm. Nodes descend.
 const NODES: [(f64, [f64; 3], f64); 10] = [
     (130.0, [7.171, -6.709, 2.904], 6.4),
     (90.0, [4.762, -4.781, 2.092], 2.8),
@@ -18,19 +19,19 @@ const NODES: [(f64, [f64; 3], f64); 10] = [
     (7.0, [0.1776, -0.090_97, 0.024_47], 0.059),
 ];
 
-/// The supply at which energies are compared, in volts.
+/// Supply voltage at which energies are compared, in volts.
 pub(super) const SUPPLY: f64 = 0.8;
 
-/// Least and greatest node.
+/// Least and greatest node in nm.
 pub(super) const RANGE: [f64; 2] = [7.0, 130.0];
 
-/// Factors of energies and areas from one node to another, in nm; `None` outside of [`RANGE`].
+/// Returns the factors of energies and areas from one node to another, in nm; `None` outside [`RANGE`].
 pub(super) fn factors(from: f64, to: f64) -> Option<[f64; 2]> {
     let ([energy_from, area_from], [energy_to, area_to]) = (at(from)?, at(to)?);
     Some([energy_to / energy_from, area_to / area_from])
 }
 
-/// Energy and area of a node, in units that all nodes share.
+/// Returns energy and area of a node, in units common to all nodes.
 fn at(node: f64) -> Option<[f64; 2]> {
     let pair = NODES.windows(2).find(|pair| pair[1].0 <= node && node <= pair[0].0)?;
     let (larger, smaller) = (pair[0], pair[1]);
@@ -48,8 +49,8 @@ mod tests {
         (a - b).abs() <= 1e-9 * b.abs()
     }
 
-    /// By hand: 1.103 * 0.64 - 0.362 * 0.8 + 0.2767 = 0.69302 of 45 nm, 0.1776 * 0.64 - 0.09097 * 0.8 + 0.02447 = 0.065358
-    /// of 7 nm.
+    /// Computed by hand: 1.103 * 0.64 - 0.362 * 0.8 + 0.2767 = 0.69302 for 45 nm, 0.1776 * 0.64 - 0.09097 *
+    /// 0.8 + 0.02447 = 0.065358 for 7 nm.
     #[test]
     fn nodes_of_the_table() {
         let [energy, area] = factors(45.0, 7.0).unwrap();
@@ -60,8 +61,8 @@ mod tests {
         }
     }
 
-    /// 40 nm is 8/13 of the way from 32 to 45 nm: energy 0.456936 + 8/13 * (0.69302 - 0.456936) = 0.6022185, area 0.46 + 8/13
-    /// * 0.54 = 0.7923077.
+    /// 40 nm is 8/13 of the way from 32 to 45 nm: energy 0.456936 + 8/13 * (0.69302 - 0.456936) = 0.6022185,
+    /// area 0.46 + 8/13 * 0.54 = 0.7923077.
     #[test]
     fn nodes_between_those_of_the_table() {
         let [energy, area] = factors(40.0, 45.0).unwrap();

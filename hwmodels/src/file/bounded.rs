@@ -1,4 +1,5 @@
-//! Lists and free values of bounded size: aliases unfold a small text into a large value.
+//! Lists and free values of bounded size. Without limits, aliases could expand a small text into a large
+//! value.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -11,16 +12,16 @@ use serde_yaml::{Mapping, Value};
 
 use super::Entries;
 
-/// Most elements of a list.
+/// Greatest number of elements of a list.
 const MOST_ELEMENTS: usize = 64;
 
-/// Bytes that a value is taken to have beside those of its text.
+/// Number of bytes that a value is assumed to take in addition to its text.
 const VALUE: usize = 64;
 
-/// Most bytes of all overrides of layers together.
+/// Greatest size in bytes of all overrides of layers together.
 const OVERRIDES: usize = 16 << 20;
 
-/// Most layers that have overrides.
+/// Greatest number of layers with overrides.
 const MOST_LAYERS: usize = 1 << 14;
 
 /// Reads an optional list of at most 64 elements.
@@ -58,7 +59,7 @@ where
     deserializer.deserialize_option(Short(PhantomData))
 }
 
-/// The elements of a list, at most 64.
+/// Reads the elements of a list, at most 64.
 pub(super) fn elements<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
     let mut all = Vec::new();
     while let Some(element) = list.next_element()? {
@@ -70,7 +71,7 @@ pub(super) fn elements<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A)
     Ok(all)
 }
 
-/// How much values may still take. A seed: it reads a [`Value`] that does not take more.
+/// Remaining size for values. As a deserialization seed, it reads a [`Value`] of at most this size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget<'a>(&'a Cell<usize>);
 
@@ -79,7 +80,7 @@ impl<'a> Budget<'a> {
         Self(bytes)
     }
 
-    /// As many bytes as the values of a text without aliases take at most.
+    /// Returns the greatest size in bytes of the values of a text without aliases.
     pub fn of_text(text: &str) -> Cell<usize> {
         Cell::new((VALUE + 1) * (text.len() + 1))
     }
@@ -90,7 +91,7 @@ impl<'a> Budget<'a> {
         Ok(())
     }
 
-    /// A value that is no list and no map.
+    /// Reads a value that is neither a list nor a map.
     fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
         self.take(0)?;
         Ok(value.into())
@@ -172,7 +173,7 @@ impl<'de> Visitor<'de> for Budget<'_> {
 /// Reads the overrides of layers.
 struct Overrides<'a>(Budget<'a>);
 
-/// Reads those of one layer.
+/// Reads the overrides of one layer.
 struct OfLayer<'a>(Budget<'a>);
 
 /// Reads a key.
@@ -226,7 +227,7 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
     }
 }
 
-/// The entries of a map, at most so many, each key once.
+/// Reads the entries of a map, at most `most` of them, each key once.
 fn entries<'de, A, S>(
     mut map: A,
     budget: Budget<'_>,
@@ -251,10 +252,10 @@ where
     Ok(Entries(entries))
 }
 
-/// Overrides as a map of dotted keys with their values: each as it would be on a command line, `KEY=VALUE`, sorted by
-/// their keys.
+/// Overrides as a map of dotted keys with their values. Each has the form `KEY=VALUE` of the command line;
+/// they are sorted by key.
 ///
-/// Reading fails for a key that stands twice, and for more values than a file of 16 MiB could hold.
+/// Reading fails for a duplicate key, and for more values than a file of 16 MiB could hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetMap(pub Vec<String>);
 
@@ -262,7 +263,7 @@ impl<'de> Deserialize<'de> for SetMap {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Entries(mut sets) = deserializer.deserialize_map(OfLayer(Budget(&Cell::new(OVERRIDES))))?;
         sets.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // JSON is a part of YAML, on one line.
+        // JSON is a subset of YAML, on one line.
         let json = |value| serde_json::to_string(value).unwrap_or_default();
         Ok(Self(sets.iter().map(|(key, value)| format!("{key}={}", json(value))).collect()))
     }

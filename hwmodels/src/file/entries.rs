@@ -1,4 +1,4 @@
-//! A map with keys of the user's own, in their order, in which a key that stands twice is an error.
+//! Map with arbitrary keys in their order, in which a duplicate key is an error.
 
 use serde::{Serialize, Serializer};
 

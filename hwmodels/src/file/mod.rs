@@ -1,5 +1,5 @@
-//! The accelerator file as it is written: what is read from YAML and printed back. Nothing here is checked
-//! beyond its type; every key may be missing.
+//! Accelerator file as it is written: the type that is read from YAML and printed. Only the types of values
+//! are checked here; every key may be missing.
 
 mod bounded;
 mod entries;

@@ -1,4 +1,4 @@
-//! Permutations as a file holds them.
+//! Permutations in a file.
 
 use std::fmt;
 
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for Lists {
         let (mut all, mut left) = (Vec::new(), MOST_NUMBERS);
         while let Some(name) = map.next_key::<String>()? {
             let numbers = map.next_value_seed(List(left))?;
-            // A name takes room too.
+            // A name takes space too.
             left = left.saturating_sub(numbers.len() + 1);
             all.push((name, numbers));
         }

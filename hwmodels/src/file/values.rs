@@ -1,4 +1,4 @@
-//! The scalars of the accelerator file.
+//! Scalar values of the accelerator file.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -286,7 +286,7 @@ impl<'de> Deserialize<'de> for OrderFile {
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {
                 let axes = elements(list)?;
-                // A list says it all: nothing of the walk of a preset is kept.
+                // A list defines the order completely: the walk of a preset is not kept.
                 Ok(OrderFile(OrderMap {
                     axes: Some(axes),
                     walk: Some(Name(WalkKind::Forward)),

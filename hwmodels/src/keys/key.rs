@@ -1,4 +1,4 @@
-//! What kinds of keys there are: how a value stands in a file, what is allowed, and what the code computes with.
+//! Kinds of keys: the form of a value in a file, the allowed values, and the value used in computations.
 
 use std::ops::RangeInclusive;
 
@@ -8,34 +8,34 @@ use guardbit_num::{MAX_BITS, MIN_BITS};
 use crate::file::{BiasBits, Bits, Integer, Name, Number, PortFile, TermsFile};
 use crate::names::Named;
 
-/// Least and greatest size or rate, six decimals of which count.
+/// Least and greatest size or rate; six decimals are significant.
 pub(crate) const DECIMALS: RangeInclusive<f64> = 0.000_001..=1e9;
 
-/// Greatest length of a run: as many products as the largest tensor has elements.
+/// Greatest length of a run: the number of elements of the largest tensor.
 pub(crate) const MAX_TERMS: i64 = MAX_ELEMENTS as i64;
 
-/// A value as a file holds it.
+/// Value in the form of a file.
 pub(crate) trait FileValue {
-    /// What a row says of it, beside its type.
+    /// Range given by a row, in addition to the type.
     type Range;
 
-    /// What is allowed, after "it must be".
+    /// Describes the allowed values; the text follows "it must be".
     fn allowed(range: Self::Range) -> String;
 }
 
-/// A value as the code computes with it.
+/// Value in the form used in computations.
 pub(crate) trait Key: Sized {
-    /// How a file holds it.
+    /// Form of the value in a file.
     type File: FileValue;
 
-    /// The value, or in words what was found, where that is out of range.
+    /// Returns the value, or a description of the value found if it is out of range.
     fn checked(value: Self::File, range: <Self::File as FileValue>::Range) -> Result<Self, String>;
 
-    /// As a file holds it.
+    /// Returns the value in the form of a file.
     fn to_file(self) -> Self::File;
 }
 
-/// `a whole number from 1 to 64`.
+/// Returns e.g. `a whole number from 1 to 64`.
 fn range(range: RangeInclusive<i64>) -> String {
     if range.start() == range.end() {
         return range.start().to_string();
@@ -55,7 +55,7 @@ impl FileValue for Integer {
     }
 }
 
-/// The value types that have no range beside their type.
+/// Implements [`FileValue`] for value types without a range.
 macro_rules! file_values {
     ($($ty:ty: $allowed:expr;)*) => {$(
         impl FileValue for $ty {
@@ -81,7 +81,7 @@ file_values! {
     TermsFile: format!("rows, cols, dot_width, all or {}", range(1..=MAX_TERMS));
 }
 
-/// Names in an order, one by one.
+/// List of names in a given order.
 impl<T: Named> FileValue for Vec<Name<T>> {
     type Range = ();
 
@@ -98,12 +98,12 @@ impl<T: Named> FileValue for Name<T> {
     }
 }
 
-/// The number, if it lies in the range.
+/// Returns the number if it lies in the range.
 pub(crate) fn integer(Integer(value): Integer, range: RangeInclusive<i64>) -> Result<i64, String> {
     if range.contains(&value) { Ok(value) } else { Err(value.to_string()) }
 }
 
-/// Counts; no range holds a negative number or one beyond their type.
+/// Implements [`Key`] for counts. No range contains a negative number or one beyond their type.
 macro_rules! counts {
     ($($ty:ty)*) => {$(
         impl Key for $ty {
@@ -123,7 +123,7 @@ macro_rules! counts {
 
 counts!(usize u32 u64);
 
-/// Bounds and lengths: 0 stands for none.
+/// Implements [`Key`] for bounds and lengths, for which 0 means none.
 macro_rules! bounds {
     ($($ty:ty)*) => {$(
         impl Key for Option<$ty> {

@@ -1,9 +1,11 @@
-//! The keys of an accelerator, section by section: one row each. What serde reads, the JSON schema, the checks with their
-//! errors, the checked types, `hw show`, `--set` and `docs/accelerator_keys.md` follow from the rows.
+//! Keys of an accelerator, section by section, with one row each. The rows define what serde reads, the JSON
+//! schema, the checks with their errors, the checked types, `hw show`, `--set` and
+//! `docs/accelerator_keys.md`.
 //!
-//! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked type (a
-//! [`Key`]), or `key: as (FILE_TYPE), CODE, HINT, MEANING;` for one that means something only together with others: what they
-//! make together is one of the fields before the rows, and `load/check.rs` says how. CODE and HINT are those of its errors.
+//! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked
+//! type (a [`Key`]). A key that has a meaning only together with others is
+//! `key: as (FILE_TYPE), CODE, HINT, MEANING;`: the combined value is one of the fields before the rows, and
+//! `load/check.rs` computes it. CODE and HINT belong to the key's errors.
 
 mod key;
 mod page;
@@ -331,7 +333,7 @@ sections! {
             "Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.";
     }
 
-    // By default Arm's Cortex-M55, whose vector unit works on 64 bits in a cycle ("dual beat").
+    // The default is Arm's Cortex-M55, whose vector unit processes 64 bits per cycle ("dual beat").
     /// The processor that runs what the accelerator does not.
     #[derive(Copy)]
     "host" => HostFile, Processor {

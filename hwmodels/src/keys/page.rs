@@ -1,4 +1,4 @@
-//! Every key of an accelerator file, as a page for people.
+//! Documentation page with every key of an accelerator file.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ for single layers. [accelerators.md](accelerators.md) says what follows from the
 |---|---|---|
 ";
 
-/// The page, as Markdown.
+/// Returns the page as Markdown.
 pub fn keys_text() -> String {
     let schema: Value = serde_json::from_str(&schema()).unwrap_or_default();
     let meaning = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! How rows become types, checks and rules.
+//! Macros that turn rows into types, checks and rules.
 
 use super::key::{FileValue, Key};
 use crate::load::{KeyPath, Violation, out_of_range};

@@ -1,4 +1,4 @@
-//! From the file as written to the accelerator: defaults, ranges, consistency.
+//! Converts the file as written to the accelerator: defaults, ranges, consistency.
 
 use std::ops::RangeInclusive;
 
@@ -17,20 +17,20 @@ use crate::{
     Processor, Product, Register, Requantization, ShiftRounding, Terms, Timing,
 };
 
-/// Most characters of a text in a message.
+/// Greatest length in characters of a quoted text in a message.
 const SHOWN: usize = 60;
 
-/// A value out of range or two values that do not go together.
+/// Value out of range, or two inconsistent values.
 #[derive(Debug)]
 pub(crate) struct Violation {
     pub code: &'static str,
-    /// The keys that bear on it, the likeliest culprit first.
+    /// Keys that are involved, the most likely culprit first.
     pub keys: Vec<KeyPath>,
     pub message: String,
     pub help: String,
 }
 
-/// The accelerator of a file whose overrides are applied, but for those of single layers.
+/// Returns the accelerator of a file whose overrides are applied, except those of single layers.
 pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accelerator, Violation> {
     schema(file)?;
     let array = array(file)?;
@@ -81,7 +81,7 @@ fn description(file: &AcceleratorFile) -> Result<String, Violation> {
     text::description(said).ok_or_else(|| out_of_range(KeyPath::keys(&["description"]), shown(said)))
 }
 
-/// A text in a message: its beginning, with escapes for what is not printed.
+/// Returns the beginning of a text for a message, with escapes for unprintable characters.
 pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
@@ -274,7 +274,7 @@ fn register(
     Ok(Register::Fixed { format, overflow: name(overflow, Overflow::Saturate) })
 }
 
-/// How a stage drops low bits.
+/// Returns the rounding of a stage that drops low bits.
 fn rounding(
     section: &KeyPath,
     round: Option<Name<RoundKind>>,
@@ -291,7 +291,7 @@ fn count(key: KeyPath, value: i64, range: RangeInclusive<i64>) -> Result<usize, 
     usize::checked(Integer(value), range).map_err(|found| out_of_range(key, found))
 }
 
-/// A whole number in the range of its row.
+/// Returns a whole number within the range of its row.
 pub(super) fn whole(key: KeyPath, value: Integer) -> Result<usize, Violation> {
     let [least, most] = row_of(&key).and_then(|row| row.range).unwrap_or([0, i64::MAX]);
     count(key, value.0, least..=most)

@@ -1,4 +1,4 @@
-//! What keys mean that are missing, where their rows do not say it.
+//! Defaults of missing keys that their rows do not define.
 
 use crate::Axis;
 

@@ -1,10 +1,10 @@
-//! How groups can lie on which array.
+//! Checks which mappings of groups an array supports.
 
 use super::check::Violation;
 use super::key::KeyPath;
 use crate::{Accelerator, Dataflow, Depthwise, TimingConvention};
 
-/// Where the array, or the way in which cycles are counted, has no such mapping.
+/// Returns an error if the array, or the timing convention, does not support the mapping.
 pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> {
     let mapping = accelerator.array.depthwise;
     let of = |key: &[&str], message: String, help: &str| Violation {

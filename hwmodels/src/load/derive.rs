@@ -1,10 +1,10 @@
-//! The accumulation levels of a dataflow, for files that do not state them.
+//! Accumulation levels of a dataflow, for files that do not define them.
 
 use crate::Reduce;
 use crate::file::{AcceleratorFile, Bits, Name, TermsFile};
 use crate::keys::LevelFile;
 
-/// The levels that the dataflow has by itself, all of them `auto`: an adder tree in each processing element if it
+/// Returns the levels of the dataflow, all of them `auto`: an adder tree in each processing element if it
 /// takes several products, the column's chain if sums move, and the accumulator.
 pub(super) fn levels(file: &AcceleratorFile) -> Vec<LevelFile> {
     // By default sums stay.

@@ -4,31 +4,31 @@ use std::fmt;
 
 use serde_yaml::Value;
 
-/// A path of keys, e.g. `accumulation.acc.bits`.
+/// Path of keys, e.g. `accumulation.acc.bits`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct KeyPath(Vec<Segment>);
 
-/// One step of a path.
+/// Step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// A key of a map.
+    /// Key of a map.
     Key(String),
-    /// An element of a list; those of `accumulation` have names.
+    /// Element of a list; elements of `accumulation` have names.
     Item { index: usize, name: Option<String> },
 }
 
 impl KeyPath {
-    /// A path of keys of maps.
+    /// Returns a path of keys of maps.
     pub fn keys(keys: &[&str]) -> Self {
         Self(keys.iter().map(|&key| Segment::Key(key.into())).collect())
     }
 
-    /// A path as written by hand: `accumulation.acc.bits`.
+    /// Returns a path from its written form, e.g. `accumulation.acc.bits`.
     pub fn dotted(path: &str) -> Self {
         Self::keys(&path.split('.').collect::<Vec<_>>())
     }
 
-    /// A path as the YAML library writes it: `accumulation[0].bits`.
+    /// Returns a path from the YAML library's form, e.g. `accumulation[0].bits`.
     pub fn indexed(path: &str) -> Self {
         let mut segments = Vec::new();
         for part in path.split('.').filter(|_| path != ".") {
@@ -40,7 +40,7 @@ impl KeyPath {
         Self(segments)
     }
 
-    /// The path with the names of the levels.
+    /// Returns the path with the names of the levels.
     pub fn named(self, levels: &[Option<String>]) -> Self {
         let name = |index: usize| levels.get(index).cloned().flatten();
         let with_name = |segment| match segment {
@@ -55,38 +55,38 @@ impl KeyPath {
         }
     }
 
-    /// Level `index` of `accumulation`.
+    /// Returns the path of level `index` of `accumulation`.
     pub fn level(index: usize, name: Option<&str>) -> Self {
         let item = Segment::Item { index, name: name.filter(|n| !n.is_empty()).map(str::to_owned) };
         Self(vec![Segment::Key("accumulation".into()), item])
     }
 
-    /// The path one key further.
+    /// Returns the path extended by a key.
     pub fn join(&self, key: &str) -> Self {
         Self(self.0.iter().cloned().chain([Segment::Key(key.into())]).collect())
     }
 
-    /// The path to an element of the list.
+    /// Returns the path of an element of the list.
     pub fn item(&self, index: usize) -> Self {
         Self(self.0.iter().cloned().chain([Segment::Item { index, name: None }]).collect())
     }
 
-    /// The first `length` steps.
+    /// Returns the first `length` steps.
     pub fn start(&self, length: usize) -> Self {
         Self(self.0[..length].to_vec())
     }
 
-    /// The steps.
+    /// Returns the steps.
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
 
-    /// Whether this is `other`, or a map or list that `other` lies in.
+    /// Returns whether this path equals `other`, or is that of a map or list that contains it.
     pub fn contains(&self, other: &Self) -> bool {
         self.0.len() <= other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a.is_same(b))
     }
 
-    /// What stands here in `value`.
+    /// Returns the value at this path in `value`.
     pub fn find<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, segment| match segment {
             Segment::Key(key) => value.as_mapping()?.get(key.as_str()),
@@ -96,7 +96,7 @@ impl KeyPath {
 }
 
 impl Segment {
-    /// Whether both mean the same element, whatever its name.
+    /// Returns whether both denote one element, regardless of its name.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Key(a), Self::Key(b)) => a == b,

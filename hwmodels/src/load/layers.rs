@@ -1,6 +1,7 @@
 //! Overrides of single layers: those of the file's `layers`, then `layers.NAME.key` of the command line.
 //!
-//! Each acts as an override of the whole file, after those of the command line, for that layer alone.
+//! Each acts as an override of the whole file, for that layer alone, after the general overrides of the
+//! command line.
 
 use std::collections::HashMap;
 
@@ -12,12 +13,12 @@ use super::set::{Set, SetSource};
 use super::sources::Sources;
 use crate::file::Entries;
 
-/// What belongs to the accelerator as a whole.
+/// Keys that belong to the accelerator as a whole.
 pub(super) const COMMON: [&str; 7] =
     ["schema", "name", "description", "extends", "clock_mhz", "host", "layers"];
 
-/// The overrides of every layer that has some, in the order in which they were written: those of the file, then those
-/// of the command line.
+/// Returns the overrides of every layer that has some, in the order in which they were written: those of the
+/// file, then those of the command line.
 pub(super) fn overrides(
     sources: &Sources,
     written: Option<&Entries<Entries<Value>>>,
@@ -32,7 +33,7 @@ pub(super) fn overrides(
             Set { path: path.clone(), value: value.clone(), from }
         };
         let mut own: Vec<Set> = overrides.into_iter().map(set).collect();
-        // A whole comes before its parts.
+        // A map comes before its parts.
         own.sort_by(|a, b| a.path.cmp(&b.path));
         known.insert(layer.clone(), layers.len());
         layers.push((layer.clone(), own));
@@ -52,7 +53,7 @@ pub(super) fn overrides(
     Ok(layers)
 }
 
-/// Fails for a key that no layer can have for itself.
+/// Returns an error for a key that a layer cannot override.
 fn own_key(sources: &Sources, layer: &str, set: &Set) -> Result<(), HwError> {
     let head = set.path.split('.').next().unwrap_or_default();
     if !COMMON.contains(&head) {

@@ -1,4 +1,4 @@
-//! What can be simulated but is likely not meant.
+//! Warnings about accelerators that can be simulated but are likely mistakes.
 
 use guardbit_num::MIN_BITS;
 
@@ -15,13 +15,13 @@ use crate::{
     Accelerator, ArrayKind, BiasPlace, Dataflow, Datapath, OutputFit, Packing, Terms, TimingConvention,
 };
 
-/// Bits of one product of two int8 codes: -128 * -128 = 2^14.
+/// Width in bits of one product of two int8 codes: -128 * -128 = 2^14.
 const INT8_PRODUCT_BITS: u32 = 16;
 
-/// Products of int8 codes that the low lane of packed lanes holds: `floor((2^17 - 1) / 2^14)`.
+/// Number of products of int8 codes that fit the low lane of a packed adder: `floor((2^17 - 1) / 2^14)`.
 const PACKED_CHAIN: usize = 7;
 
-/// What is doubtful about a file whose accelerator can be had.
+/// Returns the warnings for a file whose accelerator is valid.
 pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwError> {
     let common: Vec<&Set> = sets.iter().filter(|set| set.layer().is_none()).collect();
     let recipe = Recipe::new(sources, AcceleratorFile { layers: None, ..sources.merged() }, &common)?;
@@ -49,7 +49,7 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
     Ok(found.into_iter().flatten().map(|violation| made.blame(violation)).collect())
 }
 
-/// A single product may already overflow.
+/// Warns if a single product may already overflow.
 fn wide_product(datapath: &Datapath) -> Option<Violation> {
     let level = datapath.levels.first()?;
     let bits = level.register.bits()?;
@@ -69,7 +69,7 @@ fn wide_product(datapath: &Datapath) -> Option<Violation> {
     })
 }
 
-/// A tree that its terms can overflow even where each of them fits.
+/// Warns of a tree that can overflow even if each of its terms fits.
 fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
     let tree = datapath.levels.first().filter(|level| level.reduce.takes_run_at_once())?;
     let (bits, Terms::Count(terms)) = (tree.register.bits()?, tree.terms) else { return None };
@@ -86,10 +86,10 @@ fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
     })
 }
 
-/// A level that takes all in front of another one.
+/// Warns of a level that adds all values, followed by another level.
 fn inner_all(datapath: &Datapath) -> Option<Violation> {
     let last = datapath.levels.len() - 1;
-    // A narrower level behind it is a place of its own: the hand-over is fitted there.
+    // A narrower level after it has a purpose of its own: the hand-over is fitted there.
     let narrows = |index: usize| {
         let bits = |level: usize| datapath.levels[level].register.bits();
         bits(index).zip(bits(index + 1)).is_some_and(|(here, behind)| behind < here)
@@ -106,7 +106,7 @@ fn inner_all(datapath: &Datapath) -> Option<Violation> {
     })
 }
 
-/// An overflow mode of something that never overflows.
+/// Warns of an overflow mode for a register that cannot overflow.
 fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
     let levels = file.accumulation.iter().flatten().enumerate();
     let levels =
@@ -122,7 +122,7 @@ fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
     })
 }
 
-/// A key that belongs to another walk.
+/// Warns of a key that belongs to another walk.
 fn unused_of_walk(file: &AcceleratorFile) -> Option<Violation> {
     let order = &file.reduction_order.as_ref()?.0;
     let walk = order.walk.map_or(WalkKind::Forward, |walk| walk.0);
@@ -142,7 +142,7 @@ fn unused_of_walk(file: &AcceleratorFile) -> Option<Violation> {
     })
 }
 
-/// A seed of a rounding that needs none.
+/// Warns of a seed for a rounding that needs none.
 fn unused_seed(file: &AcceleratorFile) -> Option<Violation> {
     let levels = file.accumulation.iter().flatten().enumerate();
     let levels = levels.map(|(i, level)| (KeyPath::level(i, level.name.as_deref()), level.round, level.seed));
@@ -158,7 +158,7 @@ fn unused_seed(file: &AcceleratorFile) -> Option<Violation> {
     })
 }
 
-/// An accelerator that runs nothing.
+/// Warns of an accelerator that runs no operation.
 fn nothing_offloaded(accelerator: &Accelerator) -> Option<Violation> {
     accelerator.offload.is_empty().then(|| Violation {
         code: "guardbit::hw::nothing_offloaded",
@@ -168,7 +168,7 @@ fn nothing_offloaded(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// A chain of packed lanes whose low lane int8 products can leave.
+/// Warns of a packed chain in which int8 products can overflow the low lane.
 fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
     let Packing::Dsp48e2Int8x2(_) = Packing::from(accelerator.packing) else { return None };
     let level = accelerator.datapath.levels.first()?;
@@ -189,7 +189,7 @@ fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// An output stage that keeps low bits.
+/// Warns of an output stage that keeps low bits.
 fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
     (accelerator.datapath.requantize.output == OutputFit::Wrap).then(|| Violation {
         code: "guardbit::hw::output_truncates",
@@ -199,7 +199,7 @@ fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// Accumulators of one tile that do not fit their memory.
+/// Warns if the accumulators of one tile do not fit their memory.
 fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
     let Accelerator { array, memory, .. } = accelerator;
     let bits = accelerator.datapath.sum_bits();
@@ -215,7 +215,7 @@ fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// The convention of Ethos-U on another kind of array.
+/// Warns of the Ethos-U convention with another kind of array.
 fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
     let fits = accelerator.dataflow == Dataflow::Vector && accelerator.array.kind == ArrayKind::Block;
     (accelerator.timing.convention == TimingConvention::EthosU && !fits).then(|| Violation {
@@ -226,7 +226,7 @@ fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// Chains that end inside a column, and leave rows idle.
+/// Warns of chains that end within a column and leave rows idle.
 fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
     if !accelerator.dataflow.moves_sums() {
         return None;
@@ -246,7 +246,7 @@ fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// Runs that leave multipliers idle, since a step takes whole ones.
+/// Warns of runs that leave multipliers idle, because a step takes whole runs.
 fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
     let (used, width) = (products_per_step(accelerator), accelerator.array.dot_width);
     let level = accelerator.datapath.levels.first()?;
@@ -260,7 +260,7 @@ fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// A width of a bias adder that is not there.
+/// Warns of a width for a bias adder that does not exist.
 fn bias_bits_of_preload(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
     let given = file.bias.as_ref().and_then(|bias| bias.bits).filter(|bits| *bits != BiasBits::FromModel);
     let level = accelerator.datapath.levels.last()?;
@@ -278,7 +278,7 @@ fn bias_bits_of_preload(accelerator: &Accelerator, file: &AcceleratorFile) -> Op
     })
 }
 
-/// A port of operands that cannot feed the array.
+/// Warns of an operand port that cannot feed the array.
 fn slow_operands(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
     let Feed { operands, operand, .. } = Feed::new(accelerator);
     let given = file.memory.as_ref().is_some_and(|memory| memory.sram_bytes_per_cycle.is_some());
@@ -287,7 +287,7 @@ fn slow_operands(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Vi
     slow_port(accelerator, ("sram_bytes_per_cycle", given), rate, operands, &what)
 }
 
-/// A port of sums that cannot take what the array hands on.
+/// Warns of a sum port that cannot take the array's results.
 fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violation> {
     let sums = Feed::new(accelerator).sums;
     let given = file.memory.as_ref().is_some_and(|memory| memory.accumulator_bytes_per_cycle.is_some());
@@ -296,7 +296,8 @@ fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violat
     slow_port(accelerator, ("accumulator_bytes_per_cycle", given), rate, sums, what)
 }
 
-/// A port of fewer bytes per cycle than an array that nothing makes wait. Only `overlapped` counts its stalls.
+/// Warns of a port with fewer bytes per cycle than an unstalled array needs. Only `overlapped` includes its
+/// stalls.
 fn slow_port(
     accelerator: &Accelerator,
     (key, given): (&str, bool),

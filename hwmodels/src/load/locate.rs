@@ -1,4 +1,4 @@
-//! Where in the text of a file the value of a key stands.
+//! Finds the position of a key's value in the text of a file.
 
 use std::fmt;
 
@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer};
 use super::key::{KeyPath, Segment};
 use super::rules::MAX_LEVELS;
 
-/// Line and column, from 1, of the value at `key`, or of the innermost map or list around it that is there.
+/// Returns line and column, from 1, of the value at `key`, or of the innermost existing map or list around
+/// it.
 pub(crate) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     let segments = key.segments();
     (0..=segments.len()).rev().find_map(|length| {
@@ -17,12 +18,12 @@ pub(crate) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     })
 }
 
-/// As [`locate`], of a key that stands twice in its map: its second value.
+/// Returns line and column like [`locate`] for a duplicate key: those of its second value.
 pub(super) fn locate_second(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     Walk { path: key.segments(), pass: 1 }.start(text)
 }
 
-/// The names of the levels of `accumulation`; none where its levels have something else for names.
+/// Returns the names of the levels of `accumulation`; empty if its levels do not have text as names.
 pub(super) fn level_names(text: &str) -> Vec<Option<String>> {
     #[derive(Deserialize)]
     struct Levels {
@@ -32,7 +33,7 @@ pub(super) fn level_names(text: &str) -> Vec<Option<String>> {
     file.ok().and_then(|file| file.accumulation).map_or(Vec::new(), |List(names)| names)
 }
 
-/// The names of the first levels.
+/// Names of the first levels.
 struct List(Vec<Option<String>>);
 
 impl<'de> Deserialize<'de> for List {
@@ -64,10 +65,10 @@ impl<'de> Deserialize<'de> for List {
     }
 }
 
-/// Walks down a path and fails where it ends: the YAML library knows where that is.
+/// Walks down a path and fails at its end, because the YAML library reports the position of an error.
 struct Walk<'a> {
     path: &'a [Segment],
-    /// How many values of the last key are passed over.
+    /// Number of values of the last key to skip.
     pass: usize,
 }
 
@@ -82,7 +83,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a key is this one, without a copy of it; none is empty.
+/// Compares a key without copying it.
 struct IsKey<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for IsKey<'_> {
@@ -105,7 +106,7 @@ impl Visitor<'_> for IsKey<'_> {
     }
 }
 
-/// Takes no value: its error stands where the value does.
+/// Accepts no value, so that its error has the position of the value.
 struct Here;
 
 impl Visitor<'_> for Here {
@@ -162,7 +163,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(())
     }
 
-    // A scalar ends the walk without finding anything.
+    // A scalar ends the walk without a result.
     fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
         Ok(())
     }

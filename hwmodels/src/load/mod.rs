@@ -1,7 +1,8 @@
-//! From YAML, presets and overrides to a checked accelerator.
+//! Loads a checked accelerator from YAML, presets and overrides.
 //!
-//! A file is read into a type that mirrors it, put over the preset or file that it extends, changed by overrides, given
-//! accumulation levels by its dataflow if it has none (overrides of levels come after that), and checked.
+//! A file is read into a type that mirrors it, and merged over the preset or file that it extends. Overrides
+//! are applied. If the file has no accumulation levels, its dataflow provides them; overrides of levels are
+//! applied after that. The result is checked.
 
 mod check;
 mod defaults;
@@ -42,40 +43,42 @@ use set::{Overridden, Set};
 use sources::Sources;
 pub(crate) use text::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 
-/// Most overrides of the command line.
+/// Greatest number of overrides of the command line.
 const MOST_SETS: usize = 1000;
 
-/// The accelerator of a preset's name or a file's path, with overrides like `accumulation.acc.bits=12`.
+/// Loads the accelerator of a preset's name or a file's path, with overrides such as
+/// `accumulation.acc.bits=12`.
 ///
 /// # Errors
-/// [`HwError`] with the place of what is wrong.
+/// [`HwError`] with the place of the problem.
 pub fn load(hw: &str, sets: &[String]) -> Result<Accelerator, HwError> {
     build(&sources(hw)?, &parse_sets(sets)?)
 }
 
-/// The accelerator of a file's text; `file_name` is used in messages, and names the accelerator if it has no name.
+/// Loads the accelerator of a file's text. `file_name` is used in messages, and names the accelerator if it
+/// has no name.
 ///
 /// # Errors
-/// [`HwError`] with the place of what is wrong.
+/// [`HwError`] with the place of the problem.
 pub fn from_yaml(text: &str, file_name: &str, sets: &[String]) -> Result<Accelerator, HwError> {
     build(&Sources::file(text, file_name)?, &parse_sets(sets)?)
 }
 
-/// The accelerator of a file that says everything itself, as [`Accelerator::resolved_yaml`] does: one that extends another is
-/// refused, so no other file is read.
+/// Loads the accelerator of a self-contained file, such as one from [`Accelerator::resolved_yaml`]. A file
+/// that extends another is refused, so no other file is read.
 ///
 /// # Errors
-/// [`HwError`] with the place of what is wrong.
+/// [`HwError`] with the place of the problem.
 pub fn from_complete_yaml(text: &str, file_name: &str) -> Result<Accelerator, HwError> {
     build(&Sources::complete(text, file_name)?, &[])
 }
 
-/// As [`load`], with what is doubtful about an accelerator that can be had.
+/// Loads an accelerator like [`load`], and returns warnings about it if it is valid.
 pub fn check(hw: &str, sets: &[String]) -> (Result<Accelerator, HwError>, Vec<Problem>) {
     checked(sources(hw), sets)
 }
 
-/// As [`from_yaml`], with what is doubtful about an accelerator that can be had.
+/// Loads an accelerator like [`from_yaml`], and returns warnings about it if it is valid.
 pub fn check_yaml(
     text: &str,
     file_name: &str,
@@ -153,7 +156,7 @@ fn build(sources: &Sources, sets: &[Set]) -> Result<Accelerator, HwError> {
     Ok(accelerator)
 }
 
-/// The problem of a violation, with its place.
+/// Returns the problem of a violation, with its place.
 fn blame(violation: Violation, sources: &Sources, overridden: &[&[Overridden]]) -> Problem {
     let Violation { code, keys, message, help } = violation;
     let (key, origin) = match sources.culprit(&keys, overridden) {

@@ -1,4 +1,4 @@
-//! The order of addition: axes, walk, and the permutations of a file.
+//! Order of addition: axes, walk, and the permutations of a file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::{Axis, ReductionOrder, Walk};
 
 const CODE: &str = "guardbit::hw::order";
 
-/// What a file of permutations looks like.
+/// Hint with the format of a file of permutations.
 const FORM: &str = "write `[2, 0, 1]`, or lists by layer name or number of products as `{conv1: [2, 0, 1]}`, in JSON or YAML";
 
-/// The order of a file; `known` has the permutations that other layers read.
+/// Returns the order of a file. `known` caches the permutations that other layers read.
 pub(super) fn order(order: &OrderMap, known: &KnownOrders) -> Result<ReductionOrder, Violation> {
     let section = section();
     let axes = match &order.axes {
@@ -67,7 +67,7 @@ fn axis_order(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
         Ok(order) if defaults::AXES.iter().all(|axis| order.contains(axis)) => Ok(order),
         _ => {
             let names: Vec<_> = given.iter().map(|axis| axis.name()).collect();
-            // A list is read as the map that holds it: either place is right.
+            // A list is read as the map that contains it, so either place is right.
             let keys = [&["reduction_order", "axes"][..], &["reduction_order"]].map(KeyPath::keys);
             Err(Violation {
                 code: CODE,
@@ -82,11 +82,11 @@ fn axis_order(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
     }
 }
 
-/// Permutations that were read, by what they were read from: many layers have the same.
+/// Cache of permutations by their source, which many layers share.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownOrders(Arc<Mutex<HashMap<Source, Permutations>>>);
 
-/// A file, or what is written out.
+/// File, or inline text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Source {
     File(String),
@@ -133,7 +133,7 @@ impl Source {
 }
 
 impl KnownOrders {
-    /// The permutations of a walk of kind `file`.
+    /// Returns the permutations of a walk of kind `file`.
     fn permutations(&self, order: &OrderMap) -> Result<Permutations, Violation> {
         let source = Source::of(order)?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +153,7 @@ fn read(path: &str) -> Result<NamedLists, String> {
     serde_yaml::from_str(&text).map_err(|error| error.to_string())
 }
 
-/// Shows every file of permutations that `file` names, those of its layers too, to `visit`.
+/// Calls `visit` for every permutation file that `file` names, including those of its layers.
 pub(super) fn visit_files(file: &mut AcceleratorFile, mut visit: impl FnMut(&mut String, KeyPath)) {
     let key = section().join("file");
     if let Some(path) = file.reduction_order.as_mut().and_then(|order| order.0.file.as_mut()) {

@@ -1,4 +1,4 @@
-//! Lanes that share one adder: what the rest of the datapath must be like.
+//! Lanes that share one adder, and their requirements on the rest of the datapath.
 
 use guardbit_num::Overflow;
 
@@ -8,17 +8,17 @@ use crate::accelerator::PackingKind;
 use crate::file::AcceleratorFile;
 use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, PackingKeys, Reduce, Register};
 
-/// The packing of a file with this datapath.
+/// Returns the packing of a file with this datapath.
 pub(super) fn packing(file: &AcceleratorFile, datapath: &Datapath) -> Result<PackingKeys, Violation> {
     let packing = PackingKeys::of(&file.packing.clone().unwrap_or_default(), &KeyPath::keys(&["packing"]))?;
     match packing.kind {
-        // What is done about a borrow that cannot be makes no difference.
+        // The correction of a borrow does not matter without packing.
         PackingKind::None => Ok(Packing::None.into()),
         PackingKind::Dsp48e2Int8x2 => dsp48e2(datapath).map(|()| packing),
     }
 }
 
-/// The innermost level is the DSP's own adder, and products reach it whole.
+/// Checks that the innermost level is the DSP's own adder, and that products reach it unchanged.
 fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
     if datapath.order.walk.depends_on_data() {
         return Err(Violation {

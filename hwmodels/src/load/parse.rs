@@ -1,4 +1,4 @@
-//! From text to the typed file, and what the YAML library says about texts that are none.
+//! Parses text into the typed file, and interprets the YAML library's errors.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::problem::{FilePlace, HwError, Origin, Problem};
 use super::typed;
 use crate::file::AcceleratorFile;
 
-/// Most bytes of a file.
+/// Greatest size of a file in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 const PLAINER: &str = "write maps and lists with one entry per line";
 
-/// The file of that text.
+/// Parses the text of a file.
 pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
     if text.len() as u64 > MOST_BYTES {
         let message = format!("{name}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
@@ -40,7 +40,7 @@ fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
     if let Some((line, column)) = repeated.as_ref().and_then(|key| locate_second(text, key)) {
         return typed::explain(message, &path, origin(line, column));
     }
-    // For an unknown key the library names the map that holds it.
+    // For an unknown key the library names the containing map.
     let path = typed::unknown_field(message).map_or(path.clone(), |(field, _)| path.join(field));
     typed::explain(message, &path, origin(at.line(), at.column()))
 }
@@ -49,9 +49,10 @@ fn not_yaml(message: String, help: &str, origin: Origin) -> Problem {
     Problem { code: "guardbit::hw::yaml", key: None, message, help: Some(help.into()), origin }
 }
 
-/// The path and the message in the library's words about a value: `path: message at line L column C`.
+/// Splits the library's message about a value into path and message: `path: message at line L column C`.
 ///
-/// It leaves out the path of the whole file, and the place if that is the start. A syntax error has another form.
+/// The path is omitted for the whole file, and the position if it is the start. A syntax error has another
+/// form.
 fn value_message(message: &str, line: usize, column: usize) -> Option<(&str, &str)> {
     let place = format!(" at line {line} column {column}");
     let without_place = Some(message).filter(|message| !message.contains(" at line "));

@@ -8,7 +8,7 @@ use crate::file::{Number, PortFile};
 use crate::keys::{Key, MemoryFile};
 use crate::{Array, Memory};
 
-/// What a rate can be relative to.
+/// Size of the array to which a rate can be relative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
     Rows,
@@ -30,13 +30,13 @@ impl Quantity for Size {
 
 const SIZES: [Size; 4] = [Size::Rows, Size::Cols, Size::DotWidth, Size::Cores];
 
-/// Operands of 8 bits for the longer edge of the array, 16 at least.
+/// Default: operands of 8 bits for the longer edge of the array, at least 16.
 const OPERANDS: &str = "max(16, rows, cols) * dot_width";
-/// A sum of 32 bits per column, written and read, of 16 columns at least.
+/// Default: a sum of 32 bits per column, written and read, for at least 16 columns.
 const SUMS: &str = "8 * max(16, cols)";
 const OUTSIDE: &str = "8";
 
-/// The memories beside an array of this size.
+/// Returns the memories for an array of this size.
 pub(super) fn memory(file: &MemoryFile, array: Array) -> Result<Memory, Violation> {
     let rate = |name: &str, given: &Option<PortFile>, default: &str| {
         let default = || PortFile::Formula(default.to_owned());

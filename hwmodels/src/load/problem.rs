@@ -1,10 +1,10 @@
-//! What can be wrong with an accelerator file, and where.
+//! Problems of accelerator files, with their places.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Something wrong or doubtful: a stable code, a message, a place, and what to do about it.
+/// Error or warning: a stable code, a message, a place, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub(super) code: &'static str,
@@ -14,35 +14,35 @@ pub struct Problem {
     pub(super) origin: Origin,
 }
 
-/// Where the offending value comes from.
+/// Source of the offending value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// From a place in a file.
+    /// Place in a file.
     File(FilePlace),
-    /// From an override, as written: `accumulation.acc.bits=65`.
+    /// Override, as written: `accumulation.acc.bits=65`.
     Set(String),
-    /// From the preset of that name.
+    /// Preset with the given name.
     Preset(String),
-    /// From none of them: something is missing, or was derived.
+    /// None of these: a value is missing, or was derived.
     Nowhere,
 }
 
-/// A place in a file.
+/// Place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlace {
     /// Name of the file.
     pub file: String,
-    /// Its text.
+    /// Text of the file.
     pub text: Arc<str>,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The bytes of `text` at fault.
+    /// Range of the offending bytes in `text`.
     pub span: Range<usize>,
 }
 
-/// An accelerator that cannot be had.
+/// Error: an accelerator cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HwError(pub(super) Box<Problem>);
 
@@ -57,45 +57,45 @@ impl Problem {
         Self { code, key, message, help: Some(help), origin }
     }
 
-    /// Something doubtful about an accelerator for one network.
+    /// Returns a warning about an accelerator for a particular network.
     pub(crate) fn of_network(code: &'static str, key: &str, message: String, help: &str) -> Self {
         Self { code, key: Some(key.into()), message, help: Some(help.into()), origin: Origin::Nowhere }
     }
 
-    /// A stable code, e.g. `guardbit::hw::bits`.
+    /// Returns a stable code, e.g. `guardbit::hw::bits`.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// The key at fault, e.g. `accumulation.acc.bits`.
+    /// Returns the offending key, e.g. `accumulation.acc.bits`.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
 
-    /// What is wrong and what is allowed, without the place.
+    /// Returns the problem and the allowed values, without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Returns a hint on how to resolve the problem.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// Where the offending value comes from.
+    /// Returns the source of the offending value.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 }
 
 impl HwError {
-    /// The same from another origin.
+    /// Returns the error with another origin.
     pub(super) fn with_origin(mut self, origin: Origin) -> Self {
         self.0.origin = origin;
         self
     }
 
-    /// The same in other words.
+    /// Returns the error with an edited message.
     pub(super) fn with_message(mut self, edit: impl FnOnce(&str) -> String) -> Self {
         self.0.message = edit(&self.0.message);
         self
@@ -103,7 +103,8 @@ impl HwError {
 }
 
 impl FilePlace {
-    /// The place in line `line` and column `column`, both from 1; it reaches to the end of the value there.
+    /// Returns the place at line `line` and column `column`, both from 1. It extends to the end of the value
+    /// there.
     pub(crate) fn new(file: &str, text: &Arc<str>, line: usize, column: usize) -> Self {
         let (file, text) = (file.to_owned(), text.clone());
         let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -111,7 +112,7 @@ impl FilePlace {
         let start = line_start + before;
         let rest = &text[start..];
         let value = rest[..rest.find([',', '}', ']', '\n', '#', ':']).unwrap_or(rest.len())].trim_end();
-        // Of a list or map in brackets only the first one is marked.
+        // Of a list or map in brackets only the opening bracket is marked.
         let span = start..start + if value.starts_with(['{', '[']) { 1 } else { value.len() };
         Self { file, text, line, column, span }
     }

@@ -1,6 +1,7 @@
-//! What accelerators are made of: a file with the overrides for all layers, then those of single ones.
+//! Recipes of accelerators: a file with the overrides for all layers, then those of single layers.
 //!
-//! Overrides of accumulation levels come after all others, since the levels may follow from the dataflow.
+//! Overrides of accumulation levels are applied after all others, because the levels may follow from the
+//! dataflow.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,22 +16,22 @@ use crate::Accelerator;
 use crate::file::AcceleratorFile;
 use crate::keys::LevelFile;
 
-/// What the accelerators of single layers are made of.
+/// Recipe of the accelerators of single layers.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     sources: Sources,
-    /// The file without its layers, with the overrides for all layers, but for those of levels.
+    /// File without its layers, with the overrides for all layers except those of levels.
     file: AcceleratorFile,
     overridden: Vec<Overridden>,
-    /// The overrides of levels for all layers.
+    /// Overrides of levels for all layers.
     of_levels: Vec<Set>,
-    /// What they make of the levels of `file`.
+    /// Levels of `file` with these overrides.
     levels: Leveled,
-    /// The overrides of every name or index.
+    /// Overrides of every name or index.
     pub(super) layers: Vec<(String, Vec<Set>)>,
-    /// Where a name or index stands among them.
+    /// Position of each name or index in `layers`.
     places: HashMap<String, usize>,
-    /// The permutations that were read.
+    /// Cache of the permutations that were read.
     orders: KnownOrders,
 }
 
@@ -38,13 +39,13 @@ pub(crate) struct Recipe {
 #[derive(Debug, Clone)]
 struct Leveled {
     before: Vec<LevelFile>,
-    /// `None` where an override takes them away: those of the dataflow are back.
+    /// Levels after the overrides; `None` if an override removes them, so that those of the dataflow apply.
     after: Option<Vec<LevelFile>>,
     overridden: Vec<Overridden>,
 }
 
 impl Recipe {
-    /// A file without layers, with the overrides for all of them.
+    /// Returns the recipe of a file without layers, with the overrides for all of them.
     pub(super) fn new(sources: &Sources, file: AcceleratorFile, common: &[&Set]) -> Result<Self, HwError> {
         let (of_levels, others): (Vec<&Set>, Vec<&Set>) = common.iter().partition(|set| set.is_late());
         let mut overridden = Vec::new();
@@ -56,13 +57,14 @@ impl Recipe {
         Ok(Self { sources, file, overridden, of_levels, levels, layers, places, orders })
     }
 
-    /// The same with overrides of layers.
+    /// Returns the recipe with overrides of layers.
     pub(super) fn with_layers(self, layers: Vec<(String, Vec<Set>)>) -> Self {
         let places = layers.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();
         Self { layers, places, ..self }
     }
 
-    /// The accelerator of a layer that goes by these names: with the overrides of each, in the order of the recipe.
+    /// Returns the accelerator of a layer with these names: it has the overrides of each name, in the order
+    /// of the recipe.
     pub(crate) fn together(&self, names: &[String]) -> Result<Accelerator, HwError> {
         let mut places: Vec<usize> = names.iter().filter_map(|name| self.places.get(name).copied()).collect();
         places.sort_unstable();
@@ -70,26 +72,26 @@ impl Recipe {
         self.of_layer(&names.join("`, `"), &own)
     }
 
-    /// The accelerator of a layer with that name in messages and these overrides.
+    /// Returns the accelerator of a layer with these overrides; `name` is its name in messages.
     pub(super) fn of_layer(&self, name: &str, own: &[&Vec<Set>]) -> Result<Accelerator, HwError> {
         let of_layer = |error: HwError| error.with_message(|message| format!("layer `{name}`: {message}"));
         let own: Vec<&Set> = own.iter().flat_map(|sets| sets.iter()).collect();
         self.accelerator(&own).map_err(of_layer)
     }
 
-    /// The accelerator with these overrides beside those for all layers.
+    /// Returns the accelerator with these overrides in addition to those for all layers.
     pub(super) fn accelerator(&self, own: &[&Set]) -> Result<Accelerator, HwError> {
         let made = self.file(own)?;
         made.check()
     }
 
-    /// The complete file with these overrides beside those for all layers.
+    /// Returns the complete file with these overrides in addition to those for all layers.
     pub(super) fn file(&self, own: &[&Set]) -> Result<Made<'_>, HwError> {
         let (of_levels, others): (Vec<&Set>, Vec<&Set>) = own.iter().partition(|set| set.is_late());
         let mut overridden = Vec::new();
         let mut file = with(&self.sources, self.file.clone(), others, &mut overridden)?;
         let before = levels(&file);
-        // Most layers have the levels of the others, on which the common overrides need not act once more.
+        // Most layers have the common levels, to which the common overrides need not be applied again.
         let leveled = match before == self.levels.before {
             true => Cow::Borrowed(&self.levels),
             false => Cow::Owned(Leveled::new(&self.sources, before, &self.of_levels)?),
@@ -101,7 +103,7 @@ impl Recipe {
     }
 }
 
-/// A file with all overrides.
+/// File with all overrides.
 pub(super) struct Made<'a> {
     pub file: AcceleratorFile,
     recipe: &'a Recipe,
@@ -110,12 +112,12 @@ pub(super) struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// The accelerator.
+    /// Returns the accelerator.
     pub fn check(&self) -> Result<Accelerator, HwError> {
         check(&self.file, &self.recipe.orders).map_err(|violation| self.blame(violation).into())
     }
 
-    /// The problem of a violation, with its place.
+    /// Returns the problem of a violation, with its place.
     pub fn blame(&self, violation: Violation) -> Problem {
         let overridden = [&self.recipe.overridden, &self.leveled.overridden, &self.overridden];
         blame(violation, &self.recipe.sources, &overridden.map(Vec::as_slice))
@@ -131,7 +133,7 @@ impl Leveled {
     }
 }
 
-/// A file with overrides, which are noted.
+/// Applies overrides to a file, and records them.
 fn with<'a>(
     sources: &Sources,
     mut file: AcceleratorFile,
@@ -146,7 +148,7 @@ fn with<'a>(
     Ok(file)
 }
 
-/// The levels of a file: its own, or those of its dataflow.
+/// Returns the levels of a file: its own, or those of its dataflow.
 fn levels(file: &AcceleratorFile) -> Vec<LevelFile> {
     let mut levels = file.accumulation.clone().unwrap_or_else(|| derive::levels(file));
     if let [level] = levels.as_mut_slice() {

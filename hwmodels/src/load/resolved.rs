@@ -1,4 +1,4 @@
-//! A checked accelerator as a complete file, which loads back to the same accelerator.
+//! Writes a checked accelerator as a complete file, which loads back as an equal accelerator.
 
 use serde_yaml::{Mapping, Value};
 
@@ -16,13 +16,13 @@ use crate::{
 };
 
 impl Accelerator {
-    /// The complete file, as YAML: every default filled, run lengths as numbers. It loads back to the same
-    /// accelerator.
+    /// Returns the complete file as YAML, with every default filled in and run lengths as numbers. It loads
+    /// back as an equal accelerator.
     pub fn resolved_yaml(&self) -> String {
         serde_yaml::to_string(&resolved(self)).unwrap_or_default()
     }
 
-    /// As [`resolved_yaml`](Self::resolved_yaml), as JSON.
+    /// Returns the complete file of [`resolved_yaml`](Self::resolved_yaml) as JSON.
     pub fn resolved_json(&self) -> serde_json::Value {
         let mut json = serde_json::to_value(resolved(self)).unwrap_or_default();
         // The order of keys must not depend on the features with which a dependency is built.
@@ -46,7 +46,7 @@ fn resolved(accelerator: &Accelerator) -> Value {
     value
 }
 
-/// The file without its layers.
+/// Returns the file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
     let Accelerator { name, description, array, offload, datapath, timing, memory, host, packing, .. } =
         accelerator;
@@ -71,7 +71,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
     }
 }
 
-/// With the rates that the array's size gives.
+/// Returns the memories with the rates that follow from the array's size.
 fn memory_file(memory: &Memory) -> MemoryFile {
     MemoryFile {
         sram_bytes_per_cycle: Some(PortFile::Number(memory.sram_bytes_per_cycle)),
@@ -100,7 +100,7 @@ fn order(order: &ReductionOrder) -> OrderFile {
     OrderFile(map)
 }
 
-/// How low bits are dropped; only where that is random there is a seed.
+/// Returns rounding and seed; only random rounding has a seed.
 fn rounding(round: ShiftRounding) -> (Option<Name<RoundKind>>, Option<Integer>) {
     match round {
         ShiftRounding::Fixed(rounding) => (Some(Name(RoundKind::Fixed(rounding))), None),
@@ -144,7 +144,7 @@ fn bias(bias: &Bias) -> BiasFile {
 
 type RegisterFile = (Option<Bits>, Option<Name<guardbit_num::Overflow>>, Option<bool>);
 
-/// Width, overflow mode and signedness; only a fixed width has the latter two.
+/// Returns width, overflow mode and signedness; only a fixed width has the latter two.
 fn register(register: Register) -> RegisterFile {
     match register {
         Register::Auto => (Some(Bits::Auto), None, None),
@@ -154,7 +154,7 @@ fn register(register: Register) -> RegisterFile {
     }
 }
 
-/// What has to be set in `base` to make it `other`, as dotted paths.
+/// Collects the settings that turn `base` into `other`, as dotted paths.
 fn differences(base: &Value, other: &Value, path: &str, found: &mut Mapping) {
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match (base, other) {

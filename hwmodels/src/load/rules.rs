@@ -1,5 +1,5 @@
-//! What each key may hold, for range errors and type errors alike: it stands in the rows of the keys, and here for what
-//! has no row.
+//! Allowed values of each key, for range errors and type errors alike. They come from the rows of the keys,
+//! and from this module for keys without a row.
 
 use super::key::{KeyPath, Segment};
 use crate::Axis;
@@ -7,27 +7,27 @@ use crate::file::Name;
 use crate::keys::{DECIMALS, FileValue, KEYS, KeyRow};
 use crate::lower::OPERATIONS;
 
-/// Most processing elements of all cores: each is a counter of the heat map.
+/// Greatest number of processing elements of all cores; each is a counter of the heat map.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 20;
-/// Most rows or columns.
+/// Greatest number of rows or columns.
 pub(crate) const MAX_SIDE: usize = 65536;
 /// Greatest size or rate.
 pub(crate) const MAX_RATE: f64 = *DECIMALS.end();
-/// Most accumulation levels.
+/// Greatest number of accumulation levels.
 pub(super) const MAX_LEVELS: usize = 16;
 
-/// What a key may hold.
+/// Allowed values of a key.
 pub(crate) struct Rule {
     /// Stable code of its errors.
     pub code: &'static str,
-    /// What is allowed, after "it must be".
+    /// Allowed values; the text follows "it must be".
     pub allowed: String,
-    /// What the key means, or what to do.
+    /// Meaning of the key, or a hint.
     pub hint: &'static str,
 }
 
 impl Rule {
-    /// The rule of a key.
+    /// Returns the rule of a key.
     pub fn of(key: &KeyPath) -> Self {
         if let Some(KeyRow { code, allowed, hint, .. }) = row_of(key) {
             return Self { code, allowed: allowed(), hint };
@@ -36,13 +36,13 @@ impl Rule {
         Self { code, allowed: allowed(), hint }
     }
 
-    /// Whether there is more to say of a key than that it holds others.
+    /// Returns whether a key has a rule of its own, beyond being a map.
     pub fn is_stated(key: &KeyPath) -> bool {
         row_of(key).is_some() || entry(key).is_some()
     }
 }
 
-/// The row of a key.
+/// Returns the row of a key.
 pub(super) fn row_of(key: &KeyPath) -> Option<&'static KeyRow> {
     let names = names(key);
     let (name, section) = names.split_last()?;
@@ -59,16 +59,16 @@ fn names(key: &KeyPath) -> Vec<&str> {
     key.segments().iter().map(segment_name).collect()
 }
 
-/// A line of the table.
+/// Row of the table.
 struct Entry {
-    /// Dotted keys; `*` stands for any element, a last `**` for anything.
+    /// Dotted keys; `*` matches any element, a final `**` matches any path.
     keys: &'static [&'static str],
     code: &'static str,
     allowed: fn() -> String,
     hint: &'static str,
 }
 
-/// The rules of elements of lists, and of keys that hold more than maps; the first that fits counts.
+/// Rules of elements of lists, and of keys that hold more than maps; the first match applies.
 const RULES: &[Entry] = &[
     Entry {
         keys: &["offload.*"],
@@ -108,7 +108,7 @@ const RULES: &[Entry] = &[
     },
 ];
 
-/// The rule of all other keys: they hold maps.
+/// Rule of all other keys, which hold maps.
 const OTHER: Entry = Entry {
     keys: &[],
     code: "guardbit::hw::value",
@@ -123,7 +123,7 @@ fn segment_name(segment: &Segment) -> &str {
     }
 }
 
-/// Whether a pattern means the key of these names.
+/// Returns whether a pattern matches a key with these names.
 fn matches(pattern: &str, names: &[&str]) -> bool {
     let (pattern, open) = match pattern.strip_suffix(".**") {
         Some(start) => (start, true),

@@ -9,42 +9,43 @@ use super::rules::Rule;
 use super::typed;
 use crate::file::{AcceleratorFile, Budget};
 
-/// Most bytes of an override of the command line.
+/// Greatest size in bytes of an override of the command line.
 const MOST_BYTES: usize = 1 << 16;
 
-/// Most keys that lie in each other.
+/// Greatest nesting depth of keys.
 const MOST_KEYS: usize = 8;
 
-/// One override.
+/// Override of a key.
 #[derive(Debug, Clone)]
 pub(super) struct Set {
-    /// The dotted path of the key.
+    /// Dotted path of the key.
     pub path: String,
-    /// The new value; `null` goes back to the default.
+    /// New value; `null` restores the default.
     pub value: Value,
-    /// Who asks for it.
+    /// Source of the override.
     pub from: SetSource,
 }
 
-/// Who asks for an override.
+/// Source of an override.
 #[derive(Debug, Clone)]
 pub(super) enum SetSource {
-    /// The command line, in these words.
+    /// Command line, with the override as written.
     CommandLine(String),
-    /// An entry of `layers`.
+    /// Entry of `layers`.
     Layer(KeyPath),
 }
 
-/// What an override changed.
+/// Record of an applied override.
 #[derive(Debug, Clone)]
 pub(super) struct Overridden {
-    /// The key, levels by their index.
+    /// Key, with levels by their index.
     pub key: KeyPath,
-    /// Who asked for it.
+    /// Source of the override.
     pub by: SetSource,
 }
 
-/// For a key `layers.NAME.key.path`, the name and the path. A name may contain dots: it ends where a key begins.
+/// Splits a key `layers.NAME.key.path` into name and path. A name may contain dots; it ends where a known key
+/// begins.
 pub fn key_of_layer(key: &str) -> Option<(&str, &str)> {
     let rest = key.strip_prefix("layers.")?;
     let dots = rest.match_indices('.').map(|(at, _)| at);
@@ -56,7 +57,7 @@ pub fn key_of_layer(key: &str) -> Option<(&str, &str)> {
 }
 
 impl Set {
-    /// An override as written on the command line.
+    /// Parses an override as written on the command line.
     pub fn parse(text: &str) -> Result<Self, HwError> {
         let fail = |message: String| {
             HwError::from(Problem {
@@ -89,17 +90,17 @@ impl Set {
         Ok(set)
     }
 
-    /// Whether it changes accumulation levels.
+    /// Returns whether it changes accumulation levels.
     pub fn is_late(&self) -> bool {
         self.path == "accumulation" || self.path.starts_with("accumulation.")
     }
 
-    /// See [`key_of_layer`].
+    /// Returns the layer and the path of a layer's key: see [`key_of_layer`].
     pub fn layer(&self) -> Option<(&str, &str)> {
         key_of_layer(&self.path)
     }
 
-    /// The file with this override, and what it overrode.
+    /// Returns the file with this override, and a record of what it overrode.
     pub fn apply(&self, file: &AcceleratorFile) -> Result<(AcceleratorFile, Overridden), HwError> {
         let mut value = typed::to_value(file);
         let path: Vec<&str> = self.path.split('.').collect();
@@ -130,7 +131,7 @@ impl Set {
     }
 }
 
-/// A value as written on the command line.
+/// Parses a value as written on the command line.
 fn free_value(text: &str) -> Result<Value, String> {
     guardbit_files::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
     let budget = Budget::of_text(text);
@@ -138,7 +139,7 @@ fn free_value(text: &str) -> Result<Value, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Puts `overlay` over `base`: maps merge key by key, everything else is replaced; `null` removes.
+/// Merges `overlay` into `base`: maps merge key by key, all other values are replaced, and `null` removes.
 pub(super) fn merge(base: &mut Value, overlay: Value) {
     match (base, overlay) {
         (Value::Mapping(base), Value::Mapping(overlay)) => {
@@ -154,14 +155,14 @@ pub(super) fn merge(base: &mut Value, overlay: Value) {
     }
 }
 
-/// Why a path leads nowhere.
+/// Reason why a path cannot be followed.
 struct Stop {
     message: String,
     help: String,
 }
 
-/// Puts `new` at `path` in `value`, which stands at `at`, and says where that is. Missing maps are made; the types
-/// say whether they exist.
+/// Stores `new` at `path` in `value`, whose own path is `at`, and returns the complete path. Missing maps are
+/// created; the types determine later whether they exist.
 fn put(value: &mut Value, path: &[&str], at: KeyPath, new: Value) -> Result<KeyPath, Stop> {
     let Some((key, rest)) = path.split_first() else {
         merge(value, new);
@@ -192,7 +193,7 @@ fn put(value: &mut Value, path: &[&str], at: KeyPath, new: Value) -> Result<KeyP
     }
 }
 
-/// The index of the element of a list with that name or index.
+/// Returns the index of the list's element with the given name or index.
 fn item(items: &[Value], key: &str) -> Option<usize> {
     let by_name = items.iter().position(|item| name(item) == Some(key));
     let by_index = || key.parse().ok().filter(|&at| items.get(at).is_some_and(Value::is_mapping));

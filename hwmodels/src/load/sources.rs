@@ -1,4 +1,4 @@
-//! Where a file's values come from: its own text, the preset or file that it extends, overrides.
+//! Sources of a file's values: its own text, the preset or file that it extends, and overrides.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,38 +16,38 @@ use super::typed;
 use crate::file::AcceleratorFile;
 use crate::presets::{PRESETS, preset};
 
-/// What a file does not take from what it extends.
+/// Keys that a file does not inherit from what it extends.
 const OWN: [&str; 3] = ["schema", "name", "description"];
 
-/// Most files that extend each other.
+/// Greatest number of files that extend each other.
 const MOST_FILES: usize = 8;
 
-/// A file with what it extends.
+/// File with what it extends.
 #[derive(Debug, Clone)]
 pub(super) struct Sources {
     name: String,
     text: Arc<str>,
     own: Value,
-    /// The preset or file that it extends, with what that extends.
+    /// Preset or file that it extends, with what that extends.
     base: Option<Box<Sources>>,
-    /// Whether the file is itself a preset.
+    /// Whether the file is a preset.
     is_preset: bool,
 }
 
 impl Sources {
-    /// A preset by name.
+    /// Returns the preset with the given name.
     pub fn preset(name: &str) -> Option<Result<Self, HwError>> {
         let preset = preset(name)?;
         let sources = Self::file(preset.text, name);
         Some(sources.map(|sources| Self { is_preset: true, ..sources }))
     }
 
-    /// A file of that text.
+    /// Returns the file of a text.
     pub fn file(text: &str, name: &str) -> Result<Self, HwError> {
         Self::extending(text, name, &mut vec![resolve(Path::new(name))])
     }
 
-    /// A file of that text which extends nothing.
+    /// Returns the file of a text that must not extend another file.
     pub fn complete(text: &str, name: &str) -> Result<Self, HwError> {
         let text: Arc<str> = text.into();
         let mut file = parse(&text, name)?;
@@ -70,7 +70,8 @@ impl Sources {
         }
     }
 
-    /// The same, where `chain` holds the paths of the files that extend each other down to this one.
+    /// Returns the file of a text; `chain` holds the paths of the files that extend each other down to this
+    /// one.
     fn extending(text: &str, name: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
         let text: Arc<str> = text.strip_prefix('\u{feff}').unwrap_or(text).into();
         let mut file = parse(&text, name)?;
@@ -88,7 +89,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// The file `base`, whose path is relative to the folder of this one.
+    /// Returns the file `base`, whose path is relative to the folder of this one.
     fn base_file(&self, base: &str, chain: &mut Vec<PathBuf>) -> Result<Self, HwError> {
         let path = Path::new(&self.name).parent().unwrap_or(Path::new("")).join(base);
         let text = guardbit_files::read_text(&path, MOST_BYTES);
@@ -104,13 +105,13 @@ impl Sources {
         Self::extending(&text, &path.to_string_lossy(), chain)
     }
 
-    /// Everything that the file says, with what it extends. Its name and description are its own.
+    /// Returns all values of the file, with those that it inherits. Its name and description are its own.
     pub fn merged(&self) -> AcceleratorFile {
         let file: AcceleratorFile = typed::from_value(self.value()).unwrap_or_default();
         AcceleratorFile { extends: None, name: file.name.or_else(|| Some(name_of(&self.stem()))), ..file }
     }
 
-    /// The keys of the file over those of what it extends.
+    /// Returns the keys of the file over those that it inherits.
     fn value(&self) -> Value {
         let mut value = self.base.as_ref().map_or(Value::Null, |base| base.value());
         if let Value::Mapping(map) = &mut value {
@@ -120,7 +121,7 @@ impl Sources {
         value
     }
 
-    /// Where an override was written.
+    /// Returns where an override was written.
     pub fn origin_of(&self, source: &SetSource) -> Origin {
         match source {
             SetSource::CommandLine(text) => Origin::Set(text.clone()),
@@ -128,8 +129,8 @@ impl Sources {
         }
     }
 
-    /// Which of `keys` someone wrote, and where: the first one in an override or in the file itself, else the first
-    /// one at all. The last override wins.
+    /// Returns which of `keys` was written, and where: the first one in an override or in the file itself,
+    /// otherwise the first of all. The last override applies.
     pub fn culprit<'a>(
         &self,
         keys: &'a [KeyPath],
@@ -144,12 +145,12 @@ impl Sources {
         found.find(written).or_else(|| keys.first().map(|key| (key, origin(key))))
     }
 
-    /// The start of the file, for what is missing in it.
+    /// Returns the start of the file, for missing keys.
     pub fn start(&self) -> Origin {
         self.place(&KeyPath::default())
     }
 
-    /// Where `key` was written: in this file, or in what it extends.
+    /// Returns where `key` was written: in this file, or in what it extends.
     fn origin(&self, key: &KeyPath) -> Origin {
         if key.find(&self.own).is_some() {
             return self.place(key);
@@ -208,12 +209,12 @@ impl Sources {
     }
 }
 
-/// The path by which a file is recognized.
+/// Returns the path that identifies a file.
 fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The names of all presets, for messages.
+/// Returns the names of all presets, for messages.
 pub(super) fn preset_names() -> String {
     PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
 }

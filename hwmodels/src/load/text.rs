@@ -1,21 +1,21 @@
-//! Names and descriptions: they stand in reports, tables, comments of generated RTL and names of files.
+//! Names and descriptions, which appear in reports, tables, comments of generated RTL and file names.
 
-/// Longest name of an accelerator in characters.
+/// Greatest length of an accelerator's name in characters.
 pub(crate) const MAX_NAME: usize = 100;
-/// Longest name of a level in characters.
+/// Greatest length of a level's name in characters.
 pub(crate) const MAX_LEVEL_NAME: usize = 64;
-/// Longest description in characters.
+/// Greatest length of a description in characters.
 pub(crate) const MAX_DESCRIPTION: usize = 1000;
 
-/// What a name may hold beside letters and digits.
+/// Characters that a name may contain in addition to letters and digits.
 const MARKS: &str = " -_.+,()/:#";
 
-/// Whether this can be the name of an accelerator.
+/// Returns whether a text is a valid name of an accelerator.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins) && text.chars().all(continues) && text.chars().count() <= MAX_NAME
 }
 
-/// What a name begins with: what spreadsheets take for no formula.
+/// Returns whether a name may begin with a character: one that does not start a formula in spreadsheets.
 fn begins(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -24,7 +24,7 @@ fn continues(c: char) -> bool {
     c.is_alphanumeric() || MARKS.contains(c)
 }
 
-/// The name of an accelerator out of any text, as the name of a file is: other characters become `_`.
+/// Converts any text, such as a file name, to a valid name of an accelerator: other characters become `_`.
 pub fn name_of(text: &str) -> String {
     let begin = text.chars().next().filter(|&c| !begins(c)).map(|_| '_');
     let legal = text.chars().map(|c| if continues(c) { c } else { '_' });
@@ -32,19 +32,20 @@ pub fn name_of(text: &str) -> String {
     if name.is_empty() { "accelerator".into() } else { name }
 }
 
-/// Whether this can be the name of a level: part of the names of files and signals.
+/// Returns whether a text is a valid name of a level, which becomes part of names of files and signals.
 pub(super) fn is_level_name(text: &str) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=MAX_LEVEL_NAME).contains(&text.len()) && text.chars().all(legal)
 }
 
-/// A description on one line; none if it is too long, or holds what is not printed or changes the direction of text.
+/// Returns a description on one line; `None` if it is too long, or contains characters that are unprintable
+/// or change the direction of text.
 pub(super) fn description(text: &str) -> Option<String> {
     let line = one_line(text);
     (!line.chars().any(hides) && line.chars().count() <= MAX_DESCRIPTION).then_some(line)
 }
 
-/// The description of an accelerator out of any text.
+/// Converts any text to a valid description of an accelerator.
 pub fn description_of(text: &str) -> String {
     one_line(text).chars().map(|c| if hides(c) { '_' } else { c }).take(MAX_DESCRIPTION).collect()
 }
@@ -53,7 +54,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a character is not printed, or changes the direction of text.
+/// Returns whether a character is unprintable, or changes the direction of text.
 fn hides(c: char) -> bool {
     let formats = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     c.is_control() || formats

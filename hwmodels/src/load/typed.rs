@@ -1,4 +1,4 @@
-//! Between YAML values and the typed file, and what the YAML library's messages mean.
+//! Converts between YAML values and the typed file, and interprets the YAML library's messages.
 
 use serde_yaml::Value;
 
@@ -7,19 +7,19 @@ use super::problem::{Origin, Problem};
 use super::rules::Rule;
 use crate::file::AcceleratorFile;
 
-/// The file as a YAML value, without what is missing.
+/// Returns the file as a YAML value, without missing keys.
 pub(super) fn to_value(file: &AcceleratorFile) -> Value {
     let mut value = serde_yaml::to_value(file).unwrap_or_default();
     prune(&mut value);
     value
 }
 
-/// The value as a file, or the YAML library's message.
+/// Returns the value as a file, or the YAML library's message.
 pub(super) fn from_value(value: Value) -> Result<AcceleratorFile, String> {
     serde_yaml::from_value(value).map_err(|error| error.to_string())
 }
 
-/// A problem out of the YAML library's message about the value at `key`.
+/// Returns a problem from the YAML library's message about the value at `key`.
 pub(super) fn explain(message: &str, key: &KeyPath, origin: Origin) -> Problem {
     if let Some((name, keys)) = unknown_field(message) {
         return unknown_key(key, name, &keys, origin);
@@ -57,12 +57,12 @@ pub(super) fn explain(message: &str, key: &KeyPath, origin: Origin) -> Problem {
     }
 }
 
-/// The message of a key that holds `found`.
+/// Returns the message for a key that holds `found`.
 pub(super) fn not_allowed(key: &KeyPath, found: impl std::fmt::Display) -> String {
     format!("`{key}` is {found}; it must be {}", Rule::of(key).allowed)
 }
 
-/// `at` is the path of the unknown key, or of the value in which it is.
+/// Returns the problem of an unknown key; `at` is the path of the key, or of the value that contains it.
 fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem {
     let wanted = Segment::Key(name.into());
     let parent = at.segments().iter().rposition(|segment| *segment == wanted);
@@ -81,7 +81,7 @@ fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem 
     }
 }
 
-/// The field and the known fields in serde's message about an unknown one.
+/// Returns the field and the known fields from serde's message about an unknown field.
 pub(super) fn unknown_field(message: &str) -> Option<(&str, String)> {
     let rest = message.strip_prefix("unknown field `")?;
     let (name, expected) = rest.split_once("`, expected ")?;
@@ -89,12 +89,12 @@ pub(super) fn unknown_field(message: &str) -> Option<(&str, String)> {
     Some((name, keys.join(", ")))
 }
 
-/// The field in serde's message about one that stands twice.
+/// Returns the field from serde's message about a duplicate field.
 pub(super) fn duplicate_field(message: &str) -> Option<&str> {
     message.strip_prefix("duplicate field `")?.strip_suffix('`')
 }
 
-/// What serde's message about a value of the wrong type says that it found.
+/// Returns the found value from serde's message about a value of the wrong type.
 fn unexpected(message: &str) -> Option<String> {
     let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
     let (found, _) = rest.split_once(", expected")?;
@@ -104,7 +104,7 @@ fn unexpected(message: &str) -> Option<String> {
         "unit value" => "empty".into(),
         _ => match (found.strip_prefix("string "), found.split_once('`')) {
             (Some(quoted), _) => quoted.into(),
-            // The kind and the value, and of a great one a type: "integer `3`", "integer `3` as u128".
+            // The kind and the value, and for a large number a type: "integer `3`", "integer `3` as u128".
             (None, Some((_, value))) => value.split('`').next().unwrap_or_default().into(),
             (None, None) => found.into(),
         },

@@ -1,27 +1,27 @@
-//! How much of a network's multiply-accumulates the accelerator runs.
+//! Share of a network's multiply-accumulates that the accelerator runs.
 
 use guardbit_graph::{NodeId, Products};
 
 use super::Host;
 use crate::{Program, Step};
 
-/// The convolutions and products of matrices of a network, and where they run.
+/// Convolutions and matrix products of a network, and where they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coverage {
-    /// In order of execution.
+    /// Nodes in order of execution.
     pub nodes: Vec<MacNode>,
 }
 
-/// A convolution or a product of matrices, of codes or real values.
+/// Convolution or matrix product, of codes or real values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MacNode {
     /// The node.
     pub node: NodeId,
-    /// Its products.
+    /// Products of the node.
     pub products: Products,
-    /// Why it runs on the host; `None` on the accelerator.
+    /// Reason why it runs on the host; `None` on the accelerator.
     pub host: Option<Host>,
-    /// Whether it works on real values though its weights are codes in the file.
+    /// Whether it computes with real values although its weights are codes in the file.
     pub quantized_weights_in_float: bool,
 }
 

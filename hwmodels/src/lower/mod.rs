@@ -1,4 +1,4 @@
-//! From a graph to a program: which node runs where, and every accelerated layer's datapath made explicit.
+//! Lowers a graph to a program: decides where each node runs, and makes every layer's datapath explicit.
 
 mod audit;
 mod coverage;
@@ -21,77 +21,77 @@ use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
 use crate::{Accelerator, HwError, MacLayer, OutputFit, Program, Step, Walk};
 use overrides::Overrides;
 
-/// Names of the operations that are multiply-accumulate layers: what `offload` lists by default.
+/// Names of the operations that are multiply-accumulate layers, which is the default of `offload`.
 pub static MAC_OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|mac| mac == Mac::Weighted));
 
-/// Names of all operations that an accelerator can run: those, and sums with weights of 1.
+/// Names of all operations that an accelerator can run: MAC layers, and sums with weights of 1.
 pub static OPERATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| names(|_| true));
 
 fn names(wanted: impl Fn(Mac) -> bool) -> Vec<&'static str> {
     Op::KINDS.iter().filter(|kind| kind.mac.is_some_and(&wanted)).map(|kind| kind.name).collect()
 }
 
-/// A graph that this accelerator cannot run.
+/// Error: the accelerator cannot run a graph.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// An override for a layer that is not there.
+    /// An override names a layer that does not exist.
     #[error("`layers` names `{name}`, but the network has no such layer{}", suggestion(near))]
     UnknownLayer {
-        /// The name or index in `layers`.
+        /// Name or index in `layers`.
         name: String,
-        /// Index and short name of layers with a name like it.
+        /// Index and short name of layers with a similar name.
         near: Vec<(usize, String)>,
     },
-    /// An override for a number that is the name of one layer and the index of another.
+    /// An override has a number that is the name of one layer and the index of another.
     #[error("`layers` names `{name}`, which is the name of `{by_name}` and the index of `{by_index}`")]
     AmbiguousLayer {
-        /// The number in `layers`.
+        /// Number in `layers`.
         name: String,
-        /// Short name of the one.
+        /// Short name of the layer with this name.
         by_name: String,
-        /// Short name of the other.
+        /// Short name of the layer with this index.
         by_index: String,
     },
-    /// An override for a node that the accelerator does not run.
+    /// An override names a node that the accelerator does not run.
     #[error("`layers` names `{name}`, but this {op} runs on the host: {reason}")]
     HostLayer {
-        /// The name or index in `layers`.
+        /// Name or index in `layers`.
         name: String,
         /// Name of the operation.
         op: &'static str,
-        /// Why it runs on the host.
+        /// Reason why it runs on the host.
         reason: Host,
     },
-    /// The overrides of a layer by its name and by its index, which do not go together.
+    /// The overrides of a layer by its name and by its index are inconsistent.
     #[error("{source}")]
     Together {
-        /// What is wrong.
+        /// Underlying error.
         source: HwError,
     },
-    /// A requantization multiplier out of range.
+    /// A requantization multiplier is out of range.
     #[error("layer `{layer}`, whose datapath drops {shift} bits: {source}")]
     Multiplier {
         /// Name of the layer.
         layer: String,
-        /// Bits that the datapath drops and the multiplier has to give back.
+        /// Number of bits that the datapath drops and the multiplier must restore.
         shift: u32,
-        /// What is wrong.
+        /// Underlying error.
         source: MultiplierError,
     },
-    /// A layer with more products than can be laid out.
+    /// A layer has too many products.
     #[error(
         "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_ELEMENTS} in all are the most"
     )]
     TooManyProducts {
         /// Name of the layer.
         layer: String,
-        /// Output channels.
+        /// Number of output channels.
         channels: usize,
         /// Cells of the window, as rows x columns x channels.
         cells: String,
     },
-    /// A layer without a permutation for its products.
+    /// There is no permutation for the products of a layer.
     #[error(
         "layer `{layer}` adds {terms} products, but `reduction_order` has no permutation of that length for it; there \
          are {given}"
@@ -99,18 +99,18 @@ pub enum LowerError {
     NoPermutation {
         /// Name of the layer.
         layer: String,
-        /// Its products.
+        /// Number of its products.
         terms: usize,
-        /// The permutations with their lengths.
+        /// Available permutations with their lengths.
         given: String,
     },
-    /// An operation that takes the host more cycles than can be told.
+    /// The cycles of an operation on the host overflow their counter.
     #[error("`{layer}` takes the host more than 2^53 cycles of the accelerator's clock")]
     TooManyHostCycles {
         /// Name of the operation.
         layer: String,
     },
-    /// A layer that takes more cycles than can be told.
+    /// The cycles of a layer overflow their counter.
     #[error("layer `{layer}` takes more than 2^53 cycles on this accelerator")]
     TooManyCycles {
         /// Name of the layer.
@@ -119,7 +119,7 @@ pub enum LowerError {
 }
 
 impl LowerError {
-    /// A stable code for this kind of error.
+    /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownLayer { .. } => "guardbit::lower::unknown_layer",
@@ -133,7 +133,7 @@ impl LowerError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint on how to resolve the error.
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownLayer { .. } => {
@@ -168,7 +168,7 @@ impl LowerError {
     }
 }
 
-/// `: did you mean ...`, or nothing if no name is like the one asked for.
+/// Returns `: did you mean ...`, or an empty text if no name is similar.
 fn suggestion(near: &[(usize, String)]) -> String {
     let names: Vec<_> = near.iter().map(|(index, name)| format!("`{name}` ({index})")).collect();
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
@@ -179,8 +179,8 @@ fn suggestion(near: &[(usize, String)]) -> String {
 /// The program's accelerator has one entry per layer with overrides, in the order of the layers.
 ///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or a layer or an operation on
-/// the host takes more cycles than can be told.
+/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or the cycles of a
+/// layer or of an operation on the host overflow their counter.
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
     let overrides = Overrides::new(&graph, accelerator)?;
     let mut steps = Vec::with_capacity(graph.nodes().len());
@@ -201,7 +201,7 @@ pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, Lo
     Ok(program)
 }
 
-/// Fails for an operation that takes the host more cycles than can be told.
+/// Returns an error for an operation whose cycles on the host overflow their counter.
 fn check_host(program: &Program) -> Result<(), LowerError> {
     let takes = |node| program.host_time(node).map_or(0, |time| time.cycles);
     let mut nodes = program.graph.nodes_with_ids().map(|(node, _)| node);
@@ -209,7 +209,7 @@ fn check_host(program: &Program) -> Result<(), LowerError> {
     Err(LowerError::TooManyHostCycles { layer: program.graph.node_name(node).to_owned() })
 }
 
-/// Where every node runs, in order of execution, and why.
+/// Returns where every node runs and why, in order of execution.
 ///
 /// # Errors
 /// [`LowerError`] if an override names no accelerated layer.
@@ -223,7 +223,7 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
     Ok(graph.nodes_with_ids().map(place).collect())
 }
 
-/// Fails for a layer whose weights would be more than those of the largest tensor: those of a pool are no tensor.
+/// Returns an error for a layer with more weights than the largest tensor; those of a pool are not a tensor.
 fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
     let channels = window.channels();
     let sizes = window.kernel.iter().chain([&channels]);
@@ -245,18 +245,18 @@ fn no_permutation(layer: String, window: &Window, walk: &Walk) -> LowerError {
     LowerError::NoPermutation { layer, terms: window.terms(), given: given.join(", ") }
 }
 
-/// What there is to know of a layer beside its dot products.
+/// Description of a layer in addition to its dot products.
 #[derive(Debug, Clone)]
 pub struct LayerSpec {
-    /// The node; the default for a layer without a network.
+    /// Node; the default for a layer without a network.
     pub node: NodeId,
     /// Name of the layer.
     pub name: String,
-    /// A unique name for people.
+    /// Unique short name.
     pub short_name: String,
     /// Name of the operation.
     pub op: &'static str,
-    /// The codes that the output may hold.
+    /// Range of the output's codes.
     pub output: CodeRange,
     /// Bits of activations, weights and outputs. Constants follow from the datapath: what stands here for them is not read.
     pub widths: Widths,
@@ -275,10 +275,11 @@ impl LayerSpec {
     }
 }
 
-/// Lowers dot products onto an accelerator, which runs them whatever it offloads. No network is needed for it.
+/// Lowers dot products onto an accelerator, which runs them even if it does not offload the operation. No
+/// network is needed.
 ///
 /// # Errors
-/// [`LowerError`] as [`lower`] has it.
+/// [`LowerError`] under the conditions of [`lower`].
 pub fn lower_dot_products(
     spec: LayerSpec,
     dots: DotProducts,

@@ -1,14 +1,16 @@
-//! What the multiplier sees of the weights, and what zero points leave behind.
+//! Weight operands of the multiplier, and the terms that remain from zero points.
 //!
-//! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, sums over all K window cells,
-//! padding with the code `zx`. Under `subtract` the left side is computed; under `fold` the first term is,
-//! and the others are added later: constants with the bias, sums of activations in addition to it.
+//! `sum (x - zx)(w - zw) = sum x*w - zw * sum x - zx * sum w + K * zx * zw`, with sums over all K window
+//! cells and padding with the code `zx`. Under `subtract` the left side is computed. Under `fold` the first
+//! term is computed, and the others are added later: constants with the bias, sums of activations in addition
+//! to it.
 
 use guardbit_graph::{DotProducts, DotWeights};
 
 use crate::ZeroPoint;
 
-/// `[out channel][k]` in the order of addition; all 1 where there are no weights, empty where they are activations.
+/// Returns `[out channel][k]` in the order of addition: all 1 without weights, empty if the weights are
+/// activations.
 pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Vec<Vec<i32>> {
     let channels = 0..dots.window.channels();
     let Some(weights) = &dots.weights else { return channels.map(|_| vec![1; order.len()]).collect() };
@@ -24,7 +26,7 @@ pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]
     channels.map(channel).collect()
 }
 
-/// The model's bias and, under `fold`, the constants of the zero points, per output channel.
+/// Returns the model's bias and, under `fold`, the constants of the zero points, per output channel.
 pub(super) fn bias(dots: &DotProducts, zero_point: ZeroPoint) -> Option<Vec<i128>> {
     let folded =
         dots.weights.as_ref().filter(|_| zero_point == ZeroPoint::Fold && dots.input_zero_point != 0);
@@ -37,7 +39,7 @@ pub(super) fn bias(dots: &DotProducts, zero_point: ZeroPoint) -> Option<Vec<i128
     Some((0..dots.window.channels()).map(|c| own(c) + constant(c)).collect())
 }
 
-/// `-zw` per output channel under `fold`, else 0.
+/// Returns `-zw` per output channel under `fold`, otherwise 0.
 pub(super) fn input_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> Vec<i64> {
     match (&dots.weights, zero_point) {
         (Some(weights), ZeroPoint::Fold) => weights.zero_points.iter().map(|&z| -i64::from(z)).collect(),
@@ -45,7 +47,7 @@ pub(super) fn input_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> Vec
     }
 }
 
-/// `-zx` where the weights are activations under `fold`, else 0.
+/// Returns `-zx` if the weights are activations under `fold`, otherwise 0.
 pub(super) fn weight_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> i64 {
     match zero_point {
         ZeroPoint::Fold if dots.streams_weights() => -i64::from(dots.input_zero_point),
@@ -53,7 +55,8 @@ pub(super) fn weight_sum_factor(dots: &DotProducts, zero_point: ZeroPoint) -> i6
     }
 }
 
-/// The factor of `zx` in the constants: `K * zw - sum(w)`, or `K * zw` where `sum(w)` is of activations.
+/// Returns the factor of `zx` in the constants: `K * zw - sum(w)`, or `K * zw` if the weights are
+/// activations.
 fn zero_point_factor(dots: &DotProducts, weights: &DotWeights, channel: usize) -> i128 {
     let cells = 0..dots.window.terms();
     let code =

@@ -1,4 +1,4 @@
-//! Which layers have an accelerator of their own.
+//! Determines which layers have an accelerator of their own.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use guardbit_graph::{Graph, LookupError, NodeId};
 use super::{Host, LowerError, partition};
 use crate::{Accelerator, LayerOverrides};
 
-/// The accelerator of every node.
+/// Accelerator of every node.
 pub(super) struct Overrides {
-    /// With one entry per layer, in the order of the layers.
+    /// Accelerator with one entry per layer, in the order of the layers.
     accelerator: Accelerator,
     own: BTreeMap<NodeId, String>,
 }
 
 impl Overrides {
-    /// A layer that is named twice, by its name and by its index, has the overrides of both.
+    /// Creates the overrides. A layer that is named twice, by name and by index, has the overrides of both.
     pub fn new(graph: &Graph, common: &Accelerator) -> Result<Self, LowerError> {
         let mut named: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
         for name in common.layers.keys() {
@@ -57,13 +57,13 @@ impl Overrides {
         self.own.get(&node).map_or(&self.accelerator, |name| &self.accelerator.layers[name])
     }
 
-    /// The accelerator with one entry per layer.
+    /// Returns the accelerator with one entry per layer.
     pub fn into_accelerator(self) -> Accelerator {
         self.accelerator
     }
 }
 
-/// An override may well take a layer off the accelerator; one that changes nothing is a mistake.
+/// An override may remove a layer from the accelerator; one that has no effect is a mistake.
 fn check_changes(
     graph: &Graph,
     node: NodeId,

@@ -1,4 +1,4 @@
-//! Which nodes the accelerator runs.
+//! Determines which nodes the accelerator runs.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use guardbit_graph::{DotProducts, FloatProduct, FloatReason, Graph, NodeId, Op};
 
 use crate::Accelerator;
 
-/// Where a node runs.
+/// Place where a node runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     /// On the accelerator.
@@ -15,12 +15,13 @@ pub enum Placement {
     Host(Host),
 }
 
-/// Why a node runs on the host.
+/// Reason why a node runs on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {
     /// Its operation is not in `offload`.
     NotOffloaded,
-    /// Its operation is in `offload`, but this node is not made of dot products that an accelerator can run.
+    /// Its operation is in `offload`, but this node does not consist of dot products that an accelerator can
+    /// run.
     NoDotProducts,
     /// It multiplies real values.
     Float(FloatReason),
@@ -45,7 +46,8 @@ impl fmt::Display for Placement {
     }
 }
 
-/// The dot products of a node, if the accelerator runs it. `float` says why products are left on real values.
+/// Returns the dot products of a node if the accelerator runs it. `float` holds why products remain on real
+/// values.
 pub(super) fn place(
     graph: &Graph,
     float: &[FloatProduct],
@@ -55,7 +57,7 @@ pub(super) fn place(
     if let Ok(at) = float.binary_search_by_key(&node, |product| product.node) {
         return Err(Host::Float(float[at].reason));
     }
-    // What is one layer is offloaded as that.
+    // A composite that is one layer is offloaded as that layer.
     let op = match &graph.node(node).op {
         Op::Composite(composite) => composite.single().unwrap_or("composite"),
         op => op.name(),

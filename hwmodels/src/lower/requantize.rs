@@ -1,4 +1,4 @@
-//! From sums to codes: the scheme, and multipliers for sums whose low bits were dropped.
+//! Requantization: the scheme, and multipliers for sums whose low bits were dropped.
 
 use guardbit_graph::{CodeRange, Division, DotProducts, Finish};
 use guardbit_num::Requantizer;
@@ -11,7 +11,7 @@ const BIAS_BITS: u32 = 32;
 
 /// Requantizers per output channel. Both are empty where the operation divides by itself.
 pub(super) struct Requantizers {
-    /// For sums in the unit in which they leave the datapath.
+    /// For sums in the unit at the end of the datapath.
     pub scaled: Vec<Requantizer>,
     /// For sums in unit 1.
     pub exact: Vec<Requantizer>,
@@ -20,7 +20,7 @@ pub(super) struct Requantizers {
 /// Restricts the output codes of requantized sums to a symmetric range, e.g. -127 to 127 for int8. Pools, means and sums keep
 /// the clamp of the model's runtime.
 pub(super) fn restricted(mut dots: DotProducts, output: CodeRange) -> DotProducts {
-    // Nothing is below 0 where codes have no sign.
+    // Unsigned codes have no values below 0.
     let least = output.min().max(-(i32::MAX >> (32 - output.bits())));
     if let Finish::Requantize(stage) = &mut dots.finish {
         stage.clamp = (stage.clamp.0.max(least), stage.clamp.1.max(least));

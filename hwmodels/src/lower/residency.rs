@@ -1,34 +1,37 @@
-//! Which activations stay on the chip, from the layer that makes them to the last one that reads them.
+//! Determines which activations stay on the chip, from the layer that produces them to the last one that
+//! reads them.
 //!
-//! Tensors are taken in the order in which they are made. One stays if its layer is allowed to keep it
-//! (`memory.residency: fit`) and if, at every node from that layer to the last one on the accelerator that reads it,
+//! Tensors are considered in the order in which they are produced. A tensor stays if its layer is allowed to
+//! keep it (`memory.residency: fit`) and if, at every node from that layer to the last one on the accelerator
+//! that reads it,
 //!
 //! ```text
-//! all that stays there + buffer <= activation_kib
+//! size of all tensors that stay there + buffer <= activation_kib
 //! ```
 //!
-//! where `buffer` is what the layer's tiles take of the SRAM without residency, 0 where the layer's input stays and where the
-//! host runs. So no tile becomes smaller, and nothing that stays makes way for what comes later. A layer of two activations
-//! loads both from outside: what it reads is stored there.
+//! Here `buffer` is the part of the SRAM that the layer's tiles occupy without residency. It is 0 if the
+//! layer's input stays, and for nodes on the host. Therefore no tile becomes smaller, and no tensor that
+//! stays is displaced by a later one. A layer with two activations loads both from outside, so its inputs are
+//! stored there.
 
 use guardbit_graph::{Graph, NodeId, TensorId};
 
 use crate::timing::{Outside, bits_of_kib};
 use crate::{MacLayer, Program, Residency, Resident, Step};
 
-/// The SRAM of activations while a node runs, in bits.
+/// SRAM of activations while a node runs, in bits.
 struct Moment {
-    /// Its size.
+    /// Size of the SRAM.
     size: u128,
-    /// What stays in it.
+    /// Size of the activations that stay in it.
     held: u128,
-    /// What tiles take.
+    /// Size of the tiles' buffer.
     buffer: u128,
-    /// What the accelerator reads.
+    /// Tensor that the accelerator reads.
     input: Option<TensorId>,
 }
 
-/// Chooses what stays, and times the layers again that make or read it.
+/// Selects the tensors that stay, and times again the layers that produce or read them.
 pub(super) fn keep(program: &mut Program) {
     program.residents = choose(program);
     if program.residents.is_empty() {
@@ -87,11 +90,11 @@ fn moment(program: &Program, node: NodeId) -> Moment {
     }
 }
 
-/// The output of a layer, if a layer on the accelerator reads it.
+/// Returns the output of a layer, if a layer on the accelerator reads it.
 pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident> {
     let graph = &program.graph;
     let tensor = graph.node(layer.node).output;
-    // What the next step of a stream reads lies outside in between.
+    // A tensor that the next step of a stream reads is stored outside in between.
     let is_carried = graph.states().iter().any(|state| state.next == tensor);
     let (mut until, mut is_stored) = (None, is_carried || graph.outputs().contains(&tensor));
     for (id, node) in graph.nodes_with_ids() {
@@ -108,7 +111,7 @@ pub(super) fn candidate(program: &Program, layer: &MacLayer) -> Option<Resident>
     Some(Resident { tensor, from: layer.node, until: until?, bits, is_stored })
 }
 
-/// What of a layer passes between the chip and its outside memory.
+/// Returns which data of a layer passes between the chip and external memory.
 fn outside(program: &Program, layer: &MacLayer) -> Outside {
     let find = |tensor| program.residents.iter().find(|resident| resident.tensor == tensor);
     let input = activations(&program.graph, layer).and_then(find);
@@ -116,7 +119,7 @@ fn outside(program: &Program, layer: &MacLayer) -> Outside {
     Outside { loads: input.is_none(), stores: output.is_none_or(|resident| resident.is_stored) }
 }
 
-/// The activations that a layer reads, if they can stay on the chip for it.
+/// Returns the activations that a layer reads, if they can stay on the chip for it.
 fn activations(graph: &Graph, layer: &MacLayer) -> Option<TensorId> {
     graph.node(layer.node).inputs.first().copied().flatten().filter(|_| !layer.dots.streams_weights())
 }

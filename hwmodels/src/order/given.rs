@@ -1,20 +1,21 @@
-//! Permutations that were given, by layer or by number of products.
+//! User-defined permutations, by layer or by number of products.
 
 use std::sync::Arc;
 
-/// Most numbers of all permutations of an accelerator together.
+/// Greatest total length of all permutations of an accelerator.
 pub(crate) const MOST_NUMBERS: usize = 1 << 17;
 
-/// Permutations by the name of a layer, or by their length: `order[k]` says which product of the flattened axes is added
-/// as the k-th.
+/// Permutations by the name of a layer, or by their length: `order[k]` is the product of the flattened axes
+/// that is added as the k-th.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permutations(Arc<[(String, Vec<usize>)]>);
 
 impl Permutations {
-    /// Named permutations. A name that is a number is that of products.
+    /// Creates named permutations. A name that is a number is a number of products.
     ///
     /// # Errors
-    /// In words, if one of them is no permutation, has another length than its name says, or a name stands twice.
+    /// A description, if a list is not a permutation, its length differs from that in its name, or a name is
+    /// duplicate.
     pub fn new(given: Vec<(String, Vec<i64>)>) -> Result<Self, String> {
         let mut all: Vec<(String, Vec<usize>)> = Vec::with_capacity(given.len());
         for (name, numbers) in given {
@@ -25,7 +26,7 @@ impl Permutations {
                 permutation(&numbers).map_err(|problem| format!("the permutation `{name}`: {problem}"))?;
             all.push((name, order));
         }
-        // The order in which they were written makes no difference.
+        // The order in which they were written does not matter.
         all.sort();
         if let Some(pair) = all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(format!("there are two permutations `{}`", pair[0].0));
@@ -33,20 +34,20 @@ impl Permutations {
         Ok(Self(all.into()))
     }
 
-    /// Every name with its permutation.
+    /// Returns every name with its permutation.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[usize])> {
         self.0.iter().map(|(name, order)| (name.as_str(), order.as_slice()))
     }
 
-    /// What a layer of `terms` products that goes by these names walks: the permutation with one of its names, else the one
-    /// of that many products. It is known by its length afterwards.
+    /// Returns the permutation for a layer with these names and `terms` products: the one with one of its
+    /// names, otherwise the one of that length. The result is keyed by its length.
     pub(super) fn of_layer(&self, names: &[&str], terms: usize) -> Option<Self> {
         let named = names.iter().find_map(|name| self.get(name));
         let order = named.or_else(|| self.of_terms(terms)).filter(|order| order.len() == terms)?;
         Some(Self(Arc::new([(terms.to_string(), order.to_vec())])))
     }
 
-    /// The permutation of `terms` products.
+    /// Returns the permutation of `terms` products.
     pub(super) fn of_terms(&self, terms: usize) -> Option<&[usize]> {
         self.get(&terms.to_string())
     }
@@ -56,7 +57,7 @@ impl Permutations {
     }
 }
 
-/// The numbers, if each of `0..len` is among them.
+/// Returns the numbers, if they contain each of `0..len`.
 fn permutation(numbers: &[i64]) -> Result<Vec<usize>, String> {
     let mut places: Vec<Option<usize>> = vec![None; numbers.len()];
     let mut order = Vec::with_capacity(numbers.len());

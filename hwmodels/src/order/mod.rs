@@ -1,4 +1,4 @@
-//! The order in which the products of a dot product are added.
+//! Order in which the products of a dot product are added.
 
 mod given;
 mod random;
@@ -10,33 +10,35 @@ use crate::names::Named;
 pub(crate) use given::MOST_NUMBERS;
 pub use given::Permutations;
 
-/// How a flat sequence of products is walked.
+/// Order in which a flat sequence of products is walked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Walk {
     /// 0, 1, 2, ...
     Forward,
-    /// Last first.
+    /// Last one first.
     Reverse,
     /// i, i + n, i + 2n, ... for i = 0..n.
     Stride(usize),
-    /// A permutation that follows from a seed and the number of products: see [`random_permutation`].
+    /// Permutation that follows from a seed and the number of products: see [`random_permutation`].
     Random {
-        /// The seed.
+        /// Seed of the permutation.
         seed: u64,
     },
-    /// Permutations that were given.
+    /// User-defined permutations.
     File(Permutations),
-    /// By product, ascending; equal ones in the order of the sequence. For each dot product by itself.
+    /// By product, ascending; equal products keep their order. Computed for each dot product.
     Sorted,
-    /// The greatest positive product, the negative one of the greatest magnitude, the next positive one, and so on; when
-    /// one sign is used up, the others by descending magnitude. For each dot product by itself.
+    /// The greatest positive product, then the negative one of greatest magnitude, then the next positive
+    /// one, and so on. When one sign is exhausted, the remaining ones follow by descending magnitude.
+    /// Computed for each dot product.
     SignPaired,
-    /// The next negative product while the exact sum so far is 0 or more, else the next one that is not negative; when
-    /// there is none of those, the others. Each in the order of the sequence, for each dot product by itself.
+    /// The next negative product while the exact sum so far is 0 or more, otherwise the next non-negative
+    /// one; when there are none left, the others. Products of each sign keep their order. Computed for each
+    /// dot product.
     Greedy,
 }
 
-/// How a flat sequence is walked, without what belongs to it.
+/// Kind of a walk, without its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkKind {
     Forward,
@@ -67,8 +69,8 @@ impl Named for WalkKind {
 }
 
 impl Walk {
-    /// Whether every dot product has an order of its own, which depends on its products. Then lowered layers have their
-    /// products in the order of the flattened axes, from which that order starts.
+    /// Returns whether every dot product has an order of its own, which depends on its products. Lowered
+    /// layers then have their products in the order of the flattened axes, on which that order is based.
     pub fn depends_on_data(&self) -> bool {
         matches!(self, Self::Sorted | Self::SignPaired | Self::Greedy)
     }
@@ -86,7 +88,7 @@ impl Walk {
         }
     }
 
-    /// In words: what makes it differ from walking forward, empty if nothing does.
+    /// Describes how it differs from walking forward; empty if it does not.
     pub fn describe(&self) -> String {
         match self {
             Self::Forward => String::new(),
@@ -100,8 +102,8 @@ impl Walk {
         }
     }
 
-    /// `flat` in this order; `None` if no permutation of that length was given. A walk that depends on data leaves it as
-    /// it is.
+    /// Returns `flat` in this order; `None` if there is no permutation of that length. A walk that depends on
+    /// data does not change it.
     fn apply(&self, flat: &[usize]) -> Option<Vec<usize>> {
         let at = |places: &[usize]| places.iter().map(|&i| flat[i]).collect();
         Some(match self {
@@ -117,8 +119,9 @@ impl Walk {
 pub use random::random_permutation;
 
 impl ReductionOrder {
-    /// The order of the layer that goes by these names, as it stands for that layer alone, and its window cells in the
-    /// order of addition, as flat `[row, column, channel]` indices. `None` if there is no permutation for it.
+    /// Returns the order of the layer with these names, reduced to that layer, and its window cells in the
+    /// order of addition, as flat `[row, column, channel]` indices. Returns `None` if there is no permutation
+    /// for it.
     pub fn of_layer(&self, names: &[&str], kernel: [usize; 3]) -> Option<(Self, Vec<usize>)> {
         let flat = self.flat(kernel);
         let walk = match &self.walk {
@@ -129,7 +132,7 @@ impl ReductionOrder {
         Some((Self { walk, ..self.clone() }, cells))
     }
 
-    /// The window cells in the order of the flattened axes.
+    /// Returns the window cells in the order of the flattened axes.
     fn flat(&self, kernel: [usize; 3]) -> Vec<usize> {
         let size = |axis| match axis {
             Axis::Kh => kernel[0],

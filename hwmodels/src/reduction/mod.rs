@@ -1,9 +1,9 @@
-//! How a run of values becomes one: the kinds of accumulation levels.
+//! Kinds of accumulation levels, which reduce a run of values to one.
 //!
-//! One file per kind. To add one: write its file and the module that it names (`rtl-vectors/rtl`), add its line to
-//! `reductions!`. All that differs between kinds follows from there: what the reference engine does step by step, bounds
-//! of what registers see, ports, coverage and area, the files of bundles, documents. The fast engine leaves the kinds that
-//! it does not know to the reference.
+//! There is one file per kind. To add a kind, write its file and the module that it names
+//! (`rtl-vectors/rtl`), and add its line to `reductions!`. All differences between kinds follow from there:
+//! the steps of the reference engine, bounds of register values, ports, coverage and area, files of bundles,
+//! and documents. The fast engine leaves kinds that it does not support to the reference engine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,47 +16,47 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $variant:ident = $file:ident;)*) => {
         $(mod $file;)*
 
-        /// How a run of values becomes one.
+        /// Kind of reduction of a run of values to one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reduce {
             $($(#[$doc])* $variant,)*
         }
 
         impl Reduce {
-            /// Every kind.
+            /// All kinds.
             pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
 
             fn kind(self) -> &'static Kind {
                 match self { $(Self::$variant => &$file::KIND,)* }
             }
 
-            /// A run before its first value.
+            /// Returns a run before its first value.
             pub fn start<V, R>(self) -> Run<V, R> {
                 match self { $(Self::$variant => Run::$variant($file::Run::default()),)* }
             }
 
-            /// What registers see in a run of `values`, or of fewer of them.
+            /// Returns bounds of the values at registers in a run of `values`, or of fewer of them.
             ///
-            /// `whole` is what a value is that no product is missing of, `start` what the run begins with, and
-            /// `register` what becomes of exact results in a range.
+            /// `whole` is the range of a value that includes all of its products, `start` that of the run's
+            /// initial value. `register` maps ranges of exact results to what the register holds.
             pub fn reach(self, values: &[Range], whole: Range, start: Range, register: &impl Limits) -> RunReach {
                 match self { $(Self::$variant => $file::reach(values, whole, start, register),)* }
             }
         }
 
-        /// A run under way, of values `V` and registers `R`.
+        /// Run in progress, of values `V` and registers `R`.
         #[derive(Debug, Clone)]
         pub enum Run<V, R> {
             $($(#[$doc])* $variant($file::Run<V, R>),)*
         }
 
         impl<V: Copy, R> Run<V, R> {
-            /// The next value.
+            /// Adds the next value.
             pub fn push(&mut self, value: V, adders: &mut impl Adders<Value = V, Register = R>) {
                 match self { $(Self::$variant(run) => run.push(value, adders),)* }
             }
 
-            /// The end of the run: its result.
+            /// Ends the run and returns its result.
             pub fn finish(self, adders: &mut impl Adders<Value = V, Register = R>) -> V {
                 match self { $(Self::$variant(run) => run.finish(adders),)* }
             }
@@ -71,24 +71,24 @@ reductions! {
     Tree = tree;
 }
 
-/// All that a kind is, beside its steps and their reach.
+/// Properties of a kind, apart from its steps and their reach.
 struct Kind {
-    /// The name used in files.
+    /// Name in files.
     name: &'static str,
-    /// What it does, in words for documents.
+    /// Description for documents.
     meaning: &'static str,
-    /// Whether all values of a run arrive together. Then no register is kept between them: a run starts from its first
-    /// value, which alone is no addition.
+    /// Whether all values of a run arrive together. Then no register is kept between them: a run starts with
+    /// its first value, and a single value needs no addition.
     at_once: bool,
-    /// How values are paired, where they are.
+    /// Pairing of the values, if they are paired.
     pairing: Option<&'static str>,
-    /// Its module in the reference RTL, with the parameters and ports of `gb_reduce`.
+    /// Module in the reference RTL, with the parameters and ports of `gb_reduce`.
     module: Module,
-    /// Whether `gb_mac.vhd` has it.
+    /// Whether `gb_mac.vhd` supports it.
     in_vhdl: bool,
 }
 
-/// A module of the reference RTL.
+/// Module of the reference RTL.
 #[derive(Debug, Clone, Copy)]
 struct Module {
     name: &'static str,
@@ -96,7 +96,7 @@ struct Module {
     text: &'static str,
 }
 
-/// A [`Module`] by its name, which is that of its file.
+/// Returns the [`Module`] with the given name, which is that of its file.
 macro_rules! module {
     ($name:literal) => {
         $crate::reduction::Module {
@@ -108,90 +108,91 @@ macro_rules! module {
 }
 use module;
 
-/// What a level is built from.
+/// Adders of a level.
 pub trait Adders {
-    /// What is added.
+    /// Type of the values that are added.
     type Value: Copy;
-    /// An adder with its register.
+    /// Adder with its register.
     type Register;
 
-    /// A register at the start of a run.
+    /// Returns a register at the start of a run.
     fn load(&mut self) -> Self::Register;
     /// Adds `value` to a register.
     fn add(&mut self, register: &mut Self::Register, value: Self::Value);
-    /// What a register holds.
+    /// Returns the value of a register.
     fn held(&self, register: &Self::Register) -> Self::Value;
-    /// An adder of two values, `right` the later one.
+    /// Returns the sum of two values in an adder without register; `right` is the later one.
     fn node(&mut self, left: Self::Value, right: Self::Value) -> Self::Value;
-    /// The result of a run of no values.
+    /// Returns the result of a run without values.
     fn nothing(&self) -> Self::Value;
 }
 
-/// The register of a level, as a function of ranges.
+/// Register of a level, as a function of ranges.
 pub trait Limits {
-    /// What it holds of exact results in `range`.
+    /// Returns the range of the register's values for exact results in `range`.
     fn fitted(&self, range: Range) -> Range;
-    /// Whether some of them do not fit.
+    /// Returns whether some of them do not fit.
     fn misfit(&self, range: Range) -> bool;
 }
 
 /// Bounds over all runs of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunReach {
-    /// Exact results that are compared with the rails.
+    /// Range of exact results that are compared with the rails.
     pub result: Range,
-    /// Results of runs.
+    /// Range of the results of runs.
     pub out: Range,
-    /// Results of runs that no value is missing of.
+    /// Range of the results of complete runs.
     pub whole: Range,
     /// Whether a value can be added after an addition that can overflow.
     pub goes_on: bool,
 }
 
 impl Reduce {
-    /// The name used in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         self.kind().name
     }
 
-    /// The number used for it in the RTL.
+    /// Returns its number in the RTL.
     pub fn code(self) -> u32 {
         self as u32
     }
 
-    /// Whether all values of a run arrive together. Then no register is kept between them: a run starts from its first
-    /// value, which alone is no addition, and the level shows what it hands over.
+    /// Returns whether all values of a run arrive together. Then no register is kept between them: a run
+    /// starts with its first value, a single value needs no addition, and the level shows the value that it
+    /// hands over.
     pub fn takes_run_at_once(self) -> bool {
         self.kind().at_once
     }
 
-    /// Additions of a run of `values`.
+    /// Returns the number of additions of a run of `values`.
     pub fn additions(self, values: usize) -> usize {
         if self.takes_run_at_once() { values.saturating_sub(1) } else { values }
     }
 
-    /// How values are paired, where they are.
+    /// Returns how values are paired, if they are.
     pub fn pairing(self) -> Option<&'static str> {
         self.kind().pairing
     }
 
-    /// What it does, in words for documents.
+    /// Returns a description for documents.
     pub fn meaning(self) -> &'static str {
         self.kind().meaning
     }
 
-    /// Its module in the reference RTL.
+    /// Returns the name of its module in the reference RTL.
     pub fn module(self) -> &'static str {
         self.kind().module.name
     }
 
-    /// The file of that module: name and text.
+    /// Returns name and text of the module's file.
     pub fn source(self) -> (&'static str, &'static str) {
         let Module { file, text, .. } = self.kind().module;
         (file, text)
     }
 
-    /// Whether the VHDL of the reference RTL has it.
+    /// Returns whether the VHDL of the reference RTL supports it.
     pub fn is_in_vhdl(self) -> bool {
         self.kind().in_vhdl
     }
@@ -219,7 +220,7 @@ impl Named for Reduce {
     }
 }
 
-/// A name that is no kind of level.
+/// Error: a name is not a kind of level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown reduction `{0}`; there are {kinds}", kinds = Reduce::ALL.map(Reduce::name).join(", "))]
 pub struct UnknownReduce(String);

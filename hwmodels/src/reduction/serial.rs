@@ -13,10 +13,10 @@ pub(super) const KIND: Kind = Kind {
     in_vhdl: true,
 };
 
-/// A run under way.
+/// Run in progress.
 #[derive(Debug, Clone)]
 pub struct Run<V, R> {
-    /// The register, from its first value on.
+    /// Register, from its first value on.
     register: Option<R>,
     values: std::marker::PhantomData<V>,
 }

@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     in_vhdl: true,
 };
 
-/// A run under way.
+/// Run in progress.
 #[derive(Debug, Clone)]
 pub struct Run<V, R> {
     values: Vec<V>,
@@ -36,7 +36,7 @@ impl<V: Copy, R> Run<V, R> {
     }
 }
 
-/// One value of many; none of none.
+/// Reduces many values to one; `None` without values.
 fn pairwise<V: Copy>(mut values: Vec<V>, mut node: impl FnMut(V, V) -> V) -> Option<V> {
     while values.len() > 1 {
         values = values

@@ -1,4 +1,4 @@
-//! Keys that there are not, texts that are no file, and what `--set` and `layers` override.
+//! Unknown keys, texts that are not accelerator files, and overrides by `--set` and `layers`.
 
 use super::report;
 

@@ -1,4 +1,4 @@
-//! Bad and doubtful accelerator files: what is said about them, and where.
+//! Invalid and doubtful accelerator files: messages about them, with their places.
 
 mod keys;
 mod values;
@@ -8,7 +8,7 @@ use guardbit_hwmodels::{Origin, PRESETS, Problem, check_yaml};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Code, message, the line at fault with the value underlined, and help.
+/// Returns code, message, the offending line with the value underlined, and hint.
 fn rendered(problem: &Problem) -> String {
     let mut lines = vec![problem.code().to_owned(), problem.to_string()];
     if let Origin::File(place) = problem.origin() {
@@ -25,7 +25,7 @@ fn rendered(problem: &Problem) -> String {
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
-/// What is said about a file with these overrides: an error, or warnings.
+/// Returns the error or the warnings for a file with these overrides.
 fn report(text: &str, sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     match check_yaml(text, "hw.yaml", &sets) {
@@ -35,7 +35,7 @@ fn report(text: &str, sets: &[&str]) -> String {
     }
 }
 
-/// A preset with pieces of it replaced.
+/// Generates a preset with parts of it replaced.
 fn mangled() -> impl Strategy<Value = String> {
     let piece = select(vec![
         "",

@@ -60,7 +60,7 @@ fn values_of_the_wrong_type() {
       |                         ^^^^
     help: write true or false, without quotes
     "#);
-    // Words of an older YAML are texts.
+    // Booleans of YAML 1.1, such as `yes`, are texts.
     insta::assert_snapshot!(report("schema: 1\nmemory: {double_buffer: yes}\n", &[]), @r#"
     guardbit::hw::switch
     hw.yaml:2:25: `memory.double_buffer` is "yes"; it must be true or false
@@ -304,7 +304,7 @@ fn values_that_do_not_go_together() {
       | ^^^^
     help: begin the file with `schema: 1`, the version of the file format
     ");
-    // A preset says its own, and not that of a file that extends it.
+    // A preset defines its own values, not those of a file that extends it.
     insta::assert_snapshot!(report("extends: fpga-int14-os\nname: a\n", &[]), @r"
     guardbit::hw::schema
     hw.yaml:1:1: the file does not say its `schema`

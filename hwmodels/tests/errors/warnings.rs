@@ -1,4 +1,4 @@
-//! Values that can be simulated but are odd.
+//! Values that can be simulated but are unusual.
 
 use super::report;
 
@@ -88,7 +88,7 @@ fn ports_that_cannot_feed_the_array() {
       |                                       ^^
     help: write `memory: {accumulator_bytes_per_cycle: 192}`, unless the device's port is so narrow
     ");
-    // Ports that are not stated grow with the array.
+    // Default ports grow with the array.
     let large = ["array.rows=32", "array.cols=64", "array.dot_width=2"].map(str::to_owned);
     for hw in ["exact-int32-os", "fpga-int14-os"] {
         let quiet = report(
@@ -97,7 +97,7 @@ fn ports_that_cannot_feed_the_array() {
         );
         assert_eq!(quiet, "fine", "{hw}");
     }
-    // SCALE-Sim counts no stalls.
+    // SCALE-Sim does not count stalls.
     insta::assert_snapshot!(report("schema: 1\narray: {rows: 32}\nmemory: {sram_bytes_per_cycle: 16}\ntiming: {convention: scalesim_v3}\n", &[]), @"fine");
 }
 
@@ -169,7 +169,7 @@ fn chains_that_leave_rows_idle() {
     for fills in ["rows", "64"] {
         assert_eq!(chain(fills), "fine");
     }
-    // Four chains of 8 in a column hand on four sums where one of 32 hands on one.
+    // Four chains of 8 in a column hand over four sums where one chain of 32 hands over one.
     insta::assert_snapshot!(chain("8"), @r"
     guardbit::hw::port_too_slow
     hw.yaml:4:65: the array takes 512 bytes of sums per cycle, written and read, but `memory.accumulator_bytes_per_cycle` is 256: layers that fill it wait

@@ -1,4 +1,4 @@
-//! The choice of the codes of one tensor, and of one unit.
+//! Chooses the codes of one tensor, and of one unit.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::simulated::{Raw, Reading, reals_of};
 use crate::{CodeSetting, Observed, Parameters, QuantizeError, Range, Scales, TensorCodes};
 
 impl Calibration<'_, '_> {
-    /// Chooses the codes of a tensor that is made in float, and makes them.
+    /// Chooses the codes of a tensor that is computed in float, and computes them.
     pub(super) fn choose_real(&mut self, id: TensorId) -> Result<(), QuantizeError> {
         let reading = self.reading();
         let reals: Vec<Vec<f32>> = self.states.iter().map(|state| state.reals(id, reading, None)).collect();
@@ -28,7 +28,7 @@ impl Calibration<'_, '_> {
         Ok(())
     }
 
-    /// Chooses the codes of a quantized unit's output, and its weights, and makes the codes.
+    /// Chooses the codes of a quantized unit's output and of its weights, and computes the codes.
     pub(super) fn quantized(&mut self, index: usize) -> Result<(), QuantizeError> {
         let plan = self.simulated.plan;
         let unit = &plan.units()[index];
@@ -76,15 +76,16 @@ impl Calibration<'_, '_> {
         Ok(())
     }
 
-    /// The codes for what was observed.
+    /// Returns the codes for the observed values.
     fn chosen(&self, observed: &Observed, setting: CodeSetting) -> TensorCodes {
         let target = setting.target();
         let range = self.config.method.range(observed, &target);
         TensorCodes::new(setting.range(), target.parameters(range))
     }
 
-    /// What is observed of a unit's output: with the error of the layers before it, or in the float network. Zeros alone tell no
-    /// scale, so where that error leaves nothing else, it is the float network's again.
+    /// Returns the observed values of a unit's output: with the error of the layers before it, or in the
+    /// float network. Zeros alone do not determine a scale, so if only zeros remain because of that error,
+    /// the float network is used instead.
     pub(super) fn observed_output(&self, index: usize, reals: &[Vec<f32>]) -> Observed {
         if self.reading() == Reading::Simulated {
             let simulated = observed(reals);
@@ -95,14 +96,15 @@ impl Calibration<'_, '_> {
         observed(&self.float_output(index))
     }
 
-    /// What the float network makes at a unit.
+    /// Returns the float network's values of a unit.
     pub(super) fn float_output(&self, index: usize) -> Vec<Vec<f32>> {
         let output = self.simulated.plan.units()[index].output;
         let words = self.states.iter().map(|state| state.float[output.index()].as_deref());
         words.map(|words| reals_of(words.unwrap_or_default())).collect()
     }
 
-    /// Whether a layer alone reads a tensor, and a method may choose its codes with those of the layer.
+    /// Returns whether a single layer reads a tensor, so that a method may choose its codes together with
+    /// that layer.
     fn is_open(&self, id: TensorId) -> bool {
         let plan = self.simulated.plan;
         let mut readers = (0..plan.units().len()).filter(|&unit| plan.units()[unit].inputs.contains(&id));
@@ -114,8 +116,8 @@ impl Calibration<'_, '_> {
             && !self.links.is_output(id)
     }
 
-    /// Why a layer had better stay in float, if its own quantization loses too much. Operations without weights lose
-    /// nothing but by the codes of their output, which what reads them would have in any case.
+    /// Returns why a layer should stay in float, if its own quantization loses too much. Operations without
+    /// weights only lose by the codes of their output, which their readers would need in any case.
     fn too_lossy(&self, index: usize) -> Option<String> {
         let least = self.config.least_sqnr_db?;
         let unit = &self.simulated.plan.units()[index];
@@ -135,7 +137,7 @@ impl Calibration<'_, '_> {
     }
 }
 
-/// Codes with the next greater scale, where they would be those of `input`.
+/// Returns codes with the next greater scale if they would equal those of `input`.
 fn apart(own: TensorCodes, input: Option<TensorCodes>, scales: Scales) -> TensorCodes {
     if input.is_none_or(|input| input.parameters != own.parameters) {
         return own;
@@ -147,21 +149,21 @@ fn apart(own: TensorCodes, input: Option<TensorCodes>, scales: Scales) -> Tensor
     TensorCodes { parameters: Parameters { scale, ..own.parameters }, ..own }
 }
 
-/// What is observed of samples.
+/// Returns the observed values of samples.
 pub(super) fn observed(samples: &[Vec<f32>]) -> Observed {
     let mut observed = Observed::default();
     samples.iter().for_each(|sample| observed.add(sample));
     observed
 }
 
-/// What is observed of one channel of weights.
+/// Returns the observed values of one channel of weights.
 pub(super) fn observed_weights(weights: &[f32]) -> Observed {
     let mut observed = Observed::default();
     observed.add(weights);
     observed
 }
 
-/// Every value alike: the range that a method gives weights of which it saw `weights`.
+/// Returns the range that a method gives weights that it observed as `weights`. Every value counts equally.
 pub(super) fn weight_range(
     calibration: &Calibration<'_, '_>,
     weights: &[f32],

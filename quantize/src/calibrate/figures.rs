@@ -1,4 +1,4 @@
-//! What calibration sees of tensors and units.
+//! Figures of calibration about tensors and units.
 
 use guardbit_graph::TensorId;
 
@@ -8,49 +8,50 @@ use crate::simulated::Reading;
 use crate::statistics::{self, Likeness};
 use crate::{LayerClass, TensorCodes};
 
-/// A unit after calibration.
+/// Result of a unit after calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitFigures {
     /// Full name of its output.
     pub name: String,
-    /// The pattern that it matches.
+    /// Name of the pattern that it matches.
     pub pattern: &'static str,
-    /// What layer it is, if it is one.
+    /// Class of the layer, if it is one.
     pub class: Option<LayerClass>,
-    /// Why it stays in float, if it does.
+    /// Reason why it stays in float, if it does.
     pub float: Option<String>,
-    /// Its output against that of the float network, on all samples.
+    /// Similarity of its output to that of the float network, on all samples.
     pub likeness: Likeness,
-    /// Width of its weights, if it is a layer on codes.
+    /// Width of its weights in bits, if it is a layer on codes.
     pub weight_bits: Option<u32>,
-    /// Sums that a float32 does not hold exactly (beyond 2^24): the multiplication of the runtime rounds them first.
+    /// Number of sums that a float32 cannot hold exactly (beyond 2^24), which the runtime's multiplication
+    /// rounds first.
     pub rounded_sums: u64,
 }
 
-/// A tensor of codes after calibration.
+/// Tensor of codes after calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TensorFigures {
     /// Its name.
     pub name: String,
     /// Least and greatest value in the float network.
     pub float_range: [f32; 2],
-    /// Least and greatest real value that the codes stand for.
+    /// Least and greatest real value of the codes.
     pub covered: [f32; 2],
-    /// The codes.
+    /// Codes of the tensor.
     pub codes: TensorCodes,
-    /// How many values the samples have.
+    /// Number of values in the samples.
     pub values: u64,
-    /// How many of them have the least, and the greatest code.
+    /// Number of values with the least, and with the greatest code.
     pub at_ends: [u64; 2],
-    /// Real values of the float network in `BINS` parts of `float_range`.
+    /// Histogram of the float network's real values in `BINS` parts of `float_range`.
     pub histogram: Vec<u64>,
 }
 
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 const BINS: usize = 64;
 
 impl Calibration<'_, '_> {
-    /// What became of a unit.
+    /// Returns the result of a unit.
     pub(super) fn unit_figures(&self, index: usize) -> UnitFigures {
         let plan = self.simulated.plan;
         let unit = &plan.units()[index];
@@ -71,7 +72,7 @@ impl Calibration<'_, '_> {
         }
     }
 
-    /// Notes what is known of a tensor whose codes were made.
+    /// Records the figures of a tensor whose codes were computed.
     pub(super) fn tensor_figures(&mut self, id: TensorId) {
         let Some(codes) = self.simulated.variable(id) else { return };
         let maker = self.simulated.plan.units().iter().position(|unit| unit.output == id);
@@ -83,7 +84,7 @@ impl Calibration<'_, '_> {
         self.tensors.push(figures);
     }
 
-    /// Whether a unit makes the codes that it reads.
+    /// Returns whether a unit's output has the codes of its input.
     pub(super) fn is_moved(&self, index: usize) -> bool {
         let unit = &self.simulated.plan.units()[index];
         let codes = |id| self.simulated.variable(id);

@@ -1,23 +1,23 @@
-//! What the float network makes of samples, for calibrations that follow each other.
+//! Float network's values for samples, shared between successive calibrations.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::Plan;
 
-/// What every unit of the float network makes of every sample, computed when it is first asked for. Scales and widths change
-/// nothing in it.
+/// Values of every unit of the float network for every sample, computed on first use. They do not depend on
+/// scales and widths.
 pub(crate) struct FloatOutputs {
-    /// By unit; empty where it is computed anew each time.
+    /// Values by unit; empty if they are computed anew each time.
     held: Vec<OnceLock<Vec<Arc<[i32]>>>>,
 }
 
 impl FloatOutputs {
-    /// Nothing is held.
+    /// Keeps no values.
     pub fn passing() -> Self {
         Self { held: Vec::new() }
     }
 
-    /// All is held, unless it takes more than `memory` bytes.
+    /// Keeps all values, unless they take more than `memory` bytes.
     pub fn held(plan: &Plan, samples: usize, memory: usize) -> Self {
         let len = |unit: &crate::Unit| plan.graph().tensor(unit.output).ty.len();
         let elements: usize = plan.units().iter().map(len).sum();
@@ -27,7 +27,7 @@ impl FloatOutputs {
         }
     }
 
-    /// What a unit makes of every sample: words, by `make` if they are not known.
+    /// Returns the words of a unit for every sample, computed by `make` if they are not known.
     pub fn of(&self, unit: usize, make: impl FnOnce() -> Vec<Arc<[i32]>>) -> Vec<Arc<[i32]>> {
         match self.held.get(unit) {
             Some(held) => held.get_or_init(make).clone(),

@@ -1,4 +1,4 @@
-//! Weights of layers, and methods that choose for whole layers.
+//! Weights of layers, and methods that choose parameters of whole layers.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::weights::bias::mean_error;
 use crate::weights::moments::Windows;
 use crate::{LayerSetting, Observed, Parameters, QuantizeError, Scales, TensorCodes};
 
-/// Most steps of a bias: half of what 32 bits hold.
+/// Greatest magnitude of a bias in steps: half of what 32 bits hold.
 const MOST_BIAS_STEPS: f64 = (1u64 << 30) as f64;
 
 impl Calibration<'_, '_> {
-    /// Weights by the tensor method, each rounded to the nearest code.
+    /// Sets the weights by the tensor method, each rounded to the nearest code.
     pub(super) fn plain_weights(&mut self, index: usize, layer: &Layer, setting: LayerSetting) {
         let input = self.simulated.variable(self.simulated.plan.units()[index].inputs[0]);
         let Some(TensorCodes { parameters: input, .. }) = input else { return };
@@ -29,7 +29,7 @@ impl Calibration<'_, '_> {
         self.simulated.set_weights(index, LayerCodes { weights, setting: setting.weights, bias });
     }
 
-    /// Raises the bias by the mean that the sums lack, over the calibration samples: see [`mean_error`].
+    /// Raises the bias by the mean error of the sums over the calibration samples: see [`mean_error`].
     pub(super) fn correct_bias(&mut self, index: usize, layer: &Layer) -> Result<(), QuantizeError> {
         let input = self.simulated.plan.units()[index].inputs[0];
         let (Some(codes), Some(mut chosen)) =
@@ -67,10 +67,10 @@ impl Calibration<'_, '_> {
         Ok(())
     }
 
-    /// Scales and zero points of weights: one, or one per output channel.
+    /// Returns scales and zero points of weights: one, or one per output channel.
     ///
-    /// A channel whose weights are all 0 has the scale of the layer as a whole, since its bias is in steps of it. A scale
-    /// that is so small that the bias would not fit 32 bits is raised until it does.
+    /// A channel whose weights are all 0 has the scale of the layer as a whole, because its bias is in steps
+    /// of that scale. A scale so small that the bias would not fit 32 bits is raised until it does.
     fn weight_parameters(&self, layer: &Layer, setting: LayerSetting, input_scale: f32) -> Vec<Parameters> {
         let target = setting.weights.target();
         let of = |weights: &[f32]| target.parameters(weight_range(self, weights, setting.weights));
@@ -98,7 +98,7 @@ impl Calibration<'_, '_> {
         layer.weights.chunks(layer.terms().max(1)).enumerate().map(channel).collect()
     }
 
-    /// Lets the method for layers choose; whether it did.
+    /// Lets the method for layers choose. Returns whether it did.
     pub(super) fn chosen_by_layer(
         &mut self,
         index: usize,
@@ -121,7 +121,7 @@ impl Calibration<'_, '_> {
         Ok(true)
     }
 
-    /// Puts a layer before a method.
+    /// Solves a layer with a method.
     fn solve(
         &self,
         index: usize,
@@ -186,7 +186,7 @@ impl Calibration<'_, '_> {
         method(&problem)
     }
 
-    /// The layer alone, under candidate parameters.
+    /// Returns the layer alone, under candidate parameters.
     fn candidate(
         &self,
         index: usize,
@@ -207,7 +207,7 @@ impl Calibration<'_, '_> {
         candidate.alone(index, Some(output))
     }
 
-    /// Takes over what a method chose, once it is seen to make a layer.
+    /// Applies the parameters that a method chose, after checking that they form a valid layer.
     fn take(
         &mut self,
         index: usize,
@@ -244,7 +244,7 @@ impl Calibration<'_, '_> {
         Ok(())
     }
 
-    /// Makes the codes of an open tensor once more.
+    /// Computes the codes of an open tensor again.
     fn again(&mut self, tensor: TensorId, open: Option<Open>) -> Result<(), QuantizeError> {
         let Some(Open { unit, raw, .. }) = open else { return Ok(()) };
         match unit {
@@ -259,7 +259,7 @@ impl Calibration<'_, '_> {
         self.simulated.variable(self.simulated.plan.units()[index].output)
     }
 
-    /// The accelerator with what it overrides for a layer, for that layer alone.
+    /// Returns the accelerator with its overrides for a layer applied.
     fn accelerator_of(&self, index: usize, accelerator: &Accelerator) -> Accelerator {
         let names = self.simulated.plan.names(index);
         let own = names.iter().find_map(|&name| accelerator.layers.get(name));

@@ -1,15 +1,15 @@
-//! How much memory a calibration takes, known before it starts.
+//! Memory that a calibration takes, computed before it starts.
 
 use guardbit_graph::{Links, TensorId};
 
 use crate::{Config, Plan, QuantizeError};
 
-/// Bytes of an element while it is held: the float network's, and the simulated network's.
+/// Number of bytes per element that is kept, for the float and the simulated network together.
 const HELD: usize = 8;
-/// The same of what a unit is making: sums and real values too.
+/// Number of bytes per element that a unit is computing, including sums and real values.
 const MADE: usize = 20;
 
-/// Fails if so many samples take more than `most` bytes: all of them are at the same unit at a time.
+/// Returns an error if the samples take more than `most` bytes: all of them are at the same unit at a time.
 pub(super) fn check(plan: &Plan, config: &Config, samples: usize) -> Result<(), QuantizeError> {
     let (each, most) = (peak(plan, config.layer_method.is_some()), config.memory);
     let needed = each.saturating_mul(samples);
@@ -19,7 +19,7 @@ pub(super) fn check(plan: &Plan, config: &Config, samples: usize) -> Result<(), 
     Err(QuantizeError::Memory { needed, most, samples, allowed: most / each.max(1) })
 }
 
-/// Bytes of one sample at the unit where the most tensors are held.
+/// Returns the bytes of one sample at the unit at which the most data is held.
 fn peak(plan: &Plan, chosen_again: bool) -> usize {
     let (graph, units) = (plan.graph(), plan.units());
     let links = Links::new(graph);
@@ -27,7 +27,7 @@ fn peak(plan: &Plan, chosen_again: bool) -> usize {
     let last_reader = |id: TensorId| (0..units.len()).rev().find(|&unit| units[unit].inputs.contains(&id));
     let last_use = |id: TensorId| match last_reader(id) {
         _ if links.is_output(id) => units.len(),
-        // What codes that are chosen again are made of is held until they are.
+        // The source of codes that may be chosen again is kept until they are final.
         Some(_) if chosen_again => {
             let readers = units.iter().filter(|unit| unit.inputs.contains(&id));
             readers.filter_map(|reader| last_reader(reader.output)).chain(last_reader(id)).max().unwrap_or(0)

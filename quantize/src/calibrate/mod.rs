@@ -1,4 +1,4 @@
-//! The calibration loop: scales and zero points, tensor by tensor in order of execution.
+//! Calibration loop: scales and zero points, tensor by tensor in order of execution.
 
 mod choose;
 mod figures;
@@ -18,7 +18,7 @@ pub(crate) use float::FloatOutputs;
 use crate::simulated::{Raw, Reading, Sample, Simulated, State};
 use crate::{Config, Plan, QuantizeError, Watch};
 
-/// A network that is being calibrated.
+/// Network that is being calibrated.
 struct Calibration<'p, 'c> {
     simulated: Simulated<'p>,
     config: &'c Config,
@@ -27,36 +27,37 @@ struct Calibration<'p, 'c> {
     watch: &'c dyn Watch,
     links: Links,
     states: Vec<State>,
-    /// The real values, before rounding, of tensors whose codes may still be chosen by the layer that reads them.
+    /// Real values before rounding of tensors whose codes the layer that reads them may still choose.
     open: BTreeMap<TensorId, Open>,
-    /// Sums of layers that a float32 does not hold, by unit.
+    /// Number of sums of layers that a float32 cannot hold, by unit.
     rounded_sums: BTreeMap<usize, u64>,
     figures: Vec<UnitFigures>,
     tensors: Vec<TensorFigures>,
 }
 
-/// A tensor whose codes may still be chosen again.
+/// Tensor whose codes may still be chosen again.
 struct Open {
-    /// The unit that makes it; none makes an input.
+    /// Unit that produces it; `None` for an input.
     unit: Option<usize>,
     raw: Vec<Raw>,
     reals: Vec<Vec<f32>>,
 }
 
-/// A calibrated network with what was seen.
+/// Calibrated network with its figures.
 pub struct Calibrated<'p> {
-    /// The network with every variable set.
+    /// Network with every variable set.
     pub simulated: Simulated<'p>,
-    /// What became of every part of the float network, in order of execution.
+    /// Result of every part of the float network, in order of execution.
     pub units: Vec<UnitFigures>,
     /// Every tensor whose codes were chosen, in order of execution.
     pub tensors: Vec<TensorFigures>,
 }
 
-/// Chooses every variable of a planned network from samples. `accelerator` is what a method for layers aims at.
+/// Chooses every variable of a planned network from samples. `accelerator` is the target of a method for
+/// layers.
 ///
 /// # Errors
-/// [`QuantizeError`] if there is no sample, one does not fit the network, or a method fails.
+/// [`QuantizeError`] if there is no sample, a sample does not match the network, or a method fails.
 pub fn calibrate<'p>(
     plan: &'p Plan,
     config: &Config,
@@ -66,7 +67,8 @@ pub fn calibrate<'p>(
     calibrate_with(plan, config, accelerator, samples, &FloatOutputs::passing(), &())
 }
 
-/// The same with the values of the float network of these samples, where they are known, and somebody who watches.
+/// Calibrates like [`calibrate`], with the float network's values of these samples if they are known, and a
+/// [`Watch`].
 pub(crate) fn calibrate_with<'p>(
     plan: &'p Plan,
     config: &Config,
@@ -116,7 +118,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
             own.unit(unit)?;
             own.forget(unit);
         }
-        // Where a layer took the codes that were there, nothing stands between.
+        // If a layer kept the existing codes, there is no operation in between.
         let kept = (0..plan.units().len())
             .map(|unit| plan.units()[unit].pattern() != "requantize" || !own.is_moved(unit));
         let kept: Vec<bool> = kept.collect();
@@ -124,12 +126,12 @@ impl<'p, 'c> Calibration<'p, 'c> {
         Ok(Calibrated { units: units.collect(), simulated: own.simulated, tensors: own.tensors })
     }
 
-    /// Which of the two networks activations are observed in.
+    /// Returns the network in which activations are observed.
     fn reading(&self) -> Reading {
         if self.config.propagate { Reading::Simulated } else { Reading::Float }
     }
 
-    /// Codes for the inputs that a quantized unit reads.
+    /// Chooses codes for the inputs that a quantized unit reads.
     fn inputs(&mut self) -> Result<(), QuantizeError> {
         for &id in self.simulated.plan.graph().inputs() {
             if self.is_read_as_codes(id) {
@@ -139,7 +141,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
         Ok(())
     }
 
-    /// One unit: what it makes, and which codes that becomes.
+    /// Processes one unit: computes its values, and chooses their codes.
     fn unit(&mut self, index: usize) -> Result<(), QuantizeError> {
         let plan = self.simulated.plan;
         let unit = &plan.units()[index];
@@ -166,20 +168,20 @@ impl<'p, 'c> Calibration<'p, 'c> {
         Ok(())
     }
 
-    /// Whether everything that a quantized unit reads has codes.
+    /// Returns whether every input of a quantized unit has codes.
     fn reads_codes(&self, index: usize) -> bool {
         let inputs = &self.simulated.plan.units()[index].inputs;
         inputs.iter().all(|&id| self.simulated.variable(id).is_some())
     }
 
-    /// Whether a unit that computes on codes by itself reads a tensor that is made in float.
+    /// Returns whether a unit that computes on codes reads a tensor that is computed in float.
     fn is_read_as_codes(&self, id: TensorId) -> bool {
         let units = self.simulated.plan.units();
         let mut readers = (0..units.len()).filter(|&unit| units[unit].inputs.contains(&id));
         readers.any(|unit| self.simulated.is_quantized(unit) && self.wants_codes(unit))
     }
 
-    /// Whether a unit computes on codes, or moves them to one that does.
+    /// Returns whether a unit computes on codes, or passes them to one that does.
     fn wants_codes(&self, unit: usize) -> bool {
         let unit = &self.simulated.plan.units()[unit];
         match unit.forms.as_ref().map(|forms| forms.output()) {
@@ -202,8 +204,8 @@ impl<'p, 'c> Calibration<'p, 'c> {
         Ok(())
     }
 
-    /// Forgets what nothing reads any more: what the unit read, and what that was made of in case that its codes were chosen
-    /// again.
+    /// Releases data that nothing reads any more: the unit's inputs, and their sources, which were kept in
+    /// case their codes were chosen again.
     fn forget(&mut self, index: usize) {
         let units = self.simulated.plan.units();
         let read = &units[index].inputs;

@@ -1,4 +1,4 @@
-//! A layer whose parameters are to be chosen, and how candidates are tried.
+//! Layer whose parameters are to be chosen, and the evaluation of candidates.
 
 use std::sync::Arc;
 
@@ -9,67 +9,69 @@ use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
 use super::{ChannelOutcome, LayerClass, LayerOutcome, LayerParameters, WeightCodes};
 use crate::{Observed, Parameters, QuantizeError, Range, Target, Watch};
 
-/// A layer that multiplies and accumulates, with what is known of it.
+/// Layer that multiplies and accumulates, with everything known about it.
 pub struct LayerProblem<'a> {
     /// Name of the layer.
     pub name: &'a str,
-    /// What it is.
+    /// Class of the layer.
     pub class: LayerClass,
-    /// Output channels.
+    /// Number of output channels.
     pub channels: usize,
-    /// Products per output.
+    /// Number of products per output.
     pub terms: usize,
-    /// The real weights, `[output channel][cell]`, cells by kernel row, kernel column, channel of the group.
+    /// Real weights, `[output channel][cell]`, with cells ordered by kernel row, kernel column and channel of
+    /// the group.
     pub weights: &'a [f32],
-    /// The real bias, one number per output channel.
+    /// Real bias, one number per output channel.
     pub bias: Option<&'a [f32]>,
-    /// The codes that are wanted.
+    /// Requirements on the codes.
     pub targets: Targets,
-    /// What it reads.
+    /// Input of the layer.
     pub input: LayerInput<'a>,
-    /// The real inputs, sample by sample: those of the float network, or with error propagation what the quantized layers
-    /// before it made.
+    /// Real inputs, sample by sample: those of the float network, or with error propagation those produced by
+    /// the quantized layers before it.
     pub samples: &'a [Vec<f32>],
-    /// The real outputs of the float network after the layer's activation, sample by sample.
+    /// Real outputs of the float network after the layer's activation, sample by sample.
     pub outputs: &'a [Vec<f32>],
-    /// What was seen of [`outputs`](Self::outputs).
+    /// Observed values of [`outputs`](Self::outputs).
     pub observed_output: &'a Observed,
-    /// What the tensor method chose.
+    /// Parameters chosen by the tensor method.
     pub plain: LayerParameters,
-    /// The accelerator that the network is for.
+    /// Accelerator for which the network is quantized.
     pub accelerator: &'a Accelerator,
     pub(crate) build: &'a Build<'a>,
     pub(crate) watch: &'a dyn Watch,
 }
 
-/// A network of the layer alone under candidate parameters.
+/// Returns a network of the layer alone under candidate parameters.
 pub(crate) type Build<'a> = dyn Fn(&LayerParameters) -> Result<Graph, QuantizeError> + Sync + 'a;
 
-/// What a layer reads.
+/// Input of a layer.
 #[derive(Debug, Clone, Copy)]
 pub enum LayerInput<'a> {
-    /// Codes whose parameters are decided: others read them too, or what makes them has no choice.
+    /// Codes whose parameters are final, because other operations read them too, or because their producer
+    /// has no choice.
     Fixed(Parameters),
-    /// Codes of which the layer is the only reader: their parameters may be chosen with its own. This was seen of the real
-    /// values.
+    /// Codes that only this layer reads, so that their parameters may be chosen together with its own.
+    /// Contains the observed real values.
     Free(&'a Observed),
 }
 
-/// The codes that a layer is to have.
+/// Requirements on the codes of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Targets {
-    /// Of the activations that it reads.
+    /// Requirements on the activations that it reads.
     pub input: Target,
-    /// Of its weights.
+    /// Requirements on its weights.
     pub weights: Target,
     /// Whether every output channel has a weight scale of its own.
     pub per_channel: bool,
-    /// Of what it makes.
+    /// Requirements on its output.
     pub output: Target,
 }
 
 impl<'a> LayerProblem<'a> {
-    /// The same layer on other samples.
+    /// Returns the layer with other samples.
     pub(crate) fn on<'s>(&self, samples: &'s [Vec<f32>], outputs: &'s [Vec<f32>]) -> LayerProblem<'s>
     where
         'a: 's,
@@ -79,23 +81,23 @@ impl<'a> LayerProblem<'a> {
 }
 
 impl LayerProblem<'_> {
-    /// The real weights of an output channel.
+    /// Returns the real weights of an output channel.
     pub fn channel(&self, channel: usize) -> &[f32] {
         &self.weights[channel * self.terms..][..self.terms]
     }
 
-    /// The weights as codes, each the nearest one of its scale (half to even): `scales` is one parameter set, or one per
-    /// output channel.
+    /// Returns the weights as codes, each the nearest one for its scale (half to even). `parameters` holds
+    /// one parameter set, or one per output channel.
     pub fn weight_codes(&self, parameters: &[Parameters]) -> WeightCodes {
         weight_codes(self.weights, self.channels, parameters, self.targets.weights.codes)
     }
 
-    /// The bias in steps of input scale times weight scale, half to even and clamped to 32 bits.
+    /// Returns the bias in steps of input scale times weight scale, half to even and clamped to 32 bits.
     pub fn bias_codes(&self, input: Parameters, weights: &WeightCodes) -> Option<Vec<i32>> {
         self.bias.map(|bias| bias_codes(bias, input, weights))
     }
 
-    /// The parameters with `input`, weights of the ranges, and `output`: plain rounding.
+    /// Returns parameters with `input`, plainly rounded weights with the given ranges, and `output`.
     pub fn parameters(&self, input: Parameters, weights: &[Range], output: Parameters) -> LayerParameters {
         let scales: Vec<_> = weights.iter().map(|&range| self.targets.weights.parameters(range)).collect();
         let weights = self.weight_codes(&scales);
@@ -103,29 +105,31 @@ impl LayerProblem<'_> {
         LayerParameters { input, input_codes: self.targets.input.codes, weights, bias, output }
     }
 
-    /// The layer alone under the plain parameters, as a network.
+    /// Returns the layer alone under the plain parameters, as a network.
     ///
     /// # Errors
-    /// [`QuantizeError`] if they make no layer.
+    /// [`QuantizeError`] if they do not form a valid layer.
     pub fn plain_graph(&self) -> Result<Graph, QuantizeError> {
         (self.build)(&self.plain)
     }
 
-    /// The layer on the accelerator under candidate parameters.
+    /// Returns the layer lowered onto the accelerator under candidate parameters.
     ///
     /// # Errors
-    /// [`QuantizeError`] if they make no layer, or one that the accelerator cannot run.
+    /// [`QuantizeError`] if they do not form a valid layer, or the accelerator cannot run it.
     pub fn program(&self, parameters: &LayerParameters) -> Result<Program, QuantizeError> {
         let graph = Arc::new((self.build)(parameters)?);
         lower(graph, self.accelerator)
             .map_err(|source| QuantizeError::Lower { layer: self.name.into(), source: Box::new(source) })
     }
 
-    /// Runs the layer on the accelerator, on every sample, under candidate parameters: the error of its outputs with all
-    /// that overflow does to them. `stats` says how much is counted; [`StatsLevel::None`] is the fastest.
+    /// Runs the layer on the accelerator with every sample, under candidate parameters. Returns the error of
+    /// its outputs, including all effects of overflows. `stats` is the level of statistics;
+    /// [`StatsLevel::None`] is the fastest.
     ///
     /// # Errors
-    /// [`QuantizeError`] as [`program`](Self::program) has it, or if the accelerator traps an overflow.
+    /// [`QuantizeError`] under the conditions of [`program`](Self::program), or if the accelerator traps an
+    /// overflow.
     pub fn run(
         &self,
         parameters: &LayerParameters,
@@ -165,7 +169,7 @@ impl LayerProblem<'_> {
     }
 }
 
-/// Samples that run side by side.
+/// Number of samples that run in parallel.
 const BATCH: usize = 64;
 
 fn squared_error(real: &[f32], codes: &[i32], parameters: Parameters) -> f64 {
@@ -184,7 +188,7 @@ fn by_channel(channels: &mut [ChannelOutcome], real: &[f32], codes: &[i32], para
     }
 }
 
-/// Real weights as codes, each the nearest one of its scale.
+/// Returns real weights as codes, each the nearest one for its scale.
 pub(crate) fn weight_codes(
     weights: &[f32],
     channels: usize,
@@ -201,8 +205,8 @@ pub(crate) fn weight_codes(
     }
 }
 
-/// A real bias in steps of input scale times weight scale, in float32 and half to even, as ONNX Runtime's quantizer makes
-/// it; clamped to 32 bits.
+/// Returns a real bias in steps of input scale times weight scale, computed in float32 and rounded half to
+/// even like in ONNX Runtime's quantizer, and clamped to 32 bits.
 pub(crate) fn bias_codes(bias: &[f32], input: Parameters, weights: &WeightCodes) -> Vec<i32> {
     let step = |channel: usize| input.scale * weights.scale(channel);
     let code = |(channel, &value): (usize, &f32)| {

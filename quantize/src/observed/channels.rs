@@ -1,25 +1,25 @@
-//! The same for each channel.
+//! Observed real values per channel.
 
 use super::Observed;
 
-/// What was seen of every channel of a tensor, the channel being its last axis.
+/// Observed real values of every channel of a tensor; the channel is its last axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedChannels {
     channels: Vec<Observed>,
 }
 
 impl ObservedChannels {
-    /// Nothing seen yet of `channels` channels.
+    /// Returns empty observations of `channels` channels.
     pub fn new(channels: usize) -> Self {
         Self { channels: vec![Observed::default(); channels] }
     }
 
-    /// What was seen of each channel.
+    /// Returns the observed values of each channel.
     pub fn channels(&self) -> &[Observed] {
         &self.channels
     }
 
-    /// Adds the values of one sample: element `i` is of channel `i` modulo the number of channels.
+    /// Adds the values of one sample: element `i` belongs to channel `i` modulo the number of channels.
     pub fn add(&mut self, sample: &[f32]) {
         let count = self.channels.len();
         for (channel, observed) in self.channels.iter_mut().enumerate() {
@@ -27,7 +27,7 @@ impl ObservedChannels {
         }
     }
 
-    /// Adds what was seen of later samples of the same channels.
+    /// Adds the observed values of later samples of the same channels.
     pub fn merge(&mut self, later: &Self) {
         self.channels.iter_mut().zip(&later.channels).for_each(|(mine, others)| mine.merge(others));
     }

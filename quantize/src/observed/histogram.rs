@@ -1,14 +1,14 @@
-//! Counts of real values in bins whose width is a power of two.
+//! Histograms of real values with bins whose width is a power of two.
 
-/// Most bins on either side of 0.
+/// Greatest number of bins on either side of 0.
 const MOST_BINS: usize = 1 << 13;
 
-/// How often values were seen.
+/// Histogram of values.
 ///
-/// Bins are `2^exponent` wide and meet at 0; the bin `i` of a side holds magnitudes in `(i * width, (i + 1) * width]`, and 0
-/// is counted by itself. The exponent is the least with which the greatest magnitude lies within 8192 bins. Where it grows,
-/// neighbours are joined, two by two: no count is lost, and the histogram is a function of the values alone, whatever
-/// their order.
+/// Bins are `2^exponent` wide and meet at 0. Bin `i` of a side holds magnitudes in
+/// `(i * width, (i + 1) * width]`; 0 is counted separately. The exponent is the least for which the greatest
+/// magnitude lies within 8192 bins. When it grows, adjacent bins are joined in pairs. No count is lost, and
+/// the histogram is a function of the values alone, in any order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     exponent: Option<i32>,
@@ -22,36 +22,37 @@ pub struct Histogram {
 pub struct Uniform {
     /// Counts, in the order of the values.
     pub counts: Vec<u64>,
-    /// Where the first bin begins.
+    /// Start of the first bin.
     pub start: f64,
     /// Width of a bin.
     pub width: f64,
 }
 
 impl Uniform {
-    /// Where bin `index` begins, and the one before it ends.
+    /// Returns the start of bin `index`, which is the end of the previous bin.
     pub fn edge(&self, index: usize) -> f64 {
         self.start + self.width * index as f64
     }
 }
 
 impl Histogram {
-    /// How many values were counted.
+    /// Returns the number of values.
     pub fn total(&self) -> u64 {
         self.zeros + self.negative.iter().chain(&self.positive).sum::<u64>()
     }
 
-    /// How many of them were 0.
+    /// Returns the number of zeros.
     pub fn zeros(&self) -> u64 {
         self.zeros
     }
 
-    /// Width of a bin; `None` before a value other than 0 was seen.
+    /// Returns the width of a bin; `None` before a value other than 0 was seen.
     pub fn width(&self) -> Option<f64> {
         self.exponent.map(|exponent| f64::from(exponent).exp2())
     }
 
-    /// The middle of every bin that holds values other than 0, with its count, from the least value to the greatest.
+    /// Returns the middle of every bin that holds values other than 0, with its count, from the least value
+    /// to the greatest.
     pub fn middles(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let width = self.width().unwrap_or(0.0);
         let middle = move |index: usize| (index as f64 + 0.5) * width;
@@ -60,7 +61,7 @@ impl Histogram {
         negative.chain(positive).filter(|&(_, count)| count > 0)
     }
 
-    /// Counts of magnitudes from 0 on, in at most `most` bins; 0 is in the first one.
+    /// Returns counts of magnitudes from 0 on, in at most `most` bins; 0 belongs to the first one.
     pub fn magnitudes(&self, most: usize) -> Uniform {
         let (joined, bins) = self.joined(most);
         let mut counts = vec![0; bins];
@@ -71,7 +72,8 @@ impl Histogram {
         Uniform { counts, start: 0.0, width: self.width_of(joined) }
     }
 
-    /// Counts of values, in at most `most` bins on either side of 0; 0 is in the first one above.
+    /// Returns counts of values, in at most `most` bins on either side of 0; 0 belongs to the first bin
+    /// above.
     pub fn two_sided(&self, most: usize) -> Uniform {
         let (joined, bins) = self.joined(most);
         let mut counts = vec![0; 2 * bins];
@@ -82,9 +84,10 @@ impl Histogram {
         Uniform { counts, start: -(bins as f64) * width, width }
     }
 
-    /// Counts of values, in an odd number of bins: the middle one is around 0, at most `most` are on either side of it.
+    /// Returns counts of values in an odd number of bins. The middle one is around 0, with at most `most`
+    /// bins on either side.
     pub fn centred(&self, most: usize) -> Uniform {
-        // Bins of half the width: the middle one takes the first of each side.
+        // Bins of half the width: the middle bin joins the first bin of each side.
         let (joined, halves) = self.joined(2 * most);
         let sides = halves / 2;
         let bin = |index: usize| (index >> joined).div_ceil(2);
@@ -96,7 +99,7 @@ impl Histogram {
         Uniform { counts, start: -(sides as f64 + 0.5) * width, width }
     }
 
-    /// Sees to it that a magnitude has a bin.
+    /// Widens the bins if necessary so that a magnitude has a bin.
     pub(super) fn reach(&mut self, magnitude: f64) {
         if magnitude > 0.0 {
             let wanted = least_exponent(magnitude);
@@ -104,13 +107,13 @@ impl Histogram {
         }
     }
 
-    /// Counts a value within reach.
+    /// Counts a value whose magnitude has a bin.
     pub(super) fn count(&mut self, value: f64) {
         let Some(width) = self.width().filter(|_| value != 0.0) else {
             self.zeros += 1;
             return;
         };
-        // A power of two: the quotient is exact.
+        // The width is a power of two, so the quotient is exact.
         let bin = (value.abs() / width).ceil() as usize - 1;
         let side = if value < 0.0 { &mut self.negative } else { &mut self.positive };
         if side.len() <= bin {
@@ -141,7 +144,8 @@ impl Histogram {
         }
     }
 
-    /// How often bins are joined, two by two, and the bins that the wider side has then: at most `most`, at least 1.
+    /// Returns how often bins are joined in pairs, and the number of bins of the wider side afterwards: at
+    /// most `most`, at least 1.
     fn joined(&self, most: usize) -> (u32, usize) {
         let longest = self.negative.len().max(self.positive.len());
         let bins = |joined: u32| longest.div_ceil(1 << joined).max(1);
@@ -160,7 +164,7 @@ impl Histogram {
     }
 }
 
-/// The least power of two with which a magnitude above 0 lies within [`MOST_BINS`] bins.
+/// Returns the least power of two for which a magnitude above 0 lies within [`MOST_BINS`] bins.
 fn least_exponent(magnitude: f64) -> i32 {
     let mut exponent = magnitude.log2().ceil() as i32 - MOST_BINS.ilog2() as i32;
     let fits = |exponent: i32| magnitude <= f64::from(exponent).exp2() * MOST_BINS as f64;

@@ -10,8 +10,8 @@ use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
-/// `float_unary`: sigmoid, tanh, hard-swish, leaky relu, gelu, ...; a rectifier or limits keep the codes that they read
-/// (`max(z, x)`).
+/// Pattern of `float_unary`: sigmoid, tanh, hard-swish, leaky relu, gelu, ... A rectifier or limits keep the
+/// codes of their input (`max(z, x)`).
 pub(super) struct Activation;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl UnitPattern for Activation {
     }
 }
 
-/// Whether a function is finite for all finite values: only then codes can be given to it.
+/// Returns whether a function is finite for all finite values, which is required for codes.
 fn is_bounded(op: &FloatUnary) -> bool {
     !matches!(
         op.function,

@@ -8,7 +8,7 @@ use super::clipped::maybe_clipped;
 use super::on_reals::OnReals;
 use super::{Operation, UnitPattern, activation, one_input};
 
-/// `float_avg_pool2d`: ONNX Runtime computes it on the real values of codes.
+/// Pattern of `float_avg_pool2d`, which ONNX Runtime computes on the real values of codes.
 pub(super) struct AveragePool;
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::{Forms, Operation, Parts, UnitPattern, activation};
 use crate::emit::{EVEN, Emit};
 use crate::{QuantizeError, TensorCodes};
 
-/// `float_matmul` of two activations.
+/// Pattern of `float_matmul` of two activations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchMatmul;
 

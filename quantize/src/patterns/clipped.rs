@@ -1,4 +1,4 @@
-//! Rectifiers and limits behind an operation, which its codes take in.
+//! Rectifiers and limits after an operation, which are merged into its codes.
 
 use guardbit_graph::TensorId;
 use guardbit_graph::ops::{FloatUnary, RealFunction};
@@ -11,33 +11,33 @@ use crate::{QuantizeError, TensorCodes};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Clip(FloatUnary);
 
-/// `of`, or a rectifier or limits behind it.
+/// Returns a pattern of `of`, optionally followed by a rectifier or limits.
 pub(super) fn maybe_clipped(of: Pattern) -> Pattern {
     of.then_maybe(|of| Pattern::op_where::<FloatUnary>(is_clip).reads([of]).named("clip"))
 }
 
-/// Whether a function does nothing but limit values.
+/// Returns whether a function only limits values.
 pub(super) fn is_clip(op: &FloatUnary) -> bool {
     matches!(op.function, RealFunction::Relu | RealFunction::Clip)
 }
 
 impl Clip {
-    /// That of a match.
+    /// Returns the limits of a match.
     pub fn of(found: &Match<'_>) -> Option<Self> {
         found.op::<FloatUnary>("clip").cloned().map(Self)
     }
 
-    /// The value within the limits.
+    /// Returns the value clamped to the limits.
     pub fn real(&self, value: f32) -> f32 {
         self.0.function.apply(value, &self.0.parameters)
     }
 
-    /// The code within the limits: what the function makes of its real value.
+    /// Returns the code of the clamped real value of a code.
     pub fn code(&self, code: i32, codes: &TensorCodes) -> i32 {
         codes.code(self.real(codes.real(code)))
     }
 
-    /// Whether codes change by it at all: a scale that was chosen for clipped values mostly leaves nothing to clip.
+    /// Returns whether it changes any code: a scale chosen for clipped values usually leaves nothing to clip.
     pub fn acts_on(&self, codes: &TensorCodes) -> bool {
         [codes.range.min(), codes.range.max()].iter().any(|&end| self.code(end, codes) != end)
     }

@@ -11,7 +11,7 @@ use super::{Operation, Parts, UnitPattern, activation};
 use crate::emit::{EVEN, Emit};
 use crate::{QuantizeError, TensorCodes};
 
-/// `concat` of activations: inputs of other scales are moved to that of the output.
+/// Pattern of `concat` of activations. Inputs of other scales are requantized to that of the output.
 pub(super) struct Concat;
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::LayerClass;
 use crate::emit::EVEN;
 use crate::prepare::reals;
 
-/// `float_conv2d`, with its bias and what limits its values.
+/// Pattern of `float_conv2d`, with its bias and limits.
 pub(super) struct Conv2d;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl UnitPattern for Conv2d {
     }
 }
 
-/// A convolution with constant weights.
+/// Returns the pattern of a convolution with constant weights.
 pub(super) fn convolution() -> Pattern {
     let constants = [Pattern::constant().named("w"), Pattern::constant().named("b").or_absent()];
     let [weights, bias] = constants;

@@ -11,7 +11,7 @@ use crate::emit::{EVEN, Emit};
 use crate::prepare::{per_channel, reals};
 use crate::{LayerClass, QuantizeError, TensorCodes};
 
-/// `float_matmul` with a matrix of two axes, and one number per column that is added.
+/// Pattern of `float_matmul` with a matrix of two axes, and an added number per column.
 pub(super) struct Dense;
 
 #[derive(Debug)]
@@ -26,7 +26,8 @@ impl super::Forms for Forms {
         self.0.sums(to, parts)
     }
 
-    /// Between reshapes where it reads more than a matrix: the runtime's layer with a bias takes matrices alone.
+    /// Adds reshapes around it if its input has more axes than a matrix, because the runtime's layer with a
+    /// bias accepts only matrices.
     fn integer(
         &self,
         to: &mut Emit,

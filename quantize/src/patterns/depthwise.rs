@@ -11,7 +11,7 @@ use crate::LayerClass;
 use crate::emit::EVEN;
 use crate::prepare::reals;
 
-/// `float_conv2d` whose groups have one channel each.
+/// Pattern of `float_conv2d` whose groups have one channel each.
 pub(super) struct Depthwise;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What layers with constant weights share.
+//! Common parts of layers with constant weights.
 
 use guardbit_graph::{DType, Op, OutputSpec, Quantization, TensorId, TensorType};
 
@@ -6,33 +6,33 @@ use super::Parts;
 use crate::emit::Emit;
 use crate::{CodeSetting, LayerClass, QuantizeError, TensorCodes, WeightCodes};
 
-/// A layer with real weights.
+/// Layer with real weights.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
-    /// The operation on codes: ONNX Runtime's rounding, no activation.
+    /// Operation on codes, with ONNX Runtime's rounding and without an activation.
     pub op: Op,
-    /// What it is.
+    /// Class of the layer.
     pub class: LayerClass,
-    /// Output channels.
+    /// Number of output channels.
     pub channels: usize,
-    /// `[output channel][cell]`.
+    /// Weights, indexed `[output channel][cell]`.
     pub weights: Vec<f32>,
-    /// One number per output channel.
+    /// Bias, one number per output channel.
     pub bias: Option<Vec<f32>>,
-    /// How the operation lays the weights out.
+    /// Layout of the weights in the operation.
     pub layout: Layout,
 }
 
-/// How weights are laid out.
+/// Layout of weights.
 #[derive(Debug, Clone)]
 pub(crate) enum Layout {
-    /// A shape with the output channels first.
+    /// Shape with the output channels first.
     ChannelsFirst(Vec<usize>),
-    /// `[1, rows, columns, output channels]`.
+    /// Shape `[1, rows, columns, output channels]`.
     ChannelsLast([usize; 2]),
 }
 
-/// The weights and the bias of a layer as codes.
+/// Weights and bias of a layer as codes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LayerCodes {
     pub weights: WeightCodes,
@@ -41,18 +41,18 @@ pub(crate) struct LayerCodes {
 }
 
 impl Layer {
-    /// Products per output.
+    /// Returns the number of products per output.
     pub fn terms(&self) -> usize {
         self.weights.len() / self.channels.max(1)
     }
 
-    /// Adds its sums: integers of 32 bits, whatever scale they will have.
+    /// Adds the layer with its sums as output: integers of 32 bits without a scale.
     pub fn sums(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError> {
         let output = OutputSpec { name: parts.name.into(), dtype: DType::Int32, quantization: None };
         self.emit(to, parts, output)
     }
 
-    /// Adds its codes.
+    /// Adds the layer with codes as output.
     pub fn codes(
         &self,
         to: &mut Emit,
@@ -101,7 +101,7 @@ impl Layer {
         Ok(TensorType { shape, dtype: setting.dtype(), quantization })
     }
 
-    /// Codes in the order of the operation.
+    /// Returns codes in the order of the operation.
     fn laid_out(&self, codes: &[i32]) -> Vec<i32> {
         match self.layout {
             Layout::ChannelsFirst(_) => codes.to_vec(),
@@ -113,7 +113,7 @@ impl Layer {
     }
 }
 
-/// Implements the forms of a pattern that is a [`Layer`] alone.
+/// Implements the forms of a pattern that is only a [`Layer`].
 macro_rules! layer_forms {
     ($ty:ident) => {
         impl $crate::patterns::Forms for $ty {

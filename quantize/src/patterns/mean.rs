@@ -10,8 +10,8 @@ use super::{Operation, Parts, UnitPattern, activation, one_input};
 use crate::emit::{EVEN, Emit};
 use crate::{QuantizeError, TensorCodes};
 
-/// `float_mean` over rows and columns of `[n, h, w, c]`: what the runtime has a kernel on codes for. Other means stay in
-/// float.
+/// Pattern of `float_mean` over rows and columns of `[n, h, w, c]`, for which the runtime has a kernel on
+/// codes. Other means stay in float.
 pub(super) struct Mean;
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! Patterns: the parts of a float network that become one quantized operation, one file each.
+//! Patterns: parts of a float network that become one quantized operation, with one file each.
 //!
-//! Each has two forms that one operation serves, on the same codes of its inputs: the *simulated* form makes integral
-//! sums of 32 bits, or real values, before anything is decided about the codes of the output; the *integer* form makes
-//! those codes. To add one, write its file and add its line to `PATTERNS`.
+//! A pattern has two forms, which use one operation on the same input codes. The *simulated* form computes
+//! integer sums of 32 bits, or real values, before the codes of the output are chosen. The *integer* form
+//! computes those codes. To add a pattern, write its file and add its line to `PATTERNS`.
 
 mod activation;
 mod average_pool;
@@ -33,7 +33,7 @@ pub(crate) use layer::{Layer, LayerCodes};
 use crate::emit::Emit;
 use crate::{Parameters, QuantizeError, TensorCodes};
 
-/// All of them; the first one that matches is taken.
+/// All patterns; the first one that matches is used.
 pub(crate) const PATTERNS: &[&dyn UnitPattern] = &[
     &depthwise::Depthwise,
     &conv2d::Conv2d,
@@ -55,40 +55,40 @@ pub(crate) const PATTERNS: &[&dyn UnitPattern] = &[
     &pass_through::PassThrough,
 ];
 
-/// A part of a float network that becomes one quantized operation.
+/// Pattern of a part of a float network that becomes one quantized operation.
 pub(crate) trait UnitPattern: Sync {
-    /// Its name in audits.
+    /// Returns its name in audits.
     fn name(&self) -> &'static str;
 
-    /// What it looks for.
+    /// Returns the pattern of nodes.
     fn pattern(&self) -> Pattern;
 
-    /// The operation that a match is; `None` where it is none that can be quantized.
+    /// Returns the operation of a match; `None` if it cannot be quantized.
     fn operation(&self, found: &Match<'_>) -> Option<Operation>;
 }
 
-/// A quantized operation with what it reads.
+/// Quantized operation with its inputs.
 pub(crate) struct Operation {
     pub forms: Arc<dyn Forms>,
     /// Activations of the float network, in order.
     pub inputs: Vec<TensorId>,
-    /// What is done to its values before they become codes.
+    /// Limits that are applied to its values before they become codes.
     pub clip: Option<Clip>,
 }
 
-/// The two forms of a quantized operation.
+/// Both forms of a quantized operation.
 pub(crate) trait Forms: Debug + Send + Sync {
-    /// Where the scale and zero point of its output come from.
+    /// Returns the source of its output's scale and zero point.
     fn output(&self) -> Output {
         Output::Chosen
     }
 
-    /// The layer, if it has constant weights.
+    /// Returns the layer, if it has constant weights.
     fn layer(&self) -> Option<&Layer> {
         None
     }
 
-    /// Adds the simulated form; `inputs` are tensors of codes. What it makes are sums of 32 bits or real values.
+    /// Adds the simulated form; `inputs` are tensors of codes. Its output is sums of 32 bits or real values.
     fn simulated(&self, to: &mut Emit, parts: &Parts<'_>) -> Result<TensorId, QuantizeError>;
 
     /// Adds the integer form.
@@ -100,44 +100,44 @@ pub(crate) trait Forms: Debug + Send + Sync {
     ) -> Result<TensorId, QuantizeError>;
 }
 
-/// What a form is made with.
+/// Inputs of a form.
 pub(crate) struct Parts<'a> {
     /// Tensors of codes in the network that is built.
     pub inputs: &'a [TensorId],
-    /// The weights of a layer.
+    /// Weights of a layer.
     pub weights: Option<&'a LayerCodes>,
     /// Name of the output.
     pub name: &'a str,
 }
 
-/// Where the scale and zero point of an output come from.
+/// Source of an output's scale and zero point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Output {
-    /// They are chosen by what is observed.
+    /// Chosen from the observed values.
     Chosen,
-    /// They are chosen, and are never those of the first input.
+    /// Chosen, but never equal to those of the first input.
     Apart,
-    /// They are those of the first input: its codes are moved, or compared.
+    /// Equal to those of the first input, whose codes are moved or compared.
     AsInput,
-    /// They are those of the first input unless the layer that reads it chooses others.
+    /// Equal to those of the first input, unless the layer that reads the output chooses others.
     AsInputAtFirst,
-    /// The range of values is known whatever the input.
+    /// Fixed, because the range of values does not depend on the input.
     Given(fn(CodeRange) -> Parameters),
 }
 
 impl Output {
-    /// Whether other codes may be chosen for it, once it is known what it holds.
+    /// Returns whether other codes may be chosen once the values are known.
     pub fn is_free(self) -> bool {
         matches!(self, Self::Chosen | Self::AsInputAtFirst)
     }
 }
 
-/// The operation of the first of these that matches.
+/// Returns an operation with one input.
 fn one_input(found: &Match<'_>, forms: impl Forms + 'static) -> Option<Operation> {
     Some(Operation { forms: Arc::new(forms), inputs: vec![found.id("x")?], clip: Clip::of(found) })
 }
 
-/// Any activation.
+/// Returns the pattern of any activation.
 fn activation(name: &'static str) -> Pattern {
     Pattern::any().where_tensor(|tensor| tensor.constant.is_none()).named(name)
 }

@@ -8,23 +8,24 @@ use super::{Forms, Output, Parts};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
-/// An operation on activations, and a constant maybe that stays as it is. The simulated form makes what it makes of their real values, and so does the integer
-/// form, with a quantizer behind it, unless there is an operation on codes.
+/// Operation on activations, and possibly a constant that is not quantized. The simulated form computes on
+/// their real values. So does the integer form, followed by a quantizer, unless there is an operation on
+/// codes.
 pub(super) trait OnReals: Debug + Send + Sync {
-    /// The operation on real values.
+    /// Returns the operation on real values.
     fn op(&self) -> Op;
 
-    /// The constant that it reads, and which of its inputs that is.
+    /// Returns the constant that it reads, and the index of that input.
     fn constant(&self) -> Option<(&Tensor, usize)> {
         None
     }
 
-    /// Where the scale and zero point of its output come from.
+    /// Returns the source of its output's scale and zero point.
     fn output(&self) -> Output {
         Output::Chosen
     }
 
-    /// Adds the operation on codes; `None` where there is none.
+    /// Adds the operation on codes; `None` if there is none.
     fn on_codes(
         &self,
         _to: &mut Emit,
@@ -34,7 +35,7 @@ pub(super) trait OnReals: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Whether the quantizer adds the zero point before it rounds, as kernels on codes of 8 bits do.
+    /// Returns whether the quantizer adds the zero point before it rounds, like kernels on codes of 8 bits.
     fn zero_point_first(&self) -> bool {
         false
     }
@@ -76,7 +77,7 @@ fn real(
     to.real(of.op(), &inputs, name)
 }
 
-/// The inputs of an operation: activations, and its constant.
+/// Returns the inputs of an operation: activations, and its constant.
 pub(super) fn with_constant(
     of: &impl OnReals,
     to: &mut Emit,

@@ -37,25 +37,26 @@ macro_rules! pairs {
 }
 
 pairs! {
-    /// `a + b`: what joins branches. A convolution before it keeps its own codes, as ONNX Runtime has it.
+    /// Pattern of `a + b`, which joins branches. A convolution before it keeps its own codes, as in ONNX
+    /// Runtime.
     Add, "add", Add;
-    /// `a - b`.
+    /// Pattern of `a - b`.
     Subtract, "subtract", Sub;
-    /// `a * b`.
+    /// Pattern of `a * b`.
     Multiply, "multiply", Mul;
-    /// `a / b` for constant `b`: of anything else quotients may have no bound.
+    /// Pattern of `a / b` for constant `b`; other quotients may be unbounded.
     Divide, "divide", Div;
-    /// The greater one.
+    /// Pattern of the element-wise maximum.
     Maximum, "maximum", Maximum;
-    /// The lesser one.
+    /// Pattern of the element-wise minimum.
     Minimum, "minimum", Minimum;
 }
 
-/// A function of two tensors.
+/// Function of two tensors.
 #[derive(Debug)]
 struct Pair {
     function: RealPair,
-    /// The operand that is a constant, and which one it is. It stays in float.
+    /// Constant operand, which stays in float, and its index.
     constant: Option<(Tensor, usize)>,
 }
 

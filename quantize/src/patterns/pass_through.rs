@@ -1,4 +1,4 @@
-//! Operations that move codes or compare them: their output has the scale and zero point of their input.
+//! Operations that move or compare codes: their output has the scale and zero point of their input.
 
 use guardbit_graph::ops::{FloatMaxPool2d, Gather, MaxPool2d, Pad};
 use guardbit_graph::pattern::{Match, Pattern};
@@ -9,13 +9,13 @@ use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
-/// The operations that are pushed through.
+/// Pattern of the operations that pass codes through.
 pub(super) struct PassThrough;
 
 #[derive(Debug)]
 struct Moved {
     op: Op,
-    /// Which elements a `gather` takes.
+    /// Elements that a `gather` selects.
     chosen: Option<Tensor>,
 }
 
@@ -45,7 +45,7 @@ impl UnitPattern for PassThrough {
 
     fn operation(&self, found: &Match<'_>) -> Option<Operation> {
         let op = &found.graph().node(found.root()).op;
-        // Padding with another number than 0 may be no code.
+        // Padding with another number than 0 may not be representable as a code.
         let representable = !matches!(op, Op::Pad(Pad { value: Some(word), .. }) if real_of(*word) != 0.0);
         representable
             .then(|| one_input(found, Moved { op: op.clone(), chosen: found.tensor("chosen").cloned() }))
@@ -76,7 +76,7 @@ impl OnReals for Moved {
             Op::FloatMaxPool2d(FloatMaxPool2d { kernel, stride, padding }) => {
                 MaxPool2d { kernel, stride, padding, activation: Activation::None }.into()
             }
-            // No value is the zero point: real 0.
+            // Without a value, the padding is the zero point: real 0.
             Op::Pad(pad) => Pad { value: None, ..pad }.into(),
             op => op,
         };

@@ -1,4 +1,4 @@
-//! Codes of a layer's own where others read the same tensor.
+//! Codes that a layer has for itself if other operations read the tensor too.
 
 use guardbit_graph::pattern::{Match, Pattern};
 use guardbit_graph::{Op, TensorId, ops::Reshape};
@@ -8,8 +8,8 @@ use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{QuantizeError, TensorCodes};
 
-/// A `reshape` to the shape that is there already, which [`own_inputs`](crate::prepare::own_inputs) puts before layers:
-/// other codes for the same values.
+/// Pattern of a `reshape` without effect, which [`own_inputs`](crate::prepare::own_inputs) inserts before
+/// layers: other codes of the same values.
 pub(super) struct OwnInput;
 
 #[derive(Debug)]

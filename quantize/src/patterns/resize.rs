@@ -8,9 +8,9 @@ use super::clipped::maybe_clipped;
 use super::on_reals::OnReals;
 use super::{Operation, Output, UnitPattern, activation, one_input};
 
-/// `float_resize_bilinear`: ONNX Runtime computes it on the real values of codes, unless the codes have the same scale and zero
-/// point before and behind it: it rounds otherwise there. What takes the nearest pixel passes codes
-/// through.
+/// Pattern of `float_resize_bilinear`. ONNX Runtime computes it on the real values of codes, unless the codes
+/// before and after it have equal scale and zero point, where it rounds differently. Nearest-neighbour
+/// resizing passes codes through.
 pub(super) struct Resize;
 
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::{Operation, Output, Parts, UnitPattern, activation, one_input};
 use crate::emit::Emit;
 use crate::{Parameters, QuantizeError, TensorCodes};
 
-/// `float_softmax`, whose outputs lie between 0 and 1 whatever it reads.
+/// Pattern of `float_softmax`, whose outputs always lie between 0 and 1.
 pub(super) struct Softmax;
 
 #[derive(Debug)]
@@ -50,7 +50,8 @@ impl OnReals for Along {
     }
 }
 
-/// 0 to 1 over all codes, a power of two per step: what runtimes give the output of a softmax.
+/// Returns parameters that cover 0 to 1 with all codes and a power of two as scale, as runtimes use for the
+/// output of a softmax.
 fn whole_unit(codes: CodeRange) -> Parameters {
     let steps = (f64::from(codes.max()) - f64::from(codes.min()) + 1.0).log2().ceil();
     Parameters { scale: (-steps).exp2() as f32, zero_point: codes.min() }

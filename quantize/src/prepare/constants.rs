@@ -2,7 +2,7 @@
 
 use guardbit_graph::{Tensor, real_of};
 
-/// The values of a constant of real numbers.
+/// Returns the values of a constant of real numbers.
 pub(crate) fn reals(tensor: &Tensor) -> Option<Vec<f32>> {
     let codes = tensor.codes().filter(|_| tensor.ty.dtype.is_float())?;
     Some(codes.iter().map(|&word| real_of(word)).collect())
@@ -13,18 +13,19 @@ pub(crate) fn reals(tensor: &Tensor) -> Option<Vec<f32>> {
 pub(crate) struct PerChannel(Vec<f32>);
 
 impl PerChannel {
-    /// The number of a channel.
+    /// Returns the number of a channel.
     pub fn of(&self, channel: usize) -> f64 {
         f64::from(self.0[if self.0.len() == 1 { 0 } else { channel }])
     }
 
-    /// All of so many channels.
+    /// Returns the numbers of all `channels` channels.
     pub fn spread(&self, channels: usize) -> Vec<f32> {
         (0..channels).map(|channel| self.of(channel) as f32).collect()
     }
 }
 
-/// A constant that broadcasts along a last axis of so many channels, and adds no axis to a tensor of that rank.
+/// Returns a constant that broadcasts along a last axis of `channels` channels, and adds no axis to a tensor
+/// of rank `rank`.
 pub(crate) fn per_channel(tensor: &Tensor, channels: usize, rank: usize) -> Option<PerChannel> {
     let shape = &tensor.ty.shape;
     let (last, front) = shape.split_last().map_or((1, &[][..]), |(&last, front)| (last, front));

@@ -1,4 +1,4 @@
-//! Cross-layer equalization of convolutions that follow each other.
+//! Cross-layer equalization of successive convolutions.
 
 use guardbit_graph::ops::{FloatConv2d, FloatUnary, RealFunction};
 use guardbit_graph::{
@@ -8,11 +8,12 @@ use guardbit_graph::{
 use super::reals;
 use crate::weights::equalize::{Layer, equalize};
 
-/// The network with the weights of every chain of convolutions balanced: see [`equalize`]. A chain has nothing between its
-/// layers but activations that keep positive factors, and each layer is all that reads the one before it.
+/// Returns the network with the weights of every chain of convolutions balanced: see [`equalize`]. Between
+/// the layers of a chain there are only activations that commute with positive factors, and each layer is the
+/// only reader of the one before it.
 ///
 /// # Errors
-/// [`PatchError`] if a balanced weight is no number that a constant can have.
+/// [`PatchError`] if a balanced weight is not a valid constant.
 pub(crate) fn equalized(graph: &Graph) -> Result<Graph, PatchError> {
     let links = Links::new(graph);
     let nodes: Vec<NodeId> = graph.nodes_with_ids().map(|(id, _)| id).collect();
@@ -32,7 +33,7 @@ pub(crate) fn equalized(graph: &Graph) -> Result<Graph, PatchError> {
     patch.apply()
 }
 
-/// The convolution that alone reads what a convolution makes.
+/// Returns the convolution that is the only reader of a convolution's output.
 fn follower(graph: &Graph, links: &Links, node: NodeId) -> Option<NodeId> {
     own_constants(graph, links, node)?;
     let mut tensor = graph.node(node).output;
@@ -50,7 +51,7 @@ fn follower(graph: &Graph, links: &Links, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// Whether a convolution's weights and bias are constants that nothing else reads.
+/// Returns whether a convolution's weights and bias are constants that nothing else reads.
 fn own_constants(graph: &Graph, links: &Links, node: NodeId) -> Option<()> {
     let is_convolution = matches!(graph.node(node).op, Op::FloatConv2d(FloatConv2d { .. }));
     let own = |id: &TensorId| graph.tensor(*id).constant.is_some() && links.only_reader(*id).is_some();

@@ -1,4 +1,4 @@
-//! Factors behind layers: batch normalization as readers have it.
+//! Factors after layers, such as batch normalization as readers represent it.
 
 use guardbit_graph::ops::{FloatBinary, FloatConv2d, FloatMatMul, FloatUnary, RealFunction, RealPair};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
@@ -6,7 +6,8 @@ use guardbit_graph::{GraphPatch, Op, OutputSpec, PatchError, Tensor, TensorType,
 
 use super::{PerChannel, per_channel, reals};
 
-/// A layer times or over a constant per output channel: a layer with other weights and another bias.
+/// Merges a product or quotient of a layer and a constant per output channel into the layer's weights and
+/// bias.
 #[derive(Debug)]
 pub(super) struct FactorsIntoLayers;
 
@@ -34,7 +35,7 @@ impl Rewrite for FactorsIntoLayers {
         let (Some(factor), Some(weights)) = (factor, reals(w)) else { return Ok(false) };
         let divides = divides(&graph.node(found.root()).op);
         let scaled = |value: f32, channel: usize| scaled(value, factor.of(channel), divides);
-        // Output channels are the first axis of a convolution's weights, the last of a matrix.
+        // Output channels are the first axis of a convolution's weights, and the last axis of a matrix.
         let channel_of = |index: usize| match &graph.node(layer).op {
             Op::FloatConv2d(_) => index / (weights.len() / channels),
             _ => index % channels,
@@ -53,7 +54,7 @@ impl Rewrite for FactorsIntoLayers {
     }
 }
 
-/// A layer with constant weights.
+/// Returns the pattern of a layer with constant weights.
 fn layer() -> Pattern {
     let constant = || Pattern::constant();
     let conv = Pattern::op::<FloatConv2d>().reads([
@@ -65,7 +66,7 @@ fn layer() -> Pattern {
     conv.or(Pattern::op::<FloatMatMul>().reads([Pattern::any().named("x"), matrix]))
 }
 
-/// Something times or over a constant.
+/// Returns the pattern of a product or quotient with a constant.
 fn with_factor(of: Pattern) -> Pattern {
     let constant = || Pattern::constant().named("factor");
     let times = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Mul)
@@ -73,8 +74,8 @@ fn with_factor(of: Pattern) -> Pattern {
     times.or(Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Div).reads([of, constant()]))
 }
 
-/// A rectified layer times or over one number above 0: the layer is multiplied, and rectified then. So the number becomes a part of
-/// the weights.
+/// Moves a positive factor of a rectified layer before the rectifier, so that it can become part of the
+/// weights.
 #[derive(Debug)]
 pub(super) struct FactorsBeforeRectifiers;
 
@@ -119,7 +120,7 @@ impl Rewrite for FactorsBeforeRectifiers {
     }
 }
 
-/// A constant per channel added to something, then multiplied: multiplied first.
+/// Moves a factor before the addition of a constant per channel.
 #[derive(Debug)]
 pub(super) struct FactorsOfSums;
 
@@ -166,7 +167,7 @@ fn moved(offsets: &PerChannel, factors: &PerChannel, channels: usize, divides: b
     (0..channels).map(|c| scaled(offsets.of(c) as f32, factors.of(c), divides)).collect()
 }
 
-/// Rounded once.
+/// Returns the product or quotient, rounded once.
 fn scaled(value: f32, factor: f64, divides: bool) -> f32 {
     (if divides { f64::from(value) / factor } else { f64::from(value) * factor }) as f32
 }
@@ -175,7 +176,7 @@ fn divides(op: &Op) -> bool {
     matches!(op, Op::FloatBinary(FloatBinary { function: RealPair::Div }))
 }
 
-/// A constant of real values.
+/// Adds a constant of real values.
 pub(super) fn constant(
     patch: &mut GraphPatch<'_>,
     name: &str,
@@ -186,7 +187,7 @@ pub(super) fn constant(
     patch.constant(name, ty, values.iter().map(|&value| word_of(value)).collect())
 }
 
-/// A name that no tensor of the graph has.
+/// Returns a name that no tensor of the graph has.
 pub(super) fn fresh(found: &Match<'_>, what: &str) -> String {
     let mut name = format!("{}_{what}", found.output().name);
     while found.graph().find_tensor(&name).is_some() {

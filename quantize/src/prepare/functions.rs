@@ -1,4 +1,4 @@
-//! Functions that files spell out.
+//! Functions that files express as several operations.
 
 use guardbit_graph::ops::{FloatBinary, FloatUnary, RealFunction, RealPair};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
@@ -6,7 +6,7 @@ use guardbit_graph::{GraphPatch, PatchError};
 
 use super::reals;
 
-/// `x * clip(x + 3, 0, 6) / 6`, as PyTorch exports it: a hard-swish.
+/// Merges `x * clip(x + 3, 0, 6) / 6`, as exported by PyTorch, into a hard-swish.
 #[derive(Debug)]
 pub(super) struct HardSwishes;
 
@@ -29,7 +29,7 @@ impl Rewrite for HardSwishes {
     }
 }
 
-/// `clip(x + 3, 0, 6) / 6`: a hard-sigmoid.
+/// Merges `clip(x + 3, 0, 6) / 6` into a hard-sigmoid.
 #[derive(Debug)]
 pub(super) struct HardSigmoids;
 
@@ -68,14 +68,14 @@ fn x() -> Pattern {
     Pattern::any().named("x")
 }
 
-/// `clip(x + 3, 0, 6)`.
+/// Returns the pattern of `clip(x + 3, 0, 6)`.
 fn gate() -> Pattern {
     let sum = pair(RealPair::Add).reads_in_any_order([x(), number(3.0)]);
     let is_clip = |op: &FloatUnary| op.function == RealFunction::Clip && op.parameters == [0.0, 6.0];
     Pattern::op_where(is_clip).reads([sum])
 }
 
-/// A sixth of something.
+/// Returns the pattern of a sixth of `of`.
 fn sixth(of: Pattern) -> Pattern {
     let over = pair(RealPair::Div).reads([of.clone(), number(6.0)]);
     over.or(pair(RealPair::Mul).reads_in_any_order([of, number(1.0 / 6.0)]))
@@ -85,7 +85,7 @@ fn pair(function: RealPair) -> Pattern {
     Pattern::op_where::<FloatBinary>(move |op| op.function == function)
 }
 
-/// A constant that is this number everywhere.
+/// Returns the pattern of a constant whose elements all equal `value`.
 fn number(value: f32) -> Pattern {
     let is_it = move |values: Vec<f32>| values.iter().all(|&one| one == value);
     Pattern::constant().where_tensor(move |tensor| reals(tensor).is_some_and(is_it))

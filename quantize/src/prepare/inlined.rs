@@ -1,4 +1,4 @@
-//! Functions cut as ONNX Runtime's quantizer cuts them.
+//! Functions divided as in ONNX Runtime's quantizer.
 
 use guardbit_graph::ops::{FloatBinary, FloatUnary, RealFunction, RealPair};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
@@ -6,7 +6,8 @@ use guardbit_graph::{GraphPatch, OutputSpec, PatchError};
 
 use super::factors::fresh;
 
-/// A hard-swish as its definition in ONNX has it: the product of its input with a hard-sigmoid, which has codes of its own.
+/// Expands a hard-swish as in its definition in ONNX: the product of its input with a hard-sigmoid, which has
+/// codes of its own.
 #[derive(Debug)]
 pub(super) struct InlinedHardSwish;
 

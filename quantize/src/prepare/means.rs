@@ -1,4 +1,4 @@
-//! Means of images in another order of axes.
+//! Means of images with another order of axes.
 
 use guardbit_graph::ops::{FloatMean, Transpose};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
@@ -6,7 +6,7 @@ use guardbit_graph::{GraphPatch, OutputSpec, PatchError};
 
 use super::factors::fresh;
 
-/// A mean of what a transpose moved: the mean over the axes that they were before, as channels last have them.
+/// Replaces a mean of a transposed tensor by the mean over the original axes, with channels last.
 #[derive(Debug)]
 pub(super) struct MeansOfMoved;
 
@@ -34,7 +34,7 @@ impl Rewrite for MeansOfMoved {
         let mut axes: Vec<usize> = mean.axes.iter().map(|&axis| from[axis]).collect();
         axes.sort_unstable();
         let op = FloatMean { axes, keep_dims: mean.keep_dims };
-        // The axes that are left, as the transpose has them, and in their own order.
+        // The remaining axes, in the order of the transpose and in their own order.
         let kept = |axis: &usize| mean.keep_dims || !op.axes.contains(axis);
         let left: Vec<usize> = from.iter().copied().filter(kept).collect();
         let own: Vec<usize> = (0..from.len()).filter(kept).collect();

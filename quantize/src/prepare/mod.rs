@@ -1,5 +1,6 @@
-//! Preparation of a float network: constants folded, factors and offsets of single channels (batch normalization) taken
-//! into the layer before them, functions that are spelled out made one operation, layouts merged. Real values stay what they are but for rounding of float32.
+//! Preparation of a float network. Constants are folded, factors and offsets of single channels (batch
+//! normalization) are merged into the layer before them, functions expressed as several operations become
+//! one, and layouts are merged. Real values change only by float32 rounding.
 //!
 //! To add a rewrite, write its file and add its line to `REWRITES`.
 
@@ -21,7 +22,7 @@ pub(crate) use own_inputs::own_inputs;
 
 use crate::QuantizeError;
 
-/// All of them, in the order in which a round runs them.
+/// All rewrites, in the order in which a round runs them.
 const REWRITES: &[&dyn Pass] = &[
     &FoldConstants,
     &MergeLayouts,
@@ -37,23 +38,23 @@ const REWRITES: &[&dyn Pass] = &[
     &DeadNodes,
 ];
 
-/// The network with functions cut as ONNX Runtime's quantizer cuts them.
+/// Returns the network with functions divided as in ONNX Runtime's quantizer.
 ///
 /// # Errors
-/// [`PatchError`] if a part cannot stand where the whole stood.
+/// [`PatchError`] if a part cannot replace the whole.
 pub(crate) fn inlined(graph: &Graph) -> Result<Graph, PatchError> {
     Ok(inlined::InlinedHardSwish.run(graph)?.unwrap_or_else(|| graph.clone()))
 }
 
-/// Rounds until nothing changes, at most: every one of them leaves fewer operations.
+/// Greatest number of rounds until nothing changes; each of them removes operations.
 const ROUNDS: usize = 1000;
 
-/// The network, prepared.
+/// Returns the prepared network.
 ///
 /// # Errors
-/// [`QuantizeError::NotFloat`] if there are codes in it.
+/// [`QuantizeError::NotFloat`] if it contains codes.
 pub fn prepare(graph: &Graph) -> Result<Graph, QuantizeError> {
-    // Constants without a scale are places, not codes.
+    // Constants without a scale are indices, not codes.
     let is_real = |tensor: &Tensor| {
         tensor.ty.dtype.is_float() || tensor.constant.is_some() && tensor.ty.quantization.is_none()
     };

@@ -1,4 +1,4 @@
-//! Offsets behind layers: biases.
+//! Offsets after layers: biases.
 
 use guardbit_graph::ops::{FloatBinary, FloatConv2d, RealPair};
 use guardbit_graph::pattern::{Match, Pattern, Rewrite};
@@ -7,7 +7,7 @@ use guardbit_graph::{GraphPatch, Op, PatchError};
 use super::factors::{constant, fresh};
 use super::{per_channel, reals};
 
-/// A convolution plus or less a constant per output channel: its bias.
+/// Merges the addition or subtraction of a constant per output channel into a convolution's bias.
 #[derive(Debug)]
 pub(super) struct OffsetsIntoConvolutions;
 
@@ -49,7 +49,7 @@ impl Rewrite for OffsetsIntoConvolutions {
     }
 }
 
-/// Two constants per channel added to a product one after the other: one constant.
+/// Merges two successive additions of constants per channel to a product into one.
 #[derive(Debug)]
 pub(super) struct JoinedOffsets;
 
@@ -82,7 +82,7 @@ impl Rewrite for JoinedOffsets {
     }
 }
 
-/// Something plus or less a constant.
+/// Returns the pattern of adding or subtracting a constant.
 fn offset(of: Pattern) -> Pattern {
     let constant = || Pattern::constant().named("offset");
     let plus = Pattern::op_where::<FloatBinary>(|op| op.function == RealPair::Add)

@@ -1,12 +1,12 @@
-//! Inputs of their own for layers that read what others read too.
+//! Separate inputs for layers whose input other operations read too.
 
 use std::collections::HashSet;
 
 use guardbit_graph::ops::Reshape;
 use guardbit_graph::{Graph, GraphPatch, NodeId, OutputSpec, PatchError, TensorId};
 
-/// The network with a `reshape` that changes nothing between a tensor and a node that reads it, for each of `reads`: what the
-/// node reads then, it alone reads.
+/// Returns the network with a `reshape` without effect between a tensor and a node that reads it, for each of
+/// `reads`. The node is then the only reader of its input.
 ///
 /// # Errors
 /// [`PatchError`] if a node does not read its tensor as an activation.

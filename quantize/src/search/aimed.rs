@@ -1,4 +1,4 @@
-//! A whole network, quantized for an accelerator.
+//! Quantization of a whole network for an accelerator.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,43 +12,44 @@ use crate::method::{Guaranteed, overflowing};
 use crate::quantized::Repeated;
 use crate::{Config, LayerMethod, QuantizeError, Quantized, Sample, Watch, quantize};
 
-/// Most samples that networks are compared on.
+/// Greatest number of samples on which networks are compared.
 const SAMPLES: usize = 256;
-/// Layers of a network, at most, whose layers are tried with plain parameters one by one: each of them makes everything behind
-/// it anew.
+/// Greatest number of layers of a network for which plain parameters are tried layer by layer; each trial
+/// recomputes everything after the layer.
 const MOST_LAYERS: usize = 8;
 
-/// The part of the plain network's error that another one has at most to take its place.
+/// Greatest error, relative to that of the plain network, with which another network replaces it.
 const WORTH: f64 = 0.5;
 
-/// A network, and what it was chosen by.
+/// Network, and the figures by which it was chosen.
 #[derive(Debug, Clone)]
 pub struct Aimed {
     /// The network.
     pub quantized: Quantized,
     /// Layers that kept their plain parameters.
     pub plain_layers: Vec<String>,
-    /// What it does on the accelerator, on the samples that networks were compared on.
+    /// Score on the accelerator, on the samples used for comparison.
     pub score: Score,
-    /// The same of the network without the method for layers.
+    /// Score of the network without the method for layers.
     pub plain: Score,
 }
 
-/// Quantizes a network with the method for layers of `config`, and keeps the network that has the least error on the
-/// accelerator, overflow of every layer propagated.
+/// Quantizes a network with the method for layers of `config`, and returns the network with the least error
+/// on the accelerator, with overflows of every layer propagated.
 ///
-/// A method that promises something keeps its promise in every layer: the network without the method takes its place only where
-/// that is better and overflows on no input. Of others, in networks of up to 8 layers, layers go back to their plain
-/// parameters one by one where that makes the network better; a network of weights that cannot overflow takes its place where
-/// that is better. The network without the method stays unless that halves its error, and is safe on significantly more samples
-/// ([`SampleScore::safe`], [`is_significant`]; of networks whose outputs have no classes the error alone counts): on the samples
-/// the result is never worse, and smaller differences may be the samples' own. Errors of few samples on which sums rarely overflow
-/// make up most of the error, and may change no class.
+/// A method with a guarantee keeps it in every layer; the network without the method replaces it only if that
+/// is better and overflows on no input. With other methods, in networks of up to 8 layers, layers return to
+/// their plain parameters one by one if that improves the network. A network of weights that cannot overflow
+/// replaces the result if it is better. The network without the method is kept unless the result halves its
+/// error and is safe on significantly more samples ([`SampleScore::safe`], [`is_significant`]). For networks
+/// whose outputs have no classes, only the error counts. On the samples, the result is therefore never worse;
+/// smaller differences may be specific to the samples. If sums rarely overflow, a few samples cause most of
+/// the error, which may change no class.
 ///
 /// Without such a method or an accelerator this is [`quantize()`].
 ///
 /// # Errors
-/// As [`quantize()`].
+/// Under the conditions of [`quantize()`].
 pub fn quantize_aimed(
     graph: &Graph,
     samples: &[Sample],
@@ -58,10 +59,10 @@ pub fn quantize_aimed(
     quantize_watched(graph, samples, config, accelerator, &())
 }
 
-/// [`quantize_aimed`] with somebody who is told of the methods' search, and may know what they chose before.
+/// Runs [`quantize_aimed`] with an observer of the methods' search, which may also provide earlier choices.
 ///
 /// # Errors
-/// As [`quantize()`].
+/// Under the conditions of [`quantize()`].
 pub fn quantize_watched(
     graph: &Graph,
     samples: &[Sample],
@@ -87,7 +88,8 @@ pub fn quantize_watched(
         });
     }
     let own = search.without_some(method)?;
-    // Weights that cannot overflow are a choice like any other; where there are none, that is no error here.
+    // Weights that cannot overflow are one candidate among others; if there are none, that is not an error
+    // here.
     let cautious = search.with(&(Arc::new(Guaranteed) as Arc<dyn LayerMethod>), &BTreeSet::new());
     let found = [Some(own), cautious.ok().map(|(cautious, _)| cautious)].into_iter().flatten();
     let best = found.min_by(|a, b| a.score.noise.total_cmp(&b.score.noise));
@@ -99,7 +101,7 @@ pub fn quantize_watched(
     Ok(if is_safer(&other?, &plain?) { best } else { without })
 }
 
-/// Whether a network is safe on significantly more samples than another one, or classes are none.
+/// Returns whether a network is safe on significantly more samples than another one, or there are no classes.
 fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
     let safe: Option<Vec<_>> = own.iter().zip(other).map(|(own, other)| own.safe.zip(other.safe)).collect();
     safe.is_none_or(|safe| {
@@ -108,7 +110,7 @@ fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
     })
 }
 
-/// Whether some layer's sums overflow on some input of it.
+/// Returns whether some layer's sums overflow on some input of the network.
 fn overflows(graph: &Graph, accelerator: &Accelerator) -> Result<bool, QuantizeError> {
     let program = lower(Arc::new(graph.clone()), accelerator)
         .map_err(|source| QuantizeError::Lower { layer: graph.name().into(), source: Box::new(source) })?;
@@ -126,7 +128,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The network by the method, but for layers that keep their plain parameters, and the layers that the method was asked for.
+    /// Returns the network by the method, except for layers that keep their plain parameters, and the layers
+    /// for which the method was called.
     fn with(
         &self,
         method: &Arc<dyn LayerMethod>,
@@ -140,8 +143,8 @@ impl Search<'_> {
         Ok((Aimed { quantized, plain_layers, score, plain: self.plain }, some.asked()))
     }
 
-    /// The network by the method. Layers go back to their plain parameters, from the first to the last, where that makes it
-    /// better.
+    /// Returns the network by the method. Layers return to their plain parameters, from the first to the
+    /// last, if that improves it.
     fn without_some(&self, method: &Arc<dyn LayerMethod>) -> Result<Aimed, QuantizeError> {
         let mut plain = BTreeSet::new();
         let (mut best, asked) = self.with(method, &plain)?;

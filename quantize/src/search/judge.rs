@@ -1,4 +1,4 @@
-//! How far a quantized network's outputs are from those of the float one.
+//! Distance of a quantized network's outputs from those of the float network.
 
 use std::sync::Arc;
 
@@ -9,40 +9,41 @@ use rayon::prelude::*;
 
 use crate::{Parameters, QuantizeError, Sample};
 
-/// The float network's outputs on samples, to compare with.
+/// Float network's outputs on samples, for comparison.
 #[derive(Debug)]
 pub struct Judge<'a> {
     samples: Vec<&'a Sample>,
-    /// By sample and output.
+    /// Outputs by sample and output.
     outputs: Vec<Vec<Vec<f32>>>,
     accelerator: Accelerator,
 }
 
-/// What a quantized network did.
+/// Score of a quantized network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// Sum of the squares of the float network's outputs.
+    /// Sum of the squared outputs of the float network.
     pub signal: f64,
-    /// Sum of the squares of what the quantized network's outputs on the accelerator differ from them by.
+    /// Sum of the squared differences of the quantized network's outputs on the accelerator.
     pub noise: f64,
-    /// Samples whose greatest output, of the first one, is that of the float network.
+    /// Number of samples for which the greatest element of the first output is that of the float network.
     pub right: u64,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
 }
 
-/// What a quantized network did with one sample.
+/// Score of a quantized network on one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleScore {
-    /// Sum of the squares of the float network's outputs.
+    /// Sum of the squared outputs of the float network.
     pub signal: f64,
-    /// Sum of the squares of what the quantized network's outputs on the accelerator differ from them by.
+    /// Sum of the squared differences of the quantized network's outputs on the accelerator.
     pub noise: f64,
-    /// As in [`Score::right`].
+    /// Whether the greatest element of the first output is that of the float network.
     pub right: bool,
-    /// Whether the error of the first output is too small to make another value the greatest, whatever its direction: less than
-    /// `(first - second) / sqrt(2)` of the float network's two greatest values, the distance to the nearest outputs of another
-    /// class. `None` where there are no two values.
+    /// Whether the error of the first output is too small to make another value the greatest, whatever its
+    /// direction. It must be less than `(first - second) / sqrt(2)` of the float network's two greatest
+    /// values, which is the distance to the nearest outputs of another class. `None` if there are fewer than
+    /// two values.
     pub safe: Option<bool>,
 }
 
@@ -57,25 +58,26 @@ impl Score {
         }
     }
 
-    /// Signal to noise in dB; infinite where nothing differs.
+    /// Returns the signal-to-noise ratio in dB; infinite if nothing differs.
     pub fn sqnr_db(&self) -> f64 {
         guardbit_sim::sqnr_db(self.signal, self.noise)
     }
 
-    /// The part of the samples that are right.
+    /// Returns the share of samples that are right.
     pub fn accuracy(&self) -> f64 {
         self.right as f64 / self.samples.max(1) as f64
     }
 }
 
-/// Samples that run side by side.
+/// Number of samples that run in parallel.
 const BATCH: usize = 64;
 
 impl<'a> Judge<'a> {
-    /// The float network on at most `most` of the samples, every n-th. Without an accelerator nothing overflows.
+    /// Runs the float network on at most `most` evenly spaced samples. Without an accelerator nothing
+    /// overflows.
     ///
     /// # Errors
-    /// [`QuantizeError`] if a sample does not fit the network.
+    /// [`QuantizeError`] if a sample does not match the network.
     pub fn new(
         float: &Graph,
         samples: &'a [Sample],
@@ -95,7 +97,7 @@ impl<'a> Judge<'a> {
         Ok(Self { samples, outputs: outputs?, accelerator })
     }
 
-    /// The outputs of a quantized network, overflow propagated from layer to layer.
+    /// Returns the score of a quantized network, with overflows propagated from layer to layer.
     ///
     /// # Errors
     /// [`QuantizeError`] if the accelerator cannot run it, or traps an overflow.
@@ -103,10 +105,10 @@ impl<'a> Judge<'a> {
         Ok(Score::of(&self.samples(quantized)?))
     }
 
-    /// The same sample by sample.
+    /// Returns the scores of a quantized network, sample by sample.
     ///
     /// # Errors
-    /// As [`score`](Self::score).
+    /// Under the conditions of [`score`](Self::score).
     pub fn samples(&self, quantized: &Graph) -> Result<Vec<SampleScore>, QuantizeError> {
         let name = || quantized.name().to_owned();
         let program = lower(Arc::new(quantized.clone()), &self.accelerator)
@@ -152,17 +154,17 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// See [`SampleScore::safe`].
+/// Returns whether a sample is safe: see [`SampleScore::safe`].
 fn is_safe(real: &[f32], made: &[f32]) -> Option<bool> {
     Some(noise(real, made) < margin(real)?.powi(2) / 2.0)
 }
 
-/// Sum of the squares of the differences.
+/// Returns the sum of the squared differences.
 fn noise(real: &[f32], made: &[f32]) -> f64 {
     real.iter().zip(made).map(|(&real, &made)| (f64::from(real) - f64::from(made)).powi(2)).sum()
 }
 
-/// How far the greatest value is above the next one.
+/// Returns the difference of the greatest value and the next one.
 fn margin(values: &[f32]) -> Option<f64> {
     let first = greatest(values)?;
     let others = values.iter().enumerate().filter(|&(index, _)| index != first);
@@ -170,7 +172,7 @@ fn margin(values: &[f32]) -> Option<f64> {
     Some(f64::from(values[first]) - second)
 }
 
-/// The first of the greatest values.
+/// Returns the index of the greatest value, the first of several.
 fn greatest(values: &[f32]) -> Option<usize> {
     let better = |best: usize, next: usize| if values[next] > values[best] { next } else { best };
     (0..values.len()).reduce(better)
@@ -211,7 +213,7 @@ fn real_values(tensor: &Tensor, codes: &[i32]) -> Vec<f32> {
 mod tests {
     use super::is_safe;
 
-    /// The nearest outputs of another class are those where the two greatest values meet in the middle.
+    /// The nearest outputs of another class are those in which the two greatest values meet in the middle.
     #[test]
     fn safe_is_nearer_than_any_other_class() {
         let float = [0.0, 3.0, 1.0];

@@ -1,10 +1,11 @@
-//! Widths per layer, and what they trade: error, accuracy, bytes, accumulator bits.
+//! Widths per layer, and their trade-offs: error, accuracy, bytes, accumulator bits.
 //!
-//! The search has two paths that do not depend on any budget: from the widest step of every layer to the narrowest, each
-//! time the layer goes down a step that loses least for what it saves: bytes and the bits of every accumulator, or the bits of the
-//! widest ones above all. It meets the networks whose layers all have the same step, and exchanges around the best trade-offs. All
-//! that it meets is kept, and a budget takes the best of it. So what a looser budget takes is never worse, and nothing that it takes
-//! is worse than one width for all layers.
+//! The search follows two paths that do not depend on any budget, from the widest step of every layer to the
+//! narrowest. At each point, the layer that loses least relative to its savings goes down a step. Savings are
+//! either bytes and the bits of every accumulator, or mainly the bits of the widest accumulators. The search
+//! also visits the networks whose layers all have the same step, and exchanges around the best trade-offs.
+//! All visited points are kept, and a budget selects the best of them. A looser budget therefore never
+//! selects a worse point, and no selected point is worse than one width for all layers.
 
 mod network;
 
@@ -12,61 +13,62 @@ pub use network::{NetworkChoices, Precision};
 
 use crate::QuantizeError;
 
-/// What widths cost and bring.
+/// Costs and quality of a choice of widths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// By layer, which step it is at: 0 is the widest.
+    /// Step of each layer; 0 is the widest.
     pub steps: Vec<usize>,
-    /// Error power of the outputs relative to the float network's outputs, overflow included.
+    /// Error power of the outputs, including overflows, relative to the power of the float network's outputs.
     pub error: f64,
-    /// The part of the samples that are right.
+    /// Share of samples that are right.
     pub accuracy: f64,
-    /// Bytes of weights and biases.
+    /// Number of bytes of weights and biases.
     pub bytes: u64,
-    /// By layer with weights, bits of the narrowest accumulator that no input makes overflow.
+    /// Bits of the narrowest accumulator that no input overflows, for each layer with weights.
     pub layer_bits: Vec<u32>,
 }
 
-/// What a network has to keep within.
+/// Constraint on a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
-    /// The greatest error; what is left is as small as possible.
+    /// Greatest error; among the remaining networks, the smallest is the best.
     Error(f64),
-    /// The least accuracy, likewise.
+    /// Least accuracy; among the remaining networks, the smallest is the best.
     Accuracy(f64),
-    /// The most bytes; what is left has the least error.
+    /// Greatest number of bytes; among the remaining networks, the one with the least error is the best.
     Bytes(u64),
-    /// The widest accumulator, likewise.
+    /// Widest accumulator in bits; among the remaining networks, the one with the least error is the best.
     AccumulatorBits(u32),
 }
 
-/// A network whose layers have widths to choose from.
+/// Network whose layers have a choice of widths.
 pub trait Choices {
-    /// By layer, how many steps there are, the widest first; at least 1.
+    /// Returns the number of steps of each layer, at least 1; the first step is the widest.
     fn steps(&self) -> Vec<usize>;
 
-    /// What the network is with each layer at a step.
+    /// Returns the point with each layer at a step.
     ///
     /// # Errors
-    /// [`QuantizeError`] if it cannot be quantized or run. That step is taken for impossible.
+    /// [`QuantizeError`] if the network cannot be quantized or run. The search then treats the step as
+    /// impossible.
     fn point(&self, steps: &[usize]) -> Result<Point, QuantizeError>;
 }
 
-/// All that a search met.
+/// All points that a search visited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explored {
     points: Vec<Point>,
-    /// By layer, how much more error there is when it alone goes down by one step.
+    /// Additional error when a layer alone goes down by one step, for each layer.
     sensitivity: Vec<f64>,
 }
 
 impl Point {
-    /// Bits of the widest accumulator that no input makes overflow.
+    /// Returns the bits of the widest accumulator that no input overflows.
     pub fn accumulator_bits(&self) -> u32 {
         self.layer_bits.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether this is no worse than another one in anything.
+    /// Returns whether this point is at least as good as another one in every respect.
     pub fn dominates(&self, other: &Self) -> bool {
         self.error <= other.error
             && self.accuracy >= other.accuracy
@@ -83,7 +85,8 @@ impl Point {
         }
     }
 
-    /// What is least in the best one of those that keep a budget; the rest decides between equals.
+    /// Returns the costs by which the best point within a budget is selected; later ones decide between equal
+    /// ones.
     fn cost(&self, budget: Budget) -> [f64; 3] {
         let (bytes, bits) = (self.bytes as f64, f64::from(self.accumulator_bits()));
         match budget {
@@ -94,11 +97,11 @@ impl Point {
     }
 }
 
-/// Explores the widths of a network. `exchanges` is how many exchanges between two layers are tried around the trade-offs
-/// of the path, at most.
+/// Explores the widths of a network. `exchanges` is the greatest number of exchanges between two layers that
+/// are tried around the trade-offs of the path.
 ///
 /// # Errors
-/// [`QuantizeError`] if not even the widest steps make a network.
+/// [`QuantizeError`] if not even the widest steps give a valid network.
 pub fn explore(choices: &impl Choices, exchanges: usize) -> Result<Explored, QuantizeError> {
     let counts = choices.steps();
     let widest = vec![0; counts.len()];
@@ -126,7 +129,7 @@ impl<C: Choices> Met<'_, C> {
             || self.impossible.iter().any(|known| known == steps)
     }
 
-    /// The point of these steps; `None` where they are impossible.
+    /// Returns the point of these steps; `None` if they are impossible.
     fn point(&mut self, steps: &[usize]) -> Option<Point> {
         if let Some(point) = self.points.iter().find(|point| point.steps == steps) {
             return Some(point.clone());
@@ -144,7 +147,8 @@ impl<C: Choices> Met<'_, C> {
     }
 }
 
-/// How much more error there is with one layer at its second step, all others at their widest.
+/// Returns the additional error with one layer at its second step and all others at their widest, for each
+/// layer.
 fn sensitivity<C: Choices>(met: &mut Met<'_, C>, counts: &[usize]) -> Vec<f64> {
     let start = met.points[0].error;
     let of = |layer: usize, met: &mut Met<'_, C>| {
@@ -155,7 +159,7 @@ fn sensitivity<C: Choices>(met: &mut Met<'_, C>, counts: &[usize]) -> Vec<f64> {
     (0..counts.len()).map(|layer| if counts[layer] > 1 { of(layer, met) } else { f64::INFINITY }).collect()
 }
 
-/// Down to the narrowest steps, each time by the step that loses least for what it saves.
+/// Descends to the narrowest steps, each time by the step that loses least relative to its savings.
 fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], steps: &[usize], saving: Saving) {
     let Some(mut here) = met.point(steps) else { return };
     let mut losses = vec![f64::NEG_INFINITY; counts.len()];
@@ -164,11 +168,12 @@ fn descend<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], steps: &[usize], 
     }
 }
 
-/// The step of one layer that loses least for what it saves; `None` where there is no step left.
+/// Returns the step of one layer that loses least relative to its savings; `None` if there is no step left.
 ///
-/// `losses` are what the layers' next steps lost when they were last looked at. They change little when another layer steps: so
-/// steps are looked at from the least of them on, and the rest stays unseen once its own are no less than what was found (lazy greedy:
-/// Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978).
+/// `losses` holds the losses of the layers' next steps when they were last evaluated. They change little when
+/// another layer steps. Therefore steps are evaluated in ascending order of them, and evaluation ends once
+/// the remaining ones are no less than the best one found (lazy greedy: Minoux, "Accelerated greedy
+/// algorithms for maximizing submodular set functions", 1978).
 fn step<C: Choices>(
     met: &mut Met<'_, C>,
     counts: &[usize],
@@ -201,12 +206,13 @@ fn step<C: Choices>(
     Some(point)
 }
 
-/// What a step saves, above 0.
+/// Savings of a step, above 0.
 #[derive(Debug, Clone, Copy)]
 enum Saving {
-    /// The part of the bytes, and that of the bits of all accumulators.
+    /// Relative savings of bytes and of the bits of all accumulators.
     Everywhere,
-    /// How many values accumulators hold: that of the widest ones, of which a bit less is half of them.
+    /// Savings of the number of values that accumulators hold, which the widest ones dominate: one bit less
+    /// is half of it.
     Widest,
 }
 
@@ -228,7 +234,7 @@ impl Saving {
     }
 }
 
-/// One layer a step up and another one down, around all that nothing dominates, until nothing new is found.
+/// Moves one layer a step up and another one down, around all undominated points, until nothing new is found.
 fn exchange<C: Choices>(met: &mut Met<'_, C>, counts: &[usize], mut left: usize) {
     loop {
         let around: Vec<Vec<usize>> = pareto(&met.points).map(|point| point.steps.clone()).collect();
@@ -265,7 +271,7 @@ fn pareto(points: &[Point]) -> impl Iterator<Item = &Point> {
         .iter()
         .enumerate()
         .filter(|(index, point)| {
-            // Of equals the first one stays.
+            // Of equal points the first one is kept.
             let beats = |(other, by): (usize, &Point)| {
                 by.dominates(point) && (other < *index || !point.dominates(by)) && other != *index
             };
@@ -275,24 +281,26 @@ fn pareto(points: &[Point]) -> impl Iterator<Item = &Point> {
 }
 
 impl Explored {
-    /// Everything that was met, in the order in which it was.
+    /// Returns all visited points, in order.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// What nothing else dominates, from the least bytes on.
+    /// Returns the points that no other point dominates, sorted by bytes.
     pub fn pareto(&self) -> Vec<&Point> {
         let mut best: Vec<&Point> = pareto(&self.points).collect();
         best.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(a.error.total_cmp(&b.error)));
         best
     }
 
-    /// By layer, how much more error there is when it alone goes down by one step; infinite where it cannot.
+    /// Returns the additional error when a layer alone goes down by one step, for each layer; infinite if it
+    /// cannot.
     pub fn sensitivity(&self) -> &[f64] {
         &self.sensitivity
     }
 
-    /// The best of what keeps all budgets, by what the first one leaves open; `None` if nothing does.
+    /// Returns the best point that satisfies all budgets, by the criterion of the first budget; `None` if
+    /// there is none.
     pub fn within(&self, budgets: &[Budget]) -> Option<&Point> {
         let first = *budgets.first()?;
         let keeps = |point: &&Point| budgets.iter().all(|&budget| point.keeps(budget));

@@ -1,9 +1,10 @@
-//! Searches over the settings of a whole network, by what its outputs are on the accelerator.
+//! Searches over the settings of a whole network, judged by its outputs on the accelerator.
 //!
-//! - [`Judge`]: how far a quantized network's outputs are from the float one's, overflow of every layer propagated.
-//! - [`quantize_aimed`]: a network quantized by a method for layers, with the widths of activations chosen, and never worse
-//!   than without that method.
-//! - [`mixed`]: widths per layer under a budget, with all trade-offs that were met on the way.
+//! - [`Judge`]: the distance of a quantized network's outputs from those of the float network, with overflows
+//!   of every layer propagated.
+//! - [`quantize_aimed`]: a network quantized by a method for layers, with the widths of activations chosen,
+//!   and never worse than without that method.
+//! - [`mixed`]: widths per layer under a budget, with all trade-offs that were visited.
 
 mod aimed;
 mod judge;

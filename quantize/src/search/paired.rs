@@ -1,6 +1,6 @@
 //! Two networks compared sample by sample.
 
-/// The greatest probability with which chance alone may show what is taken for a difference.
+/// Greatest probability of a difference by chance alone that is still considered significant.
 const LEVEL: f64 = 0.05;
 
 /// Whether `better` samples for one network and `worse` samples for the other are more than chance: the sign test, one-sided at
@@ -28,8 +28,8 @@ pub fn is_significant(better: u64, worse: u64) -> bool {
 mod tests {
     use super::is_significant;
 
-    /// On both sides of 5 % by SciPy 1.14, `binomtest(better, better + worse, 0.5, alternative="greater")`: the first of each
-    /// pair is above.
+    /// Thresholds on both sides of 5 % from SciPy 1.14,
+    /// `binomtest(better, better + worse, 0.5, alternative="greater")`: the first of each pair is above.
     #[test]
     fn thresholds_are_those_of_scipy() {
         for (below, above) in [

@@ -1,4 +1,4 @@
-//! A method for some layers alone.
+//! Applies a method to some layers only.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,26 +7,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{LayerMethod, LayerParameters, LayerProblem, QuantizeError};
 
-/// A method that chooses for all layers but some, which keep their plain parameters. What it chose once for a layer it does
-/// not look for again, as long as what the layer reads and its plain parameters are the same.
+/// Method that chooses for all layers except some, which keep their plain parameters. A choice for a layer is
+/// reused as long as the layer's inputs and plain parameters are equal.
 pub struct SomeLayers {
     method: Arc<dyn LayerMethod>,
     plain: BTreeSet<String>,
     known: Known,
-    /// Layers that it was asked for, in order of execution.
+    /// Layers for which it was called, in order of execution.
     asked: Mutex<Vec<String>>,
 }
 
-/// Choices by method and name of the layer, and by hash of what they depend on.
+/// Choices by method and layer name, and by a hash of everything on which they depend.
 pub type Known = Arc<Mutex<BTreeMap<(String, u64), LayerParameters>>>;
 
 impl SomeLayers {
-    /// `method` for all layers but `plain`; choices of others that share `known` are taken over.
+    /// Applies `method` to all layers except `plain`. Choices of other instances that share `known` are
+    /// reused.
     pub fn new(method: Arc<dyn LayerMethod>, plain: BTreeSet<String>, known: Known) -> Self {
         Self { method, plain, known, asked: Mutex::default() }
     }
 
-    /// Names of the layers that it was asked for, in order of execution.
+    /// Returns the names of the layers for which it was called, in order of execution.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -60,7 +61,7 @@ impl LayerMethod for SomeLayers {
     }
 }
 
-/// Of everything that a choice depends on and that changes between networks of one search.
+/// Returns a hash of everything that a choice depends on and that differs between networks of one search.
 fn hash(layer: &LayerProblem<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let plain = &layer.plain;

@@ -1,9 +1,9 @@
-//! The simulated network: a float network in its simulated form, whose scales and zero points are variables.
+//! Simulated network: a float network in its simulated form, whose scales and zero points are variables.
 //!
-//! Every unit of a [`Plan`] has the same operation in both forms. Here a layer makes integral sums of 32 bits on the
-//! fast engine, exactly; what codes they become is decided by the variable of its output alone, which can be set and set
-//! again without building anything anew ([`Simulated::set`]). An operation without weights makes real values of the
-//! codes that it reads. The codes are those of the integer form, bit for bit.
+//! Every unit of a [`Plan`] has one operation in both forms. In the simulated form a layer computes integer
+//! sums of 32 bits on the fast engine, exactly. Their codes depend only on the variable of its output, which
+//! can be set repeatedly without rebuilding anything ([`Simulated::set`]). An operation without weights
+//! computes real values from its input codes. The codes equal those of the integer form, bit for bit.
 
 mod run;
 mod state;
@@ -21,25 +21,25 @@ pub(crate) use state::{Reading, State};
 use crate::patterns::LayerCodes;
 use crate::{Plan, QuantizeError, TensorCodes};
 
-/// Real values of every input of the network, in order: one sample.
+/// One sample: real values of every input of the network, in order.
 pub type Sample = Vec<Vec<f32>>;
 
-/// Samples that are at the same place of the network at a time.
+/// Number of samples that are processed together.
 const BATCH: usize = 128;
 
-/// A float network in its simulated form.
+/// Float network in its simulated form.
 pub struct Simulated<'p> {
     pub(crate) plan: &'p Plan,
-    /// Codes of activations: the variables.
+    /// Codes of activations, which are the variables.
     variables: BTreeMap<TensorId, TensorCodes>,
     /// Codes of weights, by unit.
     weights: BTreeMap<usize, LayerCodes>,
-    /// Units that make real values, though they have a quantized form.
+    /// Units that compute real values although they have a quantized form, with the reason.
     float: BTreeMap<usize, String>,
 }
 
 impl<'p> Simulated<'p> {
-    /// The network without any variable set: all of it computes in float.
+    /// Returns the network without any variable set: all of it computes in float.
     pub fn new(plan: &'p Plan) -> Self {
         Self { plan, variables: BTreeMap::new(), weights: BTreeMap::new(), float: BTreeMap::new() }
     }
@@ -49,7 +49,7 @@ impl<'p> Simulated<'p> {
         self.variables.insert(tensor, codes);
     }
 
-    /// The variable of a tensor, if it is set.
+    /// Returns the variable of a tensor, if it is set.
     pub fn variable(&self, tensor: TensorId) -> Option<TensorCodes> {
         self.variables.get(&tensor).copied()
     }
@@ -62,27 +62,28 @@ impl<'p> Simulated<'p> {
         self.weights.get(&unit)
     }
 
-    /// Lets a unit compute in float.
+    /// Makes a unit compute in float.
     pub(crate) fn stay(&mut self, unit: usize, reason: String) {
         self.variables.remove(&self.plan.units()[unit].output);
         self.weights.remove(&unit);
         self.float.insert(unit, reason);
     }
 
-    /// Whether a unit computes on codes.
+    /// Returns whether a unit computes on codes.
     pub fn is_quantized(&self, unit: usize) -> bool {
         self.plan.units()[unit].forms.is_some() && !self.float.contains_key(&unit)
     }
 
-    /// Why a unit computes in float, if it does.
+    /// Returns why a unit computes in float, if it does.
     pub fn reason(&self, unit: usize) -> Option<&str> {
         self.float.get(&unit).map(String::as_str).or(self.plan.units()[unit].reason())
     }
 
-    /// The real values of every output of the network, per sample: those that the codes stand for, where there are some.
+    /// Returns the real values of every output of the network, per sample; for tensors of codes, the values
+    /// of the codes.
     ///
     /// # Errors
-    /// [`QuantizeError`] if a sample does not fit the network.
+    /// [`QuantizeError`] if a sample does not match the network.
     pub fn outputs(&self, samples: &[Sample]) -> Result<Vec<Sample>, QuantizeError> {
         let outputs = self.plan.graph().outputs();
         let of = |state: &State, &id: &TensorId| state.reals(id, Reading::Simulated, self.variable(id));
@@ -90,7 +91,8 @@ impl<'p> Simulated<'p> {
         self.each(samples, reals)
     }
 
-    /// What `take` makes of every sample at the end of the network; so many of them are held at a time.
+    /// Returns the results of `take` for every sample at the end of the network. A limited number of samples
+    /// is held at a time.
     fn each<T>(&self, samples: &[Sample], take: impl Fn(State) -> T) -> Result<Vec<T>, QuantizeError> {
         let mut taken = Vec::with_capacity(samples.len());
         for (batch, first) in samples.chunks(BATCH).zip((0..).step_by(BATCH)) {
@@ -105,10 +107,11 @@ impl<'p> Simulated<'p> {
         Ok(taken)
     }
 
-    /// Runs samples through the network: per sample the codes of every tensor whose variable is set.
+    /// Runs samples through the network. Returns, per sample, the codes of every tensor whose variable is
+    /// set.
     ///
     /// # Errors
-    /// [`QuantizeError`] if a sample does not fit the network.
+    /// [`QuantizeError`] if a sample does not match the network.
     pub fn run(&self, samples: &[Sample]) -> Result<Vec<BTreeMap<TensorId, Codes>>, QuantizeError> {
         let codes = |state: State| {
             let tensors = self.variables.keys().map(|&id| (id, state.codes[id.index()].clone()));
@@ -118,7 +121,7 @@ impl<'p> Simulated<'p> {
     }
 }
 
-/// An accelerator on which nothing overflows.
+/// Returns an accelerator on which nothing overflows.
 pub(crate) fn wide() -> Result<&'static Accelerator, QuantizeError> {
     static WIDE: LazyLock<Result<Accelerator, HwError>> =
         LazyLock::new(|| guardbit_hwmodels::load("exact-int32-os", &["accumulation.acc.bits=auto".into()]));

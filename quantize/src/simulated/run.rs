@@ -1,4 +1,4 @@
-//! One unit on samples: what it makes before and after its codes are decided.
+//! Runs one unit on samples, before and after its codes are chosen.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::patterns::{Layer, Output, Parts};
 use crate::plan::Unit;
 use crate::{QuantizeError, TensorCodes};
 
-/// What a unit makes of a sample, before the codes of its output are decided.
+/// Result of a unit for a sample, before the codes of its output are chosen.
 #[derive(Debug, Clone)]
 pub(crate) enum Raw {
-    /// Sums of a layer: integers of 32 bits in steps of input times weight scale.
+    /// Sums of a layer: integers of 32 bits in steps of input scale times weight scale.
     Sums(Codes),
     /// Words of real values.
     Real(Arc<[i32]>),
-    /// Nothing: codes are moved as they are.
+    /// No values, because codes are moved unchanged.
     Moved,
 }
 
 impl Raw {
-    /// How many sums a float32 does not hold exactly.
+    /// Returns the number of sums that a float32 cannot hold exactly.
     pub(crate) fn rounded_sums(&self) -> u64 {
         match self {
             Self::Sums(sums) => {
@@ -37,14 +37,14 @@ impl Raw {
 }
 
 impl Simulated<'_> {
-    /// Makes codes of the inputs whose variables are set.
+    /// Quantizes the inputs whose variables are set.
     pub(crate) fn enter(&self, states: &mut [State]) {
         for &id in self.plan.graph().inputs() {
             self.quantize_real(id, states);
         }
     }
 
-    /// Makes codes of a tensor that was made in float, if its variable is set.
+    /// Quantizes a tensor that was computed in float, if its variable is set.
     pub(crate) fn quantize_real(&self, id: TensorId, states: &mut [State]) {
         let Some(codes) = self.variable(id) else { return };
         states.par_iter_mut().for_each(|state| {
@@ -54,7 +54,7 @@ impl Simulated<'_> {
         });
     }
 
-    /// What a unit makes of every sample, before its output's codes are decided.
+    /// Returns the results of a unit for every sample, before its output's codes are chosen.
     pub(crate) fn raw(&self, index: usize, states: &[State]) -> Result<Vec<Raw>, QuantizeError> {
         let unit = &self.plan.units()[index];
         let Some(forms) = unit.forms.as_ref().filter(|_| self.is_quantized(index)) else {
@@ -72,7 +72,7 @@ impl Simulated<'_> {
         Ok(made.into_iter().map(|words| Raw::Real(words.into())).collect())
     }
 
-    /// Puts into every state what a unit makes: codes, if its output's variable is set.
+    /// Stores the output of a unit in every state: codes, if its output's variable is set.
     pub(crate) fn settle(
         &self,
         index: usize,
@@ -96,7 +96,7 @@ impl Simulated<'_> {
         Ok(())
     }
 
-    /// The codes that a unit makes.
+    /// Returns the codes of a unit's output.
     pub(crate) fn codes(
         &self,
         index: usize,
@@ -114,7 +114,7 @@ impl Simulated<'_> {
         Ok(made.into_iter().map(|made| packed(codes, made.into_iter())).collect())
     }
 
-    /// Codes of a layer's sums.
+    /// Returns the codes of a layer's sums.
     fn requantized(
         &self,
         index: usize,
@@ -147,7 +147,7 @@ impl Simulated<'_> {
         Ok(raw.par_iter().map(made).collect())
     }
 
-    /// The real values that a unit made, its limits applied.
+    /// Returns the real values of a unit's output, with its limits applied.
     pub(crate) fn reals(&self, index: usize, states: &[State], raw: &[Raw]) -> Vec<Vec<f32>> {
         let unit = &self.plan.units()[index];
         let limited = |value: f32| match &unit.clip {
@@ -170,7 +170,7 @@ impl Simulated<'_> {
         states.par_iter().zip(raw).map(real).collect()
     }
 
-    /// The real value of one step of a layer's sums, per output channel.
+    /// Returns the real value of one step of a layer's sums, per output channel.
     fn steps(&self, index: usize) -> Vec<f32> {
         let input = self.variable(self.plan.units()[index].inputs[0]);
         match (self.weights(index), input) {
@@ -181,7 +181,7 @@ impl Simulated<'_> {
         }
     }
 
-    /// What a unit makes in float, of either network's values.
+    /// Returns the results of a unit in float, computed from the values of either network.
     pub(crate) fn in_float(&self, unit: &Unit, states: &[State], reading: Reading) -> Vec<Arc<[i32]>> {
         let graph = self.plan.graph();
         let one = |state: &State| {
@@ -203,7 +203,8 @@ impl Simulated<'_> {
         states.par_iter().map(one).collect()
     }
 
-    /// A unit as a network of its own: its simulated form, or its integer form with these codes.
+    /// Returns a unit as a network of its own: in its simulated form, or in its integer form with these
+    /// codes.
     pub(crate) fn alone(&self, index: usize, codes: Option<TensorCodes>) -> Result<Graph, QuantizeError> {
         let (graph, unit) = (self.plan.graph(), &self.plan.units()[index]);
         let name = &graph.tensor(unit.output).name;
@@ -226,7 +227,7 @@ impl Simulated<'_> {
         emit.finish(vec![output])
     }
 
-    /// The output of a unit's own network on every sample.
+    /// Returns the output of a unit's own network for every sample.
     fn on_host(&self, graph: &Graph, unit: &Unit, states: &[State]) -> Result<Vec<Vec<i32>>, QuantizeError> {
         let mut inputs: Vec<TensorId> = Vec::new();
         unit.inputs.iter().for_each(|&id| {
@@ -244,7 +245,7 @@ impl Simulated<'_> {
     }
 }
 
-/// Adds a unit to a network: its simulated form, or its integer form with these codes.
+/// Adds a unit to a network: in its simulated form, or in its integer form with these codes.
 pub(crate) fn emit_unit(
     simulated: &Simulated<'_>,
     index: usize,
@@ -273,7 +274,7 @@ pub(crate) fn emit_unit(
     }
 }
 
-/// The sums of a layer that is a network of its own, on the fast engine.
+/// Returns the sums of a layer that is a network of its own, computed on the fast engine.
 fn layer_sums(graph: Graph, input: TensorId, states: &[State]) -> Result<Vec<Codes>, QuantizeError> {
     let layer = graph.name().to_owned();
     let program = lower(Arc::new(graph), wide()?);
@@ -287,20 +288,20 @@ fn layer_sums(graph: Graph, input: TensorId, states: &[State]) -> Result<Vec<Cod
     Ok(made.into_iter().filter_map(|mut tensors| tensors.exact[output.index()].take()).collect())
 }
 
-/// The codes of a tensor; none, which no network takes, where it has none.
+/// Returns the codes of a tensor; empty if it has none, which every network refuses.
 fn held(state: &State, id: TensorId) -> Codes {
     state.codes[id.index()].clone().unwrap_or_else(|| {
         Codes::new(guardbit_graph::DType::Int8, &[]).expect("no codes are within every range")
     })
 }
 
-/// Codes in their own width.
+/// Returns codes at their own width.
 fn packed(codes: TensorCodes, made: impl Iterator<Item = i32>) -> Codes {
     let made: Vec<i32> = made.collect();
     Codes::new(codes.dtype, &made).expect("codes are clamped to the range of their type")
 }
 
-/// Real values of words.
+/// Returns the real values of words.
 pub(crate) fn reals_of(words: &[i32]) -> Vec<f32> {
     words.iter().map(|&word| real_of(word)).collect()
 }

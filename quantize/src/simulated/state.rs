@@ -1,4 +1,4 @@
-//! A sample on its way through the float and the simulated network.
+//! Values of a sample in the float and the simulated network.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use guardbit_sim::Codes;
 use super::Sample;
 use crate::{QuantizeError, TensorCodes};
 
-/// A sample on its way: what is held of each tensor, by index.
+/// Values of a sample that are held for each tensor, by index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
     /// Words of the float network.
     pub float: Vec<Option<Arc<[i32]>>>,
-    /// Words of the simulated network, of tensors that were made in float.
+    /// Words of the simulated network, of tensors that are computed in float.
     pub real: Vec<Option<Arc<[i32]>>>,
     /// Codes of the simulated network.
     pub codes: Vec<Option<Codes>>,
 }
 
-/// Which of the two networks values are of.
+/// Network from which values are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     Float,
@@ -27,7 +27,7 @@ pub(crate) enum Reading {
 }
 
 impl State {
-    /// The inputs of samples, the first of which has the index `first`.
+    /// Returns the states of samples, the first of which has the index `first`.
     pub fn of_samples(graph: &Graph, samples: &[Sample], first: usize) -> Result<Vec<Self>, QuantizeError> {
         let of = |(index, sample)| Self::of_sample(graph, sample, first + index);
         samples.iter().enumerate().map(of).collect()
@@ -58,7 +58,7 @@ impl State {
         Ok(state)
     }
 
-    /// The words of a tensor in one of the networks; codes are dequantized.
+    /// Returns the words of a tensor in one of the networks; codes are dequantized.
     pub fn words(&self, id: TensorId, reading: Reading, codes: Option<TensorCodes>) -> Arc<[i32]> {
         let at = id.index();
         let held = match reading {
@@ -73,12 +73,12 @@ impl State {
         }
     }
 
-    /// The real values of a tensor in one of the networks.
+    /// Returns the real values of a tensor in one of the networks.
     pub fn reals(&self, id: TensorId, reading: Reading, codes: Option<TensorCodes>) -> Vec<f32> {
         self.words(id, reading, codes).iter().map(|&word| real_of(word)).collect()
     }
 
-    /// Forgets a tensor.
+    /// Releases a tensor.
     pub fn forget(&mut self, id: TensorId) {
         self.float[id.index()] = None;
         self.real[id.index()] = None;

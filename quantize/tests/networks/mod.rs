@@ -14,7 +14,7 @@ use guardbit_graph::{
 use guardbit_num::Scheme;
 use proptest::prelude::*;
 
-/// One operation of a random network.
+/// Operation of a random network.
 #[derive(Debug, Clone, Copy)]
 pub enum Layer {
     Conv {
@@ -35,21 +35,21 @@ pub enum Layer {
     Dense {
         bias: bool,
     },
-    /// A product along the channels of an image.
+    /// Product along the channels of an image.
     Along {
         bias: bool,
     },
     Softmax,
     Normalization,
-    /// A transposed convolution: cells between pixels, then a convolution.
+    /// Transposed convolution: cells between pixels, then a convolution.
     Transposed,
-    /// A rectified layer, a sum and a hard-swish as PyTorch spells it over numbers.
+    /// Rectified layer, sum and hard-swish as written by PyTorch, divided by numbers.
     Over(usize),
-    /// A mean over an image whose channels were moved to the front, which is added everywhere.
+    /// Mean over an image whose channels were moved to the front, which is added everywhere.
     MovedMean {
         keep_dims: bool,
     },
-    /// Another size: by the nearest pixel, by chosen rows, between pixels.
+    /// Change of size: by the nearest pixel, by chosen rows, or by interpolation.
     Resize(usize),
 }
 
@@ -109,13 +109,14 @@ impl Numbers {
 
 pub const INPUT: [usize; 4] = [1, 6, 6, 4];
 
-/// Samples of such a network.
+/// Returns samples of a random network.
 pub fn samples(count: usize, seed: u64) -> Vec<Vec<Vec<f32>>> {
     let mut numbers = Numbers::new(seed ^ 0x5eed);
     (0..count).map(|_| vec![numbers.take(INPUT.iter().product())]).collect()
 }
 
-/// A network of layers one after the other, with branches where they say so, and a dense layer at the end.
+/// Returns a network of layers one after the other, with branches where layers request them, and a dense
+/// layer at the end.
 pub fn network(layers: &[Layer], seed: u64) -> Graph {
     let mut net =
         Net { builder: GraphBuilder::new("random"), numbers: Numbers::new(seed), made: Vec::new(), names: 0 };

@@ -67,8 +67,8 @@ pub(crate) fn group_findings(group: &Group<'_>, mode: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Answers `question`. `rows` are those of one overflow mode in order of width; `ran` is the verb phrase for
-/// points that count.
+/// Answers `question`. `rows` are those of one overflow mode in order of width. `ran` describes the
+/// considered points: `was run` or `ran to its end`.
 fn answer(question: Question, rows: &[&SummaryRow], ran: &str, heading: &str) -> Option<Finding> {
     let verdicts: Option<Vec<bool>> = rows.iter().map(|row| question.holds(row)).collect();
     let verdicts = verdicts.filter(|verdicts| question != Question::NoTrap || verdicts.contains(&false))?;

@@ -1,5 +1,5 @@
-//! Generates a bundle again from what it alone defines: the accelerator, the layer's geometry and types, and
-//! the operands in the stimuli. Everything else follows from these and is compared.
+//! Generates a bundle again from the data that only the bundle defines: the accelerator, the layer's geometry
+//! and types, and the operands in the stimuli. Everything else follows from these and is compared.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the RTL has to compute.
+//! Arithmetic that the RTL must implement.
 
 use guardbit_hwmodels::{BiasPlace, Check, Reduce, ZeroPoint};
 use guardbit_num::{Overflow, Rounding, Scheme};

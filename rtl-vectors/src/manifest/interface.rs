@@ -1,4 +1,4 @@
-//! How data gets in and out.
+//! Interface through which data enters and leaves the RTL.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

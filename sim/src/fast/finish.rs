@@ -1,7 +1,7 @@
-//! From sums to output codes, equal to [`output`](crate::output).
+//! Converts sums to output codes, with results equal to those of [`output`](crate::output).
 //!
-//! Output stages whose bias stands before the requantizer, whose sums with it stay within 32 bits and whose
-//! scheme the kernels know are done on vectors; others on 64 bits, or dot product by dot product by `output`.
+//! Vectors compute output stages whose bias is added before the requantizer, whose biased sums stay within 32
+//! bits and whose scheme the kernels support. Other stages use 64 bits, or `output` for each dot product.
 
 use guardbit_graph::Finish;
 use guardbit_hwmodels::bounds::Range;
@@ -34,7 +34,8 @@ enum Kind {
 /// Output stage of one channel.
 #[derive(Debug, Clone, Copy)]
 struct Stage {
-    /// Added after the last level with the side sum of constant weights; no preloaded bias, which is part of the sums.
+    /// Bias added after the last level, with the side sum of constant weights; a preloaded bias is part of
+    /// the sums.
     bias: i64,
     /// Range within which the bias adder's register does not change values.
     low: i64,
@@ -84,7 +85,7 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    /// The same, written as bytes.
+    /// Writes the output codes of the sums of block `index` at some pixels as bytes.
     ///
     /// # Panics
     /// If `out` is too short.

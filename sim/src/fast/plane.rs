@@ -11,7 +11,7 @@ pub(crate) struct Plane {
     bounds: [f32; 2],
 }
 
-/// Threshold from which on floats are integers, so that their last byte is that of the integer.
+/// Threshold from which on floats are integers; the last byte of their bits is then that of the integer.
 const INTEGERS: f32 = (1 << 23) as f32;
 
 /// Magnitude of the rounding errors of such floats and of those of an addition.

@@ -27,7 +27,7 @@ pub(super) struct Block {
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
-    /// `[k][lane]`, 0 where there is no channel.
+    /// Weights, indexed `[k][lane]`; 0 where there is no channel.
     pub weights: Vec<Row>,
     /// Weights of two steps at a time, if sums can be computed from them.
     pub pairs: Option<Vec<Pair>>,

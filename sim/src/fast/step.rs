@@ -270,7 +270,7 @@ impl Stepping<'_, '_> {
     fn list_cells(&self, corner: usize) -> ListCells<'_> {
         let Tile { image, .. } = self.tile;
         let geometry = &self.layer.geometry;
-        // Windows of adjacent cells do not overlap: in another layout, every cell would be read only once.
+        // Windows of adjacent cells do not share cells, so a layout in pairs would only be read once.
         if geometry.runs().len() > 1 {
             return ListCells::Pairs(&image.pairs(self.layer.kernels)[corner..]);
         }

@@ -18,7 +18,7 @@ pub(super) struct Windows {
     listed: [Option<(usize, usize)>; TILE],
 }
 
-/// One window per pixel of a tile.
+/// Windows of the pixels of a tile.
 #[derive(Debug, Clone, Copy)]
 #[allow(
     clippy::large_enum_variant,

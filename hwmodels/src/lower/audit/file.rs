@@ -1,4 +1,4 @@
-//! What became of every node of the file.
+//! Reports what became of every node of the file.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use guardbit_graph::{FileNode, FileOutcome, FloatProduct, Graph, NodeId, Op};
 
 use super::{AuditStep, Decision, Outcome};
 
-/// Nodes that are named; of more their number.
+/// Greatest number of nodes that are named; further ones are counted.
 const NAMED: usize = 3;
 
-/// One decision per node of the file that a graph was read from.
+/// Returns one decision per node of the file from which a graph was read.
 pub(super) fn audit(graph: &Graph) -> Vec<Decision> {
     if graph.file_nodes().is_empty() {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn audit(graph: &Graph) -> Vec<Decision> {
     graph.file_nodes().iter().map(decision).collect()
 }
 
-/// The outcome, in words, and the node of the graph that does most of the work.
+/// Returns the outcome in words, and the node of the graph that does most of the work.
 fn decide(
     graph: &Graph,
     nodes: &HashMap<&str, NodeId>,
@@ -69,7 +69,7 @@ fn decide(
     }
 }
 
-/// Why a node that multiplies nothing works on real values, if it does.
+/// Returns why a node without multiplications computes with real values, if it does.
 fn in_float(graph: &Graph, id: NodeId) -> Option<String> {
     let node = graph.node(id);
     let is_float = |id| graph.tensor(id).ty.dtype.is_float();

@@ -1,4 +1,4 @@
-//! What lowering does to a network, said node by node.
+//! Reports what lowering does to a network, node by node.
 
 mod file;
 
@@ -9,7 +9,7 @@ use guardbit_graph::{DType, Finish, Graph, Op};
 use super::{Placement, partition, residency};
 use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, Residency, ZeroPoint};
 
-/// The step that something was decided at.
+/// Step at which a decision was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditStep {
     /// Reading the file.
@@ -20,37 +20,38 @@ pub enum AuditStep {
     Lowering,
 }
 
-/// What became of it.
+/// Outcome of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// As the model has it.
+    /// Equal to the model.
     Kept,
-    /// Otherwise than the model has it.
+    /// Different from the model.
     Changed,
-    /// Left out.
+    /// Omitted.
     Dropped,
-    /// Computed while the file was read: a constant.
+    /// Computed while the file was read, as a constant.
     Folded,
-    /// Part of another operation.
+    /// Merged into another operation.
     Merged,
-    /// On the host, in integers, exactly.
+    /// Run on the host, exactly, in integers.
     Host,
-    /// On the host, in floating point.
+    /// Run on the host, in floating point.
     Float,
 }
 
-/// One decision.
+/// Decision about a node or a tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Where it was made.
+    /// Step at which it was made.
     pub step: AuditStep,
-    /// Index of the node over all operations; `None` for a tensor, and for a node of the file without one of its own.
+    /// Index of the node over all operations; `None` for a tensor, or for a node of the file without a node
+    /// of its own.
     pub node: Option<usize>,
-    /// Short name of the node, name of the tensor, or that of a node of the file.
+    /// Short name of the node, name of the tensor, or name of a node of the file.
     pub name: String,
-    /// What became of it.
+    /// Outcome of the decision.
     pub outcome: Outcome,
-    /// What it is, and why.
+    /// Description and reason.
     pub what: String,
 }
 
@@ -78,7 +79,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What became of every node of the file, and what its reader took otherwise than it stands there.
+/// Returns what became of every node of the file, and where its reader deviated from the file.
 pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
     let of_note = |note: &guardbit_graph::Note| Decision {
         step: AuditStep::Frontend,
@@ -91,10 +92,10 @@ pub fn audit_frontend(graph: &Graph) -> Vec<Decision> {
     file::audit(graph).into_iter().chain(notes).collect()
 }
 
-/// Where every node runs and why, and what its layer's datapath does otherwise than the model.
+/// Returns where every node runs and why, and where its layer's datapath differs from the model.
 ///
 /// # Errors
-/// [`LowerError`] as [`partition`] has it.
+/// [`LowerError`] under the conditions of [`partition`].
 pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
     let graph = &program.graph;
     let places = partition(graph, &program.accelerator)?;
@@ -131,7 +132,7 @@ fn placed(graph: &Graph, op: &Op, output: guardbit_graph::TensorId, place: Place
     }
 }
 
-/// What becomes of a layer's output where activations may stay on the chip.
+/// Returns where a layer's output is stored if activations may stay on the chip.
 fn resident(program: &Program, layer: &MacLayer) -> Option<String> {
     let graph = &program.graph;
     if program.accelerator_of(layer.node).memory.residency == Residency::None {
@@ -151,7 +152,7 @@ fn resident(program: &Program, layer: &MacLayer) -> Option<String> {
     Some(format!("its output, {bytes} bytes, stays on the chip until `{until}` has read it{stored}"))
 }
 
-/// What the datapath of a layer makes of the model's arithmetic.
+/// Returns how the datapath of a layer implements the model's arithmetic.
 fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     use Outcome::{Changed, Kept};
     let path = &layer.datapath;
@@ -191,7 +192,7 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
     }
     match path.requantize.output {
         OutputFit::Saturate => {}
-        // Pools, means and sums clamp as the model's runtime does.
+        // Pools, means and sums clamp like the model's runtime.
         _ if matches!(layer.dots.finish, Finish::Divide(_)) => {}
         OutputFit::SaturateSymmetric => {
             all.push((

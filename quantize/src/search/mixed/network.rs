@@ -1,4 +1,4 @@
-//! The widths of a float network's layers.
+//! Choices of widths for a float network's layers.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::quantized::Repeated;
 use crate::search::Judge;
 use crate::{CodeSetting, Config, QuantizeError, Quantized, Rule, Sample, Which};
 
-/// Widths of a layer.
+/// Widths of a layer in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Precision {
-    /// Of its weights.
+    /// Width of its weights.
     pub weights: u32,
-    /// Of what it makes.
+    /// Width of its output.
     pub activations: u32,
 }
 
-/// A float network whose layers with weights have widths to choose from, and so have all other activations together: those of its
-/// inputs, and of operations without weights.
+/// Float network whose layers with weights have a choice of widths each. All other activations, which are
+/// those of its inputs and of operations without weights, have one common choice.
 pub struct NetworkChoices<'a> {
     network: Repeated<'a>,
     config: &'a Config,
@@ -33,7 +33,7 @@ pub struct NetworkChoices<'a> {
 }
 
 impl<'a> NetworkChoices<'a> {
-    /// From 16 bits of activations and 8 of weights down to 4 of both.
+    /// Widths from 16 bits of activations and 8 bits of weights down to 4 bits of both.
     pub const USUAL: [Precision; 6] = [
         Precision { weights: 8, activations: 16 },
         Precision { weights: 8, activations: 8 },
@@ -43,12 +43,12 @@ impl<'a> NetworkChoices<'a> {
         Precision { weights: 4, activations: 4 },
     ];
 
-    /// The layers with weights of a float network. `steps` are the widths that each may have, the widest first; whatever else
-    /// there is to say of its codes is said by `config`, whose rules for widths of layers are overridden. Points are judged by
-    /// `judge` on the accelerator.
+    /// Creates the choices for the layers with weights of a float network. `steps` holds the widths of each
+    /// layer, the widest first. `config` defines all other properties of codes; its rules for widths of
+    /// layers are overridden. `judge` scores points on the accelerator.
     ///
     /// # Errors
-    /// [`QuantizeError`] if the network is none that can be quantized.
+    /// [`QuantizeError`] if the network cannot be quantized.
     pub fn new(
         graph: &Graph,
         samples: &'a [Sample],
@@ -75,15 +75,15 @@ impl<'a> NetworkChoices<'a> {
         Self { possible: Box::new(possible), ..self }
     }
 
-    /// Names of the layers.
+    /// Returns the names of the layers.
     pub fn layers(&self) -> &[String] {
         &self.layers
     }
 
-    /// The network of some steps: one by layer, and the last one for all other activations.
+    /// Returns the network of some steps: one per layer, and the last one for all other activations.
     ///
     /// # Errors
-    /// As [`quantize()`](crate::quantize()).
+    /// Under the conditions of [`quantize()`](crate::quantize()).
     pub fn quantized(&self, steps: &[usize]) -> Result<Quantized, QuantizeError> {
         let mut config = self.config.clone();
         let general = config.setting;
@@ -127,7 +127,7 @@ impl Choices for NetworkChoices<'_> {
     }
 }
 
-/// Bytes of all weights, each of its own width, and of the biases.
+/// Returns the bytes of all weights, each of its own width, and of the biases.
 fn bytes(program: &Program) -> u64 {
     let graph = &program.graph;
     let of_layer = |layer: &guardbit_hwmodels::MacLayer| {
@@ -144,7 +144,7 @@ fn bytes(program: &Program) -> u64 {
     program.mac_layers().map(of_layer).sum()
 }
 
-/// By layer with weights, the last level by the bounds of the weights.
+/// Returns the width of the last level from the bounds by weights, for each layer with weights.
 fn layer_bits(program: &Program) -> Vec<u32> {
     let last = |layer: &guardbit_hwmodels::MacLayer| {
         let level = layer.datapath.levels.len().saturating_sub(1);

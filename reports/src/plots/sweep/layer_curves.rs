@@ -27,7 +27,7 @@ pub(super) struct Figure {
     pub value: fn(&LayerRow, &PointRecord) -> Option<f64>,
     /// Axis of these values.
     pub scale: fn(&[f64]) -> Scale,
-    /// How bad a value is.
+    /// Measure of how bad a value is.
     pub badness: fn(f64) -> f64,
     /// Table cell: fill, colour of the text, text.
     pub cell: fn(f64, &Scale) -> (RGBColor, RGBColor, String),

@@ -13,7 +13,7 @@ pub(super) struct Block {
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
-    /// `[k][lane]`, 0 where there is no channel.
+    /// Weights, indexed `[k][lane]`; 0 where there is no channel.
     pub weights: Vec<Row>,
     /// Weights of two steps at a time.
     pub pairs: Vec<Pair>,

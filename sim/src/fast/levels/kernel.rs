@@ -1,7 +1,7 @@
-//! From operands to what the last level delivers, for the lanes of one block.
+//! Computes the delivered sums of the last level from operands, for the lanes of one block.
 //!
-//! Control flow is the same for all lanes: runs are fixed. Beside every narrow value travels its counterpart with
-//! unlimited widths. A run whose counterpart fits, and into which nothing wrong came, is not stepped.
+//! Control flow is equal for all lanes because runs are fixed. Every narrow value is accompanied by its
+//! unbounded counterpart. A run is not stepped if its counterpart fits and all of its inputs are exact.
 
 use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
 use super::super::simd::Vectorized;
@@ -253,8 +253,8 @@ impl<X: Activations, V: Lane> Values<V> for Products<'_, X> {
 }
 
 impl<X: Activations> Products<'_, X> {
-    /// Fits and shifts the products of the run into the scratch; adds up the exact ones where bits of theirs are
-    /// dropped.
+    /// Fits and shifts the products of the run into the scratch, and adds up the exact ones if bits are
+    /// dropped from them.
     #[inline(always)]
     fn fill<V: Lane>(self, work: Work<'_, V>, rails: Option<&Rails<V>>, scratch: &mut Scratch<V>) {
         let product = &work.plan.product;

@@ -219,8 +219,8 @@ impl<V: Lane> Counts<V> {
     }
 }
 
-/// `held + addend`, fitted, and a mask of what did not fit, which is counted. `free` has no bits where a sticky
-/// register is stuck.
+/// Returns `held + addend`, fitted, and a mask of the lanes that did not fit, which are counted. `free` is 0
+/// where a sticky register is stuck.
 #[inline(always)]
 pub(super) fn add<V: Lane, const MODE: u8>(
     rails: &Rails<V>,

@@ -21,8 +21,8 @@ pub(super) struct Reducer<'a, V: Lane> {
 }
 
 impl<V: Lane> Reducer<'_, V> {
-    /// Reduces one run; overwrites its values. Gives the unbounded and the narrow result. The narrow values are
-    /// read only where something is lost, and there is room for as many.
+    /// Reduces one run and overwrites its values. Returns the unbounded and the narrow result. The narrow
+    /// values are only read if `lost`; there must be room for all of them.
     #[inline(always)]
     pub fn run(
         self,

@@ -1,4 +1,4 @@
-//! The loops over the values of one run, lane by lane.
+//! Loops over the values of one run, lane by lane.
 
 use super::super::kernels::{LANES, Row, Vector, rounds, step_index};
 use super::lane::{Counts, Lane, Rails, add};
@@ -37,8 +37,8 @@ pub(super) fn add_up<V: Lane>(values: impl Values<V>, start: Vector<V>) -> Vecto
     sum
 }
 
-/// Sums of what is negative and of what is positive: every prefix in any order, and every node of any tree, lies
-/// between the two.
+/// Returns the sums of the negative and of the positive values. Every prefix in any order, and every node of
+/// any tree, lies between the two.
 #[inline(always)]
 pub(super) fn bounds<V: Lane>(values: impl Values<V>) -> Extremes<V> {
     let mut sums = Extremes::<V>::ZERO;

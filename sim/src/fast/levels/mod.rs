@@ -1,7 +1,8 @@
-//! Any datapath, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow products.
+//! Datapaths of most kinds, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow
+//! products.
 //!
-//! What it does not cover is left to the reference: stages that trap, lanes that share an adder, pools over
-//! padding, operands beyond 16 bits, sums beyond 62.
+//! The reference engine runs the rest: stages that trap, lanes that share an adder, pools over padding,
+//! operands beyond 16 bits, and sums beyond 62 bits.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
@@ -208,8 +209,8 @@ impl<'a> LevelsLayer<'a> {
         self.geometry.image(codes)
     }
 
-    /// The narrow run of some pixels of one sample, counted in `stats` and `settled`. Gives the exact codes and those
-    /// of the narrow hardware.
+    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`. Returns the
+    /// exact codes and those of the narrow hardware.
     pub fn run(
         &self,
         task: LevelsTask<'_>,
@@ -352,8 +353,8 @@ impl<'a> LevelsLayer<'a> {
         Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
     }
 
-    /// The dot products of block `index` at one pixel; `made` says whether the scratch holds what the runs of the
-    /// innermost level came to.
+    /// Runs the dot products of block `index` at one pixel. `made` states whether the scratch already holds
+    /// the results of the innermost level's runs.
     fn run_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
@@ -387,8 +388,8 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    /// What of one block at one pixel needs its activations: its sums if trials are given, its output codes if they are
-    /// not made on vectors.
+    /// Computes what requires the activations of one block at one pixel: its sums if trials are given, and
+    /// its output codes unless they are computed on vectors.
     fn run_on_window<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,

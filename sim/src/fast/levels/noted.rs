@@ -7,8 +7,8 @@ use super::super::simd::{Kernels, Vectorized};
 use super::places::{WayStep, add_row};
 use crate::stats::LayerStats;
 
-/// One bit per product, of up to [`NOTED`] products of a run in a row, the last one in the lowest bit: whether adding it
-/// overflowed.
+/// One bit per product, for up to [`NOTED`] consecutive products of a run per row, the last one in the lowest
+/// bit: whether its addition overflowed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bits<'l> {
     rows: &'l [Row],
@@ -62,7 +62,8 @@ struct BlockHeat {
     /// Number of products of all runs, and of one run.
     products: usize,
     length: usize,
-    /// Four bits each: those of bits 0, 4, 8 and 12 of a row of [`Bits`], of bits 1, 5, 9 and 13, and so on.
+    /// Counters of four bits each: those of bits 0, 4, 8 and 12 of a row of [`Bits`], of bits 1, 5, 9 and 13,
+    /// and so on.
     counts: Vec<[Row; 4]>,
 }
 

@@ -99,9 +99,9 @@ impl Paired {
         self.weights[index].is_some()
     }
 
-    /// Steps the runs of block `index`, which reads as `reads`, at the windows at `corners`, the second of which is one
-    /// output pixel further: what they deliver, unshifted, and what became of them. Without a second one, any window is
-    /// stepped in its place.
+    /// Steps the runs of block `index`, whose reads are `reads`, at the windows at `corners`, the second of
+    /// which is one output pixel further. Stores their unshifted results and overflows. Without a second
+    /// window, an arbitrary one is stepped instead.
     pub fn run(
         &self,
         kernels: Kernels,

@@ -123,7 +123,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The same at the innermost level, given as bits of block `index`.
+    /// Counts events like [`Self::count`] at the innermost level, given as bits of block `index`.
     pub fn count_bits(
         &self,
         (index, first): (usize, usize),
@@ -156,7 +156,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Notes the first of these events, which are as for [`Self::count`], if it may be the first of all.
+    /// Records the first of these events, given as for [`Self::count`], if it may be the first of all.
     pub fn note_first(
         &self,
         (level, first): (usize, usize),
@@ -210,8 +210,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// First cycles of dot products that all take the same way, and the first processing element where each stands beside
-    /// the one before and they move on; where none moves on, none.
+    /// Returns the first cycle of each dot product, and the first processing element unless dot products stay in
+    /// place; `None` if ways are irregular, or if moving ones do not begin in adjacent processing elements.
     fn together(&self, stays: &[Stay]) -> Option<([u64; LANES], Option<usize>)> {
         let in_place = self.layer.timing.stays_in_place();
         let element = stays[0].element;

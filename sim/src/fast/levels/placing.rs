@@ -16,8 +16,8 @@ pub(super) struct Walker {
 }
 
 impl LevelsLayer<'_> {
-    /// Places the events of block `index` at one pixel where that makes a difference. Where each event is listed, or may be
-    /// the first one, it is found again.
+    /// Places the events of block `index` at one pixel if that affects a result. Events that are listed, or
+    /// that may be the first one, are recomputed.
     pub(super) fn place_block<V: Lane>(
         &self,
         course: &mut Course<'_, V>,

@@ -16,13 +16,13 @@ pub(super) struct Plan<V: Lane> {
     pub levels: Vec<Stage<V>>,
     /// Starts of the last level, per block.
     pub starts: Vec<Start<V>>,
-    /// Stages (the product, then each level) that no dot product of a block can overflow, whatever it reads: the
-    /// first ones, per block.
+    /// Number of first stages (the product, then each level) that no dot product of a block can overflow, for
+    /// any input; per block.
     pub certain: Vec<usize>,
     /// Whether the innermost of several levels checks every addition of products that fit 16 bits.
     pub short: bool,
-    /// Pairs of products in a run of the innermost of several levels, where bounds of its prefixes, or nodes, say whether
-    /// it overflows.
+    /// Number of pairs of products in a run of the innermost of several levels, if bounds of its prefixes, or
+    /// nodes, decide whether it overflows.
     pub run_pairs: Option<usize>,
     /// Rails of the innermost level on 16-bit lanes, if these suffice.
     pub sixteen: Option<Rails<i16>>,
@@ -87,7 +87,7 @@ impl<V: Lane> Start<V> {
 }
 
 impl<V: Lane> Plan<V> {
-    /// `None` if lanes are too narrow, the datapath can trap, or a level is of a kind that is not known here. Operands lie in `operands`, which contains 0.
+    /// Returns the plan; `None` if lanes are too narrow, or a stage is not supported. `operands` contains 0.
     pub fn new(layer: &MacLayer, blocks: &[Block], operands: (i64, i64)) -> Option<Self> {
         let limit = 1i128 << (V::BITS - 2);
         let datapath = &layer.datapath;
@@ -143,8 +143,8 @@ impl<V: Lane> Plan<V> {
     }
 }
 
-/// The rails of a register that exact values of magnitude up to `reach` meet; `reach` grows to what it can hold.
-/// `None` if it traps.
+/// Returns the rails of a register for exact values of magnitude up to `reach`, which is updated to the
+/// greatest magnitude it can hold. Returns `None` if the register traps.
 fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V>>> {
     let Register::Fixed { format, overflow } = register else { return Some(None) };
     if overflow == Overflow::Trap {
@@ -185,10 +185,11 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
     Some(start)
 }
 
-/// How many of the first stages (the product, then each level) no dot product of the block can overflow.
+/// Returns the number of first stages (the product, then each level) that no dot product of the block can
+/// overflow.
 ///
-/// Every product's range contains 0, so every prefix in any order, and every node of a tree, lies within the range
-/// of the complete run.
+/// Every product's range contains 0, so every prefix in any order, and every node of a tree, lies within the
+/// range of the complete run.
 fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
     let of_lane = |lane| certain_of_channel(layer, block.first + lane, operands);
     (0..block.count).map(of_lane).min().unwrap_or(0)

@@ -88,8 +88,8 @@ impl Log {
         (self.asked, self.written, self.values, self.bits) = (asked, false, values, None);
     }
 
-    /// So many rows, all of which are to be written: [`Bits`] of runs of so many values, if a length is given. None if
-    /// nobody asks.
+    /// Returns `rows` rows, all of which must be written: as [`Bits`] of runs of `bits` values, if that is
+    /// given. Empty if events are not requested.
     pub fn rows_to_write(&mut self, rows: usize, bits: Option<usize>) -> &mut [Row] {
         if !self.asked {
             return &mut [];

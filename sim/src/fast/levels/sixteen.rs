@@ -6,8 +6,8 @@ use super::lane::{CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, W
 use super::loops::{Values, tree, tree_extremes, widen};
 use super::scratch::{RunLog, Seen};
 
-/// A run of a serial level on 16-bit lanes, its counterpart on wider ones. Where everything is asked for, `bits` gets the
-/// overflows of every [`NOTED`] products.
+/// Reduces a run of a serial level on 16-bit lanes, with unbounded values on wider ones. If all statistics
+/// are requested, `bits` receives the overflows of every [`NOTED`] products.
 #[inline(always)]
 pub(super) fn serial_sixteen<X: Activations, V: Lane>(
     rails: &Rails<i16>,
@@ -111,8 +111,8 @@ pub(super) fn tree_sixteen<X: Activations, V: Lane>(
     (sum, widen(&held))
 }
 
-/// The exact sum of a few products on lanes of their own width: it follows from its low 16 bits and the sum of their upper
-/// bytes, for the lower bytes add less than 2^15 to that.
+/// Exact sum of a few products on lanes of their own width. It follows from its low 16 bits and the sum of
+/// the products' upper bytes, because the lower bytes add less than 2^15 to the latter.
 struct ShortSum {
     low: Vector<i16>,
     upper: Vector<i16>,

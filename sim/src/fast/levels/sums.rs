@@ -67,8 +67,8 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// The runs of the innermost level, of so many pairs of products, by their exact sums, where bounds say that none of
-    /// them overflows; whether that is done.
+    /// Computes the runs of the innermost level, of `pairs` pairs of products, by their exact sums, if bounds
+    /// prove that none of them overflows. Returns whether they do.
     fn sum_runs<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
@@ -97,7 +97,7 @@ fn uncertain_rails<'p, V: Lane>(work: Work<'p, V>) -> Option<&'p Rails<V>> {
     work.plan.levels[0].rails.as_ref().filter(|_| work.certain <= 1)
 }
 
-/// Whether sums and their bounds are tried for the runs of the innermost level: pairs of products in one.
+/// Returns the number of pairs of products of an innermost run, if exact sums and bounds are to be tried.
 fn tries_sums<V: Lane>(work: Work<'_, V>, trials: &mut Trials) -> Option<usize> {
     let pairs = work.plan.run_pairs.filter(|_| !work.full)?;
     (uncertain_rails(work).is_none() || trials.try_now()).then_some(pairs)

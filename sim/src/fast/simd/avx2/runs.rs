@@ -19,6 +19,8 @@ trait Sums: Copy {
     /// The CPU has AVX2.
     unsafe fn new() -> Self;
 
+    /// Adds the product of a step.
+    ///
     /// # Safety
     /// The CPU has AVX2.
     unsafe fn take(&mut self, step: Step);

@@ -105,7 +105,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
     #[target_feature(enable = "avx2")]
     fn leaf(&mut self, i: usize) -> Value {
         let k = self.begin + i;
-        // SAFETY: there are so many products, and weights for them.
+        // SAFETY: the product exists, and its weights do.
         let product = unsafe {
             let offset = *self.window.offsets().get_unchecked(k) as usize;
             _mm256_mullo_epi16(self.window.operands(offset), load_row(self.weights.get_unchecked(k)))

@@ -180,8 +180,8 @@ fn put_rounded<D: Delivered, const RECTIFIED: bool, const FULL: bool>(
     let (mask, least) = (((1u32 << count) - 1) as __mmask16, _mm512_set1_epi32(least));
     let mut out = out.as_mut_ptr();
     let mut put = |bytes: __m128i| {
-        // SAFETY: so many bytes lie within `out` for each of the sums; others are not written. Behind the last one it only
-        // points there.
+        // SAFETY: the written bytes lie within `out` for each of the sums. After the last sum the pointer is
+        // not dereferenced.
         unsafe { _mm_mask_storeu_epi8(out.cast(), mask, bytes) };
         out = out.wrapping_add(stride);
     };

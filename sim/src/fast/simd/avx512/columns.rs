@@ -199,6 +199,8 @@ impl<const STRIDE: usize> Sliding<STRIDE> {
         self.columns
     }
 
+    /// Assembles the next column.
+    ///
     /// # Safety
     /// The next column lies within the bytes.
     #[inline]
@@ -206,7 +208,7 @@ impl<const STRIDE: usize> Sliding<STRIDE> {
     unsafe fn take_column(&mut self) {
         let [a, b, c, d] = self.rows;
         let at = |row| self.next.wrapping_add(row);
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         let column = unsafe { self.interleaving.load([at(a), at(b), at(c), at(d)]) };
         self.columns = [self.columns[1], self.columns[2], column];
         self.next = self.next.wrapping_add(self.channels);
@@ -311,7 +313,8 @@ impl<'r> Positions<'r> {
         for (position, column) in room.iter_mut().enumerate() {
             let ([a, b, c, d], first) = (columns.rows, corner + position * columns.channels);
             let at = |row| bytes.as_ptr().wrapping_add(first + row);
-            // SAFETY: the last position is the last column of the last window, and the caller says that it lies there.
+            // SAFETY: the last position is the last column of the last window, which the caller guarantees to
+            // exist.
             column.write(unsafe { interleaving.load([at(a), at(b), at(c), at(d)]) });
         }
         Self { columns: room }
@@ -323,7 +326,7 @@ impl<'r> Positions<'r> {
     /// It is a column of one of the windows.
     #[inline(always)]
     unsafe fn get(self, position: usize) -> __m512i {
-        // SAFETY: the caller says that it is one of those that `new` has written.
+        // SAFETY: the caller guarantees that `new` has written the column.
         unsafe { self.columns.get_unchecked(position).assume_init() }
     }
 }

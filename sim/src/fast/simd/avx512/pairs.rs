@@ -77,14 +77,18 @@ fn step_all<const MODE: u8, const COUNT: bool, W: Copy, S: Source>(
     }));
 }
 
+/// Returns the number of products.
+///
 /// # Panics
-/// If there are marks of other products.
+/// If the number of marks differs from it.
 fn terms(stepping: &PairStepping<'_>) -> usize {
     let terms = stepping.weights.rows.len();
     assert!(stepping.weights.marks.as_ref().is_none_or(|marks| marks.len() == terms));
     terms
 }
 
+/// Checks the lists of the windows.
+///
 /// # Panics
 /// If a list was made for other products.
 fn check(stepping: &PairStepping<'_>, windows: &[PairOfWindows<&StepList>]) {

@@ -34,7 +34,7 @@ const AND_OF_XOR: i32 = 0x28;
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(super) unsafe fn load_row(rows: &[PairRow], row: usize) -> __m512i {
-    // SAFETY: the caller says so; rows are aligned.
+    // SAFETY: the caller guarantees that the row exists; rows are aligned.
     unsafe { _mm512_load_si512(rows.as_ptr().add(row).cast()) }
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Noted<const P: usize> {
 
 /// Data that is computed in addition to stepping, product by product.
 pub(super) trait Beside {
-    /// Takes the product of `x` and `w` for the two windows in register `p`.
+    /// Processes the product of `x` and `w` for the two windows in register `p`.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.

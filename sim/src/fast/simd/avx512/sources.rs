@@ -175,7 +175,7 @@ impl Source for &StepList {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
     unsafe fn operands(self, (): (), i: usize) -> __m512i {
-        // SAFETY: the caller says that there are so many.
+        // SAFETY: the caller guarantees that the step exists.
         _mm512_set1_epi32(unsafe { *self.operands.get_unchecked(i) } as i32)
     }
 

@@ -24,7 +24,7 @@ pub(in super::super) fn list_steps<const RANKS: bool>(
         match cells {
             ListCells::Pairs(cells) => {
                 let cells = &cells[run];
-                // SAFETY: so many cells as are asked for lie there.
+                // SAFETY: the requested cells exist.
                 filling.run::<RANKS>(length, |at, count| unsafe { pairs(cells.as_ptr().add(at), count) });
             }
             ListCells::Bytes { windows, origin } => {
@@ -75,7 +75,7 @@ impl Filling<'_> {
         let all = masks.iter().rev().fold(0, |all, &mask| all << CHUNK | u32::from(mask));
         let indices = _mm512_add_epi16(counting(), _mm512_set1_epi16(self.first as i16));
         let rows = &mut rows[self.count..self.count + 2 * CHUNK];
-        // SAFETY: so many numbers as the slice says; the store takes any alignment.
+        // SAFETY: the slice has room for the numbers; the store takes any alignment.
         unsafe {
             _mm512_storeu_si512(rows.as_mut_ptr().cast(), _mm512_maskz_compress_epi16(all, indices));
         }
@@ -126,7 +126,7 @@ fn counting() -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 unsafe fn pairs(cells: *const u32, count: usize) -> __m512i {
-    // SAFETY: the cells are read, and nothing behind them.
+    // SAFETY: the cells are read, and nothing beyond them.
     unsafe { _mm512_maskz_loadu_epi32(first(count), cells.cast()) }
 }
 
@@ -166,6 +166,6 @@ fn ranks(count: usize, bits: __mmask16) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn put(to: &mut [u32], at: usize, lanes: __m512i) {
-    // SAFETY: sixteen numbers from there on, as the slice says; the store takes any alignment.
+    // SAFETY: the slice has sixteen numbers from there on; the store takes any alignment.
     unsafe { _mm512_storeu_si512(to[at..at + CHUNK].as_mut_ptr().cast(), lanes) };
 }

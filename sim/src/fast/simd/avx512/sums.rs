@@ -92,7 +92,7 @@ impl Interleaving {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
     pub unsafe fn load(self, [a, b, c, d]: [*const u8; 4]) -> __m512i {
-        // SAFETY: the caller says so; the loads take any alignment.
+        // SAFETY: guaranteed by the caller; the loads take any alignment.
         let rows = unsafe {
             let rows = _mm512_castsi128_si512(_mm_loadu_si128(a.cast()));
             let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(b.cast()));
@@ -134,8 +134,10 @@ pub(in super::super) fn sums<S: Quads>(
     }
 }
 
+/// Checks that windows and weights match the source.
+///
 /// # Panics
-/// If a window does not lie within so many bytes, or the block has other quads.
+/// If a window does not lie within `len` bytes, or the block has another number of quads.
 fn check<S: Source>(source: S, (len, corners): (usize, &[usize]), block: &ByteBlock) {
     let last = corners.iter().copied().max();
     assert!(last.is_none_or(|last| source.fits(last, len)), "windows lie within the image");

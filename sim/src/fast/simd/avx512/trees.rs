@@ -119,7 +119,7 @@ impl<'r, const WRAPS: bool, const OWN: bool, const FULL: bool, const LOG: bool>
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     fn leaf(&mut self, i: usize) -> Value {
         let (k, zero) = (self.begin + i, _mm512_setzero_si512());
-        // SAFETY: there are so many products, and weights for them.
+        // SAFETY: the product exists, and its weights do.
         let product = unsafe { _mm512_mullo_epi16(self.source.operands((), k), load_row(self.weights, k)) };
         if FULL {
             return (product, halves(product));
