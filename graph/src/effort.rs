@@ -149,9 +149,9 @@ impl Graph {
 const INTRODUCTION: &str = "\
 # Time of the host
 
-What the accelerator does not run, its host runs: softmax, additions, pools that `offload` does not list, requantization between
-layers, copies, and layers that no accelerator can take. Its time follows from two tables: what an operation takes, which is
-below, and how fast the host is, which is the section `host` of the accelerator file:
+The host runs everything that the accelerator does not run: softmax, additions, pools that `offload` does not list, requantization
+between layers, copies, and layers that no accelerator supports. Its time follows from the effort of each operation (the table below)
+and from the speed of the host (the section `host` of the accelerator file):
 
 ```yaml
 host: {lanes: 2, ops_per_cycle: 1, bytes_per_cycle: 8}   # the defaults; clock_mhz: that of the accelerator
@@ -162,39 +162,39 @@ cycles of the host        = max(ceil(operations / (lanes * ops_per_cycle)), ceil
 cycles of the accelerator = ceil(cycles of the host * clock_mhz / host.clock_mhz)
 ```
 
-The default is a small vector processor beside the accelerator: Arm's Cortex-M55, whose vector unit (Helium) works on two of the
+The default is a small vector processor next to the accelerator: Arm's Cortex-M55, whose vector unit (Helium) works on two of the
 four 32-bit lanes of a register per cycle and loads or stores 64 bits (Arm, *Cortex-M55 Processor*; D. Schor, WikiChip Fuse,
 *Arm's New Cortex-M55 Breathes Helium*, 2020). A scalar core is `lanes: 1`, a core of 128-bit vectors `lanes: 4`.
 
 One operation is one vector instruction on one lane of 32 bits: an addition, a comparison, a multiplication with or without an
-addition, the rounded high half of a product, a rounded shift, a load from a table. What a formula takes is counted in the file of the
-operation (`graph/src/ops`), e.g. 14 for an element of an addition: 2 * (zero point, shift, product, rounded shift) + 1 + requantization
-(3) + clamping (2). For functions of real values it is what onnx-tool (ThanatosShinji/onnx-tool) counts: `exp` 16, division 2,
-root 4, power 32. Codes are widened to 32 bits, as kernels with 32-bit requantization do.
+addition, the rounded high half of a product, a rounded shift, a load from a table. The file of each
+operation (`graph/src/ops`) counts what its formula needs, e.g. 14 for an element of an addition: 2 * (zero point, shift, product,
+rounded shift) + 1 + requantization (3) + clamping (2). Functions of real values have the counts of onnx-tool
+(ThanatosShinji/onnx-tool): `exp` 16, division 2, root 4, power 32. Codes are widened to 32 bits, as kernels with 32-bit requantization do.
 
-Left out: calls of kernels and interrupts, address arithmetic and loops, caches, what is done once per row (the reciprocal of a
-softmax), and instructions that take codes of 8 bits at once, which would make convolutions on the host several times faster. Take the
-figures as a lower bound for scalar code and as an estimate for vector code.
+The figures leave out kernel calls and interrupts, address arithmetic and loops, caches, work once per row (the reciprocal of a
+softmax), and instructions on 8-bit codes, which would make convolutions on the host several times faster. Read them as a lower bound
+for scalar code and as an estimate for vector code.
 
-`guardbit run` prints the cycles of the host beside those of the accelerator, `host.csv` has them for every operation, `run.json` under
-`timing`, `guardbit inspect --hw` in the column `cycles`:
+`guardbit run` prints the cycles of the host in addition to those of the accelerator. `host.csv` lists them for every operation,
+`run.json` has them under `timing`, and `guardbit inspect --hw` in the column `cycles`:
 
 | figure | meaning |
 |---|---|
 | `cycles` | layers on the accelerator, one after the other |
 | `host_cycles` | operations on the host, one after the other, in cycles of the accelerator's clock |
 | `latency_us` | both, one operation after the other: `accelerator_us + host_us` |
-| `overlapped_cycles`, `overlapped_us` | both at the same time: each side takes its operations in their order, and each begins when its inputs are made. At least the longer of the two sides, at most their sum, which a plain chain takes |
+| `overlapped_cycles`, `overlapped_us` | both in parallel: each side runs its operations in order, and an operation starts when its inputs are complete. At least the time of the longer side, at most the sum of both, which is the time of a plain chain |
 
-A section `host` of a single layer is refused: there is one host. A host that takes more than 2^53 cycles for an operation is an error
+A section `host` of a single layer is an error, because there is one host. A host that takes more than 2^53 cycles for an operation is an error
 (`too_many_cycles`). In explorations the objective `latency` counts the host, `cycles` does not.
 
 ## Operations
 
 Per element of the output, per element of the first input, and per cell of a window (per product, if it multiplies). Bytes: all inputs,
-constants included, and the output, once each; a copy reads as many as it writes. Where an attribute matters (a table instead of
-fixed point, codes of 16 bits, the function of `float_unary`), the most is listed and the operation counts its own. This page is made
-from the code: `GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
+constants included, and the output, once each; a copy reads as many as it writes. If an attribute matters (a table instead of
+fixed point, codes of 16 bits, the function of `float_unary`), the table lists the maximum, and the operation counts its own value. This
+page is generated from the code: `GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
 
 | operation | per output | per input | per cell | bytes |
 |---|---|---|---|---|
