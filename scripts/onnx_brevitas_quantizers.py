@@ -21,7 +21,7 @@ from onnx_case import session
 
 # What guardbit refuses: floating-point codes, and zero points between integers.
 FLOAT = "FloatQuant` of node"
-REAL_ZERO = "has a zero point that is no integer"
+REAL_ZERO = "has a zero point that is not an integer"
 
 
 def step_of_output(model):

@@ -20,9 +20,9 @@ from onnx_case import run
 # What guardbit refuses, and why: no word of a graph holds an index of 64 bits, no layer has three axes, and transposed convolutions of one
 # axis and normalizations of one image have no reader.
 REFUSED = {
-    "embedding": "is int64, which cannot be read",
+    "embedding": "is int64, which is not supported",
     "conv3d": "slides over 3 axes",
-    "conv_transpose1d": "images can be represented",
+    "conv_transpose1d": "expected images",
     "group_norm": "operator `InstanceNormalization`",
     "instance_norm": "operator `InstanceNormalization`",
 }

@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn every_target_is_named() {
         assert_eq!(message(&[]), "guardbit was interrupted");
-        let kept = ["nothing was written to a", "", "b is as it was"].map(String::from);
-        assert_eq!(message(&kept), "guardbit was interrupted: nothing was written to a; b is as it was");
+        let kept = ["nothing was written to a", "", "b is unchanged"].map(String::from);
+        assert_eq!(message(&kept), "guardbit was interrupted: nothing was written to a; b is unchanged");
     }
 }

@@ -312,7 +312,7 @@ fn no_words_of_rust() {
     let study = |rest: &str| format!("schema: 1\nmodel: net.yaml\nhw: acc.yaml\n{rest}\n");
     for (rest, message) in [
         ("sweep: x", "expected a map of keys"),
-        ("random: x\nsweep: {bits: 14}", "expected a whole number from 0 on"),
+        ("random: x\nsweep: {bits: 14}", "expected a whole number of at least 0"),
         ("sweep: {bits: [x]}", "expected a whole number"),
         (
             "random: 99999999999999999999\nsweep: {bits: 14}",
@@ -330,5 +330,5 @@ fn no_words_of_rust() {
 #[test]
 fn the_root_is_no_place_for_results() {
     let text = refused(folder(&[]).path(), "run net.yaml --hw acc.yaml --random 2 -o /");
-    assert!(text.contains("/ is the root of the file system"), "{text}");
+    assert!(text.contains("refusing to replace /: it is the root of the file system"), "{text}");
 }

@@ -40,7 +40,7 @@ fn nothing_temporary_stays() {
                 place.succeed(&args);
                 assert!(place.found().unwrap() == whole, "{at}");
             } else if at > published {
-                assert_eq!(said, "the results in out are whole");
+                assert_eq!(said, "the results in out are complete");
                 assert!(place.found().unwrap() == whole, "{name} {at}");
             } else if at > 2 {
                 assert_eq!(said, "nothing was written to out", "{at}");
@@ -57,7 +57,7 @@ fn nothing_temporary_stays() {
             place.assert_tidy(&format!("{name} {at}"));
             let found = place.found().unwrap();
             if at <= swap {
-                assert_eq!(said, "out is as it was");
+                assert_eq!(said, "out is unchanged");
                 assert!(found == old, "{name} {at}");
             } else if !resumes(name) {
                 assert!(found == whole, "{name} {at}");

@@ -63,7 +63,7 @@ fn other_weights_are_another_network() {
     succeed(sweep(dir.path(), "--random 3"));
     let before = contents(&dir.path().join("out"));
     weights(dir.path(), 2);
-    refused(&sweep(dir.path(), "--random 3"), "it was made from another network:");
+    refused(&sweep(dir.path(), "--random 3"), "its results come from another network:");
     assert_eq!(contents(&dir.path().join("out")), before, "nothing is touched");
     // One point less changes nothing about that.
     fs::remove_file(dir.path().join("out/points/00001.json")).unwrap();

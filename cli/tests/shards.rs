@@ -101,7 +101,7 @@ fn a_folder_is_of_one_shard() {
     let before = contents(dir);
     for (more, out) in [("--shard 2/2", "s1"), ("--shard 1/3", "s1"), ("", "s1"), ("--shard 1/2", "whole")] {
         let text = refused(dir, &format!("{SWEEP} {more} -o {out}"));
-        assert!(text.contains("it was made from another shard"), "{more}: {text}");
+        assert!(text.contains("its results come from another shard"), "{more}: {text}");
     }
     assert!(contents(dir) == before, "nothing is touched");
 }

@@ -32,13 +32,13 @@ pub enum FolderError {
         path: PathBuf,
     },
     /// The output path is the root of the file system, which has no parent for a staging folder.
-    #[error("{} is the root of the file system: it is not replaced by results", path.display())]
+    #[error("refusing to replace {}: it is the root of the file system", path.display())]
     Root {
         /// The path.
         path: PathBuf,
     },
     /// The output folder lies in a folder that guardbit must not write to.
-    #[error("{} lies in {}, where nothing is written", path.display(), outer.display())]
+    #[error("refusing to write to {}: it lies in {}, which must not change", path.display(), outer.display())]
     Within {
         /// The folder.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum FolderError {
         differs: Vec<&'static str>,
     },
     /// The output folder holds files that guardbit did not write, or that were changed since.
-    #[error("{} holds files that are not guardbit's:{}", path.display(), inventory::in_words(files))]
+    #[error("{} holds files that guardbit did not write, or that changed since:{}", path.display(), inventory::in_words(files))]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum FolderError {
         files: Vec<Foreign>,
     },
     /// The output file exists.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     FileExists {
         /// The file.
         path: PathBuf,
@@ -72,7 +72,7 @@ pub enum FolderError {
         ours: bool,
     },
     /// The file cannot be replaced, because guardbit did not write it.
-    #[error("{} is not guardbit's: it is not replaced", path.display())]
+    #[error("refusing to replace {}: guardbit did not write it", path.display())]
     ForeignFile {
         /// The file.
         path: PathBuf,
@@ -123,7 +123,7 @@ impl FolderError {
             Self::Occupied { ours: true, differs, .. } => {
                 let what = match differs.as_slice() {
                     [] => "it holds results".to_owned(),
-                    differs => format!("it was made from {}", differs.join(", ")),
+                    differs => format!("its results come from {}", differs.join(", ")),
                 };
                 Some(format!("{what}: choose another folder, or replace it with --force"))
             }
@@ -135,19 +135,21 @@ impl FolderError {
                 Some("choose another name, or move or remove it yourself".into())
             }
             Self::Foreign { .. } => Some(
-                "nothing was touched: move or remove these files yourself, or choose another folder; what an \
-                 earlier version of guardbit wrote has no seal and counts as others' files"
+                "nothing was changed: move or remove these files yourself, or choose another folder; files \
+                 of an earlier version of guardbit have no seal and count as foreign"
                     .into(),
             ),
-            Self::Within { .. } => Some("name a folder beside it".into()),
-            Self::Root { .. } => Some("name a folder within it".into()),
+            Self::Within { .. } => Some("choose a folder outside of it".into()),
+            Self::Root { .. } => Some("choose a folder within it".into()),
             Self::Busy { .. } => Some("wait until it is done, or choose another name".into()),
             Self::Write { source, .. } if is_mount_point(source) => {
-                Some("a folder that is mounted cannot be replaced: name a folder within it".into())
+                Some("a mounted folder cannot be replaced: choose a folder within it".into())
             }
-            Self::Write { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
-                Some("its file system has no locks (`flock`): choose a folder on another one".into())
-            }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::Unsupported => Some(
+                "its file system does not support locks (`flock`): choose a folder on another file \
+                 system"
+                    .into(),
+            ),
             _ => None,
         }
     }

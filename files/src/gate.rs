@@ -1,4 +1,4 @@
-//! Signal handling: file operations stop between one and the next, and unfinished files are removed.
+//! Signal handling: no file operation starts after an interrupt, and unfinished files are removed.
 
 use std::cell::Cell;
 use std::path::PathBuf;

@@ -31,8 +31,11 @@ enum Reason {
 impl fmt::Display for NestingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::Deep => write!(f, "more than {DEEPEST} lists and maps are nested in one another"),
-            Reason::Unclear => f.write_str("a text with so many brackets must be plainer to be read"),
+            Reason::Deep => write!(f, "lists and maps are nested more than {DEEPEST} levels deep"),
+            Reason::Unclear => f.write_str(
+                "brackets cannot be counted reliably in a text with this many \
+                 of them",
+            ),
         }
     }
 }
@@ -45,8 +48,8 @@ impl NestingError {
         match self.reason {
             Reason::Deep => None,
             Reason::Unclear => Some(
-                "write texts that hold quotes or brackets in quotes of their own and on one line, as JSON does, or use \
-                 fewer brackets: long lists of numbers may be flat",
+                "quote texts that contain quotes or brackets and keep each on one line, as in JSON; or use \
+                 fewer brackets: long lists of numbers can be flat",
             ),
         }
     }
@@ -233,7 +236,7 @@ mod tests {
         let text = format!("schema: 1\n# é\né: {}", "[".repeat(20_000));
         let error = check_nesting(&text).unwrap_err();
         assert_eq!((error.line, error.column), (3, 4 + DEEPEST));
-        assert_eq!(error.to_string(), "more than 64 lists and maps are nested in one another");
+        assert_eq!(error.to_string(), "lists and maps are nested more than 64 levels deep");
         assert!(check_nesting(&"[".repeat(1000)).is_ok(), "the parser has a limit of its own");
     }
 }

@@ -45,7 +45,7 @@ pub fn regular_size(path: &Path) -> io::Result<u64> {
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let too_large = |size: u64| {
-        let text = format!("has {size} bytes, more than the {limit} that such a file may have");
+        let text = format!("has {size} bytes; expected at most {limit}");
         io::Error::new(io::ErrorKind::FileTooLarge, text)
     };
     let size = file.metadata()?.len();

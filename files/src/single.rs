@@ -49,7 +49,7 @@ impl SingleFile {
                 if !ours || existing == Existing::Refuse {
                     return Err(refused(path, existing, ours));
                 }
-                registered.keeps(format!("{} is as it was", path.display()));
+                registered.keeps(format!("{} is unchanged", path.display()));
             }
         }
         Ok(Self { path: path.into(), existing, _lock: lock, registered })
@@ -69,7 +69,7 @@ impl SingleFile {
             io::ErrorKind::AlreadyExists => FolderError::FileExists { path: self.path.clone(), ours: false },
             _ => FolderError::write(&self.path)(error),
         })?;
-        self.registered.keeps(format!("{} is whole", self.path.display()));
+        self.registered.keeps(format!("{} is complete", self.path.display()));
         Ok(())
     }
 

@@ -120,7 +120,7 @@ impl<'a> Staging<'a> {
                 _ => FolderError::write(shown)(source),
             })?;
         }
-        self.target.keeps(format!("the results in {} are whole", shown.display()));
+        self.target.keeps(format!("the results in {} are complete", shown.display()));
         Ok(())
     }
 

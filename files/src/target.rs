@@ -49,7 +49,7 @@ impl Target {
         unfinished::tidy_all(&target.path)?;
         target.keeps(match target.is_empty()? {
             true => format!("nothing was written to {}", target.shown.display()),
-            false => format!("{} is as it was", target.shown.display()),
+            false => format!("{} is unchanged", target.shown.display()),
         });
         Ok(target)
     }

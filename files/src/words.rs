@@ -7,7 +7,7 @@ pub fn plain_words(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once(", expected ") else { return message };
     let (expected, place) = expected.split_at(expected.find(" at line ").unwrap_or(expected.len()));
     let words = match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
@@ -30,7 +30,7 @@ mod tests {
             ),
             (
                 "schema: invalid type: integer `99999999999999999999` as u128, expected u64",
-                "schema: invalid type: integer `99999999999999999999`, expected a whole number from 0 on",
+                "schema: invalid type: integer `99999999999999999999`, expected a whole number of at least 0",
             ),
             (
                 "invalid type: string \"1, expected u8\", expected i64",

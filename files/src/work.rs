@@ -40,7 +40,7 @@ impl WorkFolder {
         if !target.is_empty()? {
             target.stage()?.discard()?;
         }
-        target.keeps(format!("what was built stays in {}", target.shown().display()));
+        target.keeps(format!("the build files stay in {}", target.shown().display()));
         Ok(Self(target))
     }
 

@@ -30,7 +30,7 @@ fn a_limit_is_kept() {
     assert_eq!(read(&path, 10).unwrap(), b"0123456789");
     let error = read(&path, 9).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-    assert_eq!(error.to_string(), "has 10 bytes, more than the 9 that such a file may have");
+    assert_eq!(error.to_string(), "has 10 bytes; expected at most 9");
 }
 
 #[test]

@@ -116,9 +116,9 @@ impl FrontendError {
                 Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
             }
             Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
-            Self::Profile { .. } => Some("leave --profile out; --requantize rounds otherwise".into()),
+            Self::Profile { .. } => Some("leave out --profile; use --requantize for another rounding".into()),
             Self::FixedAxes { .. } => Some(
-                "only ONNX files leave axes open; export the network again with the length that it is to have".into(),
+                "only ONNX files can leave axes open; export the network again with the new length".into(),
             ),
             Self::Cut { error, .. } => Some(error.help().into()),
             Self::Format { error, .. } => error.help(),
@@ -141,14 +141,14 @@ impl FrontendError {
     pub fn message(&self) -> String {
         match self {
             Self::Io { error, .. } => error.to_string(),
-            Self::UnknownExtension { .. } => "not a file name of a network".into(),
+            Self::UnknownExtension { .. } => "not a network file: unknown extension".into(),
             Self::Profile { format, profile, .. } => {
                 format!(
-                    "profile {profile} is of TensorFlow Lite's runtimes, and {format} says itself how it rounds"
+                    "profile {profile} is for runtimes of TensorFlow Lite; {format} defines its own rounding"
                 )
             }
             Self::FixedAxes { format, .. } => {
-                format!("{format} files state the length of every axis: no axis can be given another one")
+                format!("{format} files fix the length of every axis, so it cannot be changed")
             }
             Self::Cut { error, .. } => error.to_string(),
             Self::Format { error, .. } => error.to_string(),

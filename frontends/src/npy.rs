@@ -86,7 +86,7 @@ impl Header {
         let mut start = [0; 8];
         reader.read_exact(&mut start)?;
         if &start[..6] != NPY_MAGIC {
-            return Err(contents("does not begin as numpy's arrays do"));
+            return Err(contents("is not a NumPy array: its first bytes are wrong"));
         }
         let (length, field) = match start[6..] {
             [1, 0] => {
@@ -102,14 +102,14 @@ impl Header {
             [major, minor, ..] => {
                 return Err(contents(format!("version {major}.{minor} of the format is unknown")));
             }
-            _ => return Err(contents("has no version")),
+            _ => return Err(contents("has no format version")),
         };
         if length > MAX_HEADER {
-            return Err(contents(format!("its header has {length} bytes, at most {MAX_HEADER} are read")));
+            return Err(contents(format!("its header has {length} bytes; expected at most {MAX_HEADER}")));
         }
         let mut text = vec![0; length];
         reader.read_exact(&mut text)?;
-        let text = std::str::from_utf8(&text).map_err(|_| contents("its header is no text"))?;
+        let text = std::str::from_utf8(&text).map_err(|_| contents("its header is not text"))?;
         let (element, fortran, shape) = Dict { rest: text }.read()?;
         Ok(Self { shape, fortran, element, length: (start.len() + field + length) as u64 })
     }
@@ -156,7 +156,9 @@ impl Element {
             }
             (Kind::Unsigned, _) => {
                 let values: Result<_, _> = elements.map(i64::try_from).collect();
-                Values::Integers(values.map_err(|_| contents("a value is beyond 63 bits"))?)
+                Values::Integers(
+                    values.map_err(|_| contents("a value does not fit a signed 64-bit integer"))?,
+                )
             }
             (Kind::Float, 4) => Values::Float32(elements.map(|bits| f32::from_bits(bits as u32)).collect()),
             (Kind::Float | Kind::Bool, _) => Values::Other,
@@ -254,7 +256,7 @@ impl<'a> Dict<'a> {
             (Some(descriptor), Some(fortran), Some(shape)) if self.rest.is_empty() => {
                 Ok((element(descriptor)?, fortran, shape))
             }
-            _ => Err(contents("its header lacks a key, or something follows it")),
+            _ => Err(contents("its header lacks a key, or has extra text")),
         }
     }
 
@@ -273,7 +275,7 @@ impl<'a> Dict<'a> {
         if self.take(wanted) {
             return Ok(());
         }
-        Err(contents(format!("its header is not numpy's: expected `{wanted}` before `{}`", self.here())))
+        Err(contents(format!("its header is invalid: expected `{wanted}` before `{}`", self.here())))
     }
 
     /// Returns the next characters, for messages.
@@ -309,7 +311,7 @@ impl<'a> Dict<'a> {
                 return Ok(value);
             }
         }
-        Err(contents(format!("its header is not numpy's: expected True or False before `{}`", self.here())))
+        Err(contents(format!("its header is invalid: expected True or False before `{}`", self.here())))
     }
 
     fn shape(&mut self) -> Result<Vec<usize>, NpyError> {
@@ -333,8 +335,9 @@ impl<'a> Dict<'a> {
         let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
         let size = digits.parse();
-        let size =
-            size.map_err(|_| contents(format!("its header is not numpy's: no size at `{}`", self.here())))?;
+        let size = size.map_err(|_| {
+            contents(format!("its header is invalid: expected a size before `{}`", self.here()))
+        })?;
         // Python 2 wrote `3L`.
         self.rest = rest.strip_prefix('L').unwrap_or(rest);
         Ok(size)
@@ -428,14 +431,14 @@ mod tests {
             ("", "expected `{` before ``"),
             ("{'descr': '|i1'", "expected `}` before ``"),
             ("{'descr': '|i1', 'fortran_order': False}", "lacks a key"),
-            ("{'descr': '|i1', 'fortran_order': False, 'shape': (1,)} x", "something follows it"),
+            ("{'descr': '|i1', 'fortran_order': False, 'shape': (1,)} x", "has extra text"),
             (
                 "{'descr': '|i1', 'fortran_order': 0, 'shape': (1,)}",
                 "expected True or False before `0, 'shape': (1,)}`",
             ),
             ("{'descr': '|i1', 'fortran_order': False, 'shape': (3)}", "expected `,` before `)}`"),
-            ("{'descr': '|i1', 'fortran_order': False, 'shape': (-3,)}", "no size at `-3,)}`"),
-            ("{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}", "no size at"),
+            ("{'descr': '|i1', 'fortran_order': False, 'shape': (-3,)}", "a size before `-3,)}`"),
+            ("{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}", "expected a size before"),
             ("{'descr': '|i1', 'shape': (1,), 'shape': (1,)}", "the key `shape` twice"),
             ("{'descr': '|i1', 'order': False, 'shape': (1,)}", "an unknown key `order`"),
             ("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "its dtype `|O` is not supported"),
@@ -456,10 +459,10 @@ mod tests {
     #[test]
     fn other_files_are_refused() {
         let read = |bytes: &[u8]| Header::read(&mut &*bytes).unwrap_err().to_string();
-        assert_eq!(read(b"PK\x03\x04....."), "does not begin as numpy's arrays do");
+        assert_eq!(read(b"PK\x03\x04....."), "is not a NumPy array: its first bytes are wrong");
         assert_eq!(read(b"\x93NUMPY\x04\x00\x00\x00"), "version 4.0 of the format is unknown");
         let most = read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': '|i1'");
-        assert_eq!(most, "its header has 4294967295 bytes, at most 10000 are read");
+        assert_eq!(most, "its header has 4294967295 bytes; expected at most 10000");
         assert!(matches!(Header::read(&mut &b"\x93NUM"[..]), Err(NpyError::Contents(_))));
     }
 

@@ -30,7 +30,8 @@ pub(crate) fn note(op: &Op, operands: &Operands<'_>) -> Option<Note> {
     let of =
         if several { format!(" of channel {first} ({count} of {channels} differ)") } else { String::new() };
     let text = format!(
-        "the bias is added to the sums as it stands: its scale {:e}{of} is not input times weight, {:e}",
+        "the bias is added to the sums without scaling: its scale {:e}{of} is not input scale times weight \
+         scale, {:e}",
         own.scale(first),
         product(first) as f32,
     );

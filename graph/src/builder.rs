@@ -198,7 +198,7 @@ impl GraphBuilder {
 
     /// Records that the constant `tensor` holds the real values of codes of the file.
     pub fn note_real_of_codes(&mut self, tensor: impl Into<String>) {
-        let text = "codes of the file stand here as their real values".to_owned();
+        let text = "codes of the file are stored here as their real values".to_owned();
         self.graph.notes.push(Note { tensor: tensor.into(), text, kind: NoteKind::RealOfCodes });
     }
 

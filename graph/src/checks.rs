@@ -81,7 +81,7 @@ pub(crate) fn not_wide(name: &str, ty: &TensorType) -> Result<(), GraphError> {
     if ty.dtype != DType::Int64 {
         return Ok(());
     }
-    let problem = "int64 is a type of constant biases alone".into();
+    let problem = "int64 is only valid for constant biases".into();
     Err(GraphError::TensorType { tensor: name.into(), problem })
 }
 

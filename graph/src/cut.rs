@@ -17,13 +17,13 @@ pub enum CutError {
         near: Vec<String>,
     },
     /// The tensor is a constant, which need not be provided or computed.
-    #[error("tensor `{name}` is a constant; a network is cut at tensors that it computes")]
+    #[error("tensor `{name}` is a constant; choose a tensor that the network computes")]
     Constant {
         /// The name of the tensor.
         name: String,
     },
     /// The output is itself an input.
-    #[error("nothing lies between the inputs of the network and the output `{name}`")]
+    #[error("there is nothing to compute between the inputs of the network and the output `{name}`")]
     Nothing {
         /// The name of the tensor.
         name: String,
@@ -154,12 +154,13 @@ impl CutError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => {
-                "a tensor has its name in the file, or its name as `guardbit inspect` prints it"
+                "use the tensor's name in the file, or its name as printed by `guardbit inspect`"
             }
-            Self::Constant { .. } => "name the output of an operation, as `guardbit inspect` prints it",
-            Self::Nothing { .. } => {
-                "name a tensor further behind with `--to`, or one further ahead with `--from`"
+            Self::Constant { .. } => {
+                "use the output of an operation, with its name as printed by \
+                 `guardbit inspect`"
             }
+            Self::Nothing { .. } => "choose a later tensor with `--to`, or an earlier one with `--from`",
             Self::Unused { .. } => "remove it from `--from`, or add an output that depends on it to `--to`",
         }
     }

@@ -31,7 +31,7 @@ pub enum GraphError {
         problem: String,
     },
     /// The network is too large to be simulated.
-    #[error("with tensor `{tensor}` the network has more than {limit} elements over all tensors")]
+    #[error("with tensor `{tensor}` the network has more than {limit} elements in total")]
     TooManyElements {
         /// The tensor.
         tensor: String,
@@ -155,7 +155,7 @@ pub enum GraphError {
         source: MultiplierError,
     },
     /// A tensor cannot become the next value of a state.
-    #[error("state `{tensor}` cannot take on the codes of `{next}`: {problem}")]
+    #[error("state `{tensor}` cannot take the codes of `{next}`: {problem}")]
     State {
         /// The state.
         tensor: String,

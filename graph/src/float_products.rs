@@ -58,12 +58,12 @@ impl fmt::Display for FloatReason {
                 "both operands are activations, and no quantizer to codes of their type follows"
             }
             Self::WideActivations => "both operands are activations, of more than 8 bits",
-            Self::Scales => "its operands are quantized in a form that no layer of codes takes",
+            Self::Scales => "a layer of codes does not support the quantization of its operands",
             Self::Blocks { axis } => return write!(f, "weights have a scale per block along axis {axis}"),
-            Self::BlockScales => "the scales of its blocks are not finite numbers of which one is not 0",
-            Self::ZeroPoints => "its weights less their zero points are not integers of at most 16 bits",
+            Self::BlockScales => "the scales of its blocks are not finite, or all are 0",
+            Self::ZeroPoints => "its weights minus their zero points are not integers of at most 16 bits",
             Self::Order => "its weights assign input channels to blocks one by one (`g_idx`)",
-            Self::WideSums => "its sums may exceed 32 bits, and no quantizer takes them as they are",
+            Self::WideSums => "its sums may exceed 32 bits, and no quantizer reads them directly",
         })
     }
 }

@@ -64,14 +64,10 @@ impl Budget {
 fn elements(name: &str, shape: &[usize]) -> Result<usize, GraphError> {
     let fail = |problem: String| Err(GraphError::TensorShape { tensor: name.into(), problem });
     if shape.len() > MAX_AXES {
-        return fail(format!(
-            "shape {} has {} axes, at most {MAX_AXES} are possible",
-            Brief(shape),
-            shape.len()
-        ));
+        return fail(format!("shape {} has {} axes; expected at most {MAX_AXES}", Brief(shape), shape.len()));
     }
     if let Some(axis) = shape.iter().position(|&size| size == 0) {
-        return fail(format!("axis {axis} of shape {shape:?} is empty; every axis has 1 element at least"));
+        return fail(format!("axis {axis} of shape {shape:?} is empty; expected at least 1 element"));
     }
     let elements = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
     elements.filter(|&elements| elements <= MAX_ELEMENTS).ok_or_else(|| GraphError::TooLarge {

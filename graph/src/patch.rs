@@ -203,7 +203,7 @@ fn difference(old: &TensorType, new: &TensorType) -> Option<String> {
     if old.dtype != new.dtype {
         return Some(format!("its dtype is {}, not {}", new.dtype, old.dtype));
     }
-    (old.quantization != new.quantization).then(|| "its scales, zero points or range are others".into())
+    (old.quantization != new.quantization).then(|| "its scales, zero points or range differ".into())
 }
 
 impl From<GraphError> for PatchError {

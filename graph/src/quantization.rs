@@ -25,7 +25,7 @@ pub enum QuantizationError {
         index: usize,
     },
     /// The numbers of scales and zero points do not match.
-    #[error("{scales} scales and {zero_points} zero points do not belong together")]
+    #[error("{scales} scales do not match {zero_points} zero points")]
     Counts {
         /// Number of scales.
         scales: usize,

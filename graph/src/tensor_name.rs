@@ -17,10 +17,10 @@ pub(crate) fn check(name: &str) -> Result<(), GraphError> {
         return fail("is empty".into());
     }
     if name.len() > MAX_NAME_BYTES {
-        return fail(format!("has {} bytes, at most {MAX_NAME_BYTES} are possible", name.len()));
+        return fail(format!("has {} bytes; expected at most {MAX_NAME_BYTES}", name.len()));
     }
     match name.chars().find(|&c| !is_plain(c)) {
-        Some(c) => fail(format!("holds the control character U+{:04X}", u32::from(c))),
+        Some(c) => fail(format!("contains the control character U+{:04X}", u32::from(c))),
         None => Ok(()),
     }
 }

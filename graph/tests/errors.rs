@@ -184,7 +184,7 @@ fn operands() {
         plain_conv(),
         &[image(), per_axis(3, 2)],
         int8_output(),
-        "conv2d `output`: tensor `input1`: scales must lie along axis 0, the output channels",
+        "conv2d `output`: tensor `input1`: scales must be along axis 0, that of the output channels",
     );
     let mut bare = ones(&[1, 1, 1, 2]);
     bare.ty.quantization = None;
@@ -203,7 +203,7 @@ fn operands() {
         plain_conv(),
         &[image(), ones(&[1, 1, 1, 2]), shifted],
         int8_output(),
-        "conv2d `output`: tensor `input2`: a bias has zero point 0",
+        "conv2d `output`: tensor `input2`: a bias must have zero point 0",
     );
     check(
         ops::Softmax { beta: 1.0 },
@@ -262,9 +262,9 @@ fn attributes() {
         "avg_pool2d `output`: padding [0, 2] must be below the size 2 of the window",
     );
     let axes = [
-        (vec![4], "[4] must name different axes of [1, 2, 2, 1]"),
-        (vec![1, 1], "[1, 1] must name different axes of [1, 2, 2, 1]"),
-        (vec![], "[] must hold one element of [1, 2, 2, 1] at least"),
+        (vec![4], "[4] must be distinct axes of [1, 2, 2, 1]"),
+        (vec![1, 1], "[1, 1] must be distinct axes of [1, 2, 2, 1]"),
+        (vec![], "[] must cover at least one element of [1, 2, 2, 1]"),
     ];
     for (axes, problem) in axes {
         check(mean(&axes), &image(), int8_output(), &format!("mean `output`: axes {problem}"));
@@ -275,7 +275,7 @@ fn attributes() {
     }
     for permutation in [vec![0, 1, 2], vec![0, 1, 2, 2], vec![1, 2, 3, 4]] {
         let expected = format!(
-            "transpose `output`: permutation {permutation:?} must name every axis of [1, 2, 2, 1] once"
+            "transpose `output`: permutation {permutation:?} must contain every axis of [1, 2, 2, 1] once"
         );
         check(ops::Transpose { permutation }, &image(), int8_output(), &expected);
     }
@@ -283,7 +283,7 @@ fn attributes() {
         ops::Pad { paddings: vec![[1, 1]], value: None },
         &image(),
         int8_output(),
-        "pad `output`: paddings for 1 axes, the input has 4",
+        "pad `output`: paddings has entries for 1 axes; the input has 4 axes",
     );
     check(
         ops::Pad { paddings: vec![[1, 1]; 4], value: Some(128) },
@@ -369,7 +369,7 @@ fn quantizations() {
     assert_eq!(scale(f32::NAN), "scale NaN at index 0 is not a finite number above 0");
     assert_eq!(scale(f32::INFINITY), "scale inf at index 0 is not a finite number above 0");
     let counts = Quantization::per_axis(vec![1.0], vec![0, 0], 0).unwrap_err().to_string();
-    assert_eq!(counts, "1 scales and 2 zero points do not belong together");
+    assert_eq!(counts, "1 scales do not match 2 zero points");
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn names() {
 #[test]
 fn empty_axes() {
     let empty = |tensor: &str, axis: usize, shape: &str| {
-        format!("tensor `{tensor}`: axis {axis} of shape {shape} is empty; every axis has 1 element at least")
+        format!("tensor `{tensor}`: axis {axis} of shape {shape} is empty; expected at least 1 element")
     };
     check(reshape(&[0, 2]), &[ramp(&[0, 2])], int8_output(), &empty("input0", 0, "[0, 2]"));
     check(reshape(&[-1, 2]), &[ramp(&[2, 0])], int8_output(), &empty("input0", 1, "[2, 0]"));
@@ -412,7 +412,7 @@ fn empty_axes() {
 
 #[test]
 fn too_many_axes() {
-    let shape = "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes, at most 8 are possible";
+    let shape = "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes; expected at most 8";
     check(reshape(&[1; 9]), &[ramp(&[1])], int8_output(), &format!("tensor `output`: {shape}"));
     check(reshape(&[1]), &[ramp(&[1; 9])], int8_output(), &format!("tensor `input0`: {shape}"));
     let found = error(reshape(&[1]), &[ramp(&vec![1; 2_000_000])], int8_output());
@@ -424,7 +424,7 @@ fn too_many_axes() {
 /// All tensors share one budget, which is checked before anything is allocated.
 #[test]
 fn tensors_together_have_a_limit() {
-    let all = "the network has more than 268435456 elements over all tensors";
+    let all = "the network has more than 268435456 elements in total";
     let pad = |before| ops::Pad { paddings: vec![[before, 0]], value: None };
     let mut builder = GraphBuilder::new("many");
     let x = builder.input("x", ramp(&[1]).ty).unwrap();
@@ -457,7 +457,7 @@ fn what_nodes_hold_has_a_limit() {
     // 128 channels of 2^10 * 2^10 padded cells, and equally many weights of 1.
     let many = average([1 << 10, 1 << 10], Padding::Same);
     let found = error(many.clone(), &[ramp(&[1, 1, 1, 256])], int8_output());
-    assert_eq!(found, "with tensor `output` the network has more than 268435456 elements over all tensors");
+    assert_eq!(found, "with tensor `output` the network has more than 268435456 elements in total");
     build(many, &[ramp(&[1, 1, 1, 128])], int8_output()).unwrap();
 }
 
@@ -466,13 +466,10 @@ fn names_that_nothing_can_show() {
     let mut builder = GraphBuilder::new("names");
     let mut add = |name: &str| builder.input(name, ramp(&[1]).ty).map(|_| ()).map_err(|e| e.to_string());
     assert_eq!(add(""), Err("the name of a tensor is empty: ``".into()));
-    let control = "the name of a tensor holds the control character U+001B: `_[2J`";
+    let control = "the name of a tensor contains the control character U+001B: `_[2J`";
     assert_eq!(add("\u{1b}[2J"), Err(control.into()));
     let long = add(&"L".repeat(100_000)).unwrap_err();
-    assert!(
-        long.starts_with("the name of a tensor has 100000 bytes, at most 1024 are possible: `LLL"),
-        "{long}"
-    );
+    assert!(long.starts_with("the name of a tensor has 100000 bytes; expected at most 1024: `LLL"), "{long}");
     assert!(long.len() < 400);
     assert_eq!(add(&"L".repeat(1024)), Ok(()));
 }

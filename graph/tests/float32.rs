@@ -91,7 +91,7 @@ fn real_values_are_no_codes() {
     let message = error(relu, std::slice::from_ref(&x), real_output());
     assert!(message.starts_with("relu `output`: tensor `input0` is float32, expected int4"), "{message}");
     let message = error(Dequantize {}, std::slice::from_ref(&x), real_output());
-    assert_eq!(message, "dequantize `output`: tensor `input0`: has no codes with a scale");
+    assert_eq!(message, "dequantize `output`: tensor `input0`: must be codes with a scale");
     let to_real = QuantizeFloat { rounding: Rounding::HalfEven, zero_point_first: false };
     let message = error(to_real, std::slice::from_ref(&x), real_output());
     assert_eq!(message, "quantize_float `output`: tensor `output`: must be codes with a scale");

@@ -80,10 +80,10 @@ fn states_that_cannot_be() {
     let said = [(x, x), (held, x), (other, x), (narrow, x)]
         .map(|(state, next)| builder.carry(state, next).map_err(problem).unwrap_err());
     let expected = [
-        "state `x` cannot take on the codes of `x`: `x` is not a state",
-        "state `s` cannot take on the codes of `x`: its shape is [1, 2], not [2]",
-        "state `o` cannot take on the codes of `x`: it is int8, not uint8",
-        "state `n` cannot take on the codes of `x`: it may hold int8, the state int8 [-3, 3]",
+        "state `x` cannot take the codes of `x`: `x` is not a state",
+        "state `s` cannot take the codes of `x`: its shape is [1, 2], not [2]",
+        "state `o` cannot take the codes of `x`: it is int8, not uint8",
+        "state `n` cannot take the codes of `x`: it may hold int8, the state int8 [-3, 3]",
     ];
     assert_eq!(said, expected);
     let graph = window();

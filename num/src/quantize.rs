@@ -74,7 +74,7 @@ impl FromStr for Quantizing {
 /// Error for an unknown name of a quantizing rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown way of quantizing `{0}`; there are {names}",
+    "unknown quantizing rule `{0}`; the rules are {names}",
     names = Quantizing::ALL.iter().map(|way| way.name()).collect::<Vec<_>>().join(", ")
 )]
 pub struct UnknownQuantizing(String);

@@ -28,8 +28,8 @@ const MAX_VIOLATIONS: usize = 100;
 /// Returns the places where `value` violates `schema`, sorted by pointer, at most 100.
 ///
 /// # Panics
-/// If the schema has an unknown keyword, or a reference outside its `$defs`. guardbit generates the schemas, so no
-/// constraint must be ignored.
+/// If the schema has an unknown keyword, or a reference outside its `$defs`. guardbit generates the schemas, so an
+/// unknown constraint is a bug.
 pub fn schema_violations(schema: &Value, value: &Value) -> Vec<Violation> {
     let (pointer, found, patterns) = (String::new(), Vec::new(), BTreeMap::new());
     let mut checker = Checker { root: schema, pointer, found, patterns };

@@ -18,7 +18,7 @@ pub enum OnnxError {
         problem: String,
     },
     /// The operator is not supported.
-    #[error("operator `{operator}` of node `{node}` cannot be read")]
+    #[error("operator `{operator}` of node `{node}` is not supported")]
     UnsupportedOperator {
         /// Domain and name.
         operator: String,
@@ -96,12 +96,12 @@ impl FormatError for OnnxError {
             }
             Self::UnsupportedOperator { supported, .. } => {
                 Some(format!(
-                    "the operators that can be read are {}; `--to TENSOR` takes the part before another one",
+                    "supported operators: {}; `--to TENSOR` reads only the part before an unsupported one",
                     supported.join(", ")
                 ))
             }
             Self::External { .. } => Some(
-                "external data lies in files beside the model, named without `..` and without a root".into(),
+                "external data must be in files in the model's folder, with relative paths without `..`".into(),
             ),
             Self::Dim { open, .. } if open.is_empty() => Some("all axes of its inputs have lengths".into()),
             Self::Dim { open, .. } => Some(format!("the open axes of the file are {}", open.join(", "))),

@@ -10,7 +10,7 @@ use super::parse::{self, File, proto};
 /// Parses a file into a plain network.
 ///
 /// # Errors
-/// The problem of the file.
+/// [`OnnxError`] with the problem of the file.
 pub fn parse(bytes: &[u8]) -> Result<(), OnnxError> {
     file(bytes).map(|_| ())
 }
@@ -18,7 +18,7 @@ pub fn parse(bytes: &[u8]) -> Result<(), OnnxError> {
 /// Returns the shapes and numbers of elements of all constants of a file, given and computed.
 ///
 /// # Errors
-/// The problem of the file, or of a constant that it computes.
+/// [`OnnxError`] with the problem of the file, or of a constant that it computes.
 pub fn normalise(bytes: &[u8]) -> Result<Vec<(Vec<usize>, usize)>, OnnxError> {
     let mut file = file(bytes)?;
     let known = normalise::normalise(&mut file)?;
@@ -27,6 +27,6 @@ pub fn normalise(bytes: &[u8]) -> Result<Vec<(Vec<usize>, usize)>, OnnxError> {
 }
 
 fn file(bytes: &[u8]) -> Result<File, OnnxError> {
-    let wrong = |error| OnnxError::Format { problem: format!("is no ONNX message: {error}") };
+    let wrong = |error| OnnxError::Format { problem: format!("is not an ONNX message: {error}") };
     parse::parse(proto::Model::decode(bytes).map_err(wrong)?, None)
 }

@@ -118,7 +118,7 @@ fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError
 }
 
 fn decode(bytes: &[u8]) -> Result<proto::Model, OnnxError> {
-    let wrong = |error| OnnxError::Format { problem: format!("is no ONNX message: {error}") };
+    let wrong = |error| OnnxError::Format { problem: format!("is not an ONNX message: {error}") };
     proto::Model::decode(bytes).map_err(wrong)
 }
 

@@ -60,7 +60,7 @@ fn every_field(options: &Options<'_>) -> Result<(), TfliteError> {
 /// Returns the lists that are computed from a file.
 ///
 /// # Errors
-/// The problem of the file as a whole.
+/// [`TfliteError`] with the problem of the file as a whole.
 pub fn normalise(file: &[u8]) -> Result<Vec<List>, TfliteError> {
     let mut network = parse::parse(file)?;
     normalise::normalise(&mut network);

@@ -24,9 +24,9 @@ pub(super) fn check(text: &str) -> Result<(), YamlError> {
         Err(error) if left.get() == 0 => Err(YamlError {
             kind: Kind::Syntax,
             problem: format!(
-                "its aliases repeat far more than it holds: {PER_BYTE} values a byte are possible"
+                "its aliases expand to more than {PER_BYTE} values per byte of the file"
             ),
-            help: Some("write large constants to .npy files, and name these with `file:`".into()),
+            help: Some("write large constants to .npy files, and refer to them with `file:`".into()),
             location: error.location().map(Location::from),
         }),
         // The reader reports all other errors.

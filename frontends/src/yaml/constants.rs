@@ -20,8 +20,8 @@ pub(super) fn check_random(codes: usize, path: &Path) -> Result<(), Problem> {
         return Ok(());
     }
     let message =
-        format!("makes {codes} random elements with the constants before it; {MAX_RANDOM} are the most");
-    let help = "put larger constants into `.npy` files beside the network, and name them with `file`";
+        format!("brings the random elements of all constants to {codes}; expected at most {MAX_RANDOM}");
+    let help = "put larger constants into `.npy` files next to the network, and refer to them with `file`";
     Err(Problem::new(Kind::Value, path.then("random"), message).help(help))
 }
 
@@ -91,10 +91,10 @@ fn from_reals(
 ) -> Result<Values, Problem> {
     let wrong = |message: String| Err(Problem::new(Kind::Value, path.then("reals"), message));
     if constant.values.is_some() || constant.file.is_some() || constant.random.is_some() {
-        return wrong("stands beside codes of another kind; keep one of them".into());
+        return wrong("conflicts with codes of another kind; keep one of them".into());
     }
     if !ty.dtype.is_float() {
-        return wrong(format!("are values of float32, not of {}", ty.dtype));
+        return wrong(format!("are only for float32, not for {}", ty.dtype));
     }
     if reals.len() != ty.len() {
         let message = format!("has {} values; shape {:?} needs {}", reals.len(), ty.shape, ty.len());
@@ -114,7 +114,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
         return Err(Problem::new(Kind::Count, path.clone(), message));
     }
     if ty.dtype.is_float() {
-        let message = "are integers; those of float32 are `reals`";
+        let message = "are integers; use `reals` for float32";
         return Err(Problem::new(Kind::Value, path.clone(), message));
     }
     if ty.dtype == DType::Int64 {

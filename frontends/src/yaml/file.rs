@@ -13,7 +13,7 @@ use super::values::{Integers, OneOrMany, ScaleFile};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(
     title = "guardbit graph",
-    description = "A quantized network. Files that it names are relative to this one."
+    description = "A quantized network. Paths in it are relative to this file."
 )]
 #[serde(deny_unknown_fields)]
 pub(super) struct GraphFile {

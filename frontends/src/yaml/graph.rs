@@ -111,7 +111,7 @@ impl Network {
             let names = names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", ");
             let message = format!("is `{}`, which is not defined before it", brief(name));
             Problem::new(Kind::UnknownTensor, path.clone(), message)
-                .help(format!("the tensors up to here are {}", brief(&names)))
+                .help(format!("the tensors defined before it are {}", brief(&names)))
         })
     }
 }
@@ -123,7 +123,7 @@ fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
 
 fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
     if name.is_empty() {
-        return Err(Problem::new(Kind::Value, path.then("name"), "is empty; every tensor has a name"));
+        return Err(Problem::new(Kind::Value, path.then("name"), "is empty; every tensor needs a name"));
     }
     Ok(())
 }

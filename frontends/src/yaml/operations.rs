@@ -342,7 +342,7 @@ pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
             [] => format!("{name} takes no attributes"),
             _ => format!("{name} takes {}", attributes.join(", ")),
         };
-        let message = format!("is no attribute of {name}");
+        let message = format!("is not an attribute of {name}");
         return Err(Problem::new(Kind::UnknownKey, path.then(other), message).help(help));
     }
     read(&Attributes { node, path })
@@ -373,7 +373,7 @@ impl Attributes<'_> {
     fn scales(&self) -> Result<Option<[f32; 2]>, Problem> {
         let scales = self.node.parameters.clone().map(<[f32; 2]>::try_from).transpose();
         scales.map_err(|scales| {
-            let message = format!("has {} scales, {} has 2: of rows and columns", scales.len(), self.node.op);
+            let message = format!("has {} scales, {} needs 2: rows and columns", scales.len(), self.node.op);
             Problem::new(Kind::Value, self.path.then("parameters"), message)
         })
     }
@@ -382,7 +382,7 @@ impl Attributes<'_> {
         let size = self.required("size", self.node.size.clone())?;
         let shape = self.node.shape.clone().map(|shape| {
             let negative =
-                |size: i64| usize::try_from(size).map_err(|_| format!("holds the negative size {size}"));
+                |size: i64| usize::try_from(size).map_err(|_| format!("contains the negative size {size}"));
             let shape = shape.into_iter().map(negative).collect::<Result<Vec<_>, _>>();
             shape.map_err(|message| Problem::new(Kind::Value, self.path.then("shape"), message))
         });

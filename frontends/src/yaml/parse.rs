@@ -84,7 +84,7 @@ fn article(found: &str) -> String {
 /// Returns a plain description of a Rust type.
 fn type_name(expected: &str) -> String {
     match expected {
-        "usize" | "u64" => "a whole number, 0 or more".into(),
+        "usize" | "u64" => "a whole number of at least 0".into(),
         "i32" => "an integer of 32 bits".into(),
         "i64" => "an integer".into(),
         "f32" => "a number".into(),

@@ -25,7 +25,7 @@ pub(super) fn of_activation(
 ) -> Result<Option<Quantization>, Problem> {
     if said.scale.is_none() && !dtype.is_float() {
         let message = format!("lacks the key `scale`, which {dtype} needs");
-        let help = "`scale: none` is for integers that stand for themselves: places, counts";
+        let help = "use `scale: none` for plain integers such as indices and counts";
         return Err(Problem::new(Kind::MissingKey, path.clone(), message).help(help));
     }
     of_tensor(said, dtype, path)
@@ -42,12 +42,12 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
         ("step", said.step.is_some()),
     ];
     if let (true, Some((key, _))) = (dtype.is_float(), keys.iter().find(|(_, given)| *given)) {
-        return wrong(key, "makes no sense: float32 holds real values");
+        return wrong(key, "is not allowed: float32 holds real values");
     }
     let quantization = match (said.scale, said.zero_point, said.axis) {
         (None | Some(ScaleFile::None), ..) => {
             return match keys.iter().find(|(_, given)| *given) {
-                Some((key, _)) => wrong(key, "makes no sense without a `scale`"),
+                Some((key, _)) => wrong(key, "is only valid with a `scale`"),
                 None => Ok(None),
             };
         }
@@ -57,10 +57,10 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
             return wrong("zero_point", "is a list, but `scale` is not");
         }
         (Some(ScaleFile::One(_)), _, Some(_)) => {
-            return wrong("axis", "makes no sense without a list of scales");
+            return wrong("axis", "is only valid with a list of scales");
         }
         (Some(ScaleFile::Many(_)), _, None) => {
-            return wrong("scale", "is a list; `axis` must say along which axis it lies");
+            return wrong("scale", "is a list; set `axis` to its axis");
         }
         (Some(ScaleFile::Many(scales)), zero_point, Some(axis)) => {
             let zero_points = match zero_point {
@@ -86,7 +86,7 @@ fn with_range(
     let wrong = |message| wrong_at("range", message);
     let Some([min, max]) = said.range else {
         return match said.step {
-            Some(_) => Err(wrong_at("step", "makes no sense without a `range`".into())),
+            Some(_) => Err(wrong_at("step", "is only valid with a `range`".into())),
             None => Ok(quantization),
         };
     };
@@ -94,7 +94,7 @@ fn with_range(
     let all = CodeRange::of(dtype);
     if !all.includes(range) {
         let message = format!("is {range}; {dtype} codes are {} to {}", all.min(), all.max());
-        return Err(wrong(message).help("a range is that of the dtype or lies within it"));
+        return Err(wrong(message).help("a range must lie within the codes of the dtype"));
     }
     let step = said.step.unwrap_or(1);
     let range = range.with_step(step).ok_or_else(|| {

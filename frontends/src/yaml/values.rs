@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Integers {
                     if count == 0 {
                         all.shape = element.shape;
                     } else if all.shape != element.shape {
-                        return Err(A::Error::custom("lists side by side must have the same length"));
+                        return Err(A::Error::custom("lists at one level must have equal lengths"));
                     }
                     all.values.extend(element.values);
                     count += 1;

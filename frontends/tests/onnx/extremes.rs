@@ -234,7 +234,7 @@ fn every_operator_has_a_row() {
         Model { nodes: vec![Node::new("Nothing", &[], &["y"])], ..model(&row("Relu", &[]), Setting::Alone) };
     let help = read_onnx(&unknown.to_bytes(), "net").unwrap_err().help().unwrap();
     let (operators, _) = help.split_once("; `--to").unwrap();
-    let operators = operators.strip_prefix("the operators that can be read are ").unwrap();
+    let operators = operators.strip_prefix("supported operators: ").unwrap();
     let rows = rows();
     let name = |op: &str| op.rsplit('.').next().unwrap_or_default().to_owned();
     let without: Vec<&str> =

@@ -53,7 +53,7 @@ fn changes_are_noted() {
         graph.notes().iter().map(|note| format!("{}: {}", note.tensor, note.text)).collect();
     insta::assert_snapshot!(notes.join("\n"), @r"
     y: weights have scales along an axis other than the output channels: the layer stays in float
-    y_constant: codes of the file stand here as their real values
+    y_constant: codes of the file are stored here as their real values
     y: constant outputs of the file are left out (`scale`)
     ");
 }

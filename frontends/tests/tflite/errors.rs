@@ -53,15 +53,15 @@ fn truncated() {
 fn version_and_subgraphs() {
     insta::assert_snapshot!(changed(|m| m.version = 2), @r"
     guardbit::tflite::version
-    model.tflite: schema version 2, only version 3 can be read
+    model.tflite: schema version 2 is not supported; expected version 3
     ");
     insta::assert_snapshot!(changed(|m| m.subgraphs = 2), @r"
     guardbit::tflite::subgraphs
-    model.tflite: the model has 2 subgraphs, only models of one, and of those that CALL_ONCE runs, can be read
+    model.tflite: the model has 2 subgraphs; expected one, and those that CALL_ONCE runs
     ");
     insta::assert_snapshot!(changed(|m| m.subgraphs = 0), @r"
     guardbit::tflite::subgraphs
-    model.tflite: the model has 0 subgraphs, only models of one, and of those that CALL_ONCE runs, can be read
+    model.tflite: the model has 0 subgraphs; expected one, and those that CALL_ONCE runs
     ");
 }
 
@@ -70,17 +70,17 @@ fn unknown_operators() {
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 16), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is LSTM (16), which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
+    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 9999), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is builtin operator 9999, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
+    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 32), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is CUSTOM (32) ``, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the operators that can be read; replace this one before converting, or take the part of the network before it with `--to TENSOR`
+    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
 }
 
@@ -88,12 +88,12 @@ fn unknown_operators() {
 fn float_model() {
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = FLOAT32), @r"
     guardbit::tflite::float
-    model.tflite: operator 0 (FULLY_CONNECTED) works on `x`, which is float32: it can be run on codes only
+    model.tflite: operator 0 (FULLY_CONNECTED) works on `x`, which is float32; it only supports codes
     help: convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 inference_input_type and inference_output_type
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].element = FLOAT32), @r"
     guardbit::tflite::float
-    model.tflite: operator 0 (FULLY_CONNECTED) works on `w`, which is float32: it can be run on codes only
+    model.tflite: operator 0 (FULLY_CONNECTED) works on `w`, which is float32; it only supports codes
     help: convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 inference_input_type and inference_output_type
     ");
 }
@@ -102,11 +102,11 @@ fn float_model() {
 fn types() {
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT64), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `b`: 8 bytes of data do not make int64 of shape [2]
+    model.tflite: tensor `b`: 8 bytes of data do not match int64 of shape [2]
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT8), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `b`: 8 bytes of data do not make int8 of shape [2]
+    model.tflite: tensor `b`: 8 bytes of data do not match int8 of shape [2]
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = INT32), @r"
     guardbit::tflite::graph
@@ -134,7 +134,7 @@ fn quantization() {
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].scales = vec![0.5, -0.5]), @r"
     guardbit::tflite::quantization
-    model.tflite: tensor `w`: 2 scales and 1 zero points do not belong together
+    model.tflite: tensor `w`: 2 scales do not match 1 zero points
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].zero_points = vec![200]), @r"
     guardbit::tflite::graph
@@ -169,7 +169,7 @@ fn shapes() {
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].shape = vec![2, 5]), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `w`: 8 bytes of data do not make int8 of shape [2, 5]
+    model.tflite: tensor `w`: 8 bytes of data do not match int8 of shape [2, 5]
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].shape = vec![1 << 20, 1 << 20]), @r"
     guardbit::tflite::graph
@@ -177,7 +177,7 @@ fn shapes() {
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].shape = vec![1; 9]), @r"
     guardbit::tflite::tensor
-    model.tflite: tensor `x`: 9 axes, at most 8 are possible
+    model.tflite: tensor `x`: 9 axes; expected at most 8
     ");
 }
 
@@ -280,7 +280,7 @@ fn file_names() {
     let load = |name: &str| render(&guardbit_frontends::load(name.as_ref()).unwrap_err());
     insta::assert_snapshot!(load("model"), @r"
     guardbit::model::extension
-    model: not a file name of a network
+    model: not a network file: unknown extension
     help: networks are .tflite, .onnx, .yaml or .yml files
     ");
 }

@@ -111,8 +111,8 @@ fn short_names_of_hostile_names_are_plain() {
     let full: Vec<_> = graph.nodes_with_ids().map(|(id, _)| graph.node_name(id)).collect();
     assert_eq!(full, ["_[2J_conv__", &"a".repeat(256), "1e9", "_", "true", "../../x", "=cmd()"]);
     let noted: Vec<_> = graph.notes().iter().map(|note| note.text.as_str()).collect();
-    let control = "its name holds control characters, for which `_` stands here";
-    assert_eq!(noted, [control, "its name has 70000 bytes and is cut here", control]);
+    let control = "control characters of its name are replaced by `_`";
+    assert_eq!(noted, [control, "its name has 70000 bytes and is truncated", control]);
 }
 
 /// Names that become equal when cleaned stay distinct.

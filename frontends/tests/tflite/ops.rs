@@ -114,9 +114,9 @@ fn the_bias_decides_how_sixteen_bits_are_rounded() {
 #[test]
 fn wide_biases_go_with_sixteen_bits_alone() {
     let tensors = vec![x(&[1, 4]), w(&[2, 4]), Tensor::wide("b", &[1, 2]), y(&[1, 2])];
-    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1, 2], 3)), @"test: operator 0 (FULLY_CONNECTED): bias `b` is int64, which goes with int16 activations, not int8");
+    insta::assert_snapshot!(read(tensors, Operator::new(9, &[0, 1, 2], 3)), @"test: operator 0 (FULLY_CONNECTED): bias `b` is int64, which needs int16 activations, not int8");
     let wide = Tensor { element: INT64, data: None, ..x(&[1, 4]) };
-    insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"test: tensor `x`: int64 is a type of constant biases alone");
+    insta::assert_snapshot!(read(vec![wide, y(&[1, 4])], Operator::new(22, &[0], 1)), @"test: tensor `x`: int64 is only valid for constant biases");
 }
 
 /// TensorFlow Lite Micro's person_detect has biases whose scales are declared along axis 3.
@@ -141,7 +141,7 @@ fn scales_of_a_constant_of_one_axis_lie_along_it() {
     assert_eq!(bias.ty.quantization.as_ref().and_then(|q| q.axis()), Some(0));
     let [note] = graph.notes() else { panic!("{:?}", graph.notes()) };
     assert_eq!(note.tensor, "b");
-    insta::assert_snapshot!(note.text, @"the scales are taken along the only axis, not along axis 3 as the file has it");
+    insta::assert_snapshot!(note.text, @"the scales are applied along the only axis, not along axis 3 as declared in the file");
     assert!(network(0, 4).unwrap().notes().is_empty(), "nothing to be said");
     insta::assert_snapshot!(network(3, 3).unwrap_err(), @"test: operator 0 (DEPTHWISE_CONV_2D): tensor `b`: 3 scales along axis 0 of shape [4]");
 }
@@ -336,9 +336,9 @@ fn scales_of_biases() {
             assert_eq!(notes, expected, "{case}");
         }
     }
-    insta::assert_snapshot!(read(9, INT8, false, 3.0).unwrap_err(), @"test: operator 0 (FULLY_CONNECTED): bias `b` has scale 1.5e-1, input times weight is 5.000000074505806e-2: LiteRT refuses more than 0.02 output steps (1e0) between them");
+    insta::assert_snapshot!(read(9, INT8, false, 3.0).unwrap_err(), @"test: operator 0 (FULLY_CONNECTED): bias `b` has scale 1.5e-1, input scale times weight scale is 5.000000074505806e-2: LiteRT rejects more than 0.02 output steps (1e0) between them");
     let graph = read(3, INT8, true, 3.0).unwrap();
-    insta::assert_snapshot!(graph.notes()[0].text, @"the bias is added to the sums as it stands: its scale 1.5e-1 of channel 0 (2 of 2 differ) is not input times weight, 5e-2");
+    insta::assert_snapshot!(graph.notes()[0].text, @"the bias is added to the sums without scaling: its scale 1.5e-1 of channel 0 (2 of 2 differ) is not input scale times weight scale, 5e-2");
 }
 
 /// A pruned channel of weights has scale 0. The runtimes run it, and its output is the zero point.

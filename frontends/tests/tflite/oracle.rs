@@ -104,7 +104,7 @@ fn check(cases: &[Value], runtime: &str, profile: Profile) -> usize {
 }
 
 fn refused(problem: &str) -> bool {
-    problem.contains("is not known") || problem.contains("TensorFlow Lite Micro")
+    problem.contains("are unknown") || problem.contains("TensorFlow Lite Micro")
 }
 
 fn cases(path: &Path) -> Vec<Value> {

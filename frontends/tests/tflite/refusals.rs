@@ -32,7 +32,7 @@ fn operators() {
         reference,
         vec![x(&[2, 3]), ints("i", &[0, 3]), y(&[2, 2])],
         gather,
-        "operator 0 (GATHER): gather `y`: tensor `i`: names element 3 of 3",
+        "operator 0 (GATHER): gather `y`: tensor `i`: selects element 3 of 3",
     );
     let split = Operator { outputs: vec![2, 3], ..Operator::new(49, &[1, 0], 2) };
     let split = split.with_options(35, [(0, Value::Int(2))]);
@@ -44,7 +44,7 @@ fn operators() {
         reference,
         tensors(),
         strided(1),
-        "operator 0 (STRIDED_SLICE): has an ellipsis that stands for no axis, which the runtime takes for one",
+        "operator 0 (STRIDED_SLICE): has an ellipsis for no axis, which the runtime counts as one",
     );
     check(
         reference,
@@ -57,7 +57,7 @@ fn operators() {
         reference,
         vec![x(&[1, 3, 1, 1]), ints("size", &[2000, 1]), y(&[1, 2000, 1, 1])],
         resize,
-        "operator 0 (RESIZE_BILINEAR): resize_bilinear `y`: size 2000 leads outside the 3 pixels of the input",
+        "operator 0 (RESIZE_BILINEAR): resize_bilinear `y`: size 2000 reads outside of the 3 pixels of the input",
     );
     let neg = Operator::new(59, &[0], 1).with_options(42, []);
     check(
@@ -83,26 +83,26 @@ fn profiles() {
         Profile::Tflm,
         vec![x(&[4]), moved()],
         Operator::new(21, &[0], 1),
-        "operator 0 (RELU6): TensorFlow Lite Micro does not move codes to another scale or zero point here",
+        "operator 0 (RELU6): TensorFlow Lite Micro does not requantize here",
     );
     let byte = |tensor: Tensor| Tensor { element: UINT8, zero_points: vec![128], ..tensor };
     check(
         Profile::Tflm,
         vec![byte(x(&[4])), byte(moved())],
         Operator::new(2, &[0], 1),
-        "operator 0 (CONCATENATION): TensorFlow Lite Micro does not move codes to another scale or zero point here",
+        "operator 0 (CONCATENATION): TensorFlow Lite Micro does not requantize here",
     );
     check(
         Profile::Xnnpack,
         vec![x(&[4]), moved()],
         Operator::new(114, &[0], 1),
-        "operator 0 (QUANTIZE): what the runtime of profile xnnpack makes of another scale is not known",
+        "operator 0 (QUANTIZE): the results of profile xnnpack with another scale are unknown",
     );
     check(
         Profile::Xnnpack,
         vec![x(&[4]), y(&[4])],
         Operator::new(98, &[0], 1),
-        "operator 0 (LEAKY_RELU): what the runtime of profile xnnpack makes of it on int8 is not known",
+        "operator 0 (LEAKY_RELU): the results of profile xnnpack on int8 are unknown",
     );
     let wide = |tensor: Tensor| Tensor { element: INT16, zero_points: vec![0], ..tensor };
     let both = vec![wide(x(&[4])), Tensor { name: "z", ..wide(x(&[4])) }, wide(y(&[4]))];
@@ -110,7 +110,7 @@ fn profiles() {
         Profile::Xnnpack,
         both,
         Operator::new(0, &[0, 0], 2),
-        "operator 0 (ADD): what the runtime of profile xnnpack makes of it on int16 is not known",
+        "operator 0 (ADD): the results of profile xnnpack on int16 are unknown",
     );
 }
 
@@ -119,7 +119,7 @@ fn profiles_are_of_tflite_files() {
     let yaml = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.yaml");
     let error = load_as(&yaml, Profile::Tflm).unwrap_err();
     assert_eq!(error.code(), "guardbit::model::profile");
-    assert!(error.message().starts_with("profile tflm is of TensorFlow Lite's runtimes"), "{error}");
+    assert!(error.message().starts_with("profile tflm is for runtimes of TensorFlow Lite"), "{error}");
     assert_eq!(
         "tfl".parse::<Profile>().unwrap_err().to_string(),
         "unknown runtime profile `tfl`; the profiles are litert-ref, tflm, tflite-single, xnnpack"

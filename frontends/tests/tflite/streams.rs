@@ -202,23 +202,23 @@ fn refusals() {
     a missing subgraph: net: the file is damaged: subgraph 2 does not exist
     a negative subgraph: net: operator 0 (CALL_ONCE): CallOnceOptions.init_subgraph_index is -1
     the network itself: net: operator 0 (CALL_ONCE): runs subgraph 0, the network itself
-    a subgraph that nothing runs: net: the model has 3 subgraphs, only models of one, and of those that CALL_ONCE runs, can be read
-    CALL_ONCE within: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 4 is CALL_ONCE (129): only assignments of constants can be read there
-    another operator within: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 4 is ADD (0): only assignments of constants can be read there
+    a subgraph that nothing runs: net: the model has 3 subgraphs; expected one, and those that CALL_ONCE runs
+    CALL_ONCE within: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 4 is CALL_ONCE (129); only assignments of constants are supported there
+    another operator within: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 4 is ADD (0); only assignments of constants are supported there
     no constant: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 2 assigns a tensor that is not a constant
-    no variable: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 2 assigns to what is no variable
+    no variable: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 2 assigns to something that is not a variable
     a missing tensor: net: the file is damaged: tensor 9 does not exist
     a missing operand: net: operator 0 (CALL_ONCE): runs subgraph 1, whose operator 2 has the wrong number of inputs or outputs
     another shape: net: operator 2 (READ_VARIABLE): reads variable `v` as int8 [1, 2], but it starts as int8 [2, 1]
     another type: net: operator 2 (READ_VARIABLE): reads variable `v` as int8 [1, 2], but it starts as int16 [1, 2]
-    data of another size: net: tensor `of_v`: 3 bytes of data do not make int8 of shape [1, 2]
-    CALL_ONCE after the read: net: operator 1 (READ_VARIABLE): reads variable `v`, which no initialization (CALL_ONCE) before it assigns: LiteRT refuses that; TensorFlow Lite Micro (`--profile tflm`) starts from 0
+    data of another size: net: tensor `of_v`: 3 bytes of data do not match int8 of shape [1, 2]
+    CALL_ONCE after the read: net: operator 1 (READ_VARIABLE): reads variable `v`, which no earlier initialization (CALL_ONCE) assigns: LiteRT rejects this; TensorFlow Lite Micro (`--profile tflm`) starts from 0
     CALL_ONCE again after the read: net: operator 3 (CALL_ONCE): runs after a variable was read or assigned; it must come before
-    no CALL_ONCE: net: operator 1 (READ_VARIABLE): reads variable `v`, which no initialization (CALL_ONCE) before it assigns: LiteRT refuses that; TensorFlow Lite Micro (`--profile tflm`) starts from 0
-    another variable starts: net: operator 2 (READ_VARIABLE): reads variable `v`, which no initialization (CALL_ONCE) before it assigns: LiteRT refuses that; TensorFlow Lite Micro (`--profile tflm`) starts from 0
-    no handle: net: operator 2 (READ_VARIABLE): has a handle that VAR_HANDLE does not make
+    no CALL_ONCE: net: operator 1 (READ_VARIABLE): reads variable `v`, which no earlier initialization (CALL_ONCE) assigns: LiteRT rejects this; TensorFlow Lite Micro (`--profile tflm`) starts from 0
+    another variable starts: net: operator 2 (READ_VARIABLE): reads variable `v`, which no earlier initialization (CALL_ONCE) assigns: LiteRT rejects this; TensorFlow Lite Micro (`--profile tflm`) starts from 0
+    no handle: net: operator 2 (READ_VARIABLE): has a handle that does not come from VAR_HANDLE
     an unwritten value: net: operator 3 (ASSIGN_VARIABLE) reads tensor `b`, which is neither a constant nor written before
-    a value of another shape: net: operator 2 (READ_VARIABLE): state `a` cannot take on the codes of `y`: its shape is [1, 4], not [1, 2]
+    a value of another shape: net: operator 2 (READ_VARIABLE): state `a` cannot take the codes of `y`: its shape is [1, 4], not [1, 2]
     a read of another shape: net: operator 4 (READ_VARIABLE): reads shape [2, 1] of a variable that holds [1, 2]
     a read that writes the input: net: operator 2 (READ_VARIABLE): tensor `x` is defined twice
     ");

@@ -103,7 +103,7 @@ fn unknown_keys() {
     ");
     insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
     guardbit::graph_yaml::unknown_key
-    net.yaml:10:11: `nodes[0].axis` is no attribute of conv2d
+    net.yaml:10:11: `nodes[0].axis` is not an attribute of conv2d
     help: conv2d takes stride, dilation, padding, activation, requantize, multiplier
     ");
     insta::assert_snapshot!(changed("padding: same", "padding: {rows: [1, 1], columns: [1, 1]}"), @r"
@@ -126,7 +126,7 @@ fn ranges() {
     insta::assert_snapshot!(changed("zero_point: -3", "range: [-127, 128]"), @r"
     guardbit::graph_yaml::value
     net.yaml:3:68: `inputs[0].range` is [-127, 128]; int8 codes are -128 to 127
-    help: a range is that of the dtype or lies within it
+    help: a range must lie within the codes of the dtype
     ");
     insta::assert_snapshot!(changed("zero_point: -3", "range: [-127]"), @r"
     guardbit::graph_yaml::count
@@ -138,12 +138,12 @@ fn ranges() {
     ");
     insta::assert_snapshot!(changed("zero_point: -3", "step: 2"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:67: `inputs[0].step` makes no sense without a `range`
+    net.yaml:3:67: `inputs[0].step` is only valid with a `range`
     ");
     insta::assert_snapshot!(changed("scale: 0.2}", "scale: 0.2, range: [0, 300]}"), @r"
     guardbit::graph_yaml::value
     net.yaml:9:55: `nodes[0].output.range` is [0, 300]; int8 codes are -128 to 127
-    help: a range is that of the dtype or lies within it
+    help: a range must lie within the codes of the dtype
     ");
     insta::assert_snapshot!(changed("axis: 0,", "axis: 0, range: [-1, 1],"), @r"
     guardbit::graph_yaml::value
@@ -151,7 +151,7 @@ fn ranges() {
     ");
     insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0,", "range: [-1, 1],"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:56: `constants[0].range` makes no sense without a `scale`
+    net.yaml:5:56: `constants[0].range` is only valid with a `scale`
     ");
     let random = "axis: 0, range: [0, 3], random: {seed: 1, min: -1}";
     insta::assert_snapshot!(changed("axis: 0, values: [1, -2]", random), @r"
@@ -165,7 +165,7 @@ fn missing_keys() {
     insta::assert_snapshot!(changed("dtype: int8, scale: 0.1, ", "dtype: int8, "), @r"
     guardbit::graph_yaml::missing_key
     net.yaml:3:5: `inputs[0]` lacks the key `scale`, which int8 needs
-    help: `scale: none` is for integers that stand for themselves: places, counts
+    help: use `scale: none` for plain integers such as indices and counts
     ");
     insta::assert_snapshot!(changed(", values: [1, -2]", ""), @r"
     guardbit::graph_yaml::missing_key
@@ -211,7 +211,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:59: `inputs[0].scale` makes no sense: float32 holds real values
+    net.yaml:3:59: `inputs[0].scale` is not allowed: float32 holds real values
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: 2"), @r"
     guardbit::graph_yaml::value
@@ -223,7 +223,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: [1, -2]"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:17: `nodes[0].stride[1]` is the integer `-2`; it must be a whole number, 0 or more
+    net.yaml:10:17: `nodes[0].stride[1]` is the integer `-2`; it must be a whole number of at least 0
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: [0, 1]"), @r"
     guardbit::graph_yaml::graph
@@ -243,11 +243,11 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("name: x", "name: ''"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:12: `inputs[0].name` is empty; every tensor has a name
+    net.yaml:3:12: `inputs[0].name` is empty; every tensor needs a name
     ");
     insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0", "scale: [0.1, 0.2]"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:56: `constants[0].scale` is a list; `axis` must say along which axis it lies
+    net.yaml:5:56: `constants[0].scale` is a list; set `axis` to its axis
     ");
     insta::assert_snapshot!(changed("scale: [0.1, 0.2]", "scale: [0.1]"), @r"
     guardbit::graph_yaml::graph
@@ -255,11 +255,11 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("scale: [0.1, 0.2]", "scale: 0.1"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:67: `constants[0].axis` makes no sense without a list of scales
+    net.yaml:5:67: `constants[0].axis` is only valid with a list of scales
     ");
     insta::assert_snapshot!(changed("scale: [0.1, 0.2], axis: 0", "zero_point: 0"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:61: `constants[0].zero_point` makes no sense without a `scale`
+    net.yaml:5:61: `constants[0].zero_point` is only valid with a `scale`
     ");
 }
 
@@ -275,7 +275,7 @@ fn codes() {
     ");
     insta::assert_snapshot!(changed("values: [1, -2]", "values: [[1], [2, 3]]"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:85: `constants[0].values`: lists side by side must have the same length
+    net.yaml:5:85: `constants[0].values`: lists at one level must have equal lengths
     ");
     insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, 200]"), @r"
     guardbit::graph_yaml::value
@@ -338,11 +338,11 @@ fn code_files() {
     ");
     insta::assert_snapshot!(with("int8", "text.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:46: `constants[0].file` is no array of codes: text.npy: does not begin as numpy's arrays do
+    net.yaml:6:46: `constants[0].file` is not an array of codes: text.npy: is not a NumPy array: its first bytes are wrong
     ");
     insta::assert_snapshot!(with("int16", "cut.npy"), @r"
     guardbit::graph_yaml::file
-    net.yaml:6:47: `constants[0].file` is no array of codes: cut.npy: its shape needs 4 bytes of elements, it has 3
+    net.yaml:6:47: `constants[0].file` is not an array of codes: cut.npy: its shape needs 4 bytes of elements, found 3
     ");
 }
 
@@ -351,7 +351,7 @@ fn graphs() {
     insta::assert_snapshot!(changed("inputs: [x, w]", "inputs: [x, v]"), @r"
     guardbit::graph_yaml::unknown_tensor
     net.yaml:8:17: `nodes[0].inputs[1]` is `v`, which is not defined before it
-    help: the tensors up to here are x, w
+    help: the tensors defined before it are x, w
     ");
     insta::assert_snapshot!(changed("inputs: [x, w]", "inputs: [x]"), @r"
     guardbit::graph_yaml::graph
@@ -364,7 +364,7 @@ fn graphs() {
     insta::assert_snapshot!(changed("outputs: [y]", "outputs: [z]"), @r"
     guardbit::graph_yaml::unknown_tensor
     net.yaml:11:11: `outputs[0]` is `z`, which is not defined before it
-    help: the tensors up to here are x, w, y
+    help: the tensors defined before it are x, w, y
     ");
     insta::assert_snapshot!(changed("outputs: [y]", "outputs: []"), @r"
     guardbit::graph_yaml::graph
@@ -393,15 +393,15 @@ fn graphs() {
 fn tensors_that_cannot_be() {
     insta::assert_snapshot!(changed("[1, 4, 4, 1]", "[0, 4, 4, 1]"), @r"
     guardbit::graph_yaml::graph
-    net.yaml:3:22: `inputs[0].shape` is wrong: tensor `x`: axis 0 of shape [0, 4, 4, 1] is empty; every axis has 1 element at least
+    net.yaml:3:22: `inputs[0].shape` is wrong: tensor `x`: axis 0 of shape [0, 4, 4, 1] is empty; expected at least 1 element
     ");
     insta::assert_snapshot!(changed("[2, 1, 1, 1]", "[2, 1, 1, 0]"), @r"
     guardbit::graph_yaml::graph
-    net.yaml:5:22: `constants[0].shape` is wrong: tensor `w`: axis 3 of shape [2, 1, 1, 0] is empty; every axis has 1 element at least
+    net.yaml:5:22: `constants[0].shape` is wrong: tensor `w`: axis 3 of shape [2, 1, 1, 0] is empty; expected at least 1 element
     ");
     insta::assert_snapshot!(changed("name: y", "name: \"y\\e[2J\""), @r"
     guardbit::graph_yaml::graph
-    net.yaml:9:20: `nodes[0].output.name` is wrong: the name of a tensor holds the control character U+001B: `y_[2J`
+    net.yaml:9:20: `nodes[0].output.name` is wrong: the name of a tensor contains the control character U+001B: `y_[2J`
     ");
     insta::assert_snapshot!(changed("schema: 1\n", "schema: 1\nname: \"a\\nb\"\n"), @r"
     guardbit::graph_yaml::value
@@ -411,7 +411,7 @@ fn tensors_that_cannot_be() {
         "values: [1, -2]}\n  - {name: v, shape: [268435456], dtype: int8, scale: 1, random: {seed: 1}}";
     insta::assert_snapshot!(changed("values: [1, -2]}", many), @r"
     guardbit::graph_yaml::graph
-    net.yaml:6:22: `constants[1].shape` is wrong: with tensor `v` the network has more than 268435456 elements over all tensors
+    net.yaml:6:22: `constants[1].shape` is wrong: with tensor `v` the network has more than 268435456 elements in total
     ");
 }
 
@@ -448,7 +448,7 @@ fn deep_files() {
     let deep = format!("schema: 1\nx: {}", "[".repeat(50_000));
     insta::assert_snapshot!(rendered(&deep, Path::new("")), @r"
     guardbit::graph_yaml::syntax
-    net.yaml:2:68: more than 64 lists and maps are nested in one another
+    net.yaml:2:68: lists and maps are nested more than 64 levels deep
     ");
     let less = format!("schema: 1\nx: {}{}", "[".repeat(200), "]".repeat(200));
     let error = read_yaml(&less, Path::new(""), "net.yaml").unwrap_err();
@@ -464,8 +464,8 @@ fn aliases() {
     let repeated = format!("schema: 1\nx: [&a [{}]{}]\n", "1,".repeat(2000), ",*a".repeat(1000));
     insta::assert_snapshot!(rendered(&repeated, Path::new("")), @r"
     guardbit::graph_yaml::syntax
-    net.yaml:2:275: its aliases repeat far more than it holds: 8 values a byte are possible
-    help: write large constants to .npy files, and name these with `file:`
+    net.yaml:2:275: its aliases expand to more than 8 values per byte of the file
+    help: write large constants to .npy files, and refer to them with `file:`
     ");
 }
 
@@ -479,7 +479,7 @@ fn code_files_that_are_none() {
     for (file, expected) in [
         ("pipe.npy", "is not a regular file"),
         ("/dev/zero", "is not a regular file"),
-        ("large.npy", "has 1099511627776 bytes, more than the 20016 that such a file may have"),
+        ("large.npy", "has 1099511627776 bytes; expected at most 20016"),
     ] {
         let error = rendered(&SOUND.replace("values: [1, -2]", &format!("file: {file}")), dir.path());
         assert!(error.contains(expected), "{error}");
@@ -493,7 +493,7 @@ fn random_codes_have_a_limit_of_their_own() {
                - {name: v, shape: [1], dtype: int8, scale: 1, random: {seed: 1}}";
     insta::assert_snapshot!(changed("values: [1, -2]}", two), @r"
     guardbit::graph_yaml::value
-    net.yaml:7:58: `constants[2].random` makes 16777217 random elements with the constants before it; 16777216 are the most
-    help: put larger constants into `.npy` files beside the network, and name them with `file`
+    net.yaml:7:58: `constants[2].random` brings the random elements of all constants to 16777217; expected at most 16777216
+    help: put larger constants into `.npy` files next to the network, and refer to them with `file`
     ");
 }

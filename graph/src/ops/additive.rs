@@ -134,7 +134,10 @@ impl OneRounding {
         let ratios = [a, b].map(|q| q.scale(0) / y.scale(0));
         // XNNPACK accepts no other scales.
         if ratios.iter().any(|ratio| !(1.0 / 1024.0..256.0).contains(ratio)) {
-            let problem = format!("scales {ratios:?} of its own are not between 2^-10 and 2^8");
+            let problem = format!(
+                "the ratios {ratios:?} of the input scales to its scale are not between \
+                 2^-10 and 2^8"
+            );
             return Err(operands.operand_error(operands.output_name, problem));
         }
         let greatest = f64::from(ratios[0].max(ratios[1]));

@@ -20,13 +20,13 @@ impl<'a> Reduced<'a> {
             match reduced.get_mut(axis) {
                 Some(seen) if !*seen => *seen = true,
                 _ => {
-                    let problem = format!("{} must name different axes of {shape:?}", Brief(axes));
+                    let problem = format!("{} must be distinct axes of {shape:?}", Brief(axes));
                     return Err(operands.attribute_error("axes", problem));
                 }
             }
         }
         if axes.is_empty() {
-            let problem = format!("{} must hold one element of {shape:?} at least", Brief(axes));
+            let problem = format!("{} must cover at least one element of {shape:?}", Brief(axes));
             return Err(operands.attribute_error("axes", problem));
         }
         Ok(Self { shape, reduced })

@@ -144,14 +144,14 @@ impl BatchMatmul {
         let matrix = |index: usize, transposed: bool| {
             let tensor = operands.input(index);
             let Some((front, &[first, second])) = tensor.ty.shape.split_last_chunk::<2>() else {
-                return Err(operands.shape_error(tensor, "two axes at least".into()));
+                return Err(operands.shape_error(tensor, "at least two axes".into()));
             };
             Ok((front, if transposed { [second, first] } else { [first, second] }))
         };
         let (left, [rows, terms]) = matrix(0, self.adj_x)?;
         let (right, [depth, cols]) = matrix(1, self.adj_y)?;
         if depth != terms {
-            let expected = format!("{terms} terms, as `{}` has", operands.input(0).name);
+            let expected = format!("{terms} terms, like `{}`", operands.input(0).name);
             return Err(operands.shape_error(operands.input(1), expected));
         }
         let rank = left.len().max(right.len());
@@ -162,7 +162,7 @@ impl BatchMatmul {
             _ => None,
         };
         let front: Option<Vec<_>> = (0..rank).map(common).collect();
-        let expected = || format!("one that broadcasts with {left:?} in front");
+        let expected = || format!("leading axes that broadcast with {left:?}");
         let front = front.ok_or_else(|| operands.shape_error(operands.input(1), expected()))?;
         Ok(Sizes { front, rows, terms, cols })
     }

@@ -80,17 +80,18 @@ impl Operator for Composite {
         for (index, own) in self.reads().enumerate() {
             let read = operands.input(index);
             if read.ty != own.ty || own.constant.is_some() && read.constant != own.constant {
-                let problem = format!("is not what `{}` of the body is", own.name);
+                let problem = format!("has another type than `{}` of the body", own.name);
                 return Err(operands.operand_error(&read.name, problem));
             }
         }
         if self.body.has_states() {
-            return Err(operands.attribute_error("body", "has states, which only a whole network has".into()));
+            return Err(operands.attribute_error("body", "has states, which are only supported in a whole \
+                                                         network".into()));
         }
         let output = self.output();
         operands.expect_output_dtype(&[output.dtype])?;
         if operands.output_quantization != output.quantization.as_ref() {
-            let problem = "is not what the body makes".into();
+            let problem = "has another type than the output of the body".into();
             return Err(operands.operand_error(operands.output_name, problem));
         }
         Ok(output.shape.clone())

@@ -21,7 +21,7 @@ impl Operator for Dequantize {
         operands.expect_output_dtype(&[DType::Float32])?;
         let input = operands.input(0);
         if input.ty.dtype == DType::Int64 || input.ty.quantization.is_none() {
-            return Err(operands.operand_error(&input.name, "has no codes with a scale".into()));
+            return Err(operands.operand_error(&input.name, "must be codes with a scale".into()));
         }
         Ok(input.ty.shape.clone())
     }

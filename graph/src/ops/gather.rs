@@ -32,13 +32,13 @@ impl Operator for Gather {
             return Err(operands.attribute_error("axis", problem));
         }
         if !chosen.starts_with(&shape[..self.batch_dims]) {
-            let expected = format!("{:?} in front", &shape[..self.batch_dims]);
+            let expected = format!("leading axes {:?}", &shape[..self.batch_dims]);
             return Err(operands.shape_error(operands.input(1), expected));
         }
         let size = shape[self.axis];
         let inside = |&index: &i32| usize::try_from(index).is_ok_and(|index| index < size);
         if let Some(index) = operands.constant(1)?.iter().find(|index| !inside(index)) {
-            let problem = format!("names element {index} of {size}");
+            let problem = format!("selects element {index} of {size}");
             return Err(operands.operand_error(&operands.input(1).name, problem));
         }
         Ok([&shape[..self.axis], &chosen[self.batch_dims..], &shape[self.axis + 1..]].concat())

@@ -31,7 +31,7 @@ impl Operator for GatherNd {
                 Ok([places, &shape[named..]].concat())
             }
             _ => {
-                let expected = format!("at most {} as its last size", shape.len());
+                let expected = format!("a last axis of at most {}", shape.len());
                 Err(operands.shape_error(operands.input(1), expected))
             }
         }

@@ -64,7 +64,7 @@ impl Parts {
         if (-15..=0).contains(&parts.output.1) && (-15..=15).contains(&parts.reluish.1) {
             return Ok(parts);
         }
-        let problem = format!("the scales {:e} of the input and {:e} of the output lie too far apart", x.scale(0), y.scale(0));
+        let problem = format!("the scales {:e} of the input and {:e} of the output are too far apart", x.scale(0), y.scale(0));
         Err(operands.operand_error(operands.output_name, problem))
     }
 
@@ -91,9 +91,9 @@ impl Parts {
     }
 }
 
-/// Returns the high half of `2ab` in 16 bits, rounded to nearest.
+/// Returns the high half of `2ab` in 16 bits, rounded to nearest with ties toward plus infinity.
 ///
-/// Ties go toward plus infinity except next to zero (gemmlowp's `SaturatingRoundingDoublingHighMul` of int16).
+/// The product of -32768 and -32768 saturates (gemmlowp's `SaturatingRoundingDoublingHighMul` of int16).
 fn rounding_high_mul(a: i32, b: i32) -> i32 {
     if (a, b) == (-32768, -32768) {
         return 32767;

@@ -192,7 +192,7 @@ impl Sigmoid {
             multiplier *= 2.0;
         }
         if multiplier > 32767.0 {
-            let problem = "has too great a scale for codes of 16 bits".into();
+            let problem = "has a scale that is too large for codes of 16 bits".into();
             return Err(operands.operand_error(&operands.input(0).name, problem));
         }
         Ok(Self { table: Self::table(), multiplier: multiplier as i32, right })

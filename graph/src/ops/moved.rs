@@ -70,6 +70,6 @@ pub(super) fn per_axis<T>(
     if values.len() == axes {
         return Ok(());
     }
-    let problem = format!("for {} axes, the input has {axes}", values.len());
+    let problem = format!("has entries for {} axes; the input has {axes} axes", values.len());
     Err(operands.attribute_error(name, problem))
 }

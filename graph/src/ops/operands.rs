@@ -144,7 +144,7 @@ impl<'a> Operands<'a> {
             return Err(self.operand_error(&tensor.name, "has no scale".into()));
         };
         if quantization.axis().is_some_and(|a| a != axis) {
-            let problem = format!("scales must lie along axis {axis}, the output channels");
+            let problem = format!("scales must be along axis {axis}, that of the output channels");
             return Err(self.operand_error(&tensor.name, problem));
         }
         let scales = (0..channels).map(|c| quantization.scale(c)).collect();
@@ -159,7 +159,7 @@ impl<'a> Operands<'a> {
             return Err(self.shape_error(tensor, format!("[{channels}]")));
         }
         if tensor.ty.quantization.as_ref().is_some_and(|q| q.zero_points().iter().any(|&z| z != 0)) {
-            return Err(self.operand_error(&tensor.name, "a bias has zero point 0".into()));
+            return Err(self.operand_error(&tensor.name, "a bias must have zero point 0".into()));
         }
         let constant = tensor.constant.as_ref();
         let constant =

@@ -23,7 +23,7 @@ impl Operator for Pack {
         operands.expect_some_inputs()?;
         let mut shape = operands.input(0).ty.shape.clone();
         if self.axis > shape.len() {
-            let problem = format!("{} cannot join {shape:?}", self.axis);
+            let problem = format!("{} is not an axis of a stack of {shape:?}", self.axis);
             return Err(operands.attribute_error("axis", problem));
         }
         for index in 0..operands.inputs.len() {

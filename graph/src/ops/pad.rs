@@ -31,7 +31,7 @@ impl Operator for Pad {
         }
         let shape = &operands.input(0).ty.shape;
         if self.paddings.len() != shape.len() {
-            let problem = format!("for {} axes, the input has {}", self.paddings.len(), shape.len());
+            let problem = format!("has entries for {} axes; the input has {} axes", self.paddings.len(), shape.len());
             return Err(operands.attribute_error("paddings", problem));
         }
         let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {

@@ -34,7 +34,7 @@ impl Operator for QuantizeFloat {
         let shape = operands.input(0).ty.shape.clone();
         let axis = operands.output_quantization.and_then(|q| Some((q.axis()?, q.scales().len())));
         if axis.is_some_and(|(axis, scales)| shape.get(axis) != Some(&scales)) {
-            return Err(operands.shape_error(operands.input(0), "that of the scales".into()));
+            return Err(operands.shape_error(operands.input(0), "the shape of the scales".into()));
         }
         Ok(shape)
     }

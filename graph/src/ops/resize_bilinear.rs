@@ -47,7 +47,7 @@ impl Operator for ResizeBilinear {
         for (input, output) in [(rows, self.size[0]), (cols, self.size[1])] {
             // The scale is rounded, so the last of very many positions can lie outside. The runtime reads it anyway.
             if self.between(output - 1, input, output).low >= input {
-                let problem = format!("{output} leads outside the {input} pixels of the input");
+                let problem = format!("{output} reads outside of the {input} pixels of the input");
                 return Err(operands.attribute_error("size", problem));
             }
         }

@@ -19,7 +19,7 @@ impl Moved for Reverse {
     fn shape(&self, operands: &Operands<'_>, input: &[usize]) -> Result<Vec<usize>, GraphError> {
         let unknown = |(at, axis): (usize, &usize)| *axis >= input.len() || self.axes[..at].contains(axis);
         if self.axes.iter().enumerate().any(unknown) {
-            let problem = format!("{} must name different axes of {input:?}", Brief(&self.axes));
+            let problem = format!("{} must be distinct axes of {input:?}", Brief(&self.axes));
             return Err(operands.attribute_error("axes", problem));
         }
         Ok(input.to_vec())

@@ -32,14 +32,14 @@ impl Operator for Slice {
         let lengths = [self.begin.len(), self.size.len(), self.strides.len()];
         for (name, length) in ["begin", "size", "strides"].into_iter().zip(lengths) {
             if length != shape.len() {
-                let problem = format!("for {length} axes, the input has {}", shape.len());
+                let problem = format!("has entries for {length} axes; the input has {} axes", shape.len());
                 return Err(operands.attribute_error(name, problem));
             }
         }
         for (axis, &full) in shape.iter().enumerate() {
             if !self.fits(axis, full) {
                 let problem = format!(
-                    "{} from {} with step {} lead out of the {full} elements of axis {axis}",
+                    "{} elements from {} with step {} exceed the {full} elements of axis {axis}",
                     self.size[axis], self.begin[axis], self.strides[axis]
                 );
                 return Err(operands.attribute_error("size", problem));
@@ -47,7 +47,7 @@ impl Operator for Slice {
         }
         match &self.shape {
             Some(seen) if elements(seen) != elements(&self.size) => {
-                let problem = format!("{} does not hold the {} that are taken", Brief(seen), Brief(&self.size));
+                let problem = format!("{} does not match the {} selected elements", Brief(seen), Brief(&self.size));
                 Err(operands.attribute_error("shape", problem))
             }
             Some(seen) => Ok(seen.clone()),

@@ -48,7 +48,7 @@ impl Operator for Softmax {
         }
         let shape = &operands.input(0).ty.shape;
         if shape.is_empty() {
-            return Err(operands.shape_error(operands.input(0), "one axis at least".into()));
+            return Err(operands.shape_error(operands.input(0), "at least one axis".into()));
         }
         if input == DType::Int16 {
             self.sixteen_bits(operands)?;

@@ -26,7 +26,7 @@ impl Operator for Transpose {
         let mut sorted = self.permutation.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..shape.len()) {
-            let problem = format!("{} must name every axis of {shape:?} once", Brief(&self.permutation));
+            let problem = format!("{} must contain every axis of {shape:?} once", Brief(&self.permutation));
             return Err(operands.attribute_error("permutation", problem));
         }
         Ok(self.permuted(shape))

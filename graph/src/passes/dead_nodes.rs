@@ -13,7 +13,7 @@ impl Pass for DeadNodes {
     }
 
     fn description(&self) -> &'static str {
-        "leaves out operations and constants that no output depends on"
+        "removes operations and constants that no output depends on"
     }
 
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {

@@ -15,7 +15,7 @@ impl Rewrite for FoldBias {
     }
 
     fn description(&self) -> &'static str {
-        "makes a constant that is added to a layer's int32 sums its bias"
+        "turns a constant added to a layer's int32 sums into its bias"
     }
 
     fn pattern(&self) -> Pattern {

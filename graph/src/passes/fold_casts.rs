@@ -17,7 +17,7 @@ impl Rewrite for FoldCasts {
     }
 
     fn description(&self) -> &'static str {
-        "leaves out casts to wider codes before, and back after, pools, means and what moves codes"
+        "removes casts to wider codes before, and back after, pools, means and operations that move codes"
     }
 
     fn pattern(&self) -> Pattern {

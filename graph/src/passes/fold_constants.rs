@@ -17,7 +17,7 @@ impl Pass for FoldConstants {
     }
 
     fn description(&self) -> &'static str {
-        "makes constants of what is computed from constants alone"
+        "replaces operations on constants by their results"
     }
 
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {

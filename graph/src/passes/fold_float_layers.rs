@@ -29,7 +29,7 @@ impl Rewrite for FoldFloatLayers {
     }
 
     fn description(&self) -> &'static str {
-        "makes a layer of codes of one in float between dequantize and quantize, where all codes are shown to be equal"
+        "turns a float layer between dequantize and quantize into one of codes if all codes are proved equal"
     }
 
     fn pattern(&self) -> Pattern {

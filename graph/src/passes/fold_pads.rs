@@ -17,7 +17,7 @@ impl Rewrite for FoldPads {
     }
 
     fn description(&self) -> &'static str {
-        "makes an explicit pad of rows and columns the padding of the convolution or max pool that reads it"
+        "merges a pad of rows and columns into the convolution or max pool that reads it"
     }
 
     fn pattern(&self) -> Pattern {

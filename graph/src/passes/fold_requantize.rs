@@ -18,7 +18,7 @@ impl Rewrite for FoldRequantize {
     }
 
     fn description(&self) -> &'static str {
-        "makes a quantize of a layer's int32 sums the requantization of the layer itself"
+        "merges a quantize of a layer's int32 sums into the layer"
     }
 
     fn pattern(&self) -> Pattern {

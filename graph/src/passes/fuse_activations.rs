@@ -16,7 +16,7 @@ impl Rewrite for FuseActivations {
     }
 
     fn description(&self) -> &'static str {
-        "makes a relu or relu6 at the same scale the fused activation of the operation before it"
+        "fuses a relu or relu6 of unchanged scale into the operation before it"
     }
 
     fn pattern(&self) -> Pattern {

@@ -16,7 +16,8 @@ impl Pass for Identities {
     }
 
     fn description(&self) -> &'static str {
-        "leaves out operations that change no code: reshape, transpose, pad, concat, quantize, relu, pools of one cell"
+        "removes operations that change no code: reshape, transpose, pad, concat, quantize, relu, pools of \
+         one cell"
     }
 
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {

@@ -18,7 +18,7 @@ impl Rewrite for MergeLayouts {
     }
 
     fn description(&self) -> &'static str {
-        "makes one of adjacent reshapes or transposes, and none of a reshape before a fully connected layer"
+        "merges adjacent reshapes or transposes, and removes a reshape before a fully connected layer"
     }
 
     fn pattern(&self) -> Pattern {

@@ -21,7 +21,8 @@ impl Rewrite for Tables {
     }
 
     fn description(&self) -> &'static str {
-        "makes a table of functions of 8-bit codes: float ones between dequantize and quantize, logistic, tanh, hard_swish"
+        "turns functions of 8-bit codes into tables: float ones between dequantize and quantize, logistic, \
+         tanh, hard_swish"
     }
 
     fn pattern(&self) -> Pattern {

@@ -90,7 +90,7 @@ impl<'p, 'g> Plan<'p, 'g> {
                 .find(|&index| self.needed[index] && self.reads(index).any(|read| read == Some(output)));
             let reader = match reader {
                 Some(reader) => format!("`{}` reads it", self.tensor(reader).name),
-                None => "the network gives it out".into(),
+                None => "it is an output of the network".into(),
             };
             return Err(PatchError::StillRead { node: self.tensor(output).name.clone(), reader });
         }

@@ -10,7 +10,7 @@ pub enum PatchError {
     #[error("{0}")]
     Graph(GraphError),
     /// A tensor would replace one of another type.
-    #[error("`{by}` cannot take the place of `{tensor}`: {difference}")]
+    #[error("`{by}` cannot replace `{tensor}`: {difference}")]
     Type {
         /// The replaced tensor.
         tensor: String,
@@ -48,7 +48,7 @@ pub enum PatchError {
         tensor: String,
     },
     /// A tensor or node does not exist.
-    #[error("there is no {what} {index}")]
+    #[error("{what} {index} does not exist")]
     Unknown {
         /// `tensor` or `node`.
         what: &'static str,
@@ -74,17 +74,15 @@ impl PatchError {
     /// Returns what to do. The pass must be corrected.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Graph(_) => "what a patch adds is checked as what a reader of files adds",
-            Self::Type { .. } => {
-                "a tensor takes the place of one with the same shape, dtype, scales and zero points"
-            }
-            Self::ReplacedTwice { .. } => "apply one replacement, and look at the new graph for the other",
-            Self::StillRead { .. } => "replace the output of a node before it is removed",
-            Self::OutputName { .. } => "add the new tensor under the name of the output",
+            Self::Graph(_) => "additions of a patch must pass the checks of a graph",
+            Self::Type { .. } => "a replacement must have the same shape, dtype, scales and zero points",
+            Self::ReplacedTwice { .. } => "apply one replacement, then make the other one in the new graph",
+            Self::StillRead { .. } => "replace the output of a node before you remove the node",
+            Self::OutputName { .. } => "give the new tensor the name of the output",
             Self::Cycle { .. } => {
-                "what is to be read in the place of a tensor must not be made of it, but by a node that the patch adds"
+                "a replacement must not depend on the replaced tensor, unless the patch adds its node"
             }
-            Self::Unknown { .. } => "indices belong to one graph, and to one patch of it",
+            Self::Unknown { .. } => "an index is only valid for its own graph and patch",
         }
     }
 }

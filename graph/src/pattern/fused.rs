@@ -65,7 +65,7 @@ impl Rewrite for FusedOp {
     }
 
     fn description(&self) -> &'static str {
-        "makes one operation of an accelerator of what it does at once"
+        "fuses the operations of a pattern into one accelerator operation"
     }
 
     fn pattern(&self) -> Pattern {
@@ -132,7 +132,7 @@ impl Pass for Expand {
     }
 
     fn description(&self) -> &'static str {
-        "puts the operations that an accelerator's operation is made of in its place"
+        "replaces an accelerator operation by its elementary operations"
     }
 
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {

@@ -39,8 +39,9 @@ impl Pattern {
         Some(Match { graph, root, nodes, shared: found.shared, named: found.named })
     }
 
-    /// Returns matches from the outputs of the network upwards, in order of execution. They have only shared nodes in
-    /// common.
+    /// Returns the matches in order of execution. They have only shared nodes in common.
+    ///
+    /// The search goes from the outputs of the network upwards.
     pub fn matches<'g>(&self, graph: &'g Graph) -> Vec<Match<'g>> {
         let links = Links::new(graph);
         let mut taken = BTreeSet::new();

@@ -106,17 +106,14 @@ fn what_makes_no_graph_is_refused() {
     });
     assert_eq!(
         type_error,
-        "guardbit::patch::type: `other` cannot take the place of `a`: its scales, zero points or range are others"
+        "guardbit::patch::type: `other` cannot replace `a`: its scales, zero points or range differ"
     );
     let shape = error(|graph, patch| {
         let other =
             patch.node(Reshape { shape: vec![4] }, &[Some(tensor(graph, "x"))], spec("other", 0.1))?;
         patch.replace(tensor(graph, "a"), other)
     });
-    assert_eq!(
-        shape,
-        "guardbit::patch::type: `other` cannot take the place of `a`: its shape is [4], not [1, 4]"
-    );
+    assert_eq!(shape, "guardbit::patch::type: `other` cannot replace `a`: its shape is [4], not [1, 4]");
     let twice = error(|graph, patch| {
         patch.replace(tensor(graph, "b"), tensor(graph, "a"))?;
         patch.replace(tensor(graph, "b"), tensor(graph, "x"))
@@ -125,7 +122,7 @@ fn what_makes_no_graph_is_refused() {
     let read = error(|graph, patch| patch.remove(node(graph, "a")));
     assert_eq!(read, "guardbit::patch::still_read: `a` is removed, but `b` reads it");
     let given = error(|graph, patch| patch.remove(node(graph, "y")));
-    assert_eq!(given, "guardbit::patch::still_read: `y` is removed, but the network gives it out");
+    assert_eq!(given, "guardbit::patch::still_read: `y` is removed, but it is an output of the network");
     let output = error(|graph, patch| patch.replace(tensor(graph, "y"), tensor(graph, "b")));
     assert_eq!(
         output,
@@ -154,5 +151,5 @@ fn what_makes_no_graph_is_refused() {
         let other = other.then("c", RELU, &[]).then("d", RELU, &[]).then("e", RELU, &[]).finish();
         patch.node(RELU, &[Some(tensor(&other, "e"))], spec("z", 0.1)).map(|_| ())
     });
-    assert_eq!(unknown, "guardbit::patch::unknown: there is no tensor 5");
+    assert_eq!(unknown, "guardbit::patch::unknown: tensor 5 does not exist");
 }

@@ -4,7 +4,7 @@ use super::{Beyond, Mode};
 
 pub(super) const MODE: Mode = Mode {
     name: "observe",
-    meaning: "the exact result; each addition whose result lies outside is an event",
+    meaning: "the exact result; each addition whose result does not fit is an event",
     symmetric: false,
     beyond: Beyond::Exact,
 };

@@ -179,7 +179,7 @@ impl<'a> ExploreFolder<'a> {
         files.sort();
         let json = ExploreJson::new(plan, Some(record), files);
         self.staging.complete(&(MANIFEST.to_owned(), crate::sealed(&json)), documents)?;
-        self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
+        self.target.keeps(format!("the results in {} are complete", self.target.shown().display()));
         Ok(())
     }
 }

@@ -160,7 +160,7 @@ impl<'a> SweepFolder<'a> {
         for index in missing {
             self.staging.put(&predictions_file(index), &self.predictions(index)?)?;
         }
-        self.target.keeps(format!("the results in {} are whole", self.target.shown().display()));
+        self.target.keeps(format!("the results in {} are complete", self.target.shown().display()));
         Ok(())
     }
 

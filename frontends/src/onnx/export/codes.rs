@@ -97,7 +97,7 @@ impl Writer<'_> {
             Made::Moved(_) => None,
         };
         if axis.is_some() && (fused || clamp.is_some()) {
-            let problem = "has codes of several scales and a range, which no operator of ONNX makes".into();
+            let problem = "has codes with several scales and a range, which no ONNX operator can produce".into();
             return Err(ExportError::Tensor { tensor: self.graph.tensor(id).name.clone(), problem });
         }
         // The runtime's operators that move codes support 8 bits but not 4.
@@ -189,7 +189,7 @@ impl Writer<'_> {
         }
         let tensor = self.graph.tensor(id);
         if !self.codes.contains_key(&(id, order.other())) {
-            let problem = "is read before it is made".into();
+            let problem = "is read before it is computed".into();
             return Err(ExportError::Tensor { tensor: tensor.name.clone(), problem });
         }
         let from = self.operand(id, order.other())?;

@@ -52,7 +52,7 @@ pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Re
     let bias = writer.graph.tensor(bias);
     let channels = bias.ty.shape.iter().product();
     let values = bias.codes().map(|words| words.iter().map(|&word| guardbit_graph::real_of(word)).collect::<Vec<_>>());
-    let values = values.ok_or_else(|| refused(writer, id, "has a bias that is no constant".into()))?;
+    let values = values.ok_or_else(|| refused(writer, id, "has a bias that is not constant".into()))?;
     let product = writer.fresh(&name, "product");
     writer.node("Mul", vec![cast, scales], &product, Vec::new());
     let bias = writer.reals_constant(&bias.name, &[channels, 1, 1], &values);
@@ -89,7 +89,7 @@ fn integer_weights(
     let quantization = quantization.ok_or_else(|| refused(writer, id, "has weights without a scale".into()))?;
     let (image, dtype) = (axes.len() == 4, tensor.ty.dtype);
     if !matches!(dtype, DType::Int8 | DType::UInt8) {
-        let problem = format!("has weights of {dtype}; integer products of ONNX read 8 bits");
+        let problem = format!("has weights of {dtype}; ONNX's integer products need 8 bits");
         return Err(refused(writer, id, problem));
     }
     let codes: Vec<i64> = tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| code.into()).collect();
@@ -99,8 +99,8 @@ fn integer_weights(
     if zeros.iter().all(|zero| *zero == zeros[0]) {
         zeros.truncate(1);
     } else if image {
-        let problem = "has weights of several zero points; ONNX Runtime's ConvInteger has one: symmetric weights, or one \
-                       scale per tensor, are needed";
+        let problem = "has weights with several zero points; ONNX Runtime's ConvInteger supports one: use \
+                       symmetric weights, or one scale per tensor";
         return Err(refused(writer, id, problem.into()));
     }
     let zero_shape: &[usize] = if zeros.len() > 1 { &[zeros.len()] } else { &[] };

@@ -59,7 +59,7 @@ pub(super) fn dilate(
 ) -> Result<(), ExportError> {
     let input = operand(writer, id, 0)?;
     let &[images, rows, cols, channels] = &writer.graph.tensor(input).ty.shape[..] else {
-        return Err(refused(writer, id, "reads no images".into()));
+        return Err(refused(writer, id, "does not read images".into()));
     };
     let mut made = writer.operand(input, Order::Own)?;
     let cells = [images, rows, 1, cols, 1, channels];
@@ -119,7 +119,7 @@ pub(super) fn concat(writer: &mut Writer<'_>, id: NodeId, concat: &Concat) -> Re
 
 pub(super) fn slice(writer: &mut Writer<'_>, id: NodeId, slice: &Slice) -> Result<(), ExportError> {
     if slice.shape.as_ref().is_some_and(|shape| *shape != slice.size) {
-        let problem = "leaves axes out; a reshape behind it is needed";
+        let problem = "removes axes; add a reshape after it";
         return Err(refused(writer, id, problem.into()));
     }
     // Axes that are kept whole are left out, because the number of samples may be open.
@@ -147,11 +147,11 @@ pub(super) fn slice(writer: &mut Writer<'_>, id: NodeId, slice: &Slice) -> Resul
 
 pub(super) fn gather(writer: &mut Writer<'_>, id: NodeId, gather: &Gather) -> Result<(), ExportError> {
     if gather.batch_dims > 0 {
-        return Err(refused(writer, id, "chooses in each batch; ONNX's Gather does not".into()));
+        return Err(refused(writer, id, "selects per batch, which ONNX's Gather does not support".into()));
     }
     let indices = writer.graph.tensor(operand(writer, id, 1)?);
     let codes = indices.codes().map(|codes| codes.iter().map(|&code| code.into()).collect::<Vec<i64>>());
-    let codes = codes.ok_or_else(|| refused(writer, id, "has indices that are no constant".into()))?;
+    let codes = codes.ok_or_else(|| refused(writer, id, "has indices that are not constant".into()))?;
     let (name, shape) = (indices.name.clone(), indices.ty.shape.clone());
     let more = vec![writer.integers_constant(&name, &shape, DType::Int64, &codes)];
     moved(writer, id, "Gather", vec![int("axis", gather.axis as i64)], more)
@@ -225,7 +225,7 @@ pub(super) fn resize_nearest(
         })
     };
     let Some(mode) = NearestMode::ALL.into_iter().find(fits) else {
-        let problem = "reads pixels that ONNX's Resize does not; a gather along rows and columns is needed";
+        let problem = "selects pixels that ONNX's Resize cannot select; use a gather along rows and columns";
         return Err(refused(writer, id, problem.into()));
     };
     let attributes = vec![

@@ -63,7 +63,8 @@ impl ExportError {
 
     /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
-        "docs/onnx.md says what can be written: operations with ONNX Runtime's arithmetic, and float regions"
+        "docs/onnx.md lists what can be exported: operations with ONNX Runtime's arithmetic, and float \
+         regions"
     }
 }
 
@@ -113,7 +114,7 @@ enum Constants {
 /// Returns a network's nodes and constants.
 fn written(graph: &Graph, dynamic: bool, constants: Constants) -> Result<Writer<'_>, ExportError> {
     if let Some(state) = graph.states().first() {
-        let problem = "is a state, which is carried from one step of a stream to the next: ONNX has none".into();
+        let problem = "is a state of a stream, which ONNX does not support".into();
         return Err(ExportError::Tensor { tensor: graph.tensor(state.tensor).name.clone(), problem });
     }
     let mut writer = Writer::new(graph, constants);

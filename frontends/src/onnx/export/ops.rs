@@ -59,7 +59,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
             writer,
             id,
             format!(
-                "has no counterpart in QDQ: {} is none of ONNX Runtime's quantized operators",
+                "has no counterpart in QDQ: {} is not one of ONNX Runtime's quantized operators",
                 other.name()
             ),
         )),
@@ -93,7 +93,7 @@ pub(super) fn even(writer: &Writer<'_>, id: NodeId, scheme: Scheme) -> Result<()
     if scheme == Scheme::Even {
         return Ok(());
     }
-    let problem = format!("rounds by the scheme `{scheme}`; ONNX Runtime's is `{}`", Scheme::Even);
+    let problem = format!("rounds with the scheme `{scheme}`; ONNX Runtime uses `{}`", Scheme::Even);
     Err(refused(writer, id, problem))
 }
 
@@ -133,7 +133,7 @@ pub(super) fn one_type(writer: &Writer<'_>, id: NodeId, inputs: &[TensorId]) -> 
     }
     let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
     let problem =
-        format!("has codes of {}; ONNX Runtime's kernel has one type of 8 bits at most", names.join(", "));
+        format!("has codes of {}; ONNX Runtime's kernel needs one type of at most 8 bits", names.join(", "));
     Err(refused(writer, id, problem))
 }
 

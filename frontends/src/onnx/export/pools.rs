@@ -31,7 +31,7 @@ pub(super) fn max(
 ) -> Result<(), ExportError> {
     if activation != Activation::None {
         let problem =
-            format!("has the activation `{}`; an operation of its own is needed", activation.name());
+            format!("has the activation `{}`; use a separate operation for it", activation.name());
         return Err(refused(writer, id, problem));
     }
     let attributes = attributes(writer, id, padding)?;
@@ -83,18 +83,18 @@ pub(super) fn quantize(
     });
     if quantize.rounding != Rounding::HalfEven {
         let problem =
-            format!("rounds by `{}`; ONNX's QuantizeLinear by `half_even`", quantize.rounding.name());
+            format!("rounds with `{}`; ONNX's QuantizeLinear uses `half_even`", quantize.rounding.name());
         return Err(refused(writer, id, problem));
     }
     if quantize.zero_point_first != pool.is_some() {
         let problem = match pool {
             Some(_) => {
-                "adds the zero point after rounding; behind a pool of codes ONNX Runtime adds it before: \
-                 `zero_point_first` is needed"
+                "adds the zero point after rounding; after a pool of codes ONNX Runtime adds it before: \
+                 set `zero_point_first`"
             }
             None => {
-                "adds the zero point before rounding, which ONNX Runtime does behind an average pool of 8-bit codes \
-                 alone"
+                "adds the zero point before rounding, which ONNX Runtime only does after an average pool \
+                 of 8-bit codes"
             }
         };
         return Err(refused(writer, id, problem.into()));
@@ -113,12 +113,12 @@ pub(super) fn mean(writer: &mut Writer<'_>, id: NodeId, mean: &Mean) -> Result<(
     axes.sort_unstable();
     one_type(writer, id, &[input])?;
     if axes != [1, 2] || writer.graph.tensor(input).ty.shape.len() != 4 {
-        let problem = "is no mean over whole images of 8-bit codes, which alone is quantized in ONNX Runtime; a mean of \
-                       real values and a quantizer are needed";
+        let problem = "is not a mean over whole images of 8-bit codes, the only quantized mean of ONNX \
+                       Runtime; use a mean of real values and a quantizer";
         return Err(refused(writer, id, problem.into()));
     }
     if !mean.keep_dims {
-        let problem = "leaves out the axes of its images; a mean that keeps them and a reshape are needed";
+        let problem = "removes the axes of its images; use a mean that keeps them, and a reshape";
         return Err(refused(writer, id, problem.into()));
     }
     let x = writer.operand(input, Order::ChannelsFirst)?;

@@ -36,7 +36,7 @@ fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String
     let input = operand(writer, id, 1)?;
     let (tensor, quantization) = (writer.graph.tensor(input), writer.quantization(input)?);
     let Some(codes) = tensor.codes() else {
-        return Err(refused(writer, id, "has weights that are no constant codes".into()));
+        return Err(refused(writer, id, "has weights that are not constant codes".into()));
     };
     let wide = || codes.iter().map(|&code| i64::from(code)).collect();
     let (shape, codes) = writer.permuted(&tensor.ty.shape, wide, axes);
@@ -66,7 +66,7 @@ fn bias(writer: &mut Writer<'_>, id: NodeId) -> Result<Option<String>, ExportErr
     let x = writer.quantization(operand(writer, id, 0)?)?;
     let w = writer.quantization(operand(writer, id, 1)?)?;
     let Some(codes) = tensor.codes() else {
-        let problem = "has a bias of 64 bits; ONNX Runtime's kernels add one of 32";
+        let problem = "has a bias of 64 bits; ONNX Runtime's kernels support 32 bits";
         return Err(refused(writer, id, problem.into()));
     };
     let values: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
@@ -101,7 +101,7 @@ fn check(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Result<(), 
     }
     if let Some(dtype) = inputs.chain([output]).find(|dtype| dtype.bits() > 8) {
         let problem = format!(
-            "has codes of {dtype}; ONNX Runtime's kernels of codes are of 8 bits, others are in float"
+            "has codes of {dtype}; ONNX Runtime's integer kernels support 8 bits"
         );
         return Err(refused(writer, id, problem));
     }
@@ -109,8 +109,8 @@ fn check(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Result<(), 
     let w = writer.graph.tensor(operand(writer, id, 1)?).ty.dtype;
     if !sums && x.is_signed() != y.is_signed() || x.is_signed() && !w.is_signed() {
         let problem = format!(
-            "has codes of {x}, weights of {w} and makes {y}; ONNX Runtime's kernels make the type that they read, and \
-             read unsigned weights with unsigned codes alone"
+            "has codes of {x}, weights of {w} and output of {y}; ONNX Runtime's kernels need equal input \
+             and output types, and support unsigned weights only with unsigned codes"
         );
         return Err(refused(writer, id, problem));
     }
@@ -173,7 +173,7 @@ pub(super) fn fully_connected(
     let terms = writer.graph.tensor(operand(writer, id, 1)?).ty.shape[1];
     let matrix = shape.len() == 2;
     if shape.last() != Some(&terms) || !matrix && !dense.keep_num_dims {
-        let problem = format!("reads {shape:?}; a reshape to [.., {terms}] before it is needed");
+        let problem = format!("reads {shape:?}; add a reshape to [.., {terms}] before it");
         return Err(refused(writer, id, problem));
     }
     let bias = bias(writer, id)?;
@@ -191,7 +191,7 @@ pub(super) fn fully_connected(
         }
         (false, Some(_)) => {
             let problem =
-                "reads more than a matrix and has a bias; a reshape to a matrix before it is needed";
+                "reads more than a matrix and has a bias; add a reshape to a matrix before it";
             return Err(refused(writer, id, problem.into()));
         }
     }
@@ -205,7 +205,7 @@ pub(super) fn batch_matmul(
 ) -> Result<(), ExportError> {
     check(writer, id, product.requantize)?;
     if product.adj_x || product.adj_y {
-        return Err(refused(writer, id, "reads a transposed matrix; a transpose before it is needed".into()));
+        return Err(refused(writer, id, "reads a transposed matrix; add a transpose before it".into()));
     }
     let [a, b] = [operand(writer, id, 0)?, operand(writer, id, 1)?];
     let inputs = vec![writer.operand(a, Order::Own)?, writer.operand(b, Order::Own)?];

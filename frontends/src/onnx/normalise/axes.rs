@@ -31,22 +31,22 @@ pub(in crate::onnx) fn reshaped(known: &Known, node: Node<'_>, from: &[usize]) -
         "Reshape" => {
             let sizes = known.integers(node, 1)?;
             if node.int("allowzero", 0) != 0 && sizes.contains(&0) {
-                return Err(node.error("makes an empty tensor"));
+                return Err(node.error("produces an empty tensor"));
             }
             let shape = resolved_shape(from, &sizes);
-            shape.ok_or_else(|| node.error(format!("cannot give {} the shape {}", Brief(from), Brief(&sizes))))?
+            shape.ok_or_else(|| node.error(format!("cannot change the shape {} to {}", Brief(from), Brief(&sizes))))?
         }
         _ => {
             let axes = known.integers_or(node, 1, "axes")?;
-            squeezed(node, from, axes.as_deref())?.ok_or_else(|| node.error("lacks its axes"))?
+            squeezed(node, from, axes.as_deref())?.ok_or_else(|| node.error("has no axes"))?
         }
     };
     if elements_of(&made) == elements_of(from) {
         return Ok(made);
     }
     Err(node.error(match node.proto.op.as_str() {
-        "Squeeze" => format!("cannot leave out axes of {} that are not of size 1", Brief(from)),
-        _ => format!("cannot give {} the shape {}", Brief(from), Brief(&made)),
+        "Squeeze" => format!("cannot remove axes of {} that do not have size 1", Brief(from)),
+        _ => format!("cannot change the shape {} to {}", Brief(from), Brief(&made)),
     }))
 }
 
@@ -101,7 +101,7 @@ pub(in crate::onnx) fn permutation(node: Node<'_>, rank: usize) -> Result<Vec<us
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.iter().copied().eq(0..rank) {
-        return Err(node.error(format!("`perm` {} must name each of {rank} axes once", Brief(&axes))));
+        return Err(node.error(format!("`perm` {} must contain each of {rank} axes once", Brief(&axes))));
     }
     Ok(axes)
 }

@@ -22,7 +22,7 @@ pub(in crate::onnx) fn blocks(known: &Known, node: Node<'_>, shape: &[usize]) ->
         let given = Brief(&scale.shape);
         return Err(node.error(format!("has scales of shape {given}; blocks of {size} need {wanted:?}")));
     }
-    let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is no real number"))?;
+    let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is not a real number"))?;
     Ok(Blocks { axis, size, scales: scales.to_vec(), zeros: zero.map(|zero| zero.numbers()) })
 }
 
@@ -73,7 +73,7 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
             _ => Err(node.error(format!(
                 "has {what} of shape {}; {outputs} x {inputs} weights of {bits} bits in blocks of {size} need {} bytes",
                 Brief(&constant.shape),
-                wanted.map_or("more than there can be".into(), |wanted| wanted.to_string()),
+                wanted.map_or("more than possible".into(), |wanted| wanted.to_string()),
             ))),
         }
     };

@@ -18,7 +18,7 @@ pub(in crate::onnx) fn limits(known: &Known, node: Node<'_>) -> Result<Option<[f
         match &fixed.array(node)?.data {
             Data::Reals(values) if values.len() == 1 => *limit = values[0],
             Data::Integers(_) => return Ok(None),
-            Data::Reals(_) => return Err(node.error("has limits that are no single real numbers")),
+            Data::Reals(_) => return Err(node.error("has limits that are not single real numbers")),
         }
     }
     Ok(Some(limits))

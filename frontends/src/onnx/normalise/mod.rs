@@ -185,7 +185,7 @@ fn count(node: Node<'_>, fixed: &Fixed, left: &mut usize) -> Result<(), OnnxErro
 pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<usize>), OnnxError> {
     let fail = |problem: String| OnnxError::Tensor { tensor: shown(&input.name), problem };
     let tensor = input.ty.as_ref().and_then(|ty| ty.tensor.as_ref());
-    let tensor = tensor.ok_or_else(|| fail("is no tensor".into()))?;
+    let tensor = tensor.ok_or_else(|| fail("is not a tensor".into()))?;
     let dims = &tensor.shape.as_ref().ok_or_else(|| fail("has no shape".into()))?.dims;
     let size = |(axis, dim): (usize, &proto::Dimension)| match dim.value {
         Some(value) if value > 0 => usize::try_from(value).map_err(|_| fail(format!("has size {value}"))),

@@ -39,7 +39,7 @@ pub(super) fn rule(known: &Known, node: Node<'_>) -> Result<Option<Rule>, OnnxEr
     let zero = known.constant(node, 2)?;
     let zeros = zero.numbers();
     if zeros.iter().any(|z| z.fract() != 0.0 || z.abs() > 65536.0) {
-        return Err(node.error("has a zero point that is no integer, which cannot be represented"));
+        return Err(node.error("has a zero point that is not an integer, which cannot be represented"));
     }
     let (signed, narrow) = (node.int("signed", 1) != 0, node.int("narrow", 0) != 0);
     let (dtype, range) = codes(bits(known, node)?, signed, narrow).ok_or_else(|| node.error(WIDTHS))?;
@@ -103,6 +103,6 @@ fn rounding(node: Node<'_>) -> Result<Rounding, OnnxError> {
         "ROUND_TO_ZERO" | "DOWN" => Rounding::TowardZero,
         "HALF_UP" => Rounding::HalfAway,
         "HALF_DOWN" => Rounding::HalfToZero,
-        other => return Err(node.error(format!("rounds by `{other}`, which cannot be represented"))),
+        other => return Err(node.error(format!("rounds with `{other}`, which cannot be represented"))),
     })
 }

@@ -75,7 +75,7 @@ pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant)
         }
         Some(axis) => {
             let (count, shape) = (quant.scales.len(), Brief(&codes.shape));
-            let problem = format!("reads codes of shape {shape} by {count} scales along axis {axis}");
+            let problem = format!("reads codes of shape {shape} with {count} scales along axis {axis}");
             return Err(node.error(problem));
         }
         None => (usize::MAX, 1),

@@ -22,7 +22,7 @@ pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) ->
     let given = |index: usize| known.optional_constant(node, index);
     let scales = given(scales)?.filter(|constant| constant.data.len() > 0);
     if let Some(constant) = scales {
-        let scales = constant.as_reals().ok_or_else(|| node.error("has scales that are no real numbers"))?;
+        let scales = constant.as_reals().ok_or_else(|| node.error("has scales that are not real numbers"))?;
         let fits = |scale: &f32| scale.is_finite() && *scale > 0.0 && *scale < 1e6;
         if scales.len() != shape.len() || !scales.iter().all(fits) {
             return Err(node.error(format!("has scales {} for {} axes", Brief(scales), shape.len())));
@@ -31,10 +31,10 @@ pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) ->
         return Ok(Target { sizes: possible(node, sizes.collect())?, scales: scales.to_vec(), scaled: true });
     }
     let Some(constant) = given(sizes)? else { return Err(node.error("needs constant scales or sizes")) };
-    let sizes = constant.as_integers().ok_or_else(|| node.error("has sizes that are no integers"))?;
+    let sizes = constant.as_integers().ok_or_else(|| node.error("has sizes that are not integers"))?;
     let sizes: Option<Vec<usize>> = sizes.iter().map(|size| usize::try_from(size).ok()).collect();
     let sizes = sizes.filter(|sizes| sizes.len() == shape.len());
-    let sizes = sizes.ok_or_else(|| node.error("has sizes of another number of axes"))?;
+    let sizes = sizes.ok_or_else(|| node.error("has sizes for another number of axes"))?;
     let sizes = possible(node, sizes)?;
     let scales = sizes.iter().zip(shape).map(|(&to, &from)| to as f32 / from as f32).collect();
     Ok(Target { sizes, scales, scaled: false })
@@ -43,8 +43,9 @@ pub(in crate::onnx) fn target(known: &Known, node: Node<'_>, shape: &[usize]) ->
 /// Returns sizes if a tensor can have them.
 fn possible(node: Node<'_>, sizes: Vec<usize>) -> Result<Vec<usize>, OnnxError> {
     match elements_of(&sizes) {
-        Some(0) => Err(node.error("makes an empty tensor")),
+        Some(0) => Err(node.error("produces an empty tensor")),
         Some(_) => Ok(sizes),
-        None => Err(node.error(format!("makes the sizes {sizes:?}; {MAX_ELEMENTS} elements are the most"))),
+        None => Err(node.error(format!("produces the sizes {sizes:?}; expected at most {MAX_ELEMENTS} \
+                                        elements"))),
     }
 }

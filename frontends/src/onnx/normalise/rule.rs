@@ -44,7 +44,8 @@ impl Rule {
 
     /// Returns the codes of constant real values.
     pub fn codes(&self, node: Node<'_>, constant: &Constant) -> Result<Constant, OnnxError> {
-        let values = constant.as_reals().ok_or_else(|| node.error("quantizes what is no real value"))?;
+        let values = constant.as_reals().ok_or_else(|| node.error("quantizes values that are not real \
+                                                                   numbers"))?;
         let quant = &self.quant;
         if quant.scales.contains(&0.0) {
             return Err(node.error("quantizes constants by a scale of 0; store their codes instead"));

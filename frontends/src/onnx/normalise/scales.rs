@@ -26,7 +26,7 @@ pub(in crate::onnx) fn quant_at(
 
 /// Returns the zero points of a constant.
 pub(in crate::onnx) fn zero_points(node: Node<'_>, zero: &Constant) -> Result<Vec<i32>, OnnxError> {
-    let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is no integer"))?;
+    let values = zero.as_integers().ok_or_else(|| node.error("has a zero point that is not an integer"))?;
     let narrow: Option<Vec<i32>> = values.iter().map(|value| i32::try_from(value).ok()).collect();
     narrow.ok_or_else(|| node.error("has a zero point beyond 32 bits"))
 }
@@ -41,9 +41,9 @@ pub(in crate::onnx) fn quant_of(
     axis: i64,
 ) -> Result<Quant, OnnxError> {
     let dtype = dtype(number).ok_or_else(|| {
-        node.error(format!("has codes of type {}, which cannot be read", element::name(number)))
+        node.error(format!("has codes of type {}, which is not supported", element::name(number)))
     })?;
-    let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is no real number"))?.to_vec();
+    let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is not a real number"))?.to_vec();
     let count = scales.len();
     let zero_points: Vec<i32> = match zero_point {
         None => vec![0; count],

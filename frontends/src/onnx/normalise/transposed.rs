@@ -25,7 +25,7 @@ pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usiz
     let groups = usize::try_from(node.int("group", 1)).ok().filter(|&groups| groups > 0);
     let groups = groups.ok_or_else(|| node.error("has no groups"))?;
     if stride.contains(&0) || dilation.contains(&0) || kernel.contains(&0) {
-        return Err(node.error("has strides or dilations that no window has"));
+        return Err(node.error("has invalid strides or dilations"));
     }
     let pads = node.sizes("pads")?.unwrap_or_else(|| vec![0; 4]);
     let auto = node.text("auto_pad", "NOTSET");
@@ -34,7 +34,8 @@ pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usiz
     }
     let wanted = wanted(node)?;
     let too_large = || {
-        node.error(format!("makes an image of more than {MAX_ELEMENTS} elements along an axis, its pads included"))
+        node.error(format!("produces an image of more than {MAX_ELEMENTS} elements along an axis, its pads \
+                            included"))
     };
     let (mut begin, mut size) = ([0; 2], [0; 2]);
     for axis in 0..2 {
@@ -56,7 +57,7 @@ pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usiz
             }
         };
         if size[axis] == 0 {
-            return Err(node.error("makes an empty image"));
+            return Err(node.error("produces an empty image"));
         }
     }
     Ok(Geometry { groups, stride, dilation, begin, size })

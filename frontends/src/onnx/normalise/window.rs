@@ -19,7 +19,7 @@ pub(in crate::onnx) struct Sliding {
 pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Result<Sliding, OnnxError> {
     let axes = kernel.len();
     if !(1..=2).contains(&axes) || image.len() != axes {
-        let problem = format!("slides over {} axes; 1 or 2 can be represented", image.len());
+        let problem = format!("slides over {} axes; expected 1 or 2", image.len());
         return Err(node.error(problem));
     }
     let sizes = |name: &str| -> Result<Vec<usize>, OnnxError> {
@@ -32,7 +32,7 @@ pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]
     let (stride, dilation) = (sizes("strides")?, sizes("dilations")?);
     let pads = node.sizes("pads")?.unwrap_or_else(|| vec![0; 2 * axes]);
     if pads.len() != 2 * axes || stride.contains(&0) || dilation.contains(&0) || kernel.contains(&0) {
-        return Err(node.error("has strides, dilations or pads that no window has"));
+        return Err(node.error("has invalid strides, dilations or pads"));
     }
     let two = |values: &[usize], one: usize| {
         if let [only] = values { [one, *only] } else { [values[0], values[1]] }
@@ -46,12 +46,12 @@ pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]
             "VALID" => Ok([0, 0]),
             "SAME_UPPER" => Ok([total / 2, total - total / 2]),
             "SAME_LOWER" => Ok([total - total / 2, total / 2]),
-            other => Err(node.error(format!("`auto_pad` is `{other}`"))),
+            other => Err(node.error(format!("has the unknown `auto_pad` `{other}`"))),
         }
     };
     let sides = (0..axes).map(side).collect::<Result<Vec<_>, _>>()?;
     if sides.as_flattened().iter().any(|&side| side > MAX_ELEMENTS) {
-        return Err(node.error(format!("has pads {sides:?}; {MAX_ELEMENTS} elements are the most")));
+        return Err(node.error(format!("has pads {sides:?}; expected at most {MAX_ELEMENTS} elements")));
     }
     let (rows, cols) = if axes == 1 { ([0, 0], sides[0]) } else { (sides[0], sides[1]) };
     let padding =
@@ -65,11 +65,11 @@ pub(in crate::onnx) fn pooling(node: Node<'_>, shape: &[usize], hangs: bool) -> 
     let kernel = node.sizes("kernel_shape")?.ok_or_else(|| node.error("lacks `kernel_shape`"))?;
     let image = shape.get(2..).unwrap_or_default();
     if !(1..=2).contains(&image.len()) {
-        return Err(node.error(format!("pools {}; one or two axes of an image can be represented", Brief(shape))));
+        return Err(node.error(format!("pools {}; expected an image with one or two axes", Brief(shape))));
     }
     let mut window = sliding(node, &kernel, image)?;
     if window.dilation != [1, 1] {
-        return Err(node.error("has dilations; 1 can be represented"));
+        return Err(node.error("has dilations; expected 1"));
     }
     if node.int("ceil_mode", 0) != 0 {
         let sides = match window.padding {

@@ -106,7 +106,7 @@ fn read_names(nodes: &[proto::Node], outputs: &[ValueInfo]) -> HashSet<String> {
 fn check_opset(version: Option<i64>) -> Result<(), OnnxError> {
     match version {
         Some(version) if version < OLDEST_OPSET => {
-            let problem = format!("is of opset {version}; {OLDEST_OPSET} is the oldest that can be read");
+            let problem = format!("has opset {version}; expected {OLDEST_OPSET} or newer");
             Err(OnnxError::Format { problem })
         }
         _ => Ok(()),
@@ -126,7 +126,7 @@ fn check_names(
         for name in proto.outputs.iter().filter(|name| !name.is_empty()) {
             if !taken.insert(name) {
                 let node = Node { proto, index };
-                return Err(node.error(format!("makes `{}`, which is there already", shown(name))));
+                return Err(node.error(format!("produces `{}`, which already exists", shown(name))));
             }
         }
     }
@@ -175,9 +175,9 @@ fn sorted(
                 continue;
             }
             match makers.get(name) {
-                None => return Err(error(index, name, "which nothing makes")),
+                None => return Err(error(index, name, "which nothing produces")),
                 Some(&maker) if begun[maker] => {
-                    return Err(error(index, name, "which follows from its own output; remove the cycle"));
+                    return Err(error(index, name, "which depends on its own output; remove the cycle"));
                 }
                 Some(&maker) => waiting.push((maker, 0)),
             }
@@ -222,5 +222,5 @@ fn constant(node: Node<'_>) -> Result<Constant, OnnxError> {
     if let Some(values) = node.ints("value_ints") {
         return Ok(Constant::integers(element::INT64, vec![values.len()], values.to_vec()));
     }
-    Err(node.error("has no value that can be read"))
+    Err(node.error("has no supported value"))
 }

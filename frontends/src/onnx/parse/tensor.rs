@@ -103,7 +103,7 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         element::INT4 => small(4, true),
         element::UINT2 => small(2, false),
         element::INT2 => small(2, true),
-        other => Err(format!("is {}, which cannot be read", element::name(other))),
+        other => Err(format!("is {}, which is not supported", element::name(other))),
     }
 }
 
@@ -139,13 +139,13 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     };
     let number = |key: &str| match entry(key) {
         None => Ok(None),
-        Some(text) => text.parse::<u64>().map(Some).map_err(|_| fail(format!("`{key}` is no number"))),
+        Some(text) => text.parse::<u64>().map(Some).map_err(|_| fail(format!("`{key}` is not a number"))),
     };
     let location = entry("location").ok_or_else(|| fail("has no location".into()))?;
     let path = Path::new(location);
     let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || location.is_empty() || location.contains('\\') {
-        return Err(fail(format!("`{}` is no path below the model's folder", shown(location))));
+        return Err(fail(format!("`{}` is not a path in the model's folder", shown(location))));
     }
     let dir = dir.ok_or_else(|| fail("the model was not read from a file".into()))?;
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
@@ -154,7 +154,7 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
         let (root, file) = (dir.canonicalize().ok()?, dir.join(path).canonicalize().ok()?);
         file.starts_with(root).then_some(file)
     };
-    let outside = || fail(format!("`{}` is not there, or leads out of the model's folder", shown(location)));
+    let outside = || fail(format!("`{}` does not exist, or lies outside of the model's folder", shown(location)));
     let file = inside().ok_or_else(outside)?;
     let problem = |error: std::io::Error| fail(error.to_string());
     let mut file = guardbit_files::open(&file).map_err(problem)?;

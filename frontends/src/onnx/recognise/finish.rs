@@ -25,7 +25,7 @@ pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Gra
             return fail("is listed twice as an output of the network; remove one");
         }
         let Some(value) = network.value(&output.name).cloned() else {
-            return fail("is an output of the network, but no node makes it");
+            return fail("is an output of the network, but no node produces it");
         };
         outputs.push(match (makers.get(output.name.as_str()).copied(), value) {
             (_, value) if is_constant(&value) && file.outputs.len() == constants.len() + 1 => {
@@ -37,7 +37,7 @@ pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Gra
             }
             (Some(node), value) => (tensor(&mut network, node, value)?, output.name.as_str(), Some(node)),
             (None, Value::Real(at) | Value::Codes(at)) => (at.id, output.name.as_str(), None),
-            (None, _) => return fail("is an output of the network, but no node makes it"),
+            (None, _) => return fail("is an output of the network, but no node produces it"),
         });
     }
     let outputs = named(&mut network, outputs)?;

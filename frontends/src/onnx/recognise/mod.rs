@@ -62,5 +62,5 @@ fn check_version(opset: i64, node: Node<'_>) -> Result<(), OnnxError> {
     if opset >= since {
         return Ok(());
     }
-    Err(node.error(format!("is that of opset {opset}; what can be read is that of {since} and newer")))
+    Err(node.error(format!("has the form of opset {opset}; expected opset {since} or newer")))
 }

@@ -56,7 +56,7 @@ pub(crate) fn taken(
     let named = (0..entries.len()).filter(|&i| Some(i) != ellipsis && !on(masks.new_axis, i)).count();
     let skipped = shape.len().checked_sub(named).ok_or("has more entries than there are axes")?;
     if ellipsis.is_some() && skipped == 0 {
-        return Err("has an ellipsis that stands for no axis, which the runtime takes for one".into());
+        return Err("has an ellipsis for no axis, which the runtime counts as one".into());
     }
     for (index, entry) in entries.iter().enumerate() {
         if Some(index) == ellipsis {
@@ -104,7 +104,7 @@ fn along(
         let inside = usize::try_from(begin).ok().filter(|&begin| begin < size && forward);
         return inside
             .map(|begin| (begin, 1))
-            .ok_or_else(|| format!("takes element {} of {size}", entry.begin));
+            .ok_or_else(|| format!("selects element {} of {size}", entry.begin));
     }
     let end = match (to_end, forward) {
         (true, true) => length,
@@ -113,7 +113,7 @@ fn along(
     };
     let distance = (if forward { end - begin } else { begin - end }).max(0) as u64;
     match distance.div_ceil(stride.unsigned_abs()) {
-        0 => Err(format!("takes nothing of {size} elements from {} to {}", entry.begin, entry.end)),
+        0 => Err(format!("selects nothing of {size} elements from {} to {}", entry.begin, entry.end)),
         count => Ok((begin as usize, count as usize)),
     }
 }

@@ -58,7 +58,7 @@ impl<'a> Variables<'a> {
         let inputs = operator.inputs()?.to_vec();
         let variable = |input: &Input| {
             let handle = input.tensor().and_then(|tensor| self.handles.get(&tensor));
-            handle.cloned().ok_or_else(|| fail("has a handle that VAR_HANDLE does not make"))
+            handle.cloned().ok_or_else(|| fail("has a handle that does not come from VAR_HANDLE"))
         };
         match (place.name, &inputs[..], &operator.outputs[..]) {
             ("CALL_ONCE", [], []) => {

@@ -35,19 +35,19 @@ pub enum TfliteError {
         index: i64,
     },
     /// Parts of the file are used so often that it expands to far more than its size.
-    #[error("the file is damaged or hostile: its tensors unfold to more than {limit} values")]
+    #[error("the file is damaged or hostile: its tensors expand to more than {limit} values")]
     Unfolds {
         /// The limit, which follows from the size of the file.
         limit: usize,
     },
     /// The file has another version of the schema.
-    #[error("schema version {version}, only version 3 can be read")]
+    #[error("schema version {version} is not supported; expected version 3")]
     Version {
         /// The version.
         version: u32,
     },
     /// The model is not a single network.
-    #[error("the model has {count} subgraphs, only models of one, and of those that CALL_ONCE runs, can be read")]
+    #[error("the model has {count} subgraphs; expected one, and those that CALL_ONCE runs")]
     Subgraphs {
         /// Their number.
         count: usize,
@@ -87,7 +87,7 @@ pub enum TfliteError {
         found: String,
     },
     /// An operator on real values is only supported on codes.
-    #[error("{place} works on `{tensor}`, which is float32: it can be run on codes only")]
+    #[error("{place} works on `{tensor}`, which is float32; it only supports codes")]
     FloatOperator {
         /// The operator.
         place: OperatorPlace,
@@ -175,8 +175,8 @@ impl FormatError for TfliteError {
                 Some("compare its size or checksum with the original".into())
             }
             Self::UnsupportedOperator { .. } => Some(
-                "docs/tflite.md lists the operators that can be read; replace this one before converting, or take the \
-                 part of the network before it with `--to TENSOR`"
+                "docs/tflite.md lists the supported operators; replace this one before converting, or read \
+                 only the part of the network before it with `--to TENSOR`"
                     .into(),
             ),
             Self::Float { .. } | Self::FloatOperator { .. } => Some(

@@ -15,8 +15,8 @@ impl Names {
     pub fn give(&mut self, stored: &str, number: usize) -> (String, Option<String>) {
         let plain = plain_name(stored);
         let note = (plain != stored).then(|| match stored.len() {
-            ..=MAX_NAME_BYTES => "its name holds control characters, for which `_` stands here".into(),
-            length => format!("its name has {length} bytes and is cut here"),
+            ..=MAX_NAME_BYTES => "control characters of its name are replaced by `_`".into(),
+            length => format!("its name has {length} bytes and is truncated"),
         });
         (self.invent(&plain, number), note)
     }

@@ -42,7 +42,7 @@ impl Options<'_> {
         };
         if vector.len() > MOST {
             return Err(self.error(format!(
-                "{} has {} values, at most {MOST} are possible",
+                "{} has {} values; expected at most {MOST}",
                 field.1,
                 vector.len()
             )));

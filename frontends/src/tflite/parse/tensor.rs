@@ -135,7 +135,7 @@ impl<'a> Tensor<'a> {
             count.and_then(|n| n.checked_mul(ty.dtype.bits() as usize)).map(|bits| bits.div_ceil(8));
         let (Some(count), true) = (count, expected == Some(data.len())) else {
             let problem =
-                format!("{} bytes of data do not make {} of shape {:?}", data.len(), ty.dtype, ty.shape);
+                format!("{} bytes of data do not match {} of shape {:?}", data.len(), ty.dtype, ty.shape);
             return Err(self.error(problem));
         };
         Ok(Values::Codes(match ty.dtype {
@@ -209,7 +209,7 @@ fn tensor_type(
 fn shape(tensor: schema::Tensor<'_>, name: &str) -> Result<Vec<usize>, TfliteError> {
     let Some(sizes) = tensor.shape()? else { return Ok(Vec::new()) };
     if sizes.len() > MAX_AXES {
-        return Err(problem(name, format!("{} axes, at most {MAX_AXES} are possible", sizes.len())));
+        return Err(problem(name, format!("{} axes; expected at most {MAX_AXES}", sizes.len())));
     }
     let size = |size: i32| usize::try_from(size).map_err(|_| problem(name, format!("negative size {size}")));
     sizes.iter().map(size).collect()

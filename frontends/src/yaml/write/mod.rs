@@ -28,7 +28,8 @@ impl YamlExportError {
 
     /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
-        "graph YAML holds every operation of the graph; those made of a network are expanded before (`pattern::Expand`)"
+        "graph YAML supports every elementary operation; expand accelerator operations first \
+         (`pattern::Expand`)"
     }
 }
 
@@ -55,7 +56,7 @@ pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportEr
         return Err(YamlExportError {
             op: "state",
             node: graph.tensor(state.tensor).name.clone(),
-            problem: "is carried from one step of a stream to the next, for which graph YAML has no form".into(),
+            problem: "is a state of a stream, which graph YAML does not support".into(),
         });
     }
     let mut files = YamlFiles { text: String::new(), arrays: Vec::new() };
@@ -181,6 +182,6 @@ fn node(graph: &Graph, node: &Node) -> Result<Mapping, YamlExportError> {
     attributes::written(&node.op, &operands).ok_or_else(|| YamlExportError {
         op: node.op.name(),
         node: output.name.clone(),
-        problem: "has no form in graph YAML that reads as the same operation".into(),
+        problem: "cannot be written in graph YAML so that it is read as an equal operation".into(),
     })
 }

@@ -64,7 +64,7 @@ impl Product {
         let [a, b] = [0, 1].map(|index| operands.input(index).ty.shape.as_slice());
         let wrong = |index: usize, expected: String| operands.shape_error(operands.input(index), expected);
         let ([batch_a @ .., rows, terms], [batch_b @ .., terms_b, cols]) = (a, b) else {
-            return Err(wrong(usize::from(a.len() > 1), "two axes at least".into()));
+            return Err(wrong(usize::from(a.len() > 1), "at least two axes".into()));
         };
         if terms != terms_b {
             return Err(wrong(1, format!("[.., {terms}, n]")));

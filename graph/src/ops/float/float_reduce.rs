@@ -80,7 +80,7 @@ pub(super) fn check_axes(operands: &Operands<'_>, axes: &[usize]) -> Result<(), 
     let shape = &operands.input(0).ty.shape;
     let twice = |(at, axis): (usize, &usize)| axes[..at].contains(axis);
     if axes.iter().any(|&axis| axis >= shape.len()) || axes.iter().enumerate().any(twice) {
-        let problem = format!("{} must name different axes of {shape:?}", Brief(axes));
+        let problem = format!("{} must be distinct axes of {shape:?}", Brief(axes));
         return Err(operands.attribute_error("axes", problem));
     }
     Ok(())

@@ -41,7 +41,8 @@ impl Call<'_> {
     /// If the shape has more elements than may be folded.
     fn count(&self, shape: &[usize]) -> Result<usize, OnnxError> {
         elements_of(shape).filter(|&count| count <= MOST).ok_or_else(|| {
-            self.node.error(format!("makes a constant that may have more than {MOST} elements; make it smaller"))
+            self.node.error(format!("computes a constant that may have more than {MOST} elements; make it \
+                                     smaller"))
         })
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn range(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     }
     let count = ((limit - start + delta - delta.signum()) / delta).max(0);
     if count > MOST_OF_RANGE as i128 {
-        return Err(call.node.error(format!("makes {count} numbers; expected at most {MOST_OF_RANGE}")));
+        return Err(call.node.error(format!("produces {count} numbers; expected at most {MOST_OF_RANGE}")));
     }
     let values: Vec<i64> = (0..count).map(|i| (start + i * delta) as i64).collect();
     let number = if inputs[0].element == element::INT32 { element::INT32 } else { element::INT64 };

@@ -46,8 +46,8 @@ pub(in crate::onnx) fn check_codes(
     };
     match (&tensor.ty.quantization, &wanted) {
         (Some(own), Some(wanted)) if !same(own, wanted) => Err(node.error(format!(
-            "reads the codes of `{}` with scale {} and zero point {}; they were made with {} and {}: what is needed is \
-             a node that quantizes them anew",
+            "reads the codes of `{}` with scale {} and zero point {}; they have {} and {}: add a node that \
+             requantizes them",
             tensor.name, wanted.scale(0), wanted.zero_point(0), own.scale(0), own.zero_point(0)
         ))),
         _ => Ok(()),
@@ -108,7 +108,7 @@ pub(in crate::onnx) fn constant_codes<'a>(
     constant: &Constant,
     quant: &Quant,
 ) -> Result<TensorId, OnnxError> {
-    let codes = constant.as_integers().ok_or_else(|| node.error("has codes that are no integers"))?;
+    let codes = constant.as_integers().ok_or_else(|| node.error("has codes that are not integers"))?;
     let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
     let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
     let ty = TensorType { shape, dtype, quantization };

@@ -39,7 +39,7 @@ fn computed(network: &Network<'_>, node: Node<'_>, first: usize) -> Result<Optio
     match (network.optional(node, first)?, network.optional(node, first + 1)?) {
         (Some(Value::Real(scale)), Some(Value::Codes(zero_point))) => Ok(Some([scale.id, zero_point.id])),
         (Some(Value::Real(_) | Value::Dequantized(_)), _) => {
-            Err(node.error("has a computed scale; what is needed is a zero point that is computed too"))
+            Err(node.error("has a computed scale; expected a computed zero point"))
         }
         _ => Ok(None),
     }
@@ -61,7 +61,7 @@ pub(in crate::onnx) fn quantize<'a>(network: &mut Network<'a>, node: Node<'a>) -
 pub(in crate::onnx) fn dequantize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<bool, OnnxError> {
     let Some([scale, zero_point]) = computed(network, node, 1)? else { return Ok(false) };
     let Value::Codes(at) = network.input(node, 0)? else {
-        return Err(node.error("reads no codes of the network; it works on codes"));
+        return Err(node.error("does not read codes of the network; it works on codes"));
     };
     let name = node.first_output()?;
     let steps = less_zero_point(network, node, at, zero_point)?;
@@ -83,7 +83,7 @@ pub(in crate::onnx) fn raw<'a>(
 ) -> Result<Option<Value>, OnnxError> {
     let Some(Value::Codes(zero_point)) = network.optional(node, zero)? else { return Ok(None) };
     let Value::Codes(at) = network.input(node, index)? else {
-        return Err(node.error("has a computed zero point; it works on codes that are computed too"));
+        return Err(node.error("has a computed zero point; expected computed codes"));
     };
     let at = less_zero_point(network, node, at, zero_point.id)?;
     Ok(Some(Value::Dequantized(Dequantized::new(Source::Tensor(at), steps()))))

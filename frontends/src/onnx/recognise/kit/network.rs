@@ -194,7 +194,7 @@ impl<'a> Network<'a> {
         self.check_shape(node, name, &value)?;
         match self.values.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(node.error(format!("makes `{}`, which is there already", shown(name)))),
+            Some(_) => Err(node.error(format!("produces `{}`, which already exists", shown(name)))),
         }
     }
 
@@ -225,7 +225,7 @@ impl<'a> Network<'a> {
     pub fn optional(&self, node: Node<'a>, index: usize) -> Result<Option<Value>, OnnxError> {
         let Some(name) = node.input(index) else { return Ok(None) };
         let value = self.values.get(name).cloned();
-        let missing = || node.error(format!("reads `{}`, which nothing before it makes", shown(name)));
+        let missing = || node.error(format!("reads `{}`, which nothing before it produces", shown(name)));
         value.map(Some).ok_or_else(missing)
     }
 

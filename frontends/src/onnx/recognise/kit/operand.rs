@@ -41,7 +41,7 @@ pub(in crate::onnx) fn result(network: &Network<'_>, node: Node<'_>, index: usiz
         quant.dtype = like.quant.dtype;
     }
     if quant.single().is_none() {
-        return Err(node.error("makes codes of several scales, which cannot be represented"));
+        return Err(node.error("produces codes with several scales, which cannot be represented"));
     }
     Ok(Quant { axis: None, ..quant })
 }

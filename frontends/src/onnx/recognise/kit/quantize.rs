@@ -43,7 +43,7 @@ pub(in crate::onnx) fn quantized<'a>(
     }
     let at = match network.materialize(node, value)? {
         Value::Real(at) => at,
-        _ => return Err(node.error("quantizes what is no real value")),
+        _ => return Err(node.error("quantizes values that are not real numbers")),
     };
     let at = emit_quantizer(network, &quantizer, at, &name)?;
     bind_codes(network, &quantizer, at)

@@ -139,7 +139,7 @@ pub(in crate::onnx) fn bias(
             let reals = dequantized.constant(node, codes)?;
             let values = reals.as_reals().ok_or_else(|| node.error(problem))?;
             let why = match quant.zero_points.iter().all(|&zero| zero == 0) {
-                true => "the bias has a scale of its own and is added in float",
+                true => "the bias has its own scale and is added in float",
                 false => "the DequantizeLinear of the bias has a zero point other than 0, so the bias is added in float",
             };
             Ok(Bias::OwnScale((0..channels).map(|c| values[at(c)]).collect(), why))
@@ -329,7 +329,7 @@ impl Layer {
         (dtype, quantization): (DType, Option<Quantization>),
     ) -> Result<guardbit_graph::TensorId, OnnxError> {
         let Data::Integers(codes) = &self.weights.data else {
-            return Err(node.error("has weights that are no codes"));
+            return Err(node.error("has weights that are not codes"));
         };
         let per_axis = self.weight_quant.scales.len() > 1;
         let mut quant = self.weight_quant.clone();

@@ -17,7 +17,7 @@ use crate::onnx::recognise::kit::value::{Dequantized, Source, Value};
 use crate::onnx::scalar;
 
 pub(super) fn unary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let (function, parameters) = scalar::function(node).ok_or_else(|| node.error("cannot be read"))?;
+    let (function, parameters) = scalar::function(node).ok_or_else(|| node.error("is not supported"))?;
     map(network, node, function, parameters)
 }
 
@@ -92,7 +92,7 @@ pub(super) fn variadic<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<
 }
 
 pub(super) fn binary<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let function = scalar::pair_of(&node.proto.op).ok_or_else(|| node.error("cannot be read"))?;
+    let function = scalar::pair_of(&node.proto.op).ok_or_else(|| node.error("is not supported"))?;
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
     real_pair(network, node, [a, b], function)
 }

@@ -56,7 +56,7 @@ fn reordered(value: &Value, permutation: &[usize]) -> Option<Value> {
 
 pub(super) fn identity<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     if node.output(1).is_some_and(|name| network.is_read(name)) {
-        return Err(node.error("gives a mask, which cannot be represented"));
+        return Err(node.error("returns a mask, which cannot be represented"));
     }
     let value = network.input(node, 0)?;
     network.bind(node, 0, value)
@@ -84,7 +84,7 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
             });
             if !plain {
                 return Err(node.error(
-                    "makes real values of codes whose scale it leaves out, which cannot be represented",
+                    "converts codes to real values without their scale, which cannot be represented",
                 ));
             }
             Value::Dequantized(Dequantized::new(Source::Tensor(at), Quant::per_tensor(dtype, 1.0, 0)))
@@ -97,7 +97,7 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         }
         _ => {
             let to = element::name(to);
-            return Err(node.error(format!("casts to {to}; float, and codes of 8 bits, can be represented")));
+            return Err(node.error(format!("casts to {to}; expected float or codes of 8 bits")));
         }
     };
     network.bind(node, 0, value)
@@ -233,7 +233,7 @@ fn filler(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<i32, O
         Some(constant) => match (constant.as_reals(), constant.as_integers().and_then(Integers::only)) {
             (Some(&[value]), _) => value,
             (_, Some(value)) => value as f32,
-            _ => return Err(node.error("pads with what is no single value")),
+            _ => return Err(node.error("pads with a value that is not a single number")),
         },
     };
     match value {
@@ -244,7 +244,7 @@ fn filler(network: &Network<'_>, node: Node<'_>, value: &Value) -> Result<i32, O
         {
             Ok(d.quant.code(filler, 0))
         }
-        _ => Err(node.error(format!("pads with {filler}, which no code stands for"))),
+        _ => Err(node.error(format!("pads with {filler}, which is not the value of a code"))),
     }
 }
 
@@ -277,7 +277,7 @@ fn joined<'a>(
     values: Vec<Value>,
     quant: Option<Quant>,
 ) -> Result<(), OnnxError> {
-    let first = values.first().ok_or_else(|| node.error("joins nothing"))?;
+    let first = values.first().ok_or_else(|| node.error("has no inputs to concatenate"))?;
     let rank = network.shape(first).len();
     let axis = node.axis(node.int("axis", 0), rank)?;
     if values.iter().all(|value| matches!(value, Value::Codes(_))) {
@@ -313,7 +313,7 @@ fn requantized<'a>(
     value: Value,
     quant: &Quant,
 ) -> Result<Value, OnnxError> {
-    let Value::Dequantized(d) = value else { return Err(node.error("joins what are no codes")) };
+    let Value::Dequantized(d) = value else { return Err(node.error("concatenates values that are not codes")) };
     if d.functions.is_empty() && d.quant == *quant {
         return Ok(Value::Dequantized(d));
     }
@@ -325,7 +325,8 @@ fn requantized<'a>(
             Source::Tensor(Located { id, ..*at })
         }
         Source::Constant(constant) => {
-            let codes = constant.as_integers().ok_or_else(|| node.error("joins what are no codes"))?;
+            let codes = constant.as_integers().ok_or_else(|| node.error("concatenates values that are not \
+                                                                         codes"))?;
             let codes = codes.iter().map(|c| code(c as i32).into());
             Source::Constant(std::rc::Rc::new(Constant::integers(constant.element, constant.shape.clone(), codes)))
         }
@@ -362,7 +363,7 @@ fn join<'a>(
         a.dtype == b.dtype && a.quantization == b.quantization && a.dtype != DType::Int32
     });
     if !same {
-        return Err(node.error("joins codes of different quantizations; a quantizer behind it is needed"));
+        return Err(node.error("concatenates codes of different quantizations; add a quantizer after it"));
     }
     let id = network.emit_like(node, Concat { axis, requantize: EVEN }, &inputs, name, like)?;
     Ok(Located { id, channels_last })

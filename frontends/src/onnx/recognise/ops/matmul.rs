@@ -35,7 +35,7 @@ pub(super) fn gemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let [a, b] = [network.input(node, 0)?, network.input(node, 1)?];
     let c = network.optional(node, 2)?;
     if alpha != 1.0 || beta != 1.0 && c.is_some() {
-        return Err(node.error(format!("has alpha {alpha} and beta {beta}; 1 is needed")));
+        return Err(node.error(format!("has alpha {alpha} and beta {beta}; expected 1")));
     }
     let transposes = ["transA", "transB"].map(|name| node.int(name, 0) != 0);
     if let Some(weights) = Matrix::of(network, node, transposes) {
@@ -157,7 +157,7 @@ fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Re
         Value::Constant(constant) => {
             let mut axes: Vec<usize> = (0..constant.shape.len()).collect();
             let [.., a, b] = axes.as_mut_slice() else {
-                return Err(node.error(format!("transposes a constant of shape {:?}; 2 axes are needed", constant.shape)));
+                return Err(node.error(format!("transposes a constant of shape {:?}; expected 2 axes", constant.shape)));
             };
             std::mem::swap(a, b);
             Ok(Value::Constant(std::rc::Rc::new(constant.permuted(&axes))))
@@ -343,7 +343,7 @@ pub(super) fn qgemm<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     check_weights(node, &a, &b)?;
     let bias = network.optional(node, 6)?;
     if node.input(7).is_none() {
-        return Err(node.error("makes real values; a scale of its output is needed"));
+        return Err(node.error("produces real values; expected a scale of its output"));
     }
     let follow = Some(Follow::of_operator(network, node, result(network, node, 7, &a)?)?);
     product(network, node, [a, b], bias, transposed, follow)

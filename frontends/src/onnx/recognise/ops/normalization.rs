@@ -30,7 +30,7 @@ pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let constants = (1..5).map(&mut constant).collect::<Result<Vec<_>, OnnxError>>()?;
     let reals: Option<Vec<&[f32]>> = constants.iter().map(|constant| constant.as_reals()).collect();
     let Some([scale, bias, mean, variance]) = reals.as_deref() else {
-        return Err(node.error("has constants that are no real numbers"));
+        return Err(node.error("has constants that are not real numbers"));
     };
     let value = network.input(node, 0)?;
     let shape = network.shape(&value);
@@ -103,7 +103,7 @@ fn softmax_of<'a>(
     let shape = network.shape(&value);
     let axis = node.axis(node.int("axis", if old { 1 } else { -1 }), shape.len())?;
     if old && shape[axis + 1..].iter().any(|&size| size != 1) {
-        return Err(node.error("goes over several axes, which cannot be represented"));
+        return Err(node.error("covers several axes, which cannot be represented"));
     }
     let codes = weighted::activations(network, node, &value).filter(|(_, quant)| quant.dtype.bits() == 8);
     if let (Some((at, quant)), Some(follow)) = (codes, follow)

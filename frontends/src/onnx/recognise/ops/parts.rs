@@ -21,7 +21,7 @@ pub(super) fn slice<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let shape = network.shape(&value);
     let part = parts::slice(network.known, node, &shape)?;
     if let Some(axis) = part.size.iter().position(|&size| size == 0) {
-        return Err(node.error(format!("takes nothing along axis {axis} of {}", Brief(&shape))));
+        return Err(node.error(format!("selects nothing along axis {axis} of {}", Brief(&shape))));
     }
     let value = moved(network, node, value, taking(part), "part")?;
     network.bind(node, 0, value)
@@ -53,7 +53,7 @@ fn by_places<'a>(
     let value = movable(network, node)?;
     let shape = network.shape(&value);
     let axis = node.axis(node.int("axis", 0), shape.len())?;
-    let wanted = indices.as_integers().ok_or_else(|| node.error("has indices that are no integers"))?;
+    let wanted = indices.as_integers().ok_or_else(|| node.error("has indices that are not integers"))?;
     let places = wanted.iter().map(|index| node.axis(index, shape[axis])).collect::<Result<Vec<_>, _>>()?;
     let value = chosen(network, node, value, axis, &places, "chosen")?;
     let made = [&shape[..axis], &indices.shape, &shape[axis + 1..]].concat();
@@ -91,7 +91,7 @@ pub(super) fn expand<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
         _ => None,
     };
     let repeats: Option<Vec<usize>> = (0..rank).map(repeat).collect();
-    let repeats = repeats.ok_or_else(|| node.error(format!("cannot give {} the shape {}", Brief(&from), Brief(&to))))?;
+    let repeats = repeats.ok_or_else(|| node.error(format!("cannot change the shape {} to {}", Brief(&from), Brief(&to))))?;
     let shape = (0..rank).map(|axis| old(axis) as i64).collect();
     let value = match rank == from.len() {
         true => value,
@@ -134,18 +134,19 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let (entries, at) = match (network.input(node, 0)?, network.input(node, 1)?) {
         (Value::Constant(entries), Value::Codes(at)) => (entries, at),
         (_, Value::Constant(indices)) => return by_places(network, node, &indices),
-        _ => return Err(node.error("chooses by indices that are no constant")),
+        _ => return Err(node.error("has indices that are not constant")),
     };
     let (Some(codes), Some(dtype), 1) = (entries.as_integers(), dtype(entries.element), entries.shape.len())
     else {
-        return Err(node.error("needs codes of one axis to choose from"));
+        return Err(node.error("needs one-dimensional codes to select from"));
     };
     let from = network.builder.tensor(at.id).ty.dtype;
     let size = codes.len() as i64;
     let first = if from.is_signed() { -size } else { 0 };
     if i64::from(from.min()) < first || i64::from(from.max()) >= size {
         return Err(
-            node.error(format!("chooses from {size} elements by codes of {from}, some of which none has"))
+            node.error(format!("selects from {size} elements with codes of {from}, some of which are out \
+                                of range"))
         );
     }
     let entry = |code: i32| codes.at(i64::from(code).rem_euclid(size) as usize) as i32;
@@ -153,7 +154,7 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let quant = said(network, &name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
     let quant = Quant { range: entries.range, ..quant };
     if quant.single().is_none() {
-        return Err(node.error("makes codes of several scales, which cannot be represented"));
+        return Err(node.error("produces codes with several scales, which cannot be represented"));
     }
     let narrowed = narrowed_codes(network, &name, &quant)?;
     match narrowed {

@@ -17,7 +17,7 @@ use crate::onnx::recognise::kit::weighted::EVEN;
 
 pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     if node.output(1).is_some_and(|name| network.is_read(name)) || node.int("storage_order", 0) != 0 {
-        return Err(node.error("gives indices, which cannot be represented"));
+        return Err(node.error("returns indices, which cannot be represented"));
     }
     let value = network.input(node, 0)?;
     let Sliding { kernel, stride, padding, .. } = pooling(node, &network.shape(&value), true)?;
@@ -33,7 +33,7 @@ pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
                 && d.functions.is_empty()
                 && d.quant.dtype != DType::Int32 =>
         {
-            let Source::Tensor(at) = d.source else { return Err(node.error("cannot be read")) };
+            let Source::Tensor(at) = d.source else { return Err(node.error("is not supported")) };
             check_codes(network, node, at, &d.quant)?;
             let id = network.in_order(node, at, true)?;
             let at = pooled(network, node, codes.into(), id, &format!("{name}_codes"))?;
@@ -109,7 +109,7 @@ fn global_average_of<'a>(
 ) -> Result<(), OnnxError> {
     let rank = network.shape(&value).len();
     if rank < 3 {
-        return Err(node.error(format!("pools {}; images are needed", Brief(&network.shape(&value)))));
+        return Err(node.error(format!("pools {}; expected images", Brief(&network.shape(&value)))));
     }
     let axes: Vec<usize> = (1..rank - 1).collect();
     let codes = match (&value, &follow) {
@@ -152,6 +152,6 @@ pub(super) fn qlinear_global_average<'a>(network: &mut Network<'a>, node: Node<'
 fn check_order(node: Node<'_>) -> Result<(), OnnxError> {
     match node.int("channels_last", 0) {
         0 => Ok(()),
-        _ => Err(node.error("has its channels last; NCHW can be read")),
+        _ => Err(node.error("has its channels last; expected NCHW")),
     }
 }

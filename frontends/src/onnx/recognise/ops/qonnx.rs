@@ -16,7 +16,7 @@ use crate::onnx::recognise::kit::value::Value;
 
 /// Reads Quant, IntQuant and BipolarQuant.
 pub(super) fn quant<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
-    let quantizer = quantizer(network, node)?.ok_or_else(|| node.error("cannot be read"))?;
+    let quantizer = quantizer(network, node)?.ok_or_else(|| node.error("is not supported"))?;
     let value = network.input(node, 0)?;
     quantized(network, quantizer, value)
 }
@@ -46,7 +46,7 @@ pub(super) fn trunc<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
         "FLOOR" => RealFunction::Floor,
         "CEIL" => RealFunction::Ceil,
         "ROUND" | "HALF_EVEN" => RealFunction::Round,
-        other => return Err(node.error(format!("rounds by `{other}`, which cannot be represented"))),
+        other => return Err(node.error(format!("rounds with `{other}`, which cannot be represented"))),
     };
     let value = network.input(node, 0)?;
     let Value::Real(mut x) = network.materialize(node, value)? else {

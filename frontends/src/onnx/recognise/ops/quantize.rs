@@ -25,7 +25,7 @@ pub(super) fn quantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> 
     if computed::quantize(network, node)? {
         return Ok(());
     }
-    let quantizer = quantizer(network, node)?.ok_or_else(|| node.error("cannot be read"))?;
+    let quantizer = quantizer(network, node)?.ok_or_else(|| node.error("is not supported"))?;
     let value = network.input(node, 0)?;
     quantized(network, quantizer, value)
 }

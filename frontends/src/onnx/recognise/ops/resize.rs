@@ -30,11 +30,12 @@ pub(super) fn resize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     };
     let places = Places::ALL.iter().copied().find(|places| places.name() == rule);
     let places =
-        places.ok_or_else(|| node.error(format!("has places `{rule}`, which cannot be represented")))?;
+        places.ok_or_else(|| node.error(format!("has the coordinate transformation `{rule}`, which cannot \
+                                                 be represented")))?;
     match node.text("mode", "nearest").as_str() {
         "nearest" => nearest(network, node, value, &target, places, upsample),
         "linear" | "bilinear" => linear(network, node, value, &target, places),
-        other => Err(node.error(format!("has mode `{other}`; nearest and linear can be represented"))),
+        other => Err(node.error(format!("has mode `{other}`; expected nearest or linear"))),
     }
 }
 
@@ -61,7 +62,7 @@ fn linear<'a>(
 fn nearest_mode(node: Node<'_>, old: bool) -> Result<NearestMode, OnnxError> {
     let name = if old { "floor".into() } else { node.text("nearest_mode", "round_prefer_floor") };
     let found = NearestMode::ALL.into_iter().find(|mode| mode.name() == name);
-    found.ok_or_else(|| node.error(format!("rounds places by `{name}`, which cannot be represented")))
+    found.ok_or_else(|| node.error(format!("rounds positions with `{name}`, which cannot be represented")))
 }
 
 fn nearest<'a>(

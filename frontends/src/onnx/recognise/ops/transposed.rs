@@ -19,7 +19,7 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let (value, weights) = (network.input(node, 0)?, network.input(node, 1)?);
     let (shape, kernel) = (network.shape(&value), network.shape(&weights));
     let (&[_, inputs, h, w], &[depth, _, kh, kw]) = (shape.as_slice(), kernel.as_slice()) else {
-        let problem = format!("convolves {} with {}; images can be represented", Brief(&shape), Brief(&kernel));
+        let problem = format!("convolves {} with {}; expected images", Brief(&shape), Brief(&kernel));
         return Err(node.error(problem));
     };
     let geometry = geometry(node, [h, w], [kh, kw])?;

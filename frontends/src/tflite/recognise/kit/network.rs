@@ -94,8 +94,8 @@ impl<'a> Network<'a> {
             }
             None => {
                 return Err(fail(format!(
-                    "reads variable `{}`, which no initialization (CALL_ONCE) before it assigns: LiteRT refuses that; \
-                     TensorFlow Lite Micro (`--profile tflm`) starts from 0",
+                    "reads variable `{}`, which no earlier initialization (CALL_ONCE) assigns: LiteRT \
+                     rejects this; TensorFlow Lite Micro (`--profile tflm`) starts from 0",
                     plain_name(&state.variable)
                 )));
             }
@@ -128,7 +128,8 @@ impl<'a> Network<'a> {
         if let Some(mended) = along_the_only_axis(&ty) {
             let axis = ty.quantization.replace(mended).and_then(|q| q.axis()).unwrap_or_default();
             let text =
-                format!("the scales are taken along the only axis, not along axis {axis} as the file has it");
+                format!("the scales are applied along the only axis, not along axis {axis} as declared in \
+                         the file");
             self.builder.note(&name, text);
         }
         let id = match tensor.values(data)? {
@@ -253,7 +254,7 @@ impl<'a> Network<'a> {
         for &index in outputs {
             let name = self.name(index);
             let Some(&id) = self.ids.get(&index) else {
-                let problem = "is an output of the network, but no operator makes it".into();
+                let problem = "is an output of the network, but no operator produces it".into();
                 return Err(TfliteError::Tensor { tensor: name, problem });
             };
             ids.push(id);

@@ -185,7 +185,7 @@ const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierR
 
 /// The reason for rejecting an operator that requantizes in other runtimes.
 pub(crate) const MICRO_MOVES_NOTHING: &str =
-    "TensorFlow Lite Micro does not move codes to another scale or zero point here";
+    "TensorFlow Lite Micro does not requantize here";
 
 /// The accumulator of CONV_2D with 16-bit activations. Its other kernels have 32 bits, and the kernel of
 /// DEPTHWISE_CONV_2D with 16-bit activations has 64.
@@ -247,7 +247,7 @@ impl Profile {
             |row: &&(Self, &str, &[DType])| (row.0, row.1) == (self, operator) && row.2.contains(&output.dtype);
         match REFUSED.iter().find(refused) {
             Some(_) => Err(format!(
-                "what the runtime of profile {self} makes of it on {} is not known",
+                "the results of profile {self} on {} are unknown",
                 output.dtype
             )),
             None => Ok(()),
@@ -259,6 +259,6 @@ impl Profile {
         if self != Self::Xnnpack || weights.dtype.bits() == 8 {
             return Ok(());
         }
-        Err(format!("what the runtime of profile {self} makes of {} weights is not known", weights.dtype))
+        Err(format!("the results of profile {self} with {} weights are unknown", weights.dtype))
     }
 }

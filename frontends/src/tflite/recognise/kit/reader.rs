@@ -58,7 +58,7 @@ impl<'a> OperatorReader<'_, 'a> {
         let (x, bias) = (&self.tensor(x).ty, self.tensor(id));
         if bias.ty.dtype == DType::Int64 && x.dtype != DType::Int16 {
             let problem =
-                format!("bias `{}` is int64, which goes with int16 activations, not {}", bias.name, x.dtype);
+                format!("bias `{}` is int64, which needs int16 activations, not {}", bias.name, x.dtype);
             return Err(self.error(problem));
         }
         Ok(Some(id))
@@ -86,8 +86,8 @@ impl<'a> OperatorReader<'_, 'a> {
         }
         let name = &bias.name;
         Err(self.error(format!(
-            "bias `{name}` has scale {own:e}, input times weight is {product:e}: LiteRT refuses more than {STEPS} \
-             output steps ({output:e}) between them"
+            "bias `{name}` has scale {own:e}, input scale times weight scale is {product:e}: LiteRT \
+             rejects more than {STEPS} output steps ({output:e}) between them"
         )))
     }
 
@@ -137,7 +137,7 @@ impl<'a> OperatorReader<'_, 'a> {
         let values = self.integers(index)?;
         let size = |value: i64| {
             usize::try_from(value)
-                .map_err(|_| self.error(format!("input {index} holds the negative {value}")))
+                .map_err(|_| self.error(format!("input {index} contains the negative value {value}")))
         };
         values.into_iter().map(size).collect()
     }

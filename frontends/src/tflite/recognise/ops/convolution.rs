@@ -55,7 +55,7 @@ pub(super) fn depthwise_conv2d(reader: &mut OperatorReader<'_, '_>) -> Result<Ne
     let channels = |id| reader.tensor(id).ty.shape.last().copied().unwrap_or_default();
     if multiplier != 0 && channels(x).checked_mul(multiplier) != Some(channels(weights)) {
         return Err(reader.error(format!(
-            "depth multiplier {multiplier} does not lead from {} to {} channels",
+            "depth multiplier {multiplier} does not match {} input and {} output channels",
             channels(x),
             channels(weights)
         )));

@@ -58,7 +58,7 @@ pub(super) fn div(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tflite
     let options = reader.options(29)?;
     let activation = options.activation(Field(0, "DivOptions.fused_activation_function"))?;
     if reader.output.dtype != DType::Float32 || activation != Activation::None {
-        return Err(reader.error("can be run on float32 without a fused activation only".into()));
+        return Err(reader.error("supports float32 only without a fused activation".into()));
     }
     pair(reader, FloatBinary { function: RealPair::Div }.into())
 }

@@ -14,7 +14,7 @@ pub(super) fn reshape(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tf
         reader.integers(1)?
     } else {
         let shape = reader.options(17)?.integers(Field(0, "ReshapeOptions.new_shape"))?;
-        shape.ok_or_else(|| reader.error("has no shape to make".into()))?
+        shape.ok_or_else(|| reader.error("has no target shape".into()))?
     };
     Ok(NewNode { op: Reshape { shape }.into(), inputs: vec![Some(reader.input(0)?)] })
 }

@@ -54,7 +54,7 @@ pub(super) fn split_v(reader: &mut OperatorReader<'_, '_>) -> Result<Vec<NewNode
         _ => false,
     };
     let (true, Some(rest)) = (fits, rest) else {
-        return Err(reader.error(format!("parts {sizes:?} do not make axis {axis} of {shape:?}")));
+        return Err(reader.error(format!("parts {sizes:?} do not add up to axis {axis} of {shape:?}")));
     };
     let sizes = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(rest)).collect();
     Ok(along(reader, x, axis, sizes))

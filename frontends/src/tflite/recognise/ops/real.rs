@@ -16,7 +16,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, T
     let same = input.is_none_or(|ty| scale(&ty) == scale(reader.output));
     if reader.profile() == Profile::Xnnpack && !same {
         return Err(
-            reader.error("what the runtime of profile xnnpack makes of another scale is not known".into())
+            reader.error("the results of profile xnnpack with another scale are unknown".into())
         );
     }
     let op: Op = match from_real {
@@ -41,7 +41,7 @@ pub(super) fn floor(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
 fn unary(reader: &mut OperatorReader<'_, '_>, function: RealFunction) -> Result<NewNode, TfliteError> {
     let inputs = reader.one_input()?;
     if reader.output.dtype != DType::Float32 {
-        return Err(reader.error("can be run on float32 only".into()));
+        return Err(reader.error("only supports float32".into()));
     }
     Ok(NewNode { op: FloatUnary { function, parameters: Vec::new() }.into(), inputs })
 }
