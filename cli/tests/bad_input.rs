@@ -311,9 +311,9 @@ fn marks_and_line_ends_of_studies() {
 fn no_words_of_rust() {
     let study = |rest: &str| format!("schema: 1\nmodel: net.yaml\nhw: acc.yaml\n{rest}\n");
     for (rest, message) in [
-        ("sweep: x", "expected a map of keys"),
+        ("sweep: x", "expected what is varied"),
         ("random: x\nsweep: {bits: 14}", "expected a whole number of at least 0"),
-        ("sweep: {bits: [x]}", "expected a whole number"),
+        ("sweep: {bits: [x]}", "is no list of widths"),
         (
             "random: 99999999999999999999\nsweep: {bits: 14}",
             "integer `99999999999999999999`, expected a whole",

@@ -359,7 +359,7 @@ fn samples_go_with_an_input() {
     let args = ["run", &model, "--hw", "exact-int32-os", "--random", "3", "--samples", "2", "-o", &out];
     let output = guardbit(&args);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--samples goes with --input"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--samples needs --input"));
 }
 
 /// With real input, a seed draws the dot products of a bundle.

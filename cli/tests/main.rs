@@ -19,6 +19,7 @@ mod faults;
 mod folders;
 mod hostile;
 mod hostile_text;
+mod identities;
 mod int16;
 mod interrupt;
 mod kinds;

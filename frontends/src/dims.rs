@@ -1,6 +1,7 @@
 //! Lengths for axes whose size a file leaves open.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
@@ -69,6 +70,12 @@ impl Dim {
     pub fn new(axis: &str, length: &str) -> Result<Self, String> {
         let wrong = || format!("`{length}` is not a length: expected a whole number of at least 1");
         Ok(Self { axis: axis.trim().into(), length: length.trim().parse().map_err(|_| wrong())? })
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.axis, self.length)
     }
 }
 

@@ -438,7 +438,10 @@ mod tests {
             ),
             ("{'descr': '|i1', 'fortran_order': False, 'shape': (3)}", "expected `,` before `)}`"),
             ("{'descr': '|i1', 'fortran_order': False, 'shape': (-3,)}", "a size before `-3,)}`"),
-            ("{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}", "expected a size before"),
+            (
+                "{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+                "expected a size before",
+            ),
             ("{'descr': '|i1', 'shape': (1,), 'shape': (1,)}", "the key `shape` twice"),
             ("{'descr': '|i1', 'order': False, 'shape': (1,)}", "an unknown key `order`"),
             ("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "its dtype `|O` is not supported"),

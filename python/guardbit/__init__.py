@@ -4,8 +4,9 @@ Functions take paths or numpy arrays. They return a result: a folder as the `gua
 and arrays are read on demand.
 """
 
-from ._api import accelerator, compare, explore, load, merge, presets, quantize, run, schema, size, sweep, vectors
+from ._api import accelerator, compare, load, merge, presets, schema
 from ._calibration import Observed
+from ._commands import explore, quantize, run, size, sweep, vectors
 from ._errors import GuardbitError, GuardbitWarning, Place
 from ._graph import Graph
 from ._guardbit import __version__

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _guardbit
 from ._errors import GuardbitError, attributed
+from ._table import TABLE
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -183,58 +184,69 @@ def functions(name: str, given: Any) -> Any:
     raise refused(name, "a function, or a mapping of names to functions", given)
 
 
-_TEXTS = ("mode", "stats", "requantize", "profile", "task", "output", "level", "budget", "area", "mixed", "weights", "activations", "format", "grid", "name")
-_FLAGS = (
-    "tensors", "histograms", "plots", "report", "force", "per_tensor", "symmetric", "asymmetric_weights", "full_range", "power_of_two",
-    "equalize", "inline_functions", "correct_bias", "dynamic", "byte_slots", "partial",
-)  # fmt: skip
-
-#: Every argument that has one kind wherever it stands; samples and networks are taken where they are written to files.
-KINDS: dict[str, Kind] = {
-    **dict.fromkeys(_TEXTS, text),
-    **dict.fromkeys(_FLAGS, flag),
-    **dict.fromkeys(("events", "random", "samples", "seed", "cases"), whole(0, _MOST)),
-    "threads": whole(1, _guardbit.MOST_THREADS),
-    "least_sqnr": number,
-    "layer": text_or_index,
-    "sums": several(text_or_index),
-    **dict.fromkeys(("from_", "to", "where", "overflow", "objective", "formats", "waves", "layers"), several(text)),
-    "cost": several(path),
-    "out": path,
-    "cache": path,
-    "zip": groups,
-    "bits": widths,
+#: The kinds of the table, by name. Networks, accelerators, samples and methods are taken where they become files or functions.
+_TAKEN: dict[str, Kind] = {
+    "text": text,
+    "flag": flag,
+    "whole": whole(0, _MOST),
+    "real": number,
+    "path": path,
+    "paths": several(path),
+    "texts": several(text),
+    "text_or_index": text_or_index,
+    "texts_or_indices": several(text_or_index),
+    "widths": widths,
     "shard": shard,
+    "lengths": lengths,
+    "groups": groups,
+    "by_key": by_key,
+    "overrides": overrides,
+}
+
+#: Arguments that are not in the table, or of functions that are not.
+KINDS: dict[str, Kind] = {
+    "name": text,
+    "profile": text,
+    "from_": several(text),
+    "to": several(text),
     "dim": lengths,
-    "axes": by_key,
     "set": overrides,
+    "out": path,
+    "partial": flag,
+    "force": flag,
+    "threads": whole(1, _guardbit.MOST_THREADS),
     "progress": watched,
     "statistic": functions,
 }
 
 
-def checked(**other: Kind) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Returns a decorator that converts arguments by their kinds; `other` holds kinds of the function's own. None is kept."""
-    kinds = KINDS | other
+def taken(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Returns a function of a command that converts its arguments as the table states. None is kept."""
+    rows = TABLE[function.__name__]
+    return _checked(KINDS | {name: _TAKEN[kind] for name, (_, kind) in rows.items() if kind in _TAKEN}, function)
 
-    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
-        signature = inspect.signature(function)
 
-        @functools.wraps(function)
-        def call(*args: _P.args, **named: _P.kwargs) -> _T:
-            bound = signature.bind(*args, **named)
-            for name, given in bound.arguments.items():
-                default = signature.parameters[name].default
-                if given is None and default in (None, ()):
-                    bound.arguments[name] = default
-                elif name in kinds and given is not default:
-                    bound.arguments[name] = kinds[name](name, given)
-            bound.apply_defaults()
-            try:
-                return function(*bound.args, **bound.kwargs)
-            except GuardbitError as error:
-                raise attributed(error, bound.arguments) from error.__cause__
+def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Returns a function that converts its arguments by their kinds. None is kept."""
+    return _checked(KINDS, function)
 
-        return call
 
-    return decorate
+def _checked(kinds: Mapping[str, Kind], function: Callable[_P, _T]) -> Callable[_P, _T]:
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **named: _P.kwargs) -> _T:
+        bound = signature.bind(*args, **named)
+        for name, given in bound.arguments.items():
+            default = signature.parameters[name].default
+            if given is None and default in (None, ()):
+                bound.arguments[name] = default
+            elif name in kinds and given is not default:
+                bound.arguments[name] = kinds[name](name, given)
+        bound.apply_defaults()
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except GuardbitError as error:
+            raise attributed(error, bound.arguments) from error.__cause__
+
+    return call

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ._table import NAMES
+
 
 class Place(NamedTuple):
     """Place of a problem in a text file; line and column from 1."""
@@ -64,17 +66,6 @@ def warn(message: str) -> None:
     warnings.warn(message, GuardbitWarning, stacklevel=level)
 
 
-#: Options whose arguments have other names in Python.
-ARGUMENTS = {
-    "input": "x",
-    "labels": "y",
-    "test": "x",
-    "axis": "axes",
-    "from": "from_",
-    "dump-tensors": "tensors",
-    "dump-sums": "sums",
-    "output-name": "output",
-}
 #: Arguments that are mappings: the option is followed by a key with its value.
 _MAPPINGS = ("set", "axes", "dim")
 #: Python call that corresponds to each command.
@@ -102,7 +93,7 @@ def in_python(text: str) -> str:
         return f"`guardbit.{first}`" if first in _COMMANDS else found[0]
 
     def option(found: re.Match[str]) -> str:
-        name = ARGUMENTS.get(found[1], found[1].replace("-", "_"))
+        name = NAMES.get(found[1], found[1].replace("-", "_"))
         if found[2] is None:
             return name
         key, equals, value = found[2].partition("=")

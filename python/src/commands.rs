@@ -4,26 +4,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use guardbit_files::{Existing, Target};
-use guardbit_frontends::Cut;
 use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
 use guardbit_reports::{Column, Stored, TABLES, Table};
 use guardbit_rtl_vectors::manifest::{Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
-use guardbit_sim::{LayerCodes, StatsLevel};
-use guardbit_study::{
-    Observer, QuantizeRequest, RunRequest, SumsRequest, layer_input, run_observed, sweep_observed,
-};
+use guardbit_sim::LayerCodes;
+use guardbit_study::{Command, Observer, StudyError, layer_input, run_observed, sweep_observed};
 use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::calibration::{OwnMethod, Raised, observer};
 use crate::error::{Ended, Failure};
-use crate::request::{self, each, maybe};
+use crate::request::{self, each};
 use crate::supervise::{Remote, supervised};
 
 pub(crate) fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Refuse }
+}
+
+fn checked<T>(request: Result<T, StudyError>) -> Result<T, Failure> {
+    request.map_err(|error| Ended::from(error).failure())
 }
 
 /// What a function of the user's raised comes before what followed from it.
@@ -55,7 +56,7 @@ pub fn run(
     statistic: Option<Py<PyAny>>,
     sums: bool,
 ) -> PyResult<()> {
-    let request = request::read::<request::Run>(arguments)?.request()?;
+    let request = checked(request::read(Command::Run, arguments)?.run_request())?;
     let raised = Raised::default();
     let work = |remote: &Remote| {
         let mut own = statistic.as_ref().map(|function| observer(function, sums, &raised));
@@ -81,12 +82,12 @@ pub fn sweep(
     statistic: Option<Py<PyAny>>,
     sums: bool,
 ) -> PyResult<()> {
-    let asked = request::read::<request::Sweep>(arguments)?;
+    let request = checked(request::read(Command::Sweep, arguments)?.sweep_request())?;
     let raised = Raised::default();
     let done = supervised(py, watcher, threads, raised.cancelled.clone(), |remote| {
         let mut own = statistic.as_ref().map(|function| observer(function, sums, &raised));
         let own = own.as_mut().map(|observer| observer as &mut Observer<'_>);
-        sweep_observed(&asked.request()?, Some(&out), existing(force), remote, own)?;
+        sweep_observed(&request, Some(&out), existing(force), remote, own)?;
         Ok(())
     });
     unless_raised(&raised, done)
@@ -122,7 +123,8 @@ pub fn size(
     watcher: &Bound<'_, PyAny>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let request = request::read::<request::Size>(arguments)?.request()?;
+    let asked = request::read(Command::Size, arguments)?;
+    let request = checked(asked.size_request(guardbit_rtl_vectors::reference_rtl()))?;
     supervised(py, watcher, threads, Arc::default(), |remote| {
         guardbit_study::size(&request, &out, existing(force), remote)?;
         Ok(())
@@ -140,9 +142,9 @@ pub fn explore(
     watcher: &Bound<'_, PyAny>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let asked = request::read::<request::Explore>(arguments)?;
+    let request = checked(request::read(Command::Explore, arguments)?.explore_request())?;
     supervised(py, watcher, threads, Arc::default(), |remote| {
-        guardbit_study::explore(&asked.request()?, &out, existing(force), remote)?;
+        guardbit_study::explore(&request, &out, existing(force), remote)?;
         Ok(())
     })
 }
@@ -169,34 +171,17 @@ pub fn quantize(
     method: Option<(String, Py<PyAny>)>,
     weight_method: Option<(String, Py<PyAny>)>,
 ) -> PyResult<()> {
-    let asked = request::read::<request::Quantize>(arguments)?;
-    let mut config = asked.choices()?.config().map_err(|error| Ended::from(error).failure())?;
+    let mut request = checked(request::read(Command::Quantize, arguments)?.quantize_request())?;
     let raised = Raised::default();
-    config.cancelled = raised.cancelled.clone();
+    request.config.cancelled = raised.cancelled.clone();
     let own =
         |(name, function)| -> Arc<dyn Method> { Arc::new(OwnMethod::new(function, name, raised.clone())) };
     if let Some(method) = method {
-        config.method = own(method);
+        request.config.method = own(method);
     }
     if let Some(method) = weight_method {
-        config.weight_method = own(method);
+        request.config.weight_method = own(method);
     }
-    let request = QuantizeRequest {
-        model: asked.model,
-        cut: Cut { from: asked.from, to: asked.to, dims: asked.dim.into_iter().collect() },
-        calibration: request::calibration(asked.calibration, asked.samples, asked.seed)?,
-        test: asked.test,
-        labels: asked.labels,
-        output: asked.output_name,
-        hw: asked.hw,
-        sets: asked.set,
-        config,
-        mixed: maybe("mixed", &asked.mixed)?,
-        dynamic: asked.dynamic,
-        cache: asked.cache,
-        report: Some(asked.report),
-        statistics: Vec::new(),
-    };
     let done = supervised(py, watcher, threads, raised.cancelled.clone(), |remote| {
         guardbit_study::quantize(&request, &out, existing(force), remote)?;
         Ok(())
@@ -215,27 +200,16 @@ pub fn vectors(
     watcher: &Bound<'_, PyAny>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let mut asked = request::read::<request::Vectors>(arguments)?;
-    let seed = asked.common.seed.unwrap_or(0);
-    // Where no samples are to be drawn, a seed draws dot products alone.
-    let draws_samples = asked.common.input.is_none() || asked.common.samples.is_some();
-    asked.common.seed = asked.common.seed.filter(|_| draws_samples);
-    let (formats, waves) = (each("formats", &asked.formats)?, each("waves", &asked.waves)?);
-    let run = RunRequest {
-        model: asked.model,
-        hw: asked.hw,
-        settings: asked.common.settings(|_| StatsLevel::None, Some(0))?,
-        dump_tensors: false,
-        costs: Vec::new(),
-        sums: SumsRequest::default(),
-        layer: None,
-    };
+    let asked = request::read(Command::Vectors, arguments)?;
+    let (formats, waves) = (each("formats", &asked.formats())?, each("waves", &asked.waves)?);
+    let run = checked(asked.vectors_request())?;
+    let name = asked.layer.as_deref().unwrap_or_default();
     supervised(py, watcher, threads, Arc::default(), |remote| {
         let target = Target::claim_for(&out, existing(force))?;
-        let layer = layer_input(&run, &asked.layer, remote)?;
+        let layer = layer_input(&run, name, remote)?;
         let [model, model_sha256] = layer.model;
         let [accelerator, accelerator_sha256] = layer.accelerator;
-        let (input, cases) = (layer.origin, asked.cases);
+        let (input, cases, seed) = (layer.origin, asked.cases(), asked.seed.unwrap_or(0));
         let source = Source { model, model_sha256, accelerator, accelerator_sha256, input, seed, cases };
         let packing = if asked.byte_slots { Packing::ByteSlot } else { Packing::Dense };
         let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();

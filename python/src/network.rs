@@ -16,7 +16,6 @@ use pyo3::types::{PyDict, PyList};
 use crate::arrays::{array, of_codes};
 use crate::commands::existing;
 use crate::error::Failure;
-use crate::request::maybe;
 
 /// A quantized network as guardbit understands it.
 #[pyclass(frozen, module = "guardbit._guardbit")]
@@ -35,7 +34,12 @@ impl Network {
         end: Vec<String>,
         dim: BTreeMap<String, NonZeroUsize>,
     ) -> PyResult<Self> {
-        let profile: Option<Profile> = maybe("profile", &profile)?;
+        let profile: Option<Profile> = match &profile {
+            Some(name) => {
+                Some(name.parse::<Profile>().map_err(|error| Failure::usage(format!("profile: {error}")))?)
+            }
+            None => None,
+        };
         let cut = Cut { from: start, to: end, dims: dim.into_iter().collect() };
         let graph = py.detach(|| guardbit_frontends::load_part(&path, profile, &cut));
         Ok(Self(Arc::new(graph.map_err(Failure::from)?)))

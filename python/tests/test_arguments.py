@@ -21,6 +21,7 @@ from conftest import DIGITS, ROOT, assert_same
 from guardbit import Graph
 from guardbit._arguments import KINDS
 from guardbit._errors import in_python
+from guardbit._table import TABLE
 
 MODEL, HW = DIGITS / "digits_int8.tflite", "fpga-int14-os"
 FLOAT = DIGITS / "digits_float.onnx"
@@ -296,11 +297,18 @@ def test_bad_calls(function, names, arguments, tmp_path, monkeypatch) -> None:
 
 
 def test_every_argument_has_a_kind() -> None:
-    """But networks, accelerators, samples and methods, which are taken where they become files or functions."""
-    own = {"model", "hw", "x", "y", "calibration", "method", "weight_method", "path", "shards", "results", "of"}
+    """What is no argument of a command has a kind by its name, but what is taken where it becomes a file or a function."""
+    own = {"model", "hw", "path", "shards", "results", "of"}
     for name in ("load", "accelerator", "run", "sweep", "merge", "size", "explore", "compare", "vectors", "quantize"):
         function = getattr(guardbit, name)
-        assert set(inspect.signature(function).parameters) - set(KINDS) <= own, function
+        assert set(inspect.signature(function).parameters) - set(KINDS) - set(TABLE.get(name, {})) <= own, function
+
+
+def test_every_argument_is_documented() -> None:
+    for name in TABLE:
+        function = getattr(guardbit, name)
+        for parameter in set(inspect.signature(function).parameters) - {"statistic"}:
+            assert re.search(rf"^ {{4}}{parameter}: \S", inspect.getdoc(function), re.MULTILINE), (name, parameter)
 
 
 def test_messages_of_the_command_line() -> None:

@@ -17,7 +17,7 @@ QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
 # What only a command line has: texts on a terminal, exit codes, and options that say the default.
 COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "per_channel", "asymmetric"}
 # Options that make no difference to what a command writes.
-UNUSED = {"size": {"stats"}, "vectors": {"y", "task", "output", "stats"}, "merge": {"threads"}}
+UNUSED = {"merge": {"threads"}}
 # What the command line has as positional arguments, or not at all.
 PYTHON = {"model", "hw", "shards", "progress", "statistic", "plots"}
 

@@ -12,7 +12,7 @@ use guardbit_reports::{ReportError, counted, number};
 use guardbit_sim::SimError;
 
 use crate::axes::argument_keys;
-use crate::{AxisError, MAX_POINTS, MergeError};
+use crate::{AxisError, MAX_POINTS, MergeError, Misuse};
 
 /// Why a run or a sweep cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,9 @@ pub enum StudyError {
     /// The results.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// The arguments.
+    #[error(transparent)]
+    Arguments(#[from] Misuse),
     /// The study file.
     #[error("{}:{line}:{column}: {message}", path.display())]
     StudyFile {
@@ -389,6 +392,7 @@ impl StudyError {
             Self::Sim(SimError::Trap { .. }) => "guardbit::trap",
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
+            Self::Arguments(_) => "guardbit::usage",
             Self::StudyFile { .. } => "guardbit::study::file",
             Self::MixedBudget { .. } => "guardbit::quantize::budget",
             Self::Axis(AxisError::NoPoint(_)) => "guardbit::study::no_point",
@@ -436,6 +440,7 @@ impl StudyError {
             Self::Model(error) => error.help(),
             Self::Hw(error) => error.help().map(String::from),
             Self::Lower(error) => Some(error.help().into()),
+            Self::Arguments(misuse) => misuse.help(),
             Self::StudyFile { help, .. } => help.clone(),
             Self::Quantize(error) => error.help(),
             Self::Merge(error) => Some(error.help().into()),

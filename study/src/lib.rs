@@ -3,6 +3,7 @@
 //! [`run`](run()), [`sweep`](sweep()) and [`size`](size()) take a checked request, load everything that it names, simulate, and
 //! write a folder that is either complete or not there (a sweep: resumable).
 
+mod arguments;
 mod array;
 mod axes;
 mod bits;
@@ -17,7 +18,6 @@ mod layer_input;
 mod pick;
 mod progress;
 mod quantize;
-mod raw_settings;
 mod registers;
 mod result_json;
 mod run;
@@ -38,6 +38,9 @@ use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
 use serde::Serialize;
 
+pub use arguments::{
+    Arguments, Command, Commands, Kind, Misuse, ROWS, Row, Shape, Zip, arguments_text, python_text,
+};
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
 pub use compare::{Compared, ComparedRow, Comparison, compare};
@@ -53,7 +56,6 @@ pub use quantize::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
     QuantizeRequest, activation_codes, parse_codes, parse_rule, quantize, weight_codes,
 };
-pub use raw_settings::{InputConflict, RawSettings};
 pub use run::{Observer, Seen, run, run_observed};
 pub use samples::InputSource;
 pub use schema::study_schema;

@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use guardbit_files::{Existing, Manifest, Staging, Target};
-use guardbit_frontends::Profile;
 use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, MacLayer, Program};
 use guardbit_reports::{
-    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, Task, batch_shape,
+    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape,
     run_documents, run_parquet,
 };
 use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
@@ -197,26 +196,6 @@ struct Figures<'a> {
     costs: &'a [CostRecord],
 }
 
-#[derive(Serialize)]
-struct SettingsJson<'a> {
-    mode: &'static str,
-    stats: &'static str,
-    output: &'a Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<Task>,
-    set: &'a [String],
-    events: usize,
-    dump_tensors: bool,
-    #[serde(skip_serializing_if = "is_no")]
-    histograms: bool,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    dump_sums: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    layer: &'a Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<&'static str>,
-}
-
 fn write(
     staging: &mut Staging<'_>,
     request: &RunRequest,
@@ -245,26 +224,20 @@ fn write(
         histograms: request.sums.histograms,
         dump_sums: request.sums.dump.clone(),
     };
-    let all = SettingsJson {
-        mode: settings.mode.name(),
-        stats: settings.stats.name(),
-        output: &settings.output,
-        task: settings.task,
-        set: &settings.sets,
-        events: settings.events,
-        dump_tensors: request.dump_tensors,
-        histograms: request.sums.histograms,
-        dump_sums: &request.sums.dump,
-        layer: &request.layer,
-        profile: settings.profile.map(Profile::name),
-    };
     let result = Figures {
         outcome: &record.outcome,
         timing: &record.timing,
         coverage: &record.coverage,
         costs: &record.costs,
     };
-    let json = ResultJson::new("run", (subject, &program.accelerator), own, all, result, staging.entries());
+    let json = ResultJson::new(
+        "run",
+        (subject, &program.accelerator),
+        own,
+        request.listed(),
+        result,
+        staging.entries(),
+    );
     Ok(staging.write(Manifest::Run.file(), &crate::sealed(&json))?)
 }
 

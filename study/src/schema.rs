@@ -1,86 +1,95 @@
 //! The JSON Schema of study files, for editors.
 
-use guardbit_frontends::Profile;
-use guardbit_hwmodels::PRESETS;
-use guardbit_num::{MAX_BITS, MIN_BITS, Overflow, Scheme};
-use guardbit_reports::Task;
-use guardbit_sim::{Mode, StatsLevel};
-use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
+use guardbit_hwmodels::PRESETS;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Command, InStudy, ROWS, Row, respelled};
 use crate::axes::argument_names;
-use crate::study_file::RawStudy;
 
 /// The schema (draft 2020-12) as text. The committed `study.schema.json` is the same.
 pub fn study_schema() -> String {
-    guardbit_files::schema_text::<RawStudy>(|_| ())
+    guardbit_files::schema_text::<Study>(|_| ())
 }
 
-pub(crate) fn version(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "const": 1 })
+/// A study file.
+struct Study;
+
+impl JsonSchema for Study {
+    fn schema_name() -> Cow<'static, str> {
+        "RawStudy".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut properties = settings(InStudy::Setting);
+        let version = json!({ "const": 1, "description": "Version of this file format: 1." });
+        properties.insert("schema".into(), version);
+        let sweep = json!({
+            "type": "object",
+            "description": "What is varied: everything is combined with everything.",
+            "properties": settings(InStudy::Sweep),
+            "additionalProperties": false,
+        });
+        properties.insert("sweep".into(), sweep);
+        let study = json!({
+            "type": "object",
+            "title": "guardbit study",
+            "description": "A sweep with its settings, for `guardbit sweep`. Paths are relative to this file.",
+            "properties": properties,
+            "required": ["schema", "model", "hw", "sweep"],
+            "additionalProperties": false,
+        });
+        Schema::try_from(study).unwrap_or_default()
+    }
 }
 
-/// One of something, or a list.
-fn one_or_many(one: Value) -> Schema {
-    json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+/// The keys of a map in study files.
+fn settings(place: InStudy) -> Map<String, Value> {
+    let rows = ROWS.iter().filter(|row| row.in_study == place);
+    rows.map(|row| {
+        let mut schema = schema(row);
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("description".into(), description(row).into());
+        }
+        (if row.name == "axis" { "axes" } else { row.name }.to_owned(), schema)
+    })
+    .collect()
 }
 
-pub(crate) fn texts(_: &mut SchemaGenerator) -> Schema {
-    one_or_many(json!({ "type": "string" }))
+fn description(row: &Row) -> String {
+    let help = match row.study_help {
+        "" => (row.help)(Command::Sweep),
+        other => other.into(),
+    };
+    let default =
+        (row.default)(Command::Sweep).map_or(String::new(), |default| format!(" [default: {default}]"));
+    respelled(&(help + &default), |name| format!("`{name}`"))
 }
 
-pub(crate) fn accelerators(_: &mut SchemaGenerator) -> Schema {
-    one_or_many(accelerator())
-}
-
-fn accelerator() -> Value {
-    let presets: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-    json!({ "anyOf": [{ "enum": presets }, { "type": "string", "pattern": "\\.ya?ml$" }] })
-}
-
-fn names<T>(all: impl IntoIterator<Item = T>, name: impl Fn(T) -> &'static str) -> Schema {
-    let names: Vec<_> = all.into_iter().map(name).collect();
-    json_schema!({ "enum": names })
-}
-
-pub(crate) fn task(_: &mut SchemaGenerator) -> Schema {
-    names(Task::ALL, Task::name)
-}
-
-pub(crate) fn mode(_: &mut SchemaGenerator) -> Schema {
-    names(Mode::ALL, Mode::name)
-}
-
-pub(crate) fn stats(_: &mut SchemaGenerator) -> Schema {
-    names(StatsLevel::ALL, StatsLevel::name)
-}
-
-pub(crate) fn profile(_: &mut SchemaGenerator) -> Schema {
-    names(Profile::ALL, Profile::name)
-}
-
-pub(crate) fn scheme(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> = Scheme::ALL.iter().flat_map(|scheme| [scheme.name(), scheme.id()]).collect();
-    json_schema!({ "enum": names })
-}
-
-pub(crate) fn overflow(_: &mut SchemaGenerator) -> Schema {
-    one_or_many(json!({ "enum": Overflow::ALL.map(Overflow::name) }))
-}
-
-pub(crate) fn bits(_: &mut SchemaGenerator) -> Schema {
-    let width = json!({ "type": "integer", "minimum": MIN_BITS, "maximum": MAX_BITS });
-    let range = json!({ "type": "string", "pattern": "^[0-9 ,]+(\\.\\.= *[0-9]+)?" });
-    json_schema!({ "anyOf": [width, range, { "type": "array", "items": width, "minItems": 1 }] })
+fn schema(row: &Row) -> Value {
+    match row.name {
+        "hw" => {
+            let presets: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+            let one = json!({ "anyOf": [{ "enum": presets }, { "type": "string", "pattern": "\\.ya?ml$" }] });
+            json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        }
+        "axis" => axes(),
+        "set" => json!({ "type": "object", "additionalProperties": true }),
+        "dim" => json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 } }),
+        "zip" => json!({ "type": "array", "items": { "type": "array", "items": { "type": "string" } } }),
+        _ => (row.schema)(),
+    }
 }
 
 /// Any key is one of the accelerator; those of a run are listed, so that an editor offers them.
-pub(crate) fn axes(_: &mut SchemaGenerator) -> Schema {
+fn axes() -> Value {
     let values = json!({ "anyOf": [
         { "type": "array", "minItems": 1 },
         { "type": ["string", "integer", "number", "boolean"] },
     ] });
-    let arguments: serde_json::Map<String, Value> =
+    let arguments: Map<String, Value> =
         argument_names().map(|name| (name.to_owned(), values.clone())).collect();
-    json_schema!({ "type": "object", "properties": arguments, "additionalProperties": values })
+    json!({ "type": "object", "properties": arguments, "additionalProperties": values })
 }

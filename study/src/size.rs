@@ -232,16 +232,6 @@ struct Figures<'a> {
     result: &'a SizeRecord,
 }
 
-#[derive(Serialize)]
-struct SettingsJson<'a> {
-    mode: &'static str,
-    output: &'a Option<String>,
-    set: &'a [String],
-    grid: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<&'static str>,
-}
-
 fn write(
     staging: &mut Staging<'_>,
     sizing: &Sizing<'_>,
@@ -277,15 +267,8 @@ fn write(
         area: &record.area,
         grid: (grid != Grid::default()).then(|| grid.name()),
     };
-    let all = SettingsJson {
-        mode: settings.mode.name(),
-        output: &settings.output,
-        set: &settings.sets,
-        grid: grid.name(),
-        profile: settings.profile.map(guardbit_frontends::Profile::name),
-    };
     let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
-    let json = ResultJson::new("size", of, own, all, result, staging.entries());
+    let json = ResultJson::new("size", of, own, sizing.request.listed(), result, staging.entries());
     Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
 }
 

@@ -1,30 +1,22 @@
 //! Study files: a sweep in YAML.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt::{self, Display};
+use std::fmt;
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 
 use guardbit_files::NestingError;
-use guardbit_frontends::{Cut, Profile};
+use guardbit_frontends::Dim;
 use guardbit_hwmodels::{SetMap, preset};
-use guardbit_num::Overflow;
-use guardbit_reports::Task;
-use guardbit_sim::{Mode, StatsLevel};
-use schemars::JsonSchema;
-use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value as Json;
 
-use crate::axes::Argument;
+use crate::arguments::{Arguments, InStudy, ROWS, Row, Shape};
+use crate::axes::argument;
 use crate::error::Wanted;
-use crate::schema;
-use crate::{
-    Axes, Axis, AxisError, BitList, Condition, DEFAULT_RANDOM_SAMPLES, InputConflict, RawSettings, Settings,
-    StudyError, SweepRequest, default_sweep_stats,
-};
+use crate::{Axis, AxisError, StudyError, SweepRequest};
 
 /// Most bytes of a study file.
 const MOST_BYTES: u64 = 1 << 17;
@@ -50,19 +42,23 @@ pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
         let NestingError { line, column, .. } = error;
         return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
     }
-    let mut raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
-    let dir = path.parent().unwrap_or(Path::new(""));
-    let checked = match raw.repeated() {
-        Some(repeated) => Err(repeated.map(String::from)),
-        None => raw.settings(dir).check(default_sweep_stats).map_err(explained),
-    };
-    let (key, message, help) = match (checked, raw.sweep.axes(dir)) {
-        (Ok(settings), Ok(axes)) => return Ok(raw.check(dir, settings, axes)),
-        (Err([key, message, help]), _) => (key, message, help),
-        (_, Err(error)) => return Err(of_axes(path, text, error)),
-    };
-    let (line, column) = key_place(&text, &key);
-    Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help: Some(help) })
+    let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
+    if let Some([key, message, help]) = raw.repeated() {
+        return Err(at_key(path, text, key, message.into(), Some(help.into())));
+    }
+    match raw.arguments(path.parent().unwrap_or(Path::new(""))).sweep_request() {
+        Err(StudyError::Arguments(misuse)) => {
+            let [message, help] = misuse.in_study();
+            Err(at_key(path, text, &misuse.name, message.unwrap_or_default(), help))
+        }
+        Err(StudyError::Axis(error)) => Err(of_axes(path, text, error)),
+        other => other,
+    }
+}
+
+fn at_key(path: &Path, text: String, key: &str, message: String, help: Option<String>) -> StudyError {
+    let (line, column) = key_place(&text, key);
+    StudyError::StudyFile { path: path.into(), text, line, column, message, help }
 }
 
 /// What is wrong with the axes; of a condition, where it stands in the file as it is.
@@ -95,117 +91,9 @@ fn place(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// A sweep with its settings, for `guardbit sweep`. Paths are relative to this file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(title = "guardbit study", extend("required" = ["schema", "model", "hw", "sweep"]))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawStudy {
-    /// Version of this file format: 1.
-    #[serde(rename = "schema")]
-    #[schemars(schema_with = "schema::version")]
-    _schema: SchemaOne,
-    /// The network's file, or a list of them.
-    #[schemars(schema_with = "schema::texts")]
-    model: OneOrMany<PathBuf>,
-    /// The accelerator: a preset's name or a YAML file, or a list of them.
-    #[schemars(schema_with = "schema::accelerators")]
-    hw: OneOrMany<String>,
-    /// Samples: .npy, or .npz by input name, of codes in the input's dtype or of float32 real values.
-    input: Option<PathBuf>,
-    #[schemars(description = random_meaning())]
-    random: Option<usize>,
-    /// So many samples of `input`: the first ones, or with `seed` different ones that it draws. Default: all.
-    samples: Option<usize>,
-    /// Seed of the random codes (default 0), or of the draw of `samples`.
-    seed: Option<u64>,
-    /// A label per sample, .npy: a class, for a detector 1 for an anomaly or 0, for a regressor float32 values.
-    labels: Option<PathBuf>,
-    /// What the output is judged by. Default: what labels and shapes leave no doubt about.
-    #[schemars(schema_with = "schema::task")]
-    task: Option<Parsed<Task>>,
-    /// The output that is scored, of a network that has several.
-    output: Option<String>,
-    /// What each layer reads. Default: propagated.
-    #[serde(default)]
-    #[schemars(schema_with = "schema::mode")]
-    mode: Parsed<Mode>,
-    /// How much is counted. Default: events in propagated mode, full in isolated mode.
-    #[schemars(schema_with = "schema::stats")]
-    stats: Option<Parsed<StatsLevel>>,
-    /// Requantization scheme in place of the model's own.
-    #[schemars(schema_with = "schema::scheme")]
-    requantize: Option<String>,
-    /// Runtime whose results a TFLite network has. Default: litert-ref.
-    #[schemars(schema_with = "schema::profile")]
-    profile: Option<Parsed<Profile>>,
-    /// Tensor that becomes an input of the network, or a list of them: what only computes it is left out.
-    #[schemars(schema_with = "schema::texts")]
-    from: Option<OneOrMany<String>>,
-    /// Tensor that becomes the output of the network, or a list of them: what lies behind is left out.
-    #[schemars(schema_with = "schema::texts")]
-    to: Option<OneOrMany<String>>,
-    /// Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.
-    #[serde(default)]
-    #[schemars(with = "BTreeMap<String, NonZeroUsize>")]
-    dim: BTreeMap<String, NonZeroUsize>,
-    /// How many events are listed per layer.
-    events: Option<usize>,
-    /// Overrides of the accelerator: dotted keys with their values, as `accumulation.acc.bits: 12`.
-    #[serde(default)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    set: SetMap,
-    /// What is varied.
-    sweep: RawSweep,
-}
-
-/// What is varied: everything is combined with everything.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Sweep", extend("required" = []))]
-#[serde(deny_unknown_fields)]
-struct RawSweep {
-    /// The level of `bits` and `overflow`. Default: the only one with a width.
-    level: Option<String>,
-    /// Its widths: 10..=24 (both included), or a list.
-    #[schemars(schema_with = "schema::bits")]
-    bits: Option<RawBits>,
-    /// Its overflow modes. Default: its own.
-    #[schemars(schema_with = "schema::overflow")]
-    overflow: Option<OneOrMany<Parsed<Overflow>>>,
-    /// Anything else: a key of the accelerator or an argument of a run, with a list of values or a range.
-    #[serde(default)]
-    #[schemars(schema_with = "schema::axes")]
-    axes: RawAxes,
-    /// Axes that go together, value by value: lists of keys.
-    #[serde(default)]
-    zip: Vec<Vec<String>>,
-    /// Keep only points that satisfy this condition, or each of a list: comparisons of axes and values, joined by and, or, not.
-    #[serde(rename = "where")]
-    #[schemars(schema_with = "schema::texts")]
-    conditions: Option<OneOrMany<String>>,
-}
-
-fn random_meaning() -> String {
-    format!(
-        "That many samples of uniformly random codes, in place of `input`. Default: {DEFAULT_RANDOM_SAMPLES}."
-    )
-}
-
-impl RawSweep {
-    /// What is varied beside the register of a level. Paths are relative to `dir`.
-    fn axes(&mut self, dir: &Path) -> Result<Axes, AxisError> {
-        let absolute = |axis: Axis| match Argument::find(axis.key()) {
-            Some(argument) if argument.is_path() => {
-                axis.map(|path| dir.join(path).to_string_lossy().into_owned())
-            }
-            Some(Argument::Hw) => axis.map(|hw| accelerator(dir, hw)),
-            _ => axis,
-        };
-        let axes = std::mem::take(&mut self.axes.0).into_iter().map(absolute).collect();
-        let conditions = self.conditions.take().into_iter().flat_map(|list| list.0);
-        let conditions = conditions.map(|text| text.parse()).collect::<Result<Vec<Condition>, _>>()?;
-        Axes::new(axes, &self.zip, conditions)
-    }
-}
+/// A study as it is read.
+#[derive(Debug, Default)]
+pub(crate) struct RawStudy(Arguments);
 
 /// A preset, or a file relative to `dir`.
 fn accelerator(dir: &Path, hw: &str) -> String {
@@ -215,66 +103,226 @@ fn accelerator(dir: &Path, hw: &str) -> String {
 impl RawStudy {
     /// A list in which something stands twice.
     fn repeated(&self) -> Option<[&'static str; 3]> {
-        fn repeats<T: Eq + Hash>(list: &OneOrMany<T>) -> bool {
+        fn repeats<T: Eq + Hash>(list: &[T]) -> bool {
             let mut seen = HashSet::new();
-            !list.0.iter().all(|one| seen.insert(one))
+            !list.iter().all(|one| seen.insert(one))
         }
         let twice = |key, message| Some([key, message, "keep one of the two"]);
-        if repeats(&self.model) {
+        if repeats(&self.0.model) {
             return twice("model", "a network stands twice in `model`");
         }
-        if repeats(&self.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
+        if repeats(&self.0.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
     }
 
-    /// What it says of a run. Paths are relative to `dir`.
-    fn settings(&mut self, dir: &Path) -> RawSettings {
-        let SetMap(sets) = std::mem::take(&mut self.set);
-        RawSettings {
-            input: self.input.take().map(|input| dir.join(input)),
-            random: self.random,
-            samples: self.samples,
-            seed: self.seed,
-            labels: self.labels.take().map(|labels| dir.join(labels)),
-            task: self.task.take().map(|task| task.0),
-            output: self.output.take(),
-            mode: Some(self.mode.0),
-            stats: self.stats.as_ref().map(|stats| stats.0),
-            sets,
-            requantize: self.requantize.take(),
-            events: self.events,
-            profile: self.profile.take().map(|profile| profile.0),
-            cut: Cut {
-                from: self.from.take().map_or_else(Vec::new, |names| names.0),
-                to: self.to.take().map_or_else(Vec::new, |names| names.0),
-                dims: std::mem::take(&mut self.dim).into_iter().collect(),
-            },
+    /// What it says. Paths are relative to `dir`.
+    fn arguments(self, dir: &Path) -> Arguments {
+        let Self(mut all) = self;
+        all.moved(dir);
+        all.hw.iter_mut().for_each(|hw| *hw = accelerator(dir, hw));
+        let absolute = |axis: Axis| match argument(axis.key()) {
+            Some(row) if row.is_path() => axis.map(|path| dir.join(path).to_string_lossy().into_owned()),
+            _ if axis.key() == "hw" => axis.map(|hw| accelerator(dir, hw)),
+            _ => axis,
+        };
+        all.axis = std::mem::take(&mut all.axis).into_iter().map(absolute).collect();
+        all
+    }
+}
+
+/// A key of a study, or of its `sweep`.
+#[derive(Clone, Copy)]
+enum Key {
+    Schema,
+    Sweep,
+    /// Those whose values are maps.
+    Axes,
+    Set,
+    Dim,
+    Row(&'static Row),
+}
+
+/// Keys that are read: all of one map.
+#[derive(Clone, Copy)]
+struct Keys(InStudy);
+
+impl Keys {
+    /// Every key with its name, in order.
+    fn all(self) -> Vec<(&'static str, Key)> {
+        let rows = ROWS.iter().filter(|row| row.in_study == self.0).map(|row| match row.name {
+            "axis" => ("axes", Key::Axes),
+            "set" => ("set", Key::Set),
+            "dim" => ("dim", Key::Dim),
+            name => (name, Key::Row(row)),
+        });
+        let (first, last) = match self.0 {
+            InStudy::Setting => (Some(("schema", Key::Schema)), Some(("sweep", Key::Sweep))),
+            InStudy::Sweep | InStudy::No => (None, None),
+        };
+        first.into_iter().chain(rows).chain(last).collect()
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Keys {
+    type Value = (&'static str, Key);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Keys {
+    type Value = (&'static str, Key);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a setting")
+    }
+
+    // Here, so that the error has the place of the key.
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        let all = self.all();
+        all.iter().find(|(known, _)| *known == name).copied().ok_or_else(|| {
+            let names = all.iter().map(|(known, _)| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+            E::custom(format!("unknown field `{name}`, expected one of {names}"))
+        })
+    }
+}
+
+/// Reads the keys of one map into arguments.
+struct Section<'a>(Keys, &'a mut Arguments);
+
+impl<'de> DeserializeSeed<'de> for Section<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Section<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0.0 {
+            InStudy::Sweep => "what is varied, as {bits: 10..=24}",
+            _ => "a map with the settings of a study",
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(keys, all) = self;
+        let mut seen = HashSet::new();
+        while let Some((name, key)) = map.next_key_seed(keys)? {
+            if !seen.insert(name) {
+                return Err(A::Error::duplicate_field(name));
+            }
+            match key {
+                Key::Schema => drop(map.next_value::<SchemaOne>()?),
+                Key::Sweep => map.next_value_seed(Section(Keys(InStudy::Sweep), all))?,
+                Key::Axes => all.axis = map.next_value::<RawAxes>()?.0,
+                Key::Set => all.set = map.next_value::<SetMap>()?.0,
+                Key::Dim => {
+                    let dims: BTreeMap<String, NonZeroUsize> = map.next_value()?;
+                    let dims = dims.iter().map(|(axis, length)| Dim::new(axis, &length.to_string()));
+                    all.dim = dims.collect::<Result<_, _>>().map_err(A::Error::custom)?;
+                }
+                Key::Row(row) => map.next_value_seed(Values { row, all, alone: false })?,
+            }
         }
-    }
-
-    fn check(self, dir: &Path, settings: Settings, axes: Axes) -> SweepRequest {
-        SweepRequest {
-            models: self.model.0.into_iter().map(|model| dir.join(model)).collect(),
-            hws: self.hw.0.into_iter().map(|hw| accelerator(dir, &hw)).collect(),
-            settings,
-            level: self.sweep.level,
-            bits: self.sweep.bits.map(|bits| bits.0),
-            overflow: self.sweep.overflow.into_iter().flat_map(|list| list.0).map(|mode| mode.0).collect(),
-            axes,
-            stats_given: self.stats.is_some(),
-            cache: None,
-            shard: None,
+        let needed: &[&'static str] =
+            if keys.0 == InStudy::Setting { &["schema", "model", "hw", "sweep"] } else { &[] };
+        match needed.iter().find(|name| !seen.contains(*name)) {
+            Some(name) => Err(A::Error::missing_field(name)),
+            None => Ok(()),
         }
     }
 }
 
-/// The key at fault, what is wrong, and what to do.
-fn explained(conflict: InputConflict) -> [String; 3] {
-    let (key, help) = match conflict {
-        InputConflict::FileAndRandom => ("random", "keep one of the two"),
-        InputConflict::SamplesWithoutFile => ("samples", "with random codes, `random` is their number"),
-        InputConflict::SeedWithoutSamples => ("seed", "add `samples: N`, or leave `seed` out"),
-    };
-    [key.into(), conflict.to_string(), help.into()]
+impl<'de> Deserialize<'de> for RawStudy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Arguments::default();
+        Section(Keys(InStudy::Setting), &mut all).deserialize(deserializer)?;
+        Ok(Self(all))
+    }
+}
+
+/// Reads the value of an argument, or one of several. Errors have the place of the value.
+struct Values<'a> {
+    row: &'static Row,
+    all: &'a mut Arguments,
+    /// Whether this is an element of a list.
+    alone: bool,
+}
+
+impl Values<'_> {
+    fn put<E: Error>(self, value: Json) -> Result<(), E> {
+        let value = if self.row.shape == Shape::Many { Json::Array(vec![value]) } else { value };
+        self.row.put_json(self.all, &value).map_err(E::custom)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Values<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Values<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row.kind.expected())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.put(text.into())
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<(), E> {
+        self.put(flag.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+        self.put(number.into())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+        self.put(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        self.put(number.into())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { row, all, alone } = self;
+        let is_list = row.shape == Shape::Many && !alone;
+        let (mut count, mut values) = (0, Vec::new());
+        loop {
+            if count > MOST_ELEMENTS {
+                return Err(A::Error::custom(format!("the list has more than {MOST_ELEMENTS} elements")));
+            }
+            let more = if is_list {
+                items.next_element_seed(Values { row, all: &mut *all, alone: true })?.is_some()
+            } else {
+                items.next_element::<Json>()?.map(|value| values.push(value)).is_some()
+            };
+            if !more {
+                break;
+            }
+            count += 1;
+        }
+        match is_list {
+            true if count == 0 && row.name != "zip" => Err(A::Error::custom("the list is empty")),
+            true => Ok(()),
+            false => Values { row, all, alone }.put(Json::Array(values)),
+        }
+    }
 }
 
 /// The only version of the file format.
@@ -289,53 +337,6 @@ impl<'de> Deserialize<'de> for SchemaOne {
                 Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1")))
             }
         }
-    }
-}
-
-/// One value, or a list of them.
-#[derive(Debug)]
-struct OneOrMany<T>(Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A visitor, not an untagged enum: that would swallow the element's own message.
-        struct List<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
-            type Value = OneOrMany<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name, or a list of names")
-            }
-
-            fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
-                T::deserialize(word.into_deserializer()).map(|one| OneOrMany(vec![one]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    if list.len() == MOST_ELEMENTS {
-                        return Err(A::Error::custom(format!(
-                            "the list has more than {MOST_ELEMENTS} elements"
-                        )));
-                    }
-                    list.push(item);
-                }
-                if list.is_empty() { Err(A::Error::custom("the list is empty")) } else { Ok(OneOrMany(list)) }
-            }
-        }
-        deserializer.deserialize_any(List(PhantomData))
-    }
-}
-
-/// A word that is parsed.
-#[derive(Debug, Default)]
-struct Parsed<T>(T);
-
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        word.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -388,54 +389,6 @@ fn flow(value: &serde_yaml::Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Null => "null".into(),
         Value::Tagged(tagged) => flow(&tagged.value),
-    }
-}
-
-/// Widths as `8..=24`, as a number or as a list of numbers.
-#[derive(Debug)]
-struct RawBits(BitList);
-
-impl<'de> Deserialize<'de> for RawBits {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Widths;
-        impl<'de> Visitor<'de> for Widths {
-            type Value = String;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("widths as 10..=24 or [8, 12, 16]")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
-                Ok(text.into())
-            }
-
-            fn visit_u64<E: Error>(self, width: u64) -> Result<String, E> {
-                Ok(width.to_string())
-            }
-
-            fn visit_i64<E: Error>(self, width: i64) -> Result<String, E> {
-                Ok(width.to_string())
-            }
-
-            fn visit_f64<E: Error>(self, width: f64) -> Result<String, E> {
-                Ok(width.to_string())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
-                let mut words: Vec<String> = Vec::new();
-                while let Some(width) = list.next_element::<i64>()? {
-                    if words.len() == MOST_ELEMENTS {
-                        return Err(A::Error::custom(format!(
-                            "the list has more than {MOST_ELEMENTS} elements"
-                        )));
-                    }
-                    words.push(width.to_string());
-                }
-                Ok(words.join(","))
-            }
-        }
-        let words = deserializer.deserialize_any(Widths)?;
-        words.parse().map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -211,7 +211,7 @@ fn errors() {
     insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: there is no key `accumulation.acc.bitz`");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: --set accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
-    insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: both: unknown mode `both`; there are propagated and isolated");
+    insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: unknown mode `both`; there are propagated and isolated");
     insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: goes with an input file; random codes have `random`");
     insta::assert_snapshot!(message(&["model=nothing.tflite"]), @"guardbit::model::io: nothing.tflite: No such file or directory (os error 2)");
     insta::assert_snapshot!(message(&["a=0..=9999", "b=0,1"]), @"guardbit::study::points: the sweep has 20000 points; 10000 are the most");
@@ -330,7 +330,7 @@ fn quantizations_are_axes() {
 
     let message = |list: &[&str]| swept(float.clone(), list).unwrap_err();
     insta::assert_snapshot!(message(&[methods]), @"quantize: a sweep over quantizations needs calibration samples: add the axis `quantize:calibration=X.npy`");
-    insta::assert_snapshot!(message(&["quantize:methods=mse"]), @"axis `quantize:methods`: `methods` is not a setting of the quantizer: expected one of calibration, samples, method, weight-method, weights, activations, per-tensor, symmetric, asymmetric-weights, full-range, power-of-two, mode, equalize, inline-functions, correct-bias");
+    insta::assert_snapshot!(message(&["quantize:methods=mse"]), @"axis `quantize:methods`: `methods` is not a setting of the quantizer: expected one of calibration, samples, mode, method, weight-method, weights, activations, per-tensor, symmetric, asymmetric-weights, full-range, power-of-two, equalize, inline-functions, correct-bias");
     insta::assert_snapshot!(message(&[&calibration, samples, "quantize:method=mode"]), @"mode: no method of that kind; the methods are min-max, moving-average, average, percentile, kl, kl-tensorrt, kl-tvm, mse, overflow-aware, guaranteed");
-    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:per-tensor=perhaps"]), @"axis `quantize:per-tensor`: perhaps: provided string was not `true` or `false`");
+    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:per-tensor=perhaps"]), @"axis `quantize:per-tensor`: `perhaps`: expected true or false");
 }

@@ -1,5 +1,6 @@
 //! Tests of studies: one program, a module per file.
 
+mod arguments;
 mod arithmetic;
 mod axes;
 mod bottlenecks;

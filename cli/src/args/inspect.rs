@@ -3,28 +3,14 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use guardbit_frontends::Profile;
 use guardbit_graph::passes::PASSES;
 
-use super::{Part, model_help, profile_help};
+use super::table::{Given, Inspect};
 
 #[derive(Debug, clap::Args)]
 pub struct InspectArgs {
-    #[arg(help = model_help())]
-    pub model: PathBuf,
-    #[arg(long, value_name = "NAME", help = profile_help())]
-    pub profile: Option<Profile>,
     #[command(flatten)]
-    pub part: Part,
-    /// The accelerator: a preset's name or a YAML file
-    #[arg(long)]
-    pub hw: Option<String>,
-    /// Override a key of the accelerator, as accumulation.acc.bits=12
-    #[arg(long, value_name = "KEY=VALUE", requires = "hw")]
-    pub set: Vec<String>,
-    /// Exit with code 1 if a layer whose weights are quantized in the file works in floating point
-    #[arg(long)]
-    pub strict: bool,
+    pub network: Given<Inspect>,
     /// Print the network after this pass too; several are run one after another
     #[arg(long, value_name = "NAME", value_parser = passes())]
     pub pass: Vec<String>,

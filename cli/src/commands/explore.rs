@@ -3,28 +3,19 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{ExploreRecord, PointRow, SensitivityRow, explore_text, grouped, sensitivity_text};
-use guardbit_sim::StatsLevel;
-use guardbit_study::{ExploreRequest, StudyError};
 use serde::Serialize;
 
-use super::{axes, existing, settings, warn_of_float};
-use crate::args::{ExploreArgs, Global};
+use super::{existing, note_random, warn_of_float};
+use crate::args::{Explore, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
-pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn explore(args: &Given<Explore>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let request = ExploreRequest {
-        model: args.model.clone(),
-        hw: args.hw.clone(),
-        settings: settings(&args.common, |_| StatsLevel::None, None, &bar)?,
-        axes: axes(&args.axis, &args.zip, &args.conditions).map_err(StudyError::from)?,
-        budget: args.budget,
-        objectives: args.objective.clone(),
-        costs: args.cost.clone(),
-    };
-    let record = guardbit_study::explore(&request, &args.output_dir, existing(global), &bar)?;
+    let request = args.explore_request()?;
+    note_random(args, &request.settings, &bar);
+    let record = guardbit_study::explore(&request, args.out(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
@@ -33,7 +24,7 @@ pub fn explore(args: &ExploreArgs, global: &Global) -> Result<ExitCode, Failure>
         let (front, sensitivity) = (explore_text(&record), sensitivity_text(&record));
         print(&format!("{front}\n{sensitivity}\n{}", outcome_text(&record)))?;
     }
-    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ mod audit;
 mod nodes;
 mod residents;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use guardbit_files::{Existing, SingleFile, Target};
 use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, NoteKind, PatchError, TensorId, passes};
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
 use guardbit_reports::{CoverageRecord, TileRecord, quantized_weights_in_float, text_table, tiles_text};
+use guardbit_study::{Command, StudyError};
 use serde::Serialize;
 
 use super::warn_of_float;
@@ -20,12 +21,11 @@ use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let graph = Arc::new(guardbit_frontends::load_part(
-        &args.model,
-        args.profile,
-        &args.part.cut().map_err(Failure::usage)?,
-    )?);
-    let accelerator = args.hw.as_ref().map(|hw| load(hw, &args.set)).transpose()?;
+    let network = &args.network;
+    network.check(Command::Inspect).map_err(StudyError::from)?;
+    let model = network.model.first().map_or(Path::new(""), PathBuf::as_path);
+    let graph = Arc::new(guardbit_frontends::load_part(model, network.profile, &network.cut()?)?);
+    let accelerator = network.hw.first().map(|hw| load(hw, &network.set)).transpose()?;
     let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
     let after = match after(&graph, &args.pass)? {
         Some(changed) => Some(View::new(Arc::new(changed), accelerator.as_ref(), global)?),
@@ -34,7 +34,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
     if let Some(path) = &args.export {
         export(&after.as_ref().unwrap_or(&before).graph, path)?;
     }
-    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), args.strict, global);
+    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), network.strict, global);
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);
         let decisions =

@@ -27,10 +27,9 @@ pub use vectors::vectors;
 use std::process::ExitCode;
 
 use guardbit_files::Existing;
-use guardbit_sim::{Mode, StatsLevel};
-use guardbit_study::{Axes, Axis, AxisError, InputConflict, InputSource, Progress, RawSettings, Settings};
+use guardbit_study::{Arguments, InputSource, Progress, Settings};
 
-use crate::args::{Common, Global};
+use crate::args::Global;
 use crate::diagnostic::Failure;
 use crate::progress::Bar;
 
@@ -42,53 +41,11 @@ fn warn_of_float(layers: Vec<String>, strict: bool, global: &Global) -> ExitCode
     }
 }
 
-/// The checked form of what runs and sweeps have in common.
-/// `default_stats` is what is counted in a mode where nothing is said.
-fn settings(
-    common: &Common,
-    default_stats: fn(Mode) -> StatsLevel,
-    events: Option<usize>,
-    bar: &Bar,
-) -> Result<Settings, Failure> {
-    let settings = RawSettings {
-        input: common.input.clone(),
-        random: common.random,
-        samples: common.samples,
-        seed: common.seed,
-        labels: common.labels.clone(),
-        task: common.task,
-        output: common.output.clone(),
-        mode: common.mode,
-        stats: common.stats,
-        sets: common.set.clone(),
-        requantize: common.requantize.map(|scheme| scheme.name().into()),
-        events,
-        profile: common.profile,
-        cut: common.part.cut().map_err(Failure::usage)?,
-    };
-    let settings = settings.check(default_stats).map_err(|conflict| {
-        Failure::usage(match conflict {
-            InputConflict::SeedWithoutSamples => {
-                "--seed with --input draws samples, but nothing says how many: add --samples N".into()
-            }
-            InputConflict::SamplesWithoutFile => {
-                "--samples goes with --input; --random N is the number of random samples".into()
-            }
-            InputConflict::FileAndRandom => "--input and --random exclude each other".into(),
-        })
-    })?;
-    if let (None, InputSource::Random { count, seed }) = (common.random, &settings.input) {
+/// Says what is run where nobody said it.
+fn note_random(given: &Arguments, settings: &Settings, bar: &Bar) {
+    if let (None, InputSource::Random { count, seed }) = (given.random, &settings.input) {
         bar.note(&format!("no --input: running {count} random samples, seed {seed}"));
     }
-    Ok(settings)
-}
-
-/// What is varied beside the register of a level.
-fn axes(axes: &[Axis], zips: &[String], conditions: &[String]) -> Result<Axes, AxisError> {
-    // Not by clap, whose messages have no place.
-    let conditions = conditions.iter().map(|text| text.parse()).collect::<Result<Vec<_>, _>>()?;
-    let zips = zips.iter().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect());
-    Axes::new(axes.to_vec(), &zips.collect::<Vec<_>>(), conditions)
 }
 
 fn existing(global: &Global) -> Existing {

@@ -1,44 +1,26 @@
 //! `guardbit quantize`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text, proofs_text};
-use guardbit_sim::Mode;
-use guardbit_study::{InputSource, Pick, QuantizeChoices, QuantizeRequest};
 
 use super::existing;
-use crate::args::{Global, QuantizeArgs};
+use crate::args::{Given, Global, Quantize};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
-pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn quantize(args: &Given<Quantize>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let pick = Pick::new(args.samples, args.seed).ok_or_else(|| {
-        Failure::usage("--seed draws samples, but nothing says how many: add --samples N".into())
-    })?;
-    let request = QuantizeRequest {
-        model: args.model.clone(),
-        cut: args.part.cut().map_err(Failure::usage)?,
-        calibration: InputSource::File { path: args.calibration.clone(), pick },
-        test: args.test.clone(),
-        labels: args.labels.clone(),
-        output: args.output_name.clone(),
-        hw: args.hw.clone(),
-        sets: args.set.clone(),
-        config: choices(args).config()?,
-        mixed: args.mixed,
-        dynamic: args.dynamic,
-        cache: args.cache.clone(),
-        report: args.report.clone(),
-        statistics: Vec::new(),
-    };
-    let record = guardbit_study::quantize(&request, &args.output, existing(global), &bar)?;
+    let request = args.quantize_request()?;
+    let out = args.network.as_deref().unwrap_or(Path::new(""));
+    let record = guardbit_study::quantize(&request, out, existing(global), &bar)?;
     drop(bar);
     if global.json {
         print_json(&record)?;
     } else {
-        let layers = if args.hw.is_some() || args.dynamic {
+        let layers = if request.hw.is_some() || args.dynamic {
             format!("{}\n{}\n", layers_text(&record.layers)?, proofs_text(&record.proofs)?)
         } else {
             String::new()
@@ -48,27 +30,6 @@ pub fn quantize(args: &QuantizeArgs, global: &Global) -> Result<ExitCode, Failur
         print(&format!("{parts}{layers}{}", outcome(&record)))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What is said of codes and methods.
-fn choices(args: &QuantizeArgs) -> QuantizeChoices {
-    QuantizeChoices {
-        method: args.method.clone(),
-        weight_method: args.weight_method.clone(),
-        weights: args.weights.clone(),
-        activations: args.activations.clone(),
-        per_tensor: args.per_tensor,
-        symmetric: args.symmetric,
-        asymmetric_weights: args.asymmetric_weights,
-        full_range: args.full_range,
-        power_of_two: args.power_of_two,
-        layers: args.layer.clone(),
-        mode: args.mode.unwrap_or(Mode::Propagated),
-        equalize: args.equalize,
-        inline_functions: args.inline_functions,
-        correct_bias: args.correct_bias,
-        least_sqnr: args.least_sqnr,
-    }
 }
 
 fn outcome(record: &QuantizeRecord) -> String {

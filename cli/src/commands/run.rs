@@ -6,29 +6,19 @@ use guardbit_reports::{
     BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow, NetworkTiming,
     RunRecord, ScoreFigures, beside_text, layers_text, probability,
 };
-use guardbit_sim::StatsLevel;
-use guardbit_study::{RunRequest, Settings, SumsRequest};
 use serde::Serialize;
 
-use super::{existing, settings, warn_of_float};
-use crate::args::{Global, RunArgs};
+use super::{existing, note_random, warn_of_float};
+use crate::args::{Given, Global, Run};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
-pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn run(args: &Given<Run>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, |_| StatsLevel::Full, Some(args.events), &bar)?;
-    let request = RunRequest {
-        model: args.model.clone(),
-        hw: args.hw.clone(),
-        settings: Settings { format: args.format, ..settings },
-        dump_tensors: args.dump_tensors,
-        costs: args.cost.clone(),
-        sums: SumsRequest { histograms: args.histograms, dump: args.dump_sums.clone() },
-        layer: args.layer.clone(),
-    };
-    let record = guardbit_study::run(&request, &args.output_dir, existing(global), &bar)?;
+    let request = args.run_request()?;
+    note_random(args, &request.settings, &bar);
+    let record = guardbit_study::run(&request, args.out(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         print_json(&Summary {
@@ -41,7 +31,7 @@ pub fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     } else {
         print(&format!("{}\n{}", layers_text(&record.layers)?, outcome_text(&record)))?;
     }
-    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 
 #[derive(Serialize)]

@@ -3,28 +3,18 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{SizeRateRow, SizeRecord, size_text, text_table};
-use guardbit_sim::StatsLevel;
-use guardbit_study::{Settings, SizeRequest};
 
-use super::{existing, settings, warn_of_float};
-use crate::args::{Global, SizeArgs};
+use super::{existing, note_random, warn_of_float};
+use crate::args::{Given, Global, Size};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
-pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn size(args: &Given<Size>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let settings = settings(&args.common, |_| StatsLevel::Full, None, &bar)?;
-    let request = SizeRequest {
-        model: args.model.clone(),
-        hw: args.hw.clone(),
-        settings: Settings { format: args.format, ..settings },
-        budget: args.budget,
-        area: args.area,
-        grid: args.grid,
-        rtl: guardbit_rtl_vectors::reference_rtl(),
-    };
-    let record = guardbit_study::size(&request, &args.output_dir, existing(global), &bar)?;
+    let request = args.size_request(guardbit_rtl_vectors::reference_rtl())?;
+    note_random(args, &request.settings, &bar);
+    let record = guardbit_study::size(&request, args.out(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         print_json(&record)?;
@@ -36,7 +26,7 @@ pub fn size(args: &SizeArgs, global: &Global) -> Result<ExitCode, Failure> {
             outcome_text(&record)
         ))?;
     }
-    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.common.strict, global))
+    Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 
 /// How many dot products of all layers together do not fit a width.

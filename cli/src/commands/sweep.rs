@@ -7,24 +7,29 @@ use guardbit_reports::{
     PointRecord, SummaryRow, beside_text, counted, coverage_text, not_swept_text, summary_text, text_table,
     trapped_text,
 };
-use guardbit_study::{
-    FolderStatus, Settings, StudyError, SweepRequest, SweepStatus, default_sweep_stats, load_study,
-};
+use guardbit_study::{FolderStatus, SweepStatus};
 
 use serde::Serialize;
 
-use super::{axes, existing, settings, warn_of_float};
-use crate::args::{Common, Global, MergeArgs, StatusArgs, SweepArgs};
+use super::{existing, note_random, warn_of_float};
+use crate::args::{Given, Global, MergeArgs, StatusArgs, Sweep};
 use crate::diagnostic::{CHECK_FAILED, Failure};
 use crate::output::{print, print_json, say};
 use crate::progress::Bar;
 
-pub fn sweep(args: &SweepArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn sweep(args: &Given<Sweep>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let request = request(args, &bar)?;
+    let request = match args.hw.is_empty() {
+        true => args.study_request()?,
+        false => {
+            let request = args.sweep_request()?;
+            note_random(args, &request.settings, &bar);
+            request
+        }
+    };
     let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
     drop(bar);
-    show(&records, args.common.strict, global)
+    show(&records, args.strict, global)
 }
 
 pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -122,51 +127,4 @@ impl<'a> Row<'a> {
         let parameters = record.parameters.iter().map(|one| (one.column(), one.value.as_str()));
         Self { summary: &record.summary, parameters: parameters.collect() }
     }
-}
-
-fn request(args: &SweepArgs, bar: &Bar) -> Result<SweepRequest, Failure> {
-    let Some(hw) = &args.hw else {
-        if let Some(flag) = given(&args.common) {
-            return Err(Failure::usage(format!(
-                "{flag} goes with a model and --hw; a study file states its own settings"
-            )));
-        }
-        let study = load_study(&args.study_or_model)?;
-        let settings = Settings { format: args.format, ..study.settings };
-        return Ok(SweepRequest { settings, cache: args.cache.clone(), shard: args.shard, ..study });
-    };
-    Ok(SweepRequest {
-        models: vec![args.study_or_model.clone()],
-        hws: vec![hw.clone()],
-        settings: Settings { format: args.format, ..settings(&args.common, default_sweep_stats, None, bar)? },
-        level: args.level.clone(),
-        bits: args.bits.clone(),
-        overflow: args.overflow.clone(),
-        axes: axes(&args.axis, &args.zip, &args.conditions).map_err(StudyError::from)?,
-        stats_given: args.common.stats.is_some(),
-        cache: args.cache.clone(),
-        shard: args.shard,
-    })
-}
-
-/// A setting that was given on the command line.
-fn given(common: &Common) -> Option<&'static str> {
-    let flags = [
-        ("--input", common.input.is_some()),
-        ("--random", common.random.is_some()),
-        ("--samples", common.samples.is_some()),
-        ("--seed", common.seed.is_some()),
-        ("--labels", common.labels.is_some()),
-        ("--task", common.task.is_some()),
-        ("--output", common.output.is_some()),
-        ("--mode", common.mode.is_some()),
-        ("--set", !common.set.is_empty()),
-        ("--stats", common.stats.is_some()),
-        ("--requantize", common.requantize.is_some()),
-        ("--profile", common.profile.is_some()),
-        ("--from", !common.part.from.is_empty()),
-        ("--to", !common.part.to.is_empty()),
-        ("--dim", !common.part.dim.is_empty()),
-    ];
-    flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

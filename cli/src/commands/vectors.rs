@@ -1,38 +1,31 @@
 //! `guardbit vectors`.
 
+use std::fmt::Display;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use guardbit_files::Target;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::{Bin, Manifest, Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
-use guardbit_sim::{LayerCodes, StatsLevel};
-use guardbit_study::{RunRequest, layer_input};
+use guardbit_sim::LayerCodes;
+use guardbit_study::layer_input;
 use serde_json::json;
 
-use super::{existing, settings};
-use crate::args::{Common, Global, VectorsArgs};
+use super::{existing, note_random};
+use crate::args::{Given, Global, Vectors};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
 
-pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let target = Target::claim_for(&args.output_dir, existing(global))?;
-    // Where no samples are to be drawn, a seed draws dot products alone.
-    let draws_samples = args.common.input.is_none() || args.common.samples.is_some();
-    let common = Common { seed: args.common.seed.filter(|_| draws_samples), ..args.common.clone() };
-    let settings = settings(&common, |_| StatsLevel::None, Some(0), &bar)?;
-    let run = RunRequest {
-        model: args.model.clone(),
-        hw: args.hw.clone(),
-        settings,
-        dump_tensors: false,
-        costs: Vec::new(),
-        sums: Default::default(),
-        layer: None,
-    };
-    let layer = layer_input(&run, &args.layer, &bar)?;
+    let target = Target::claim_for(args.out(), existing(global))?;
+    let (formats, waves) = (named("formats", &args.formats())?, named("waves", &args.waves)?);
+    let run = args.vectors_request()?;
+    note_random(args, &run.settings, &bar);
+    let name = args.layer.as_deref().unwrap_or_default();
+    let layer = layer_input(&run, name, &bar)?;
     let [model, model_sha256] = layer.model;
     let [accelerator, accelerator_sha256] = layer.accelerator;
     let request = Request {
@@ -42,12 +35,12 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
             accelerator,
             accelerator_sha256,
             input: layer.origin,
-            seed: args.common.seed.unwrap_or(0),
-            cases: args.cases,
+            seed: args.seed.unwrap_or(0),
+            cases: args.cases(),
         },
         packing: if args.byte_slots { Packing::ByteSlot } else { Packing::Dense },
-        formats: args.formats.clone(),
-        waves: args.waves.clone(),
+        formats,
+        waves,
     };
     let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
     let bundle = export(&layer.program, layer.node, &inputs, &request)?;
@@ -69,6 +62,12 @@ pub fn vectors(args: &VectorsArgs, global: &Global) -> Result<ExitCode, Failure>
         print(&summary(manifest))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Formats by name.
+fn named<T: FromStr<Err: Display>>(option: &str, names: &[String]) -> Result<Vec<T>, Failure> {
+    let one = |name: &String| name.parse().map_err(|error| Failure::usage(format!("--{option}: {error}")));
+    names.iter().map(one).collect()
 }
 
 /// Bins that no case hits and no bound forbids.

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::{Argument, Axis, AxisError};
+use super::{Axis, AxisError, may_be_path};
 
 /// Most parentheses and `not` around a comparison.
 const DEPTH: usize = 64;
@@ -221,7 +221,7 @@ impl Operand {
 
     /// How a value of an axis stands to this value. Files are equal if one path ends with the other.
     fn beside(&self, axis: &Axis, value: &str) -> Option<Ordering> {
-        let is_file = Argument::find(axis.key()).is_some_and(Argument::may_be_path);
+        let is_file = may_be_path(axis.key());
         if is_file && Path::new(value).ends_with(&self.text) {
             return Some(Ordering::Equal);
         }

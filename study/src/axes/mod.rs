@@ -7,8 +7,10 @@ mod values;
 
 pub use condition::Condition;
 
-pub(crate) use argument::{Argument, Variant, argument_keys, argument_names};
-pub(crate) use target::check_targets;
+pub(crate) use argument::{
+    Variant, argument, argument_keys, argument_names, may_be_path, pick_seed, picked, with_input, with_random,
+};
+pub(crate) use target::{check_targets, scheme_override};
 
 use std::collections::HashSet;
 use std::fmt;

@@ -3,8 +3,15 @@
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Level, key_of_layer};
 
-use super::{Argument, AxisError};
-use crate::raw_settings::SCHEME_KEY;
+use super::AxisError;
+
+/// The accelerator's key of the requantization scheme.
+const SCHEME_KEY: &str = "requantize.scheme";
+
+/// The override of the accelerator that is another requantization scheme.
+pub(crate) fn scheme_override(scheme: &str) -> String {
+    format!("{SCHEME_KEY}={scheme}")
+}
 
 /// Fails if two keys set the same, one as a level's name and the other as its index, for instance. Each stands behind what it
 /// is called.
@@ -26,7 +33,7 @@ pub(crate) fn check_targets(
 
 /// The key with layers and levels by index.
 fn target(key: &str, levels: &[Level], graph: &Graph) -> String {
-    if Argument::find(key) == Some(Argument::Requantize) {
+    if key == "requantize" {
         return SCHEME_KEY.into();
     }
     let Some((layer, path)) = key_of_layer(key) else { return by_index(key, levels) };

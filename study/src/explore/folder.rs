@@ -12,6 +12,8 @@ use serde_json::Value;
 use super::Outcome;
 use super::designs::Found;
 use super::plan::Plan;
+use crate::arguments::Listed;
+use crate::settings::ExploreRequest;
 use crate::subject::{FileId, HwId, InputId};
 use crate::{Identity, StudyError};
 
@@ -47,21 +49,10 @@ struct ExploreJson<'a> {
     hw: HwId,
     input: &'a InputId,
     labels: &'a Option<FileId>,
-    settings: SettingsJson<'a>,
+    settings: Listed,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Summary<'a>>,
     files: Vec<FileEntry>,
-}
-
-#[derive(Serialize)]
-struct SettingsJson<'a> {
-    mode: &'static str,
-    output: &'a Option<String>,
-    set: &'a [String],
-    axes: Vec<String>,
-    budget: Option<String>,
-    objectives: Vec<&'static str>,
-    costs: Vec<&'a str>,
 }
 
 /// What of the record stands in `explore.json`.
@@ -196,15 +187,13 @@ impl<'a> ExploreJson<'a> {
             hw: HwId::of(&plan.base),
             input: &subject.input,
             labels: &subject.labels_file,
-            settings: SettingsJson {
-                mode: request.settings.mode.name(),
-                output: &request.settings.output,
-                set: &request.settings.sets,
-                axes: request.axes.list().iter().map(ToString::to_string).collect(),
-                budget: request.budget.map(|budget| budget.to_string()),
-                objectives: plan.objectives.iter().map(|objective| objective.name()).collect(),
-                costs: plan.models.iter().map(|model| model.name.as_str()).collect(),
-            },
+            // The objectives and cost models that were chosen, whether or not they were named.
+            settings: ExploreRequest {
+                objectives: plan.objectives.clone(),
+                costs: plan.models.iter().map(|model| model.name.clone()).collect(),
+                ..request.clone()
+            }
+            .listed(),
             result: record.map(|record| Summary { record }),
             files,
         }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::objective::Objective;
 use super::values::{LayerShape, structure};
-use crate::axes::{Argument, Variant, check_targets};
+use crate::axes::{Variant, argument, check_targets};
 use crate::costs::{self, CostId};
 use crate::identity::{DependsOn, Sources, of_accelerator};
 use crate::settings::ExploreRequest;
@@ -321,9 +321,7 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
 
 /// Fails for axes over anything but the accelerator.
 fn check_axes(request: &ExploreRequest) -> Result<(), StudyError> {
-    let other = |key: &str| {
-        Argument::find(key).is_some_and(|argument| !matches!(argument, Argument::Hw | Argument::Requantize))
-    };
+    let other = |key: &str| argument(key).is_some() && !["hw", "requantize"].contains(&key);
     if request.settings.mode == Mode::Isolated {
         return Err(StudyError::from(AxisError::Values {
             key: "mode".into(),

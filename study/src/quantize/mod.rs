@@ -5,7 +5,7 @@ mod mixed;
 mod record;
 mod searched;
 mod setting;
-mod swept;
+pub(crate) mod swept;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, activation_codes, parse_codes, parse_rule, weight_codes,
 };
-pub(crate) use swept::Quantizing;
+pub(crate) use setting::{codes_text, rule_text};
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::samples::Samples;
@@ -173,7 +173,7 @@ fn stage_report<'t>(
 ) -> Result<Staging<'t>, StudyError> {
     let mut staging = target.stage()?;
     staging.write_all(&quantize_documents(&record::about(request, accelerator), record)?)?;
-    let json = record::RecordJson::new(record, staging.entries());
+    let json = record::RecordJson::new(request, record, staging.entries());
     staging.write(Manifest::Quantize.file(), &sealed(&json))?;
     Ok(staging)
 }

@@ -9,7 +9,8 @@ use guardbit_reports::{
 };
 use serde::Serialize;
 
-use super::{Measured, QuantizeRequest};
+use super::{Measured, QuantizeRequest, codes_text};
+use crate::arguments::Listed;
 use crate::{InputSource, TOOL, Tool};
 
 pub(super) fn record(
@@ -140,10 +141,6 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
         }
     };
     let config = &request.config;
-    let bits = |setting: guardbit_quantize::CodeSetting| {
-        let sign = if setting.signed { "int" } else { "uint" };
-        format!("{sign}{}", setting.bits)
-    };
     let in_words = match &request.hw {
         Some(_) => crate::run::in_words(accelerator, &request.sets),
         None => format!("none was named; figures of layers are those on {}", accelerator.name),
@@ -153,8 +150,8 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
         ("Model", file(&request.model)),
         ("Calibration", calibration),
         ("Method", method(request)),
-        ("Activations", bits(config.setting.activations)),
-        ("Weights", format!("{}, {scales}", bits(config.setting.weights))),
+        ("Activations", codes_text(config.setting.activations)),
+        ("Weights", format!("{}, {scales}", codes_text(config.setting.weights))),
         ("Accelerator", in_words),
     ];
     pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));
@@ -168,13 +165,14 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
 pub(super) struct RecordJson<'a> {
     schema: u32,
     tool: Tool,
+    settings: Listed,
     #[serde(flatten)]
     record: &'a QuantizeRecord,
     files: Vec<FileEntry>,
 }
 
 impl<'a> RecordJson<'a> {
-    pub fn new(record: &'a QuantizeRecord, files: Vec<FileEntry>) -> Self {
-        Self { schema: 1, tool: TOOL, record, files }
+    pub fn new(request: &QuantizeRequest, record: &'a QuantizeRecord, files: Vec<FileEntry>) -> Self {
+        Self { schema: 1, tool: TOOL, settings: request.listed(), record, files }
     }
 }

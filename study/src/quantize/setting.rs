@@ -70,6 +70,25 @@ pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) ->
     Ok(rule)
 }
 
+/// Returns codes in the words that [`parse_codes`] reads.
+pub(crate) fn codes_text(setting: CodeSetting) -> String {
+    format!("{}{}", if setting.signed { "int" } else { "uint" }, setting.bits)
+}
+
+/// Returns a rule in the words that [`parse_rule`] reads.
+pub(crate) fn rule_text(rule: &Rule) -> String {
+    let layers = match &rule.layers {
+        Which::Class(class) => class.name(),
+        Which::Name(name) => name,
+    };
+    let codes =
+        |name, setting: Option<CodeSetting>| setting.map(|setting| format!("{name}={}", codes_text(setting)));
+    let float = rule.float.filter(|float| *float).map(|_| "float".to_owned());
+    let scales = rule.per_channel.map(|each| if each { "per-channel" } else { "per-tensor" }.to_owned());
+    let settings = [float, scales, codes("weights", rule.weights), codes("activations", rule.activations)];
+    format!("{layers}:{}", settings.into_iter().flatten().collect::<Vec<_>>().join(","))
+}
+
 /// Widest codes of weights.
 pub const MOST_WEIGHT_BITS: u32 = 8;
 /// Widest codes of activations.
@@ -87,6 +106,8 @@ mod tests {
     #[test]
     fn rules_are_read() {
         let rule = check("depthwise:weights=int6,per-tensor").unwrap();
+        assert_eq!(rule_text(&rule), "depthwise:per-tensor,weights=int6,activations=uint8");
+        assert_eq!(check(&rule_text(&rule)), Ok(rule.clone()));
         assert_eq!((rule.layers, rule.per_channel), (Which::Class(LayerClass::Depthwise), Some(false)));
         assert_eq!(rule.weights.map(|codes| (codes.bits, codes.signed)), Some((6, true)));
         let rule = check("block:1/conv:float").unwrap();

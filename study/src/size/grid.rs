@@ -30,7 +30,8 @@ pub enum Grid {
 }
 
 impl Grid {
-    const ALL: [Self; 3] = [Self::None, Self::Coarse, Self::Full];
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::None, Self::Coarse, Self::Full];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
-use guardbit_reports::{About, Parameter, SweepPoint, Task, counted};
+use guardbit_reports::{About, Parameter, SweepPoint, counted};
 use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
-use crate::axes::{Argument, Variant, check_targets};
+use crate::arguments::Listed;
+use crate::axes::{Variant, check_targets, may_be_path};
 use crate::identity::DependsOn;
+use crate::quantize::swept;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Network, Subject};
 use crate::{Axis, Identity, MAX_POINTS, Settings, Shard, StudyError, SweepRequest, default_sweep_stats};
 
@@ -27,6 +29,7 @@ pub(super) struct Plan {
     pub points: Vec<PlannedPoint>,
     /// The part of them that is run; all, if there is none.
     pub shard: Option<Shard>,
+    settings: Settings,
     /// What the results were made from.
     pub description: Description,
 }
@@ -52,7 +55,7 @@ pub(super) struct Description {
     hws: Vec<HwId>,
     input: Vec<InputId>,
     labels: Option<FileId>,
-    settings: SettingsJson,
+    settings: Listed,
     points: Vec<PointJson>,
 }
 
@@ -72,18 +75,6 @@ struct PointSettings {
     common: CommonSettings,
     /// At which level events are summed up.
     level: String,
-}
-
-#[derive(Debug, Serialize)]
-struct SettingsJson {
-    mode: &'static str,
-    stats: &'static str,
-    output: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<Task>,
-    set: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<&'static str>,
 }
 
 impl Plan {
@@ -141,17 +132,10 @@ impl Plan {
             hws: bases.iter().map(HwId::of).collect(),
             input: subjects.iter().map(|s| s.input.clone()).collect(),
             labels: subjects.first().and_then(|s| s.labels_file.clone()),
-            settings: SettingsJson {
-                mode: settings.mode.name(),
-                stats: settings.stats.name(),
-                output: settings.output.clone(),
-                task: settings.task,
-                set: settings.sets.clone(),
-                profile: settings.profile.map(guardbit_frontends::Profile::name),
-            },
+            settings: request.listed(),
             points: listed,
         };
-        Ok(Self { subjects, bases, points, shard: request.shard, description })
+        Ok(Self { subjects, bases, points, shard: request.shard, settings: settings.clone(), description })
     }
 
     /// That of all points.
@@ -199,9 +183,9 @@ impl Plan {
         let mut pairs = vec![("Model", files), ("Accelerator", hws)];
         pairs.extend(made_from.input.first().map(|input| ("Input", input.describe())));
         pairs.extend(made_from.labels.as_ref().map(|file| ("Labels", file.file.clone())));
-        pairs.push(("Mode", made_from.settings.mode.into()));
-        pairs.extend(made_from.settings.output.clone().map(|output| ("Output", output)));
-        pairs.extend(made_from.settings.set.iter().map(|set| ("Set", set.clone())));
+        pairs.push(("Mode", self.settings.mode.name().into()));
+        pairs.extend(self.settings.output.clone().map(|output| ("Output", output)));
+        pairs.extend(self.settings.sets.iter().map(|set| ("Set", set.clone())));
         crate::about(pairs, &self.bases)
     }
 }
@@ -218,7 +202,7 @@ struct Combination {
 fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Combination>, StudyError> {
     let axes = request.axes.list();
     // Names of levels are those of all accelerators, or nobody's.
-    let varies_hw = axes.iter().any(|axis| matches!(Argument::find(axis.key()), Some(Argument::Hw)));
+    let varies_hw = axes.iter().any(|axis| axis.key() == "hw");
     let bases = if varies_hw { &[] } else { bases };
     let mut all = Vec::new();
     for model in &request.models {
@@ -264,8 +248,7 @@ fn level_at<'a>(base: &'a Accelerator, level: &str) -> Option<&'a Level> {
 
 /// A value as tables have it: the folder of a file makes no difference to results.
 fn shown(axis: &Axis, value: &str) -> String {
-    let is_path = Argument::find(axis.key()).is_some_and(Argument::may_be_path);
-    let name = Path::new(value).file_name().filter(|_| is_path);
+    let name = Path::new(value).file_name().filter(|_| may_be_path(axis.key()));
     name.map_or_else(|| value.into(), |name| name.to_string_lossy().into_owned())
 }
 
@@ -283,7 +266,7 @@ impl Subjects {
     fn of(&mut self, variant: &Variant, cache: Option<&Path>) -> Result<(usize, &Subject), StudyError> {
         let Variant { model, settings, quantize, hw } = variant;
         let Settings { input, labels, task, output, profile, cut, .. } = settings;
-        let quantized = quantize.as_ref().map(|one| one.key(hw, &settings.sets)).transpose()?;
+        let quantized = quantize.as_ref().map(|one| swept::key(one, hw, &settings.sets)).transpose()?;
         let key =
             format!("{model:?} {input:?} {labels:?} {task:?} {output:?} {profile:?} {cut:?} {quantized:?}");
         let index = match self.known.get(&key) {
@@ -299,7 +282,7 @@ impl Subjects {
                     }
                     Some(one) => {
                         let float = settings.network(model)?;
-                        let graph = one.network(&float, model, (hw, &settings.sets), cache)?;
+                        let graph = swept::network(one, &float, model, (hw, &settings.sets), cache)?;
                         Subject::of_graph(graph, model, settings)?
                     }
                 });

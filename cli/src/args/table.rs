@@ -1,0 +1,127 @@
+//! Options of commands that load a network, from their table in `guardbit-study`.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, FromArgMatches};
+use guardbit_study::{Arguments, Command, Kind, Row, Shape};
+
+/// A command with arguments in the table.
+pub trait Tabled {
+    const COMMAND: Command;
+}
+
+/// Declares types for commands.
+macro_rules! tabled {
+    ($($name:ident)*) => {
+        $(
+            #[derive(Debug, Clone, Copy)]
+            pub struct $name;
+
+            impl Tabled for $name {
+                const COMMAND: Command = Command::$name;
+            }
+        )*
+    };
+}
+
+tabled!(Run Sweep Size Explore Vectors Quantize Inspect);
+
+/// The arguments of a command as they were typed.
+#[derive(Debug, Clone)]
+pub struct Given<C>(Arguments, PhantomData<C>);
+
+impl<C> Deref for Given<C> {
+    type Target = Arguments;
+
+    fn deref(&self) -> &Arguments {
+        &self.0
+    }
+}
+
+impl<C> Given<C> {
+    /// The folder for results.
+    pub fn out(&self) -> &Path {
+        // clap asks for it where a command cannot do without.
+        self.output_dir.as_deref().unwrap_or(Path::new(""))
+    }
+}
+
+fn rows<C: Tabled>() -> impl Iterator<Item = &'static Row> {
+    Row::all(C::COMMAND).filter(|row| row.on_command_line)
+}
+
+impl<C: Tabled> clap::Args for Given<C> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(rows::<C>().map(|row| option(C::COMMAND, row)))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+fn option(command: Command, row: &'static Row) -> Arg {
+    let default = (row.default)(command).map_or(String::new(), |default| format!(" [default: {default}]"));
+    let arg = Arg::new(row.name).help((row.help)(command) + &default).required(row.needed.has(command));
+    let arg = match row.is_positional {
+        true => arg,
+        false => arg.long(row.option()),
+    };
+    let arg = match row.short {
+        Some(letter) => arg.short(letter),
+        None => arg,
+    };
+    if row.shape == Shape::Flag {
+        return arg.action(ArgAction::SetTrue);
+    }
+    // Only a study file has several networks and accelerators.
+    let once = row.shape == Shape::One || ["model", "hw"].contains(&row.name);
+    let arg = arg.action(if once { ArgAction::Set } else { ArgAction::Append }).value_name(row.value);
+    let arg = if row.is_list { arg.value_delimiter(',') } else { arg };
+    arg.value_parser(parser(row))
+}
+
+/// Checks values where they are typed, so that the message names the option.
+fn parser(row: &'static Row) -> ValueParser {
+    if let Some(choices) = row.choices {
+        let choice = |(name, help): (&'static str, Option<&'static str>)| match help {
+            Some(help) => PossibleValue::new(name).help(help),
+            None => PossibleValue::new(name),
+        };
+        return PossibleValuesParser::new(choices().into_iter().map(choice)).into();
+    }
+    match row.kind {
+        Kind::Path => clap::value_parser!(PathBuf).into(),
+        _ => ValueParser::new(move |text: &str| row.check(text).map(|()| text.to_owned())),
+    }
+}
+
+impl<C: Tabled> FromArgMatches for Given<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Self(Arguments::default(), PhantomData);
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for row in rows::<C>() {
+            if row.shape == Shape::Flag {
+                row.put(&mut self.0, &matches.get_flag(row.name).to_string()).map_err(invalid)?;
+            } else if row.kind == Kind::Path {
+                let paths = matches.get_many::<PathBuf>(row.name).into_iter().flatten();
+                paths.for_each(|path| row.put_path(&mut self.0, path));
+            } else {
+                let texts = matches.get_many::<String>(row.name).into_iter().flatten();
+                texts.map(|text| row.put(&mut self.0, text)).collect::<Result<(), _>>().map_err(invalid)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn invalid(problem: String) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::ValueValidation, problem)
+}

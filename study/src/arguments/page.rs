@@ -1,0 +1,85 @@
+//! `docs/arguments.md`: every argument of every command.
+
+use super::{Command, InStudy, Row, Shape};
+use crate::axes::argument_keys;
+
+/// Returns the page. The committed `docs/arguments.md` is the same.
+pub fn arguments_text() -> String {
+    let mut text = format!(
+        "# Arguments\n\n\
+         To see what a command takes, run `guardbit help COMMAND`, or `help(guardbit.run)` in Python. This page lists the arguments of \
+         all commands that load a network. It is generated from the table in `study/src/arguments/table.rs`.\n\n\
+         | column | meaning |\n|---|---|\n\
+         | option | on the command line; bold if the command cannot do without |\n\
+         | study file | key in a study file of `guardbit sweep` |\n\
+         | axis | key of `--axis`, of `axes` in a study file, and in Python |\n\
+         | Python | name in the function of the command |\n\n\
+         Keys of axes are those of the accelerator ([accelerator_keys.md](accelerator_keys.md)), and {}.\n",
+        argument_keys()
+    );
+    for command in Command::ALL {
+        text += &format!("\n## `guardbit {}`\n\n", command.name());
+        text += "| option | meaning | study file | axis | Python |\n|---|---|---|---|---|\n";
+        Row::all(command).for_each(|row| text += &line(command, row));
+    }
+    text + "\n## Together\n\nWhat excludes or needs what, for every command that has both.\n\n| rule | what to do |\n|---|---|\n"
+        + &super::rules::lines()
+}
+
+/// A row of the table of a command.
+fn line(command: Command, row: &Row) -> String {
+    let option = match (row.on_command_line, row.is_positional) {
+        (false, _) => String::new(),
+        (true, true) => format!("`{}`", row.value),
+        (true, false) if row.shape == Shape::Flag => format!("`--{}`", row.option()),
+        (true, false) => format!("`--{} {}`", row.option(), row.value.replace('|', "\\|")),
+    };
+    let option = if row.needed.has(command) { format!("**{option}**") } else { option };
+    let default = (row.default)(command).map_or(String::new(), |default| format!(" [default: {default}]"));
+    let help = ((row.help)(command) + &default).replace('|', "\\|");
+    let sweeps = command == Command::Sweep;
+    let study = match row.in_study {
+        InStudy::Setting if sweeps => format!("`{}`", row.plural()),
+        InStudy::Sweep if sweeps => format!("`sweep.{}`", row.plural()),
+        _ => String::new(),
+    };
+    let axis = match command {
+        Command::Sweep if row.axis.is_some() => format!("`{}`", row.name),
+        Command::Sweep if row.name == "dim" => "`dim:AXIS`".into(),
+        Command::Quantize if row.quantizes => format!("`quantize:{}`", row.option()),
+        _ => String::new(),
+    };
+    let python = if command == Command::Inspect || !row.in_python(command) {
+        String::new()
+    } else {
+        format!("`{}`", row.python_name())
+    };
+    format!("| {option} | {help} | {study} | {axis} | {python} |\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arguments, ROWS};
+    use super::*;
+
+    /// A row without a meaning, or one that no command has, is a mistake.
+    #[test]
+    fn every_row_is_complete() {
+        for row in ROWS {
+            let commands: Vec<Command> = Command::ALL.into_iter().filter(|c| row.commands.has(*c)).collect();
+            assert!(!commands.is_empty(), "{} belongs to no command", row.name);
+            for command in commands {
+                assert!(!(row.help)(command).is_empty(), "{} has no help", row.name);
+                let found = Row::find(command, row.name).unwrap();
+                let is_page = !row.on_command_line || !found.on_command_line;
+                assert!(std::ptr::eq(found, row) || is_page, "`{}` stands twice in {command:?}", row.name);
+            }
+            assert!(
+                row.shape == Shape::Flag || !row.on_command_line || !row.value.is_empty(),
+                "{}",
+                row.name
+            );
+            assert!(!row.is_given(&Arguments::default()), "{} is given by default", row.name);
+        }
+    }
+}

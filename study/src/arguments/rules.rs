@@ -1,0 +1,165 @@
+//! Which arguments exclude or need each other: said once, for the command line, study files and Python.
+
+use std::fmt;
+
+use super::{Arguments, Command, Commands, Row, respelled};
+
+/// What holds of two arguments of some commands.
+pub(super) struct Rule {
+    pub commands: Commands,
+    pub name: &'static str,
+    pub relation: Relation,
+    pub other: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Relation {
+    /// Only one of them may be given.
+    Excludes,
+    /// The first one is of use only with the second.
+    Needs,
+    /// So it is where a third one is given.
+    NeedsWith(&'static str),
+}
+
+const ALL: Commands = Commands::of(&Command::ALL);
+const RUNS: Commands = Commands::of(&[Command::Run, Command::Sweep, Command::Size, Command::Explore]);
+const QUANTIZE: Commands = Commands::of(&[Command::Quantize]);
+const WITHOUT_HW: Commands = Commands::of(&[Command::Quantize, Command::Inspect]);
+
+const fn rule(
+    commands: Commands,
+    name: &'static str,
+    relation: Relation,
+    other: &'static str,
+    help: &'static str,
+) -> Rule {
+    Rule { commands, name, relation, other, help }
+}
+
+pub(super) const RULES: &[Rule] = &[
+    rule(ALL, "input", Relation::Excludes, "random", "keep one of the two"),
+    rule(
+        Commands::of(&[Command::Run, Command::Sweep, Command::Size, Command::Explore, Command::Vectors]),
+        "samples",
+        Relation::Needs,
+        "input",
+        "the number of random samples is --random",
+    ),
+    rule(RUNS, "seed", Relation::NeedsWith("input"), "samples", "add --samples N, or leave --seed out"),
+    rule(QUANTIZE, "seed", Relation::Needs, "samples", "add --samples N, or leave --seed out"),
+    rule(ALL, "zip", Relation::Needs, "axis", "name the axes with --axis"),
+    rule(ALL, "where", Relation::Needs, "axis", "name the axes with --axis"),
+    rule(WITHOUT_HW, "set", Relation::Needs, "hw", "name the accelerator with --hw"),
+    rule(QUANTIZE, "mixed", Relation::Needs, "hw", "name the accelerator with --hw"),
+    rule(QUANTIZE, "mixed", Relation::Excludes, "dynamic", "keep one of the two"),
+    rule(QUANTIZE, "per_tensor", Relation::Excludes, "per_channel", "keep one of the two"),
+    rule(QUANTIZE, "symmetric", Relation::Excludes, "asymmetric", "keep one of the two"),
+    rule(ALL, "shard", Relation::Needs, "output_dir", "name a folder for the part with --output-dir"),
+];
+
+/// Arguments that make no sense, in the words of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misuse {
+    /// The argument at fault.
+    pub name: String,
+    message: String,
+    help: Option<String>,
+}
+
+impl Misuse {
+    /// A value that cannot be read.
+    pub(crate) fn value(name: &str, problem: impl fmt::Display) -> Self {
+        Self { name: name.into(), message: format!("{}: {problem}", option(name)), help: None }
+    }
+
+    /// An argument that a command does not have.
+    pub(crate) fn unknown(command: Command, name: &str) -> Self {
+        let names: Vec<&str> = Row::all(command).map(|row| row.name).collect();
+        let message = format!("unknown argument `{name}`: `{}` has {}", command.name(), names.join(", "));
+        Self { name: name.into(), message, help: None }
+    }
+
+    /// An argument that a command cannot do without.
+    pub(crate) fn missing(name: &str) -> Self {
+        Self { name: name.into(), message: format!("{} is missing", option(name)), help: None }
+    }
+
+    /// An argument that has no place beside a study file.
+    pub(crate) fn beside_study(name: &str) -> Self {
+        let message = format!("{} needs a model and --hw", option(name));
+        let help = Some("write the setting into the study file, or give a model with --hw".into());
+        Self { name: name.into(), message, help }
+    }
+
+    fn of(rule: &Rule) -> Self {
+        let (name, other) = (option(rule.name), option(rule.other));
+        let message = match rule.relation {
+            Relation::Excludes => format!("{name} and {other} exclude each other"),
+            Relation::Needs => format!("{name} needs {other}"),
+            Relation::NeedsWith(third) => format!("{name} with {} needs {other}", option(third)),
+        };
+        Self { name: rule.name.into(), message, help: Some(rule.help.into()) }
+    }
+
+    /// Returns what to do.
+    pub fn help(&self) -> Option<String> {
+        self.help.clone()
+    }
+
+    /// Returns message and help with the names of arguments as a study file has them.
+    pub(crate) fn in_study(&self) -> [Option<String>; 2] {
+        let spelled = |text: &String| respelled(text, |name| format!("`{name}`"));
+        [Some(spelled(&self.message)), self.help.as_ref().map(spelled)]
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// An argument as an option.
+fn option(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
+}
+
+impl Arguments {
+    /// Checks the rules of a command.
+    ///
+    /// # Errors
+    /// The first one that is broken.
+    pub fn check(&self, command: Command) -> Result<(), Misuse> {
+        let given = |name: &str| Row::find(command, name).is_some_and(|row| row.is_given(self));
+        let broken = |rule: &&Rule| {
+            rule.commands.has(command)
+                && given(rule.name)
+                && match rule.relation {
+                    Relation::Excludes => given(rule.other),
+                    Relation::Needs => !given(rule.other),
+                    Relation::NeedsWith(third) => given(third) && !given(rule.other),
+                }
+        };
+        RULES.iter().find(broken).map_or(Ok(()), |rule| Err(Misuse::of(rule)))
+    }
+}
+
+/// The rules as lines of a table.
+pub(super) fn lines() -> String {
+    let line = |rule: &Rule| {
+        let misuse = Misuse::of(rule);
+        format!("| {misuse} | {} |\n", misuse.help().unwrap_or_default())
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for line in RULES.iter().map(line) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}

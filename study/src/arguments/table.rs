@@ -1,0 +1,631 @@
+//! The rows. To add an argument, add its row here, and read its field where it is used.
+
+use std::path::PathBuf;
+
+use guardbit_frontends::{Dim, Profile, network_files};
+use guardbit_num::{Overflow, Scheme};
+use guardbit_quantize::LAYER_METHODS;
+use guardbit_quantize::method::METHODS;
+use guardbit_reports::Task;
+use guardbit_sim::{Mode, StatsLevel};
+
+use super::value::{self, Slot, Value, Zip};
+use super::{Command, Commands, InStudy, PythonName, Row, arguments, row};
+use crate::axes::scheme_override;
+use crate::axes::{pick_seed, picked, with_input, with_random};
+use crate::quantize::{activation_codes, weight_codes};
+use crate::{
+    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
+    MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
+};
+use Command::{Explore, Inspect, Quantize, Run, Size, Sweep, Vectors};
+
+const EVERY: Commands = Commands::of(&Command::ALL);
+/// Commands that run samples through an accelerator.
+const RUNS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors]);
+/// Those of them that make tables.
+const TABLES: Commands = Commands::of(&[Run, Sweep, Size, Explore]);
+const NETWORKS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Inspect]);
+const OUTPUTS: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
+const AXES: Commands = Commands::of(&[Sweep, Explore]);
+const BUDGETS: Commands = Commands::of(&[Size, Explore]);
+const COSTS: Commands = Commands::of(&[Run, Explore]);
+const QUANTIZE: Commands = Commands::of(&[Quantize]);
+
+/// A setting of the quantizer, which an axis `quantize:NAME` varies too.
+const SETTING: Row = Row { quantizes: true, listed: true, ..row(QUANTIZE) };
+/// What a sweep varies beside axes.
+const SWEPT: Row = Row { in_study: InStudy::Sweep, ..row(Commands::of(&[Sweep])) };
+
+fn names<T>(all: impl IntoIterator<Item = T>, name: impl Fn(T) -> &'static str) -> String {
+    all.into_iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn methods_of_tensors() -> Vec<(&'static str, Option<&'static str>)> {
+    METHODS.iter().map(|method| (method.name(), None)).collect()
+}
+
+fn methods() -> Vec<(&'static str, Option<&'static str>)> {
+    let layers =
+        LAYER_METHODS.iter().map(|method| (method.name(), Some("for layers on the accelerator of --hw")));
+    methods_of_tensors().into_iter().chain(layers).collect()
+}
+
+const PICTURES: &str = "or a folder of PNG files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}";
+
+arguments! {
+    /// Files of networks; only a sweep may have several.
+    model: Vec<PathBuf> = "model", Row {
+        needed: EVERY,
+        value: "MODEL",
+        is_positional: true,
+        in_study: InStudy::Setting,
+        study_help: "The network's file, or a list of them.",
+        help: |command| match command {
+            Quantize => "The float network, an .onnx file".into(),
+            Sweep => "A study file, or with --hw the network".into(),
+            _ => format!("The network: {}", network_files()),
+        },
+        axis: Some(|variant, value| { variant.model = value.into(); Ok(()) }),
+        ..row(EVERY)
+    };
+    /// Accelerators; only a sweep may have several.
+    hw: Vec<String> = "hw", Row {
+        needed: OUTPUTS,
+        value: "HW",
+        in_study: InStudy::Setting,
+        study_help: "The accelerator: a preset's name or a YAML file, or a list of them.",
+        help: |command| match command {
+            Quantize => "The accelerator that the network is for: a preset's name (see `guardbit hw list`) or a YAML file".into(),
+            _ => "The accelerator: a preset's name (see `guardbit hw list`) or a YAML file".into(),
+        },
+        axis: Some(|variant, value| { variant.hw = value.into(); Ok(()) }),
+        ..row(EVERY)
+    };
+    /// The layer that is run alone, or exported.
+    layer: Option<String> = "layer", Row {
+        needed: Commands::of(&[Vectors]),
+        value: "NAME|INDEX",
+        listed: true,
+        help: |command| match command {
+            Vectors => "The layer: its name or index as `guardbit inspect` prints them".into(),
+            _ => "Run this layer alone, by name or index as `guardbit inspect` prints them: --input is then what the layer \
+                  reads".into(),
+        },
+        ..row(Commands::of(&[Run, Vectors]))
+    };
+    /// The layer that is exported: cases.
+    cases: Option<usize> = "cases", Row {
+        value: "N",
+        listed: true,
+        help: |_| "Number of dot products from the layer's real activations; corner cases are added".into(),
+        default: |_| Some(DEFAULT_CASES.to_string()),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Data formats of vectors.
+    formats: Vec<String> = "formats", Row {
+        value: "LIST",
+        is_list: true,
+        listed: true,
+        help: |_| "Data formats in addition to .mem: dec, npy, bin (little-endian, whole bytes per value), mif, coe, axis".into(),
+        default: |_| Some("dec".into()),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Formats of waveforms.
+    waves: Vec<String> = "waves", Row {
+        value: "LIST",
+        is_list: true,
+        listed: true,
+        help: |_| "Waveforms of accumulators and exact sums: vcd, fst".into(),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Whether lanes are whole bytes.
+    byte_slots: bool = "byte_slots", Row {
+        listed: true,
+        help: |_| "Pad each lane to whole bytes, sign-extended; without it, lanes are packed without gaps".into(),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Widths of the swept level.
+    bits: Option<BitList> = "bits", Row {
+        value: "BITS",
+        help: |_| "Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths in `layers` of the accelerator stay".into(),
+        ..SWEPT
+    };
+    /// Its overflow modes.
+    overflow: Vec<Overflow> = "overflow", Row {
+        value: "OVERFLOW",
+        is_list: true,
+        help: |_| format!("Overflow modes of the swept level: {} [default: its own]", names(Overflow::ALL, Overflow::name)),
+        ..SWEPT
+    };
+    /// The swept level.
+    level: Option<String> = "level", Row {
+        value: "LEVEL",
+        help: |_| "The swept level [default: the only one with a width]".into(),
+        ..SWEPT
+    };
+    /// Axes.
+    axis: Vec<Axis> = "axis", Row {
+        value: "KEY=VALUES",
+        python: PythonName::As("axes"),
+        in_study: InStudy::Sweep,
+        study_help: "Anything else to vary: keys of the accelerator or arguments of a run, each with a list of values or a range.",
+        listed: true,
+        help: |command| match command {
+            Explore => "Vary a key of the accelerator (as for --set), hw, or requantize. Values are 12..=16 or a,b,c; each further \
+                        axis multiplies the points".into(),
+            _ => format!("Vary anything else: a key of the accelerator (as for --set), or {}. `dim:AXIS` is a length as for --dim, \
+                          `quantize:SETTING` an option of `guardbit quantize` for a float network. Values are 12..=16 or a,b,c; each \
+                          further axis multiplies the points", crate::axes::argument_keys()),
+        },
+        ..row(AXES)
+    };
+    /// Axes that go together.
+    zip: Vec<Zip> = "zip", Row {
+        value: "KEY,KEY",
+        in_study: InStudy::Sweep,
+        study_help: "Axes that vary together, value by value: lists of keys.",
+        help: |_| "Vary these axes together, value by value".into(),
+        ..row(AXES)
+    };
+    /// Conditions on points.
+    conditions: Vec<String> = "where", Row {
+        value: "CONDITION",
+        in_study: InStudy::Sweep,
+        study_help: "Keep only points that satisfy this condition, or each of a list: comparisons of axes and values, joined by and, or, not.",
+        help: |_| "Keep only points that satisfy CONDITION: comparisons (==, !=, <, <=, >, >=) of axes and values, joined by and, \
+                   or, not and parentheses".into(),
+        ..row(AXES)
+    };
+    /// The part of the points that is run.
+    shard: Option<Shard> = "shard", Row {
+        value: "I/N|slurm",
+        beside_study: true,
+        help: |_| "Run only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by \
+                   SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT".into(),
+        ..row(Commands::of(&[Sweep]))
+    };
+    /// How much error is allowed.
+    budget: Option<Budget> = "budget", Row {
+        listed: true,
+        value: "KIND=SHARE",
+        help: |command| {
+            let searched = if command == Explore { ". Widths are searched within it" } else { "" };
+            format!("Error that is allowed: accuracy=1% (points of top-1 accuracy, with --labels), agreement=1% (samples that may get \
+                     another class) or mismatch=0.1% (output codes that may differ){searched}")
+        },
+        ..row(BUDGETS)
+    };
+    /// What designs are to have little of.
+    objective: Vec<Objective> = "objective", Row {
+        listed: true,
+        value: "LIST",
+        is_list: true,
+        help: |_| format!("What to minimize, the most important first: {} [default: cycles, and what the cost models provide]",
+                          names(Objective::ALL, Objective::name)),
+        ..row(Commands::of(&[Explore]))
+    };
+    /// Who is asked for areas.
+    area: Option<AreaTool> = "area", Row {
+        value: "TOOL",
+        help: |_| "Synthesize the accumulators with this tool for their LUTs and flip-flops: yosys".into(),
+        ..row(Commands::of(&[Size]))
+    };
+    /// What is looked at of two-level accumulators.
+    grid: Option<Grid> = "grid", Row {
+        value: "GRID",
+        listed: true,
+        help: |_| "How finely to try two levels of accumulators: none, coarse (every second length of run, a quarter of the dot \
+                   products, fewer widths) or full".into(),
+        default: |_| Some(Grid::default().name().into()),
+        ..row(Commands::of(&[Size]))
+    };
+    /// Calibration samples.
+    calibration: Option<PathBuf> = "calibration", Row {
+        needed: QUANTIZE,
+        value: "X.npy",
+        quantizes: true,
+        help: |_| format!("Calibration samples: .npy (or .npz by input name) of float32 real values, {PICTURES}; no labels are needed"),
+        ..row(QUANTIZE)
+    };
+    /// Samples.
+    input: Option<PathBuf> = "input", Row {
+        value: "X",
+        python: PythonName::As("x"),
+        in_study: InStudy::Setting,
+        help: |_| format!("Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; {PICTURES}"),
+        axis: Some(|variant, value| { with_input(&mut variant.settings, value); Ok(()) }),
+        ..row(RUNS)
+    };
+    /// Number of random samples.
+    random: Option<usize> = "random", Row {
+        value: "N",
+        in_study: InStudy::Setting,
+        help: |_| format!("Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without --input: \
+                           {DEFAULT_RANDOM_SAMPLES}]"),
+        axis: Some(|variant, value| { with_random(&mut variant.settings, usize::read(value)?); Ok(()) }),
+        ..row(RUNS)
+    };
+    /// Number of samples of the file.
+    samples: Option<usize> = "samples", Row {
+        value: "N",
+        in_study: InStudy::Setting,
+        quantizes: true,
+        help: |command| {
+            let of = if command == Quantize { "--calibration" } else { "--input" };
+            format!("Use only N samples of {of}: the first N, or N distinct ones drawn with --seed [default: all]")
+        },
+        axis: Some(|variant, value| picked(&mut variant.settings, usize::read(value)?)),
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize]))
+    };
+    /// Seed.
+    seed: Option<u64> = "seed", Row {
+        value: "S",
+        in_study: InStudy::Setting,
+        help: |command| match command {
+            Quantize => "Seed for drawing --samples".into(),
+            Vectors => "Seed of the random codes [default: 0], for drawing --samples, and for drawing the dot products".into(),
+            _ => "Seed of the random codes [default: 0], or for drawing --samples".into(),
+        },
+        axis: Some(|variant, value| pick_seed(&mut variant.settings, u64::read(value)?)),
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize]))
+    };
+    /// Other samples that a quantized network is run on.
+    test: Option<PathBuf> = "test", Row {
+        value: "X.npy",
+        python: PythonName::As("x"),
+        help: |_| "Other samples to run the networks on for accuracy and overflows [default: those of --calibration]".into(),
+        ..row(QUANTIZE)
+    };
+    /// Labels.
+    labels: Option<PathBuf> = "labels", Row {
+        value: "Y.npy",
+        python: PythonName::As("y"),
+        in_study: InStudy::Setting,
+        help: |command| match command {
+            Quantize => "One class per sample of --test, or of --calibration without it".into(),
+            _ => "A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its \
+                  values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no \
+                  input, or that --output names".into(),
+        },
+        axis: Some(|variant, value| { variant.settings.labels = Some(value.into()); Ok(()) }),
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Quantize]))
+    };
+    /// What the output is judged by.
+    task: Option<Task> = "task", Row {
+        value: "TASK",
+        in_study: InStudy::Setting,
+        listed: true,
+        help: |_| "How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under the \
+                   ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]".into(),
+        axis: Some(|variant, value| { variant.settings.task = Some(Task::read(value)?); Ok(()) }),
+        ..row(TABLES)
+    };
+    /// The output that is scored.
+    output: Option<String> = "output", Row {
+        value: "NAME",
+        in_study: InStudy::Setting,
+        listed: true,
+        help: |_| "The output to score, of a network that has several".into(),
+        axis: Some(|variant, value| { variant.settings.output = Some(value.into()); Ok(()) }),
+        ..row(TABLES)
+    };
+    /// The output that is scored of a quantized network.
+    output_name: Option<String> = "output_name", Row {
+        value: "NAME",
+        python: PythonName::As("output"),
+        listed: true,
+        help: |_| "The output to score, of a network that has several".into(),
+        ..row(QUANTIZE)
+    };
+    /// What each layer reads.
+    mode: Option<Mode> = "mode", Row {
+        value: "MODE",
+        in_study: InStudy::Setting,
+        quantizes: true,
+        listed: true,
+        help: |command| match command {
+            Quantize => "Where to observe activations: behind the quantized layers before them (propagated), or in the float network \
+                         (isolated)".into(),
+            _ => "What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)".into(),
+        },
+        default: |_| Some(Mode::default().name().into()),
+        axis: Some(|variant, value| { variant.settings.mode = Mode::read(value)?; Ok(()) }),
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize]))
+    };
+    /// Overrides of the accelerator.
+    set: Vec<String> = "set", Row {
+        value: "KEY=VALUE",
+        in_study: InStudy::Setting,
+        study_help: "Overrides of the accelerator: dotted keys with their values, e.g. `accumulation.acc.bits: 12`.",
+        listed: true,
+        help: |_| "Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated".into(),
+        ..row(EVERY)
+    };
+    /// How much is counted.
+    stats: Option<StatsLevel> = "stats", Row {
+        value: "STATS",
+        in_study: InStudy::Setting,
+        listed: true,
+        help: |command| {
+            let default = match command {
+                Sweep => "events in propagated mode, full in isolated mode",
+                Run => "full",
+                _ => "none",
+            };
+            format!("How much to count: none, events, values (all but events) or full [default: {default}]")
+        },
+        ..row(Commands::of(&[Run, Sweep, Explore]))
+    };
+    /// Another requantization scheme.
+    requantize: Option<Scheme> = "requantize", Row {
+        value: "SCHEME",
+        in_study: InStudy::Setting,
+        help: |_| format!("Requantization scheme to use instead of the model's own: {}", names(Scheme::ALL, |scheme| scheme.name())),
+        axis: Some(|variant, value| { variant.settings.sets.push(scheme_override(value)); Ok(()) }),
+        ..row(RUNS)
+    };
+    /// The runtime whose results a network has.
+    profile: Option<Profile> = "profile", Row {
+        value: "NAME",
+        in_study: InStudy::Setting,
+        listed: true,
+        help: |_| format!("Runtime whose results a TFLite network has: {}", names(Profile::ALL, Profile::name)),
+        default: |_| Some(Profile::default().name().into()),
+        axis: Some(|variant, value| { variant.settings.profile = Some(Profile::read(value)?); Ok(()) }),
+        ..row(NETWORKS)
+    };
+    /// Tensors that become inputs.
+    from: Vec<String> = "from", Row {
+        value: "TENSOR",
+        python: PythonName::As("from_"),
+        in_study: InStudy::Setting,
+        study_help: "Tensor that becomes an input of the network, or a list of them: what only computes it is left out.",
+        help: |_| "Make this tensor an input of the network and leave out what only computes it: a name in the file, or as `guardbit \
+                   inspect` prints it. May be repeated".into(),
+        ..row(EVERY)
+    };
+    /// Tensors that become outputs.
+    to: Vec<String> = "to", Row {
+        value: "TENSOR",
+        in_study: InStudy::Setting,
+        study_help: "Tensor that becomes the output of the network, or a list of them: what lies behind is left out.",
+        help: |_| "Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated".into(),
+        ..row(EVERY)
+    };
+    /// Lengths of open axes.
+    dim: Vec<Dim> = "dim", Row {
+        value: "AXIS=LENGTH",
+        in_study: InStudy::Setting,
+        study_help: "Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.",
+        help: |_| "Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. \
+                   x:1=128. May be repeated".into(),
+        ..row(EVERY)
+    };
+    /// How many events are listed.
+    events: Option<usize> = "events", Row {
+        value: "N",
+        in_study: InStudy::Setting,
+        listed: true,
+        help: |_| "Number of events per layer in events.csv: the first N".into(),
+        default: |_| Some(DEFAULT_EVENTS.to_string()),
+        ..row(Commands::of(&[Run]))
+    };
+    /// Cost models.
+    cost: Vec<String> = "cost", Row {
+        listed: true,
+        value: "NAME|FILE",
+        help: |command| match command {
+            Explore => "Cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a YAML file. If repeated, the \
+                        first one with energies and the first one with areas count [default: aladdin-40nm]".into(),
+            _ => "Estimate energy and area with a cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a \
+                  YAML file. May be repeated".into(),
+        },
+        ..row(COSTS)
+    };
+    /// In what files tables are written.
+    format: Option<TableFormat> = "format", Row {
+        value: "FORMAT",
+        beside_study: true,
+        help: |_| "Table format: csv, or parquet in addition to CSV".into(),
+        default: |_| Some("csv".into()),
+        ..row(Commands::of(&[Run, Sweep, Size]))
+    };
+    /// Whether every tensor is written.
+    dump_tensors: bool = "dump_tensors", Row {
+        python: PythonName::As("tensors"),
+        listed: true,
+        help: |_| "Write every tensor to tensors.npz".into(),
+        ..row(Commands::of(&[Run]))
+    };
+    /// Whether the distribution of sums is counted.
+    histograms: bool = "histograms", Row {
+        listed: true,
+        help: |_| "Count how the sums of every layer, level and channel are distributed: sum_histograms.csv, .npz and a plot".into(),
+        ..row(Commands::of(&[Run]))
+    };
+    /// Layers of which every sum is written.
+    dump_sums: Vec<String> = "dump_sums", Row {
+        value: "LAYER,...",
+        is_list: true,
+        python: PythonName::As("sums"),
+        listed: true,
+        help: |_| "Write every exact and delivered sum of these layers, by name or index, to sums.npz".into(),
+        ..row(Commands::of(&[Run]))
+    };
+    /// How ranges are chosen.
+    method: Option<String> = "method", Row {
+        value: "NAME",
+        help: |_| "Method that chooses ranges".into(),
+        default: |_| Some(QuantizeChoices::METHOD.into()),
+        choices: Some(methods),
+        ..SETTING
+    };
+    /// How ranges of weights are chosen.
+    weight_method: Option<String> = "weight_method", Row {
+        value: "NAME",
+        help: |_| "Method that chooses ranges of weights".into(),
+        default: |_| Some(QuantizeChoices::METHOD.into()),
+        choices: Some(methods_of_tensors),
+        ..SETTING
+    };
+    /// Codes of weights.
+    weights: Option<String> = "weights", Row {
+        value: "CODES",
+        help: |_| format!("Codes of weights: {}", weight_codes()),
+        default: |_| Some(QuantizeChoices::WEIGHTS.into()),
+        ..SETTING
+    };
+    /// Codes of activations.
+    activations: Option<String> = "activations", Row {
+        value: "CODES",
+        help: |_| format!("Codes of activations: {}", activation_codes()),
+        default: |_| Some(QuantizeChoices::ACTIVATIONS.into()),
+        ..SETTING
+    };
+    /// One scale for all weights of a layer.
+    per_tensor: bool = "per_tensor", Row {
+        help: |_| "Use one scale for all weights of a layer".into(),
+        ..SETTING
+    };
+    /// One scale per channel.
+    per_channel: bool = "per_channel", Row {
+        help: |_| "Use one weight scale per output channel: the default".into(),
+        ..row(QUANTIZE)
+    };
+    /// Symmetric activations.
+    symmetric: bool = "symmetric", Row {
+        help: |_| "Put real 0 of activations in the middle of the codes".into(),
+        ..SETTING
+    };
+    /// Asymmetric activations.
+    asymmetric: bool = "asymmetric", Row {
+        help: |_| "Allow any zero point of activations: the default".into(),
+        ..row(QUANTIZE)
+    };
+    /// Weights with any zero point.
+    asymmetric_weights: bool = "asymmetric_weights", Row {
+        help: |_| "Allow any zero point of weights".into(),
+        ..SETTING
+    };
+    /// Weights from the least code on.
+    full_range: bool = "full_range", Row {
+        help: |_| "Use weights from -128 on, not from -127".into(),
+        ..SETTING
+    };
+    /// Scales that are powers of two.
+    power_of_two: bool = "power_of_two", Row {
+        help: |_| "Use scales that are powers of two".into(),
+        ..SETTING
+    };
+    /// Other settings for layers.
+    layers: Vec<String> = "layer", Row {
+        value: "LAYER:SETTINGS",
+        python: PythonName::As("layers"),
+        listed: true,
+        help: |_| "Other settings for a layer, or for all conv, pointwise, depthwise, grouped, dense or matmul layers: \
+                   depthwise:weights=int6, NAME:float, NAME:per-tensor,activations=uint8. May be repeated".into(),
+        ..row(QUANTIZE)
+    };
+    /// The budget of mixed widths.
+    mixed: Option<MixedBudget> = "mixed", Row {
+        value: "BUDGET",
+        listed: true,
+        help: |_| "Choose the widths of weights and activations layer by layer, from 8x16 down to 4x4 bits, within a budget: \
+                   agreement=1% (calibration samples that may get another class), sqnr=30 (dB), bytes=20000 or bits=16 \
+                   (accumulator that cannot overflow)".into(),
+        ..row(QUANTIZE)
+    };
+    /// Cross-layer equalization.
+    equalize: bool = "equalize", Row {
+        help: |_| "Balance the ranges of weights between convolutions that follow each other (cross-layer equalization)".into(),
+        ..SETTING
+    };
+    /// Whether functions are parts.
+    inline_functions: bool = "inline_functions", Row {
+        help: |_| "Split hard-swish into a hard-sigmoid and a product, each with its own codes, as ONNX Runtime's quantizer does, \
+                   instead of one table".into(),
+        ..SETTING
+    };
+    /// Bias correction.
+    correct_bias: bool = "correct_bias", Row {
+        help: |_| "Add the mean error of every layer's sums over the calibration samples to its bias".into(),
+        ..SETTING
+    };
+    /// The least SQNR of a layer.
+    least_sqnr: Option<f64> = "least_sqnr", Row {
+        value: "DB",
+        listed: true,
+        help: |_| "Leave a layer in float if its own quantization has a lower signal to noise ratio".into(),
+        ..row(QUANTIZE)
+    };
+    /// Dynamic quantization.
+    dynamic: bool = "dynamic", Row {
+        listed: true,
+        help: |_| "Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input at run time. \
+                   --calibration then holds the samples that the network is run on, and chooses nothing".into(),
+        ..row(QUANTIZE)
+    };
+    /// A folder of finished points or layers.
+    cache: Option<PathBuf> = "cache", Row {
+        value: "DIR",
+        beside_study: true,
+        help: |command| match command {
+            Quantize => "Take finished layers and networks of a search from this folder, and add new ones: an interrupted search goes \
+                         on. Any number of commands may use it at once".into(),
+            _ => "Share points with other sweeps in this folder: points that are there are not run again, and are equal byte by \
+                  byte".into(),
+        },
+        ..row(Commands::of(&[Sweep, Quantize]))
+    };
+    /// A folder for tables of a quantization.
+    report: Option<PathBuf> = "report", Row {
+        value: "DIR",
+        help: |_| "Folder for tables, plots and a page; created only when all are complete".into(),
+        ..row(QUANTIZE)
+    };
+    /// Whether plots are made.
+    plots: Option<bool> = "plots", Row {
+        on_command_line: false,
+        help: |_| "Write plots".into(),
+        ..row(TABLES)
+    };
+    /// Whether there is a page.
+    page: Option<bool> = "report", Row {
+        on_command_line: false,
+        help: |_| "Write report.html".into(),
+        ..row(TABLES)
+    };
+    /// Whether float layers with quantized weights are an error.
+    strict: bool = "strict", Row {
+        beside_study: true,
+        help: |command| {
+            let written = if command == Inspect { "" } else { "; results are still written" };
+            format!("Exit with code 1 if a layer whose weights are quantized in the file works in floating point{written}")
+        },
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Inspect]))
+    };
+    /// The quantized network.
+    network: Option<PathBuf> = "output", Row {
+        needed: QUANTIZE,
+        value: "OUT.onnx",
+        short: Some('o'),
+        python: PythonName::As("out"),
+        help: |_| "The quantized network; an existing file is kept unless --force is given".into(),
+        ..row(QUANTIZE)
+    };
+    /// The folder for results.
+    output_dir: Option<PathBuf> = "output_dir", Row {
+        needed: OUTPUTS,
+        value: "DIR",
+        short: Some('o'),
+        python: PythonName::As("out"),
+        beside_study: true,
+        help: |command| match command {
+            Sweep => "Output folder; an interrupted sweep goes on where it was. Without it nothing is written".into(),
+            Explore => "Output folder; an interrupted exploration goes on where it was".into(),
+            _ => "Output folder; created only when all results are complete".into(),
+        },
+        ..row(RUNS)
+    };
+}

@@ -1,0 +1,21 @@
+//! Files that are generated from the table of arguments.
+
+use std::fs;
+use std::path::Path;
+
+use guardbit_study::{arguments_text, python_text};
+
+/// With `GUARDBIT_BLESS=1` in the environment the files are written anew.
+#[test]
+fn the_committed_files_are_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let python = python_text().map(|(name, text)| (format!("python/guardbit/{name}"), text));
+    for (name, text) in python.into_iter().chain([("docs/arguments.md".to_owned(), arguments_text())]) {
+        let path = root.join(&name);
+        if std::env::var_os("GUARDBIT_BLESS").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew {name}");
+    }
+}
