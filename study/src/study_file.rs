@@ -216,7 +216,9 @@ impl<'de> Visitor<'de> for Section<'_> {
                 return Err(A::Error::duplicate_field(name));
             }
             match key {
-                Key::Schema => drop(map.next_value::<SchemaOne>()?),
+                Key::Schema => {
+                    let SchemaOne = map.next_value()?;
+                }
                 Key::Sweep => map.next_value_seed(Section(Keys(InStudy::Sweep), all))?,
                 Key::Axes => all.axis = map.next_value::<RawAxes>()?.0,
                 Key::Set => all.set = map.next_value::<SetMap>()?.0,

@@ -94,7 +94,7 @@ fn parser(row: &'static Row) -> ValueParser {
         return PossibleValuesParser::new(choices().into_iter().map(choice)).into();
     }
     match row.kind {
-        Kind::Path => clap::value_parser!(PathBuf).into(),
+        Kind::Path => clap::value_parser!(PathBuf),
         _ => ValueParser::new(move |text: &str| row.check(text).map(|()| text.to_owned())),
     }
 }
@@ -114,8 +114,8 @@ impl<C: Tabled> FromArgMatches for Given<C> {
                 let paths = matches.get_many::<PathBuf>(row.name).into_iter().flatten();
                 paths.for_each(|path| row.put_path(&mut self.0, path));
             } else {
-                let texts = matches.get_many::<String>(row.name).into_iter().flatten();
-                texts.map(|text| row.put(&mut self.0, text)).collect::<Result<(), _>>().map_err(invalid)?;
+                let mut texts = matches.get_many::<String>(row.name).into_iter().flatten();
+                texts.try_for_each(|text| row.put(&mut self.0, text)).map_err(invalid)?;
             }
         }
         Ok(())

@@ -110,6 +110,7 @@ pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<M
         requantizers: vec![scaled],
         exact_requantizers: vec![exact],
         output_range: layer.output_range,
+        widths: layer.widths,
         packing: layer.packing,
         timing: layer.timing.clone(),
     }

@@ -112,7 +112,7 @@ pub struct Row {
     /// What a command takes where it is not given, if that is one value.
     pub default: fn(Command) -> Option<String>,
     /// The values that a command line completes, with what they mean.
-    pub choices: Option<fn() -> Vec<(&'static str, Option<&'static str>)>>,
+    pub choices: Option<fn() -> Vec<Choice>>,
     /// A letter for the option.
     pub short: Option<char>,
     /// Whether it has no option, but stands first.
@@ -148,6 +148,9 @@ pub struct Row {
     moved: fn(&mut Arguments, &Path),
     pub(crate) schema: fn() -> Json,
 }
+
+/// A value that an option may have, and what it means.
+pub type Choice = (&'static str, Option<&'static str>);
 
 /// How the Python functions have an argument.
 #[derive(Debug, Clone, Copy)]
