@@ -79,11 +79,11 @@ fn it_is_said_what_differs() {
     let dir = folder(1);
     succeed(sweep(dir.path(), "--random 3"));
     for (more, why) in [
-        ("--random 4", "made from other samples:"),
-        ("--random 3 --set product.shift=1", "made from another accelerator:"),
-        ("--random 3 --seed 1 --stats full", "made from other samples, other settings:"),
-        ("--random 3 --mode isolated", "made from other settings:"),
-        ("--random 3 --overflow wrap", "made from other points:"),
+        ("--random 4", "come from other samples:"),
+        ("--random 3 --set product.shift=1", "come from another accelerator:"),
+        ("--random 3 --seed 1 --stats full", "come from other samples, other settings:"),
+        ("--random 3 --mode isolated", "come from other settings:"),
+        ("--random 3 --overflow wrap", "come from other points:"),
     ] {
         refused(&sweep(dir.path(), more), why);
     }

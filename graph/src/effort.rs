@@ -154,10 +154,10 @@ To see how long the host takes for the operations that the accelerator does not 
 ```console
 $ guardbit run examples/digits/digits_int8.tflite --hw fpga-int14-os --random 4 -o out/host
 ...
-cycles            2236
+cycles            2288
 host cycles       1296
-latency (us)      11.773333
-  of them         accelerator 7.453333, host 4.32
+latency (us)      11.946667
+  of them         accelerator 7.626667, host 4.32
 ...
 $ cat out/host/host.csv
 index,layer,op,elements,operations,bytes,cycles,bound,share,name

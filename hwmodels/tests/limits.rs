@@ -171,7 +171,7 @@ fn what_is_too_much_is_said() {
         assert!(error.message().contains(message), "{start}: {}", error.message());
     };
     let deep = "[".repeat(50_000);
-    check(&format!("schema: 1\nx: {deep}"), &[], "guardbit::hw::yaml", "more than 64 lists and maps");
+    check(&format!("schema: 1\nx: {deep}"), &[], "guardbit::hw::yaml", "more than 64 levels deep");
     check(&format!("schema: 1\n{}", "- ".repeat(20_000)), &[], "guardbit::hw::yaml", "");
     check(&"#".repeat((1 << 20) + 1), &[], "guardbit::hw::yaml", "1048576 are the most");
     let bomb = (1..9).fold("a0: &a0 {x: 1}\n".to_owned(), |text, i| {
@@ -206,7 +206,7 @@ fn what_is_too_much_is_said() {
     set(format!("{}=1", "a".repeat(100_000)), "guardbit::hw::set", "65536 are the most");
     set(format!("{}a=1", "a.".repeat(30_000)), "guardbit::hw::unknown_key", "30001 parts");
     set(format!("layers.c.{}a=1", "bias.".repeat(9_000)), "guardbit::hw::unknown_key", "parts");
-    set(format!("name={}", "[".repeat(50_000)), "guardbit::hw::set", "more than 64 lists and maps");
+    set(format!("name={}", "[".repeat(50_000)), "guardbit::hw::set", "more than 64 levels deep");
     let inner = "*a, ".repeat(5000);
     set(format!("x=[&a [{}], {inner}]", "1, ".repeat(5000)), "guardbit::hw::set", "aliases unfold");
     check("schema: 1", &vec!["array.rows=1".into(); 1001], "guardbit::hw::set", "1001 overrides; 1000");

@@ -138,9 +138,9 @@ fn layers_of_a_full_run() {
     insta::assert_snapshot!(short(&csv(&rows)), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
     0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,0,,,-12000,12000,15,15,,,,,,,,,,,,,,,,,15,15,conv2d_1
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,122,105,0,0,18,104,0.008197,26,26,0.406667,0,104,12,15,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,1,1,0,0,12000,12,15,288,288,1,10.6296,123,106,0,0,18,105,0.00813,26,31,0.41,0,105,12,15,conv2d_1
     1,DENSE,fully_connected,column,14,wrap,6,2,12,0,0,0,0,0,0,,,-10,75,8,8,,,,,,,,,,,,,,,,,8,8,fully_connected
-    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,114,,0,0,12,102,0.003289,11,11,0.38,0,102,8,8,fully_connected
+    1,DENSE,fully_connected,acc,13,saturate,6,2,6,0,0,0,0,0,0,0,0,0,75,8,8,0,0,3,13.3244,115,,0,0,12,103,0.003261,11,16,0.383333,0,103,8,8,fully_connected
     ");
 }
 
@@ -166,12 +166,12 @@ fn less_counting_leaves_blanks() {
     insta::assert_snapshot!(rows(StatsLevel::Events), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
     0,CONV,conv2d,column,14,wrap,4,8,32,2,1,1,1,1,,,,,,,,,,,,,,,,,,,,,,,,,,conv2d_1
-    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,122,105,0,0,18,104,0.008197,26,26,0.406667,0,104,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,8,1,0,1,1,0,,1,0,,,,,288,288,1,10.6296,123,106,0,0,18,105,0.00813,26,31,0.41,0,105,,,conv2d_1
     ");
     insta::assert_snapshot!(rows(StatsLevel::None), @r"
     index,layer,op,level,bits,overflow,dots,terms,adds,events,events_high,events_low,outputs_touched,persistent,transient,wrong,harmless,min_prefix,max_prefix,required_final,required_prefix,sum_abs_err,max_abs_err,output_mismatch,sqnr_db,cycles,first_event_cycle,product_events,bias_events,compute_cycles,stall_cycles,utilization,sram_bytes,dram_bytes,time_us,stall_sram_cycles,stall_dram_cycles,exact_required_final,exact_required_prefix,name
     0,CONV,conv2d,column,14,wrap,4,8,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,conv2d_1
-    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,122,,,,18,104,0.008197,26,26,0.406667,0,104,,,conv2d_1
+    0,CONV,conv2d,acc,13,saturate,4,8,,,,,,,,,,,,,,,,1,10.6296,123,,,,18,105,0.00813,26,31,0.41,0,105,,,conv2d_1
     ");
 }
 
@@ -225,9 +225,9 @@ fn events_of_all_layers_in_one_order() {
     let rows = event_rows(&ran.program, &ran.layers);
     insta::assert_snapshot!(short(&csv(&rows)), @r"
     sample,index,layer,level,out_n,out_h,out_w,out_c,run,k,held,addend,exact,direction,cycle,pe_row,pe_col,stored,name
-    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,105,0,0,-7384,conv2d_1
-    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,106,0,0,-4096,conv2d_1
-    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,109,0,0,7384,conv2d_1
+    0,0,CONV,column,0,0,0,0,0,2,6000,3000,9000,high,106,0,0,-7384,conv2d_1
+    0,0,CONV,acc,0,0,0,0,0,3,0,-4384,-4384,low,107,0,0,-4096,conv2d_1
+    0,0,CONV,column,0,0,0,0,1,6,-6000,-3000,-9000,low,110,0,0,7384,conv2d_1
     ");
     let place = |row: &EventRow| (row.sample, row.cycle, row.out_n, row.out_h, row.out_w, row.out_c);
     assert!(rows.is_sorted_by_key(place));
@@ -239,8 +239,8 @@ fn summary_and_sweep() {
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
     bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right,host_cycles,overlapped_cycles
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,236
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,236,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,236
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);
@@ -299,16 +299,16 @@ fn tables_for_terminals() {
     ");
     insta::assert_snapshot!(summary_text(&common::sweep(StatsLevel::Full)).unwrap(), @r"
     bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles  accuracy_low  accuracy_high  mcnemar_p
-      11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     236      0.094531       0.905469        1.0
-      12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236      0.094531       0.905469        1.0
-      13  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     236      0.094531       0.905469        1.0
-      14  wrap                 0.5             1.0       0.5                3             inf       0           0          1      0     236      0.094531       0.905469        1.0
-      15  wrap                 0.5             1.0       0.5                3             inf       0           0          0      0     236      0.094531       0.905469        1.0
-      11  saturate             0.5             1.0       0.5                3             inf       3           1          1      2     236      0.094531       0.905469        1.0
-      12  saturate             0.5             1.0       0.5                3             inf       2           0          1      1     236      0.094531       0.905469        1.0
-      13  saturate             0.5             1.0       0.5                3             inf       1           0          1      1     236      0.094531       0.905469        1.0
-      14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     236      0.094531       0.905469        1.0
-      15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     236      0.094531       0.905469        1.0
+      11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     238      0.094531       0.905469        1.0
+      12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     238      0.094531       0.905469        1.0
+      13  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     238      0.094531       0.905469        1.0
+      14  wrap                 0.5             1.0       0.5                3             inf       0           0          1      0     238      0.094531       0.905469        1.0
+      15  wrap                 0.5             1.0       0.5                3             inf       0           0          0      0     238      0.094531       0.905469        1.0
+      11  saturate             0.5             1.0       0.5                3             inf       3           1          1      2     238      0.094531       0.905469        1.0
+      12  saturate             0.5             1.0       0.5                3             inf       2           0          1      1     238      0.094531       0.905469        1.0
+      13  saturate             0.5             1.0       0.5                3             inf       1           0          1      1     238      0.094531       0.905469        1.0
+      14  saturate             0.5             1.0       0.5                3             inf       0           0          1      0     238      0.094531       0.905469        1.0
+      15  saturate             0.5             1.0       0.5                3             inf       0           0          0      0     238      0.094531       0.905469        1.0
     ");
 }
 
