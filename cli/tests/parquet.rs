@@ -23,7 +23,7 @@ const AXES: [&str; 4] = ["--axis", "accumulation.inner.bits=13..=15", "--axis", 
 fn pandas_reads_what_the_csv_files_say() {
     let dir = tempfile::tempdir().unwrap();
     for (command, more, tables_there) in
-        [("run", &[][..], 6), ("sweep", &AXES, 4), ("size", &["--budget", "mismatch=10%"], 5)]
+        [("run", &[][..], 7), ("sweep", &AXES, 4), ("size", &["--budget", "mismatch=10%"], 5)]
     {
         let out = dir.path().join(command);
         tables(command, more, &out);
