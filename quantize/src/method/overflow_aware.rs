@@ -3,6 +3,7 @@
 use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::{Format, MAX_BITS};
 use guardbit_sim::StatsLevel;
+use rayon::prelude::*;
 
 use super::fitting::{Fitting, Reading, Scales, is_large};
 use super::inputs::Input;
@@ -131,9 +132,8 @@ impl Search<'_, '_> {
         let best = best.filter(|best| noise(&best.1) < noise(&first[0].1));
         let mut found: Option<Tried> = None;
         for (input, all) in first.iter_mut().chain(best) {
-            for parameters in self.budgeted(*input)? {
-                all.push(self.tried(parameters)?);
-            }
+            let budgeted = self.budgeted(*input)?.into_par_iter().map(|parameters| self.tried(parameters));
+            all.extend(budgeted.collect::<Result<Vec<_>, _>>()?);
             for parameters in self.best_and_mixed(all) {
                 let next = self.tried_on_more(parameters)?;
                 if found.as_ref().is_none_or(|found| next.outcome.noise < found.outcome.noise) {
@@ -143,9 +143,12 @@ impl Search<'_, '_> {
         }
         let Some(found) = found else { return Ok(plain) };
         let mut best = self.better_bias(found)?;
-        for part in OUTPUTS {
+        let with_output = |part: f64| {
             let output = scaled(plain.output, self.layer.targets.output, part);
-            let next = self.tried_on_more(LayerParameters { output, ..best.parameters.clone() })?;
+            self.tried_on_more(LayerParameters { output, ..best.parameters.clone() })
+        };
+        let outputs: Vec<Tried> = OUTPUTS.into_par_iter().map(with_output).collect::<Result<_, _>>()?;
+        for next in outputs {
             if next.outcome.noise < best.outcome.noise {
                 best = next;
             }
@@ -167,8 +170,8 @@ impl Search<'_, '_> {
 
     /// Rounded weights for activations of these parameters, at the scales that are wanted.
     fn all_rounded(&self, input: Input, wanted: impl Fn(i32) -> bool) -> Result<Vec<Tried>, QuantizeError> {
-        let wanted = COARSER.iter().filter(|&&half_octaves| wanted(half_octaves));
-        wanted.map(|&half_octaves| self.tried(self.rounded(input, half_octaves))).collect()
+        let wanted: Vec<i32> = COARSER.iter().copied().filter(|&half_octaves| wanted(half_octaves)).collect();
+        wanted.into_par_iter().map(|half_octaves| self.tried(self.rounded(input, half_octaves))).collect()
     }
 
     /// The best of candidates with the same activations, and each channel as it did best, where channels have scales of their
