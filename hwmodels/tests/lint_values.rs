@@ -6,7 +6,7 @@ use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{DType, GraphBuilder, OutputSpec, TensorType};
 use guardbit_hwmodels::{check_program, from_yaml, lower};
 
-/// Warnings about registers for a dense layer of so many products with weights of 127, codes of this type and one bias.
+/// Returns the warnings about registers for a dense layer of `terms` products with weights of 127, codes of `dtype` and one bias.
 fn warnings(terms: usize, codes: DType, bias: i64, keys: &str) -> String {
     let mut builder = GraphBuilder::new("dense");
     let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0).unwrap();

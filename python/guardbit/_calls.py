@@ -203,7 +203,7 @@ def _wanted(model: Any, read_as: Mapping[str, Any], layer: Any) -> Wanted:
         try:
             networks = [_network(one, read_as) for one in _several("model", model)]
         except (GuardbitError, OSError):
-            # What is wrong with it is said where it is read for the work itself.
+            # The command reads it again and reports what is wrong with it.
             return {}
         read = [one.layer_inputs(layer) if layer is not None else one.inputs for one in networks]
         types = [{tensor["name"]: tensor["dtype"] for tensor in inputs} for inputs in read]

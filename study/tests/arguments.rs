@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use guardbit_study::{arguments_text, python_text};
+use guardbit_study::{Command, Row, arguments_text, python_text};
 
 /// With `GUARDBIT_BLESS=1` in the environment the files are written anew.
 #[test]
@@ -17,5 +17,15 @@ fn the_committed_files_are_current() {
         }
         let committed = fs::read_to_string(&path).unwrap_or_default();
         assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew {name}");
+    }
+}
+
+/// Rust reads more texts as numbers than a user means.
+#[test]
+fn numbers_are_finite() {
+    let row = Row::find(Command::Quantize, "least_sqnr").unwrap();
+    assert_eq!(row.check("12.5"), Ok(()));
+    for text in ["nan", "inf", "1e999", ""] {
+        assert_eq!(row.check(text), Err(format!("`{text}`: expected a number")));
     }
 }

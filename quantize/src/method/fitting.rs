@@ -15,21 +15,22 @@ const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
 /// Then around the best of these, in quarters of an octave.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
 
-/// Weights of a layer from which on less is tried: [`is_large`].
+/// Number of weights above which a layer is large: see [`is_large`].
 const LARGE: usize = 1 << 14;
-/// Weights of a large layer, in whole output channels, that inputs are compared on: so many, but of [`LEAST_CHANNELS`] at least.
+/// Number of weights of a large layer that activation ranges are compared on, rounded to whole output channels, of which there are
+/// at least [`LEAST_CHANNELS`].
 const COMPARED_WEIGHTS: usize = 1 << 14;
 const LEAST_CHANNELS: usize = 8;
-/// Windows that inputs of a large layer are compared on, at most.
+/// Greatest number of windows that activation ranges of a large layer are compared on.
 const COMPARED_WINDOWS: usize = 128;
 
-/// Whether a layer has so many weights that its inputs are compared on some of its output channels and windows, that scales are
-/// looked for from a likely one on, and that codes are changed one at a time.
+/// Returns whether a layer has more than 2^14 weights. To save time, activation ranges of such a layer are compared on some of its
+/// output channels and windows, scales are searched from a likely one on, and codes are changed one at a time.
 pub(super) fn is_large(layer: &LayerProblem<'_>) -> bool {
     layer.channels * layer.terms > LARGE
 }
 
-/// What a layer reads, in the real.
+/// The real values that a layer reads.
 pub(super) struct Reading {
     /// By group of output channels.
     groups: Vec<(Windows, Moments)>,

@@ -83,7 +83,7 @@ impl Commands {
     }
 }
 
-/// Where an argument stands in a study file.
+/// The place of an argument in a study file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InStudy {
     /// Nowhere.
@@ -94,49 +94,51 @@ pub(crate) enum InStudy {
     Sweep,
 }
 
-/// How an axis gives a run the value of a text.
+/// Sets the value of an axis, given as text, in the settings of a run.
 pub(crate) type SetAxis = fn(&mut Variant, &str) -> Result<(), String>;
 
-/// Everything that is known of an argument.
+/// One argument: its names, values, help and uses.
 pub struct Row {
-    /// The name: that of the option, with `_` for `-`.
+    /// The name of the option, with `_` instead of `-`.
     pub name: &'static str,
     /// The commands that take it.
     pub commands: Commands,
-    /// Those of them that cannot do without.
+    /// The commands that require it.
     pub needed: Commands,
-    /// What stands for its value in help texts.
+    /// The placeholder of its value in help texts.
     pub value: &'static str,
-    /// What it means to a command.
+    /// Returns the help text for a command.
     pub help: fn(Command) -> String,
-    /// What a command takes where it is not given, if that is one value.
+    /// Returns the default value for a command, if there is a fixed one.
     pub default: fn(Command) -> Option<String>,
-    /// The values that a command line completes, with what they mean.
+    /// Returns the values that the command line accepts, each with its meaning.
     pub choices: Option<fn() -> Vec<Choice>>,
-    /// A letter for the option.
+    /// The short form of the option.
     pub short: Option<char>,
-    /// Whether it has no option, but stands first.
+    /// Whether it is positional instead of an option.
     pub is_positional: bool,
     /// Whether the values of one option are separated by commas.
     pub is_list: bool,
-    /// Whether a command line has it.
+    /// Whether the command line has it.
     pub on_command_line: bool,
-    /// What it is called in Python.
+    /// Whether the Python function has it. Options that state a default or change the exit code are of no use there.
+    pub(crate) in_python: bool,
+    /// Its name in Python.
     pub(crate) python: PythonName,
-    /// Whether it may stand beside a study file.
+    /// Whether it may be given together with a study file.
     pub(crate) beside_study: bool,
     pub(crate) in_study: InStudy,
-    /// What it means there, where that is something else.
+    /// Description in the schema of study files, if it differs from the help text.
     pub(crate) study_help: &'static str,
-    /// What an axis of it does.
+    /// Applies a value, if it is an axis.
     pub(crate) axis: Option<SetAxis>,
-    /// Whether `quantize:NAME` is an axis.
+    /// Whether `quantize:NAME` is an axis of sweeps.
     pub(crate) quantizes: bool,
-    /// Whether manifests list it among the settings; others stand elsewhere in them, or decide nothing.
+    /// Whether manifests list it among the settings. Other arguments have keys of their own, or affect no result.
     pub(crate) listed: bool,
-    /// What a value looks like.
+    /// The form of a value.
     pub kind: Kind,
-    /// How many values it has.
+    /// Whether it has one value, several, or is a flag.
     pub shape: Shape,
     pub(crate) words: fn() -> Vec<&'static str>,
     check: fn(&str) -> Result<(), String>,
@@ -149,19 +151,19 @@ pub struct Row {
     pub(crate) schema: fn() -> Json,
 }
 
-/// A value that an option may have, and what it means.
+/// A value of an option, with its meaning.
 pub type Choice = (&'static str, Option<&'static str>);
 
-/// How the Python functions have an argument.
+/// The name of an argument in Python.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PythonName {
-    /// By the name of the option.
+    /// The name of the option.
     Same,
-    /// By another name.
+    /// Another name.
     As(&'static str),
 }
 
-/// A row without what follows from the type of its field.
+/// Returns a row with defaults; `arguments!` fills in what follows from the type of the field.
 const fn row(commands: Commands) -> Row {
     Row {
         name: "",
@@ -175,6 +177,7 @@ const fn row(commands: Commands) -> Row {
         is_positional: false,
         is_list: false,
         on_command_line: true,
+        in_python: true,
         python: PythonName::Same,
         beside_study: false,
         in_study: InStudy::No,
@@ -196,10 +199,10 @@ const fn row(commands: Commands) -> Row {
     }
 }
 
-/// Makes of rows `FIELD: TYPE = NAME, ROW;` the type with all arguments, and the list of rows.
+/// Declares [`Arguments`] and [`ROWS`] from rows `FIELD: TYPE = NAME, ROW;`.
 macro_rules! arguments {
     ($($(#[doc = $about:literal])* $field:ident: $ty:ty = $name:literal, $row:expr;)*) => {
-        /// Arguments as they were given, by whatever way; those that are not have their defaults when they are checked.
+        /// Arguments as given on the command line, in a study file or in Python. Defaults are filled in later.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Arguments {
             $($(#[doc = $about])* pub $field: $ty,)*
@@ -253,11 +256,6 @@ impl Row {
     /// Returns the name where several values stand together: in study files and manifests.
     pub(crate) fn plural(&self) -> &'static str {
         if self.name == "axis" { "axes" } else { self.name }
-    }
-
-    /// Returns whether the Python function of a command has it. What says a default, or is for exit codes, has no use there.
-    pub(crate) fn in_python(&self, _command: Command) -> bool {
-        !["per_channel", "asymmetric", "strict"].contains(&self.name)
     }
 
     /// Returns whether its values are paths, which in a study file are relative to it.
@@ -315,13 +313,13 @@ impl Arguments {
         Ok(all)
     }
 
-    /// Takes relative paths from `dir`.
+    /// Resolves relative paths against `dir`.
     pub(crate) fn moved(&mut self, dir: &Path) {
         ROWS.iter().for_each(|row| (row.moved)(self, dir));
     }
 }
 
-/// A text with options `--name` in other words.
+/// Returns a text in which `spelled` has replaced every option `--name`.
 pub(crate) fn respelled(text: &str, spelled: impl Fn(&str) -> String) -> String {
     let (mut made, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("--") {

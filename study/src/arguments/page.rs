@@ -49,7 +49,7 @@ fn line(command: Command, row: &Row) -> String {
         Command::Quantize if row.quantizes => format!("`quantize:{}`", row.option()),
         _ => String::new(),
     };
-    let python = if command == Command::Inspect || !row.in_python(command) {
+    let python = if command == Command::Inspect || !row.in_python {
         String::new()
     } else {
         format!("`{}`", row.python_name())

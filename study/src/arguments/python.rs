@@ -84,7 +84,7 @@ pub fn python_text() -> [(&'static str, String); 2] {
 
 /// The arguments of a function, those that may be given by position first.
 fn parameters(function: &Function) -> Vec<&'static Row> {
-    let all: Vec<&Row> = Row::all(function.command).filter(|row| row.in_python(function.command)).collect();
+    let all: Vec<&Row> = Row::all(function.command).filter(|row| row.in_python).collect();
     let placed = |name: &&str| all.iter().find(|row| row.python_name() == *name).copied();
     let first: Vec<&Row> = function.positional.iter().filter_map(placed).collect();
     let is_first = |row: &&&Row| first.iter().any(|other| std::ptr::eq(*other, **row));

@@ -1,16 +1,16 @@
-//! Which arguments exclude or need each other: said once, for the command line, study files and Python.
+//! Which arguments exclude or need each other, for the command line, study files and Python.
 
 use std::fmt;
 
 use super::{Arguments, Command, Commands, Row, respelled};
 
-/// What holds of two arguments of some commands.
+/// A relation between two arguments of some commands.
 pub(super) struct Rule {
     pub commands: Commands,
     pub name: &'static str,
     pub relation: Relation,
     pub other: &'static str,
-    /// What to do.
+    /// How to resolve a violation.
     pub help: &'static str,
 }
 
@@ -18,9 +18,9 @@ pub(super) struct Rule {
 pub(super) enum Relation {
     /// Only one of them may be given.
     Excludes,
-    /// The first one is of use only with the second.
+    /// The first one has an effect only with the second.
     Needs,
-    /// So it is where a third one is given.
+    /// [`Needs`](Self::Needs) if a third argument is given.
     NeedsWith(&'static str),
 }
 
@@ -60,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(ALL, "shard", Relation::Needs, "output_dir", "name a folder for the part with --output-dir"),
 ];
 
-/// Arguments that make no sense, in the words of the command line.
+/// Invalid arguments, described in terms of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misuse {
     /// The argument at fault.
@@ -70,24 +70,24 @@ pub struct Misuse {
 }
 
 impl Misuse {
-    /// A value that cannot be read.
+    /// Reports a value that cannot be read.
     pub(crate) fn value(name: &str, problem: impl fmt::Display) -> Self {
         Self { name: name.into(), message: format!("{}: {problem}", option(name)), help: None }
     }
 
-    /// An argument that a command does not have.
+    /// Reports an argument that the command does not have.
     pub(crate) fn unknown(command: Command, name: &str) -> Self {
         let names: Vec<&str> = Row::all(command).map(|row| row.name).collect();
         let message = format!("unknown argument `{name}`: `{}` has {}", command.name(), names.join(", "));
         Self { name: name.into(), message, help: None }
     }
 
-    /// An argument that a command cannot do without.
+    /// Reports a missing argument that the command requires.
     pub(crate) fn missing(name: &str) -> Self {
         Self { name: name.into(), message: format!("{} is missing", option(name)), help: None }
     }
 
-    /// An argument that has no place beside a study file.
+    /// Reports an argument that cannot be combined with a study file.
     pub(crate) fn beside_study(name: &str) -> Self {
         let message = format!("{} needs a model and --hw", option(name));
         let help = Some("write the setting into the study file, or give a model with --hw".into());
@@ -104,12 +104,12 @@ impl Misuse {
         Self { name: rule.name.into(), message, help: Some(rule.help.into()) }
     }
 
-    /// Returns what to do.
+    /// Returns how to resolve it.
     pub fn help(&self) -> Option<String> {
         self.help.clone()
     }
 
-    /// Returns message and help with the names of arguments as a study file has them.
+    /// Returns message and help with the names of arguments in study files.
     pub(crate) fn in_study(&self) -> [Option<String>; 2] {
         let spelled = |text: &String| respelled(text, |name| format!("`{name}`"));
         [Some(spelled(&self.message)), self.help.as_ref().map(spelled)]
@@ -124,7 +124,7 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// An argument as an option.
+/// Returns the option of an argument.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -133,7 +133,7 @@ impl Arguments {
     /// Checks the rules of a command.
     ///
     /// # Errors
-    /// The first one that is broken.
+    /// The first violated rule.
     pub fn check(&self, command: Command) -> Result<(), Misuse> {
         let given = |name: &str| Row::find(command, name).is_some_and(|row| row.is_given(self));
         let broken = |rule: &&Rule| {
@@ -149,7 +149,7 @@ impl Arguments {
     }
 }
 
-/// The rules as lines of a table.
+/// Returns the rules as lines of a Markdown table.
 pub(super) fn lines() -> String {
     let line = |rule: &Rule| {
         let misuse = Misuse::of(rule);
@@ -162,4 +162,25 @@ pub(super) fn lines() -> String {
         }
     }
     lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A misspelled name would turn a rule off.
+    #[test]
+    fn rules_name_arguments_of_their_commands() {
+        for rule in RULES {
+            let third = match rule.relation {
+                Relation::NeedsWith(third) => third,
+                Relation::Excludes | Relation::Needs => rule.name,
+            };
+            let holds = |&command: &Command| {
+                rule.commands.has(command)
+                    && [rule.name, rule.other, third].iter().all(|name| Row::find(command, name).is_some())
+            };
+            assert!(Command::ALL.iter().any(holds), "{} and {}", rule.name, rule.other);
+        }
+    }
 }

@@ -94,7 +94,7 @@ arguments! {
         },
         ..row(Commands::of(&[Run, Vectors]))
     };
-    /// The layer that is exported: cases.
+    /// Number of test cases from real activations.
     cases: Option<usize> = "cases", Row {
         value: "N",
         listed: true,
@@ -490,6 +490,7 @@ arguments! {
     };
     /// One scale per channel.
     per_channel: bool = "per_channel", Row {
+        in_python: false,
         help: |_| "Use one weight scale per output channel: the default".into(),
         ..row(QUANTIZE)
     };
@@ -500,6 +501,7 @@ arguments! {
     };
     /// Asymmetric activations.
     asymmetric: bool = "asymmetric", Row {
+        in_python: false,
         help: |_| "Allow any zero point of activations: the default".into(),
         ..row(QUANTIZE)
     };
@@ -599,6 +601,7 @@ arguments! {
     /// Whether float layers with quantized weights are an error.
     strict: bool = "strict", Row {
         beside_study: true,
+        in_python: false,
         help: |command| {
             let written = if command == Inspect { "" } else { "; results are still written" };
             format!("Exit with code 1 if a layer whose weights are quantized in the file works in floating point{written}")

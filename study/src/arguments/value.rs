@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{AreaTool, Axis, BitList, Budget, Grid, MixedBudget, Objective, Shard, ShardError, TableFormat};
 
-/// What a value looks like, whatever its type.
+/// The form of a value, independent of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
@@ -25,14 +25,14 @@ pub enum Kind {
     Real,
     /// Set or not set.
     Flag,
-    /// Numbers or a text that lists them.
+    /// Numbers, or a text that lists them.
     Numbers,
     /// A key with its values.
     Entry,
 }
 
 impl Kind {
-    /// What is expected, for messages.
+    /// Returns what a message expects instead of a wrong value.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Text => "a text",
@@ -50,18 +50,18 @@ impl Kind {
 pub(super) trait Value: Sized + Clone {
     const KIND: Kind;
 
-    /// The value in a text.
+    /// Reads the value from a text.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// The value as manifests show it.
+    /// Returns the value as manifests list it.
     fn shown(&self) -> Json;
 
-    /// All values there are, for a type of few.
+    /// Returns all values of a type with few of them; empty for other types.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// The value in JSON, which has the form of the kind.
+    /// Reads the value from JSON of the form that [`KIND`](Self::KIND) requires.
     fn of_json(value: &Json) -> Result<Self, String> {
         match (Self::KIND, value) {
             (Kind::Text | Kind::Path | Kind::Numbers | Kind::Entry, Json::String(text)) => Self::read(text),
@@ -73,7 +73,7 @@ pub(super) trait Value: Sized + Clone {
         }
     }
 
-    /// What a study file may have in its place.
+    /// Returns the JSON schema of the value in a study file.
     fn schema() -> Json {
         match Self::KIND {
             _ if !Self::words().is_empty() => json!({ "enum": Self::words() }),
@@ -84,12 +84,12 @@ pub(super) trait Value: Sized + Clone {
         }
     }
 
-    /// The value that is a path.
+    /// Returns the value of a path; `None` for a type that is not a path.
     fn of_path(_path: &Path) -> Option<Self> {
         None
     }
 
-    /// The value with relative paths taken from `dir`.
+    /// Returns the value with relative paths resolved against `dir`.
     fn moved(self, _dir: &Path) -> Self {
         self
     }
@@ -99,7 +99,7 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// Types that are read by [`FromStr`]: kind, how they are shown, and their names if they have few.
+/// Implements [`Value`] for types with [`FromStr`], from their kind, their form in manifests and, if they are few, their names.
 macro_rules! values {
     ($($ty:ty: $kind:ident, $shown:expr $(, $words:expr)?;)*) => {
         $(impl Value for $ty {
@@ -139,7 +139,7 @@ values! {
     Dim: Text, |dim| json!(dim.to_string());
 }
 
-/// A whole number of at least 0, in words that a user expects.
+/// Implements [`Value`] for whole numbers of at least 0, without the messages of Rust's parser.
 macro_rules! whole {
     ($($ty:ty),*) => {
         $(impl Value for $ty {
@@ -174,7 +174,8 @@ impl Value for f64 {
     const KIND: Kind = Kind::Real;
 
     fn read(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|_| format!("`{text}`: expected {}", Kind::Real.expected()))
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| format!("`{text}`: expected {}", Kind::Real.expected()))
     }
 
     fn shown(&self) -> Json {
@@ -233,7 +234,7 @@ impl Value for BitList {
 impl Value for Shard {
     const KIND: Kind = Kind::Text;
 
-    /// The part by its number, or by the variables of a job array.
+    /// Reads `I/N`, or for `slurm` the variables of a job array.
     fn read(text: &str) -> Result<Self, String> {
         let shard = match text {
             "slurm" => Self::of_slurm(|name| std::env::var(name).ok()),
@@ -388,7 +389,7 @@ impl Slot for bool {
     }
 }
 
-/// Gives a slot the values of a JSON value; `null` gives none.
+/// Puts the values of a JSON value into a slot; `null` leaves it as it is.
 pub(super) fn put_json<S: Slot>(slot: &mut S, value: &Json) -> Result<(), String> {
     match value {
         Json::Null => Ok(()),
@@ -399,12 +400,12 @@ pub(super) fn put_json<S: Slot>(slot: &mut S, value: &Json) -> Result<(), String
     }
 }
 
-/// Gives a slot the value of a text.
+/// Puts the value of a text into a slot.
 pub(super) fn put<S: Slot>(slot: &mut S, text: &str) -> Result<(), String> {
     S::Of::read(text).map(|value| slot.put(value))
 }
 
-/// Returns what manifests show of a slot.
+/// Returns a slot as manifests list it.
 pub(super) fn shown<S: Slot>(slot: &S) -> Json {
     let mut values: Vec<Json> = slot.values().into_iter().map(S::Of::shown).collect();
     match S::SHAPE {
@@ -413,12 +414,12 @@ pub(super) fn shown<S: Slot>(slot: &S) -> Json {
     }
 }
 
-/// Takes relative paths in a slot from `dir`.
+/// Resolves relative paths in a slot against `dir`.
 pub(super) fn moved<S: Slot>(slot: &mut S, dir: &Path) {
     slot.values_mut().into_iter().for_each(|value| *value = value.clone().moved(dir));
 }
 
-/// Returns what a study file may have in a slot's place.
+/// Returns the JSON schema of a slot in a study file.
 pub(super) fn schema<S: Slot>() -> Json {
     let one = S::Of::schema();
     match S::SHAPE {
@@ -427,7 +428,7 @@ pub(super) fn schema<S: Slot>() -> Json {
     }
 }
 
-/// Gives a slot a path, which need not be text where it holds paths.
+/// Puts a path into a slot that holds paths. The path need not be valid text.
 pub(super) fn put_path<S: Slot>(slot: &mut S, path: &Path) {
     if let Some(value) = S::Of::of_path(path) {
         slot.put(value);

@@ -88,7 +88,7 @@ pub(crate) fn with_input(settings: &mut Settings, path: &str) {
     settings.input = InputSource::File { path: path.into(), pick };
 }
 
-/// Runs so many random samples.
+/// Makes a variant run `count` random samples.
 pub(crate) fn with_random(settings: &mut Settings, count: usize) {
     let seed = match settings.input {
         InputSource::Random { seed, .. } => seed,
@@ -109,7 +109,7 @@ pub(crate) fn pick_seed(settings: &mut Settings, new: u64) -> Result<(), String>
     Ok(())
 }
 
-/// Runs so many samples of a file.
+/// Makes a variant run `count` samples of a file.
 pub(crate) fn picked(settings: &mut Settings, count: usize) -> Result<(), String> {
     match &mut settings.input {
         InputSource::Random { .. } => Err("goes with an input file; random codes have `random`".into()),
