@@ -62,7 +62,8 @@ fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Optio
         "guardbit::hw::sram_too_small_for_tile",
         key,
         format!("the {what} of the smallest tile do not fit `{key}`: {layers}"),
-        "a larger memory, a smaller array or no `double_buffer` (which halves the room) avoids it",
+        "a larger memory, a smaller array or no `double_buffer` (which halves the room) avoids it; biases and requantization constants \
+         share the memory of the weights",
     ))
 }
 

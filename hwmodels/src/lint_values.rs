@@ -67,6 +67,6 @@ pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
         "guardbit::hw::bias_adder_too_narrow",
         "bias.bits",
         format!("sums with their biases may overflow the adder of biases: {layers}"),
-        "`bias.bits: from_model` is as wide as the bias of the model, `auto` holds everything",
+        "`bias.bits: auto` holds every sum; `from_model` has the width of the model's bias, which may be less",
     ))
 }

@@ -60,6 +60,7 @@ fn bad_files_say_what_is_wrong() {
         "schema: 1\nsource: x\nfigures: [{part: adder, area: 1, source: x}]",
         "schema: 1\nsource: x\nnode_nm: 3\nfigures: [{part: dram, energy_pj: 1, source: x}]",
         "schema: 1\nsource: x\nwith: [mine.yaml]\nfigures: [{part: dram, energy_pj: 1, source: x}]",
+        "schema: 1\nsource: x\narea_unit: um2\nnode_nm: 40\nwith: [cacti7-40nm, cacti7-40nm]\nfigures: [{part: dram, energy_pj: 1, source: x}]",
         "schema: 1\nsource: x\nwith: [cacti7-40nm]\nfigures: [{part: dram, energy_pj: 1, source: x}]",
         "schema: 1\nsource: x\nnode_nm: 40\nwith: [cacti7-40nm]\nfigures: [{part: dram, energy_pj: 1, source: x}]",
     ];

@@ -15,63 +15,81 @@ use crate::StudyError;
 const KINDS: usize = 3;
 /// Bytes of the counts of one layer.
 const BYTES: usize = KINDS * 8;
-/// Bytes that are read at a time.
-const CHUNK: usize = 1 << 20;
+/// Bytes of a piece of the file.
+const PIECE: usize = 1 << 20;
 
-/// Counts sample after sample: rows in memory, those of single layers in a file without a name.
+/// Event counts of the samples so far: rows over all layers in memory, those of single layers in a file without a name.
+///
+/// The file consists of pieces of equally many samples, the last one of fewer. A piece holds layer after layer, so that every
+/// layer's counts are read once.
 pub(crate) struct SampleEvents<'p> {
     program: &'p Program,
     folder: PathBuf,
     file: BufWriter<OutFile>,
+    /// Number of accelerated layers.
+    layers: usize,
+    /// Counts of the samples that are not in the file yet.
+    pending: Vec<EventCounts>,
     /// `samples.csv`.
     pub rows: Vec<SampleRow>,
 }
 
 impl<'p> SampleEvents<'p> {
-    /// For the layers of `program`, in a file that lies in `folder` but cannot be seen there.
+    /// Returns counts of no sample for the layers of `program`. The file lies in `folder` but cannot be seen there.
     pub fn new(program: &'p Program, folder: &Path) -> Result<Self, StudyError> {
         let write = |source| FolderError::Write { path: folder.into(), source };
         let file = BufWriter::new(nameless(folder).map_err(write)?);
-        Ok(Self { program, folder: folder.into(), file, rows: Vec::new() })
+        let layers = program.mac_layers().count();
+        Ok(Self { program, folder: folder.into(), file, layers, pending: Vec::new(), rows: Vec::new() })
     }
 
     /// Adds the next sample.
     pub fn add(&mut self, layers: &[EventCounts]) -> Result<(), StudyError> {
         self.rows.push(SampleRow::new(self.rows.len(), layers));
-        for layer in layers {
-            for count in [layer.levels, layer.products, layer.biases] {
-                self.file.write_all(&count.to_le_bytes()).map_err(|source| self.failed(source))?;
-            }
-        }
-        Ok(())
+        self.pending.extend_from_slice(layers);
+        if self.pending.len() >= self.samples_of_piece() * self.layers { self.write_piece() } else { Ok(()) }
     }
 
     /// Writes `sample_events.npz`: per layer `[samples, 3]`.
     pub fn pack(&mut self, staging: &mut Staging<'_>) -> Result<(), StudyError> {
+        self.write_piece()?;
         self.file.flush().map_err(|source| self.failed(source))?;
-        let layers = self.program.mac_layers().count();
-        let samples = self.rows.len();
-        // As many samples as a piece of the file holds: every layer reads all pieces.
-        let step = (CHUNK / (layers * BYTES).max(1)).max(1);
+        let (samples, step) = (self.rows.len(), self.samples_of_piece());
         staging.write_with("sample_events.npz", |out| {
             let mut npz = NpzWriter::new(out);
             for (index, layer) in self.program.mac_layers().enumerate() {
                 let mut array = npz.begin(&layer.name, DType::Int64, &[samples, KINDS])?;
                 for first in (0..samples).step_by(step) {
                     let count = step.min(samples - first);
-                    let read = self.read(first * layers * BYTES, count * layers * BYTES);
-                    let bytes = read.map_err(|source| self.failed(source))?;
-                    let own = bytes.chunks_exact(layers * BYTES).flat_map(|sample| {
-                        let (counts, _) = sample[index * BYTES..][..BYTES].as_chunks::<8>();
-                        counts.iter().map(|count| i64::from_le_bytes(*count))
-                    });
-                    array.write_wide(&own.collect::<Vec<_>>())?;
+                    let at = (first * self.layers + count * index) * BYTES;
+                    let bytes = self.read(at, count * BYTES).map_err(|source| self.failed(source))?;
+                    let (counts, _) = bytes.as_chunks::<8>();
+                    array.write_wide(
+                        &counts.iter().map(|count| i64::from_le_bytes(*count)).collect::<Vec<_>>(),
+                    )?;
                 }
                 array.end()?;
             }
             npz.finish()?;
             Ok::<(), StudyError>(())
         })
+    }
+
+    fn samples_of_piece(&self) -> usize {
+        (PIECE / (self.layers * BYTES).max(1)).max(1)
+    }
+
+    /// Moves the pending counts into the file.
+    fn write_piece(&mut self) -> Result<(), StudyError> {
+        for layer in 0..self.layers {
+            for counts in self.pending.iter().skip(layer).step_by(self.layers) {
+                for count in [counts.levels, counts.products, counts.biases] {
+                    self.file.write_all(&count.to_le_bytes()).map_err(|source| self.failed(source))?;
+                }
+            }
+        }
+        self.pending.clear();
+        Ok(())
     }
 
     fn read(&self, at: usize, len: usize) -> io::Result<Vec<u8>> {

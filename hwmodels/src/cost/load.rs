@@ -180,7 +180,11 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
     if figures.is_empty() {
         return Err(wrong(VALUE, "figures", "is empty", "a cost model needs at least one figure"));
     }
-    for (index, name) in file.with.map_or(Vec::new(), |list| list.0).iter().enumerate() {
+    let with = file.with.map_or(Vec::new(), |list| list.0);
+    for (index, name) in with.iter().enumerate() {
+        if with[..index].contains(name) {
+            return Err(wrong(VALUE, &format!("with[{index}]"), "is listed twice", "name every model once"));
+        }
         figures.extend(figures_with(name, index, &area_unit, file.node_nm, source)?);
     }
     Ok(CostModel {

@@ -165,7 +165,10 @@ fn mapped() -> impl Strategy<Value = (Accelerator, Window)> {
 
 proptest! {
     // Laws of one dataflow reject the others, whatever the number of cases.
-    #![proptest_config(ProptestConfig { max_global_rejects: u32::MAX, ..ProptestConfig::default() })]
+    #![proptest_config({
+        let config = ProptestConfig::default();
+        ProptestConfig { max_global_rejects: config.cases.max(1024).saturating_mul(64), ..config }
+    })]
 
     /// No two steps share a processing element and a cycle; additions come in order, inner ones first.
     #[test]

@@ -113,13 +113,15 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Lists the events of the dot product of output `index`: whether levels have some, and its products or bias.
+    /// Lists the events of the dot product of output `index`. `touched` says whether its levels have events, `narrowed` whether its
+    /// products or bias have.
     fn list(&self, index: usize, (touched, narrowed): (bool, bool), task: &mut Task<'_, '_, '_>) {
         let (stats, sample) = (&task.stats, task.sample);
-        let is_before = |earliest: u64, before: Option<u64>| before.is_none_or(|cycle| earliest < cycle);
-        let touched = touched && is_before(self.places.earliest(index), stats.listed_before(sample));
-        let narrowed = narrowed
-            && is_before(self.places.earliest_narrowing(index), stats.narrowings_listed_before(sample));
+        // The tables of earliest cycles are built at the first use: not before the list is full.
+        let before = stats.listed_before(sample);
+        let touched = touched && before.is_none_or(|cycle| self.places.earliest(index) < cycle);
+        let before = stats.narrowings_listed_before(sample);
+        let narrowed = narrowed && before.is_none_or(|cycle| self.places.earliest_narrowing(index) < cycle);
         if !touched && !narrowed {
             return;
         }
