@@ -1,6 +1,7 @@
 //! Time of a whole inference on the accelerator and its host.
 
-use crate::{Program, Step};
+use crate::timing::{Bound, HostTime};
+use crate::{Program, Resource, Step};
 
 /// Cycles of one inference, in the accelerator's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,5 +47,73 @@ impl InferenceCycles {
             cycles.overlapped = cycles.overlapped.max(end);
         }
         cycles
+    }
+}
+
+/// Resource that bounds an inference whose host and accelerator work one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InferenceBound {
+    /// Resource of the accelerator.
+    Accelerator(Bound),
+    /// Host: its operations and its memory.
+    Host,
+}
+
+/// Bound of an inference, and the effect of doubling it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Binding {
+    /// Resource that shortens the inference most if it is twice as fast.
+    pub bound: InferenceBound,
+    /// Cycles of the accelerator and the host.
+    pub cycles: u64,
+    /// Cycles with the resource twice as fast.
+    pub doubled: u64,
+}
+
+impl InferenceBound {
+    /// Name of the host in tables.
+    pub const HOST: &'static str = "host";
+
+    /// Returns the name used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accelerator(bound) => bound.name(),
+            Self::Host => Self::HOST,
+        }
+    }
+}
+
+impl Binding {
+    /// Returns the bound of a program; `None` if an inference takes no time.
+    pub fn of(program: &Program) -> Option<Self> {
+        let InferenceCycles { accelerator, host, .. } = InferenceCycles::of(program);
+        let cycles = accelerator.saturating_add(host);
+        let quick = Resource::Host.doubled(&program.accelerator);
+        let of_host = |accelerator: &crate::Accelerator| {
+            let nodes = program.graph.nodes_with_ids().zip(&program.steps);
+            let on_host = nodes.filter(|(_, step)| matches!(step, Step::Host(_)));
+            let takes = |node| HostTime::new(accelerator, program.graph.work(node)).cycles;
+            on_host.map(|((node, _), _)| takes(node)).fold(0, u64::saturating_add)
+        };
+        let host_doubled = quick.map_or(host, |quick| of_host(&quick));
+        let mut layers = program.mac_layers().map(|layer| &layer.timing.cost).peekable();
+        let bound = layers.peek().is_some().then(|| Bound::of_all(layers));
+        let doubled = |bound: Bound| {
+            program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound)).fold(0, u64::saturating_add)
+        };
+        let of_accelerator = bound.map(|bound| Self {
+            bound: InferenceBound::Accelerator(bound),
+            cycles,
+            doubled: doubled(bound).saturating_add(host),
+        });
+        let of_host =
+            Self { bound: InferenceBound::Host, cycles, doubled: accelerator.saturating_add(host_doubled) };
+        let all = of_accelerator.into_iter().chain((host > 0).then_some(of_host));
+        all.filter(|_| cycles > 0).min_by_key(|binding| binding.doubled)
+    }
+
+    /// Returns the cycles with the resource twice as fast, divided by the cycles without.
+    pub fn ratio(&self) -> f64 {
+        self.doubled as f64 / self.cycles as f64
     }
 }

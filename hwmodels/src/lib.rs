@@ -33,7 +33,7 @@ pub use accelerator::{
 };
 pub use expression::Quantity;
 pub use file::SetMap;
-pub use inference::InferenceCycles;
+pub use inference::{Binding, InferenceBound, InferenceCycles};
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
 pub use lint_layers::check_program;

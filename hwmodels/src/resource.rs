@@ -25,11 +25,13 @@ pub enum Resource {
     Rows,
     /// Columns of the array.
     Cols,
+    /// Clock of the host, with which its operations and its memory get faster.
+    Host,
 }
 
 impl Resource {
     /// All resources.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OperandPorts,
         Self::AccumulatorPort,
         Self::ActivationSram,
@@ -39,6 +41,7 @@ impl Resource {
         Self::Clock,
         Self::Rows,
         Self::Cols,
+        Self::Host,
     ];
 
     /// Returns the key of the accelerator that sets the resource.
@@ -53,12 +56,13 @@ impl Resource {
             Self::Clock => "clock_mhz",
             Self::Rows => "array.rows",
             Self::Cols => "array.cols",
+            Self::Host => "host.clock_mhz",
         }
     }
 
     /// Returns the amount of the resource that an accelerator has.
     pub fn of(self, accelerator: &Accelerator) -> f64 {
-        let Accelerator { memory, array, clock_mhz, .. } = accelerator;
+        let Accelerator { memory, array, clock_mhz, host, .. } = accelerator;
         match self {
             Self::OperandPorts => memory.sram_bytes_per_cycle,
             Self::AccumulatorPort => memory.accumulator_bytes_per_cycle,
@@ -69,6 +73,7 @@ impl Resource {
             Self::Clock => *clock_mhz,
             Self::Rows => array.rows as f64,
             Self::Cols => array.cols as f64,
+            Self::Host => host.clock_mhz.unwrap_or(*clock_mhz),
         }
     }
 
@@ -88,6 +93,7 @@ impl Resource {
     }
 
     fn double(self, own: &mut Accelerator) {
+        let twice = self.of(own) * 2.0;
         let (memory, array) = (&mut own.memory, &mut own.array);
         match self {
             Self::OperandPorts => memory.sram_bytes_per_cycle *= 2.0,
@@ -110,6 +116,7 @@ impl Resource {
                 }
             }
             Self::Cols => array.cols *= 2,
+            Self::Host => own.host.clock_mhz = Some(twice),
         }
     }
 }

@@ -147,10 +147,10 @@ def test_explore(command, tmp_path, images, labels):
     rows = list(csv.DictReader(io.StringIO((theirs / "pareto.csv").read_text())))
     assert [int(row["cycles"]) for row in rows] == list(ours.pareto["cycles"])
     assert len(ours["cycles"]) >= 6
-    bounds = {"compute", "mapping", "activation_port", "weight_port", "accumulator_port", "dram"}
+    bounds = {"compute", "mapping", "activation_port", "weight_port", "accumulator_port", "dram", "host"}
     assert set(ours["bound"]) <= bounds and len(ours["warnings"]) == len(ours["cycles"])
     doubled, chosen = list(ours.sensitivity["doubled"]), int(ours.sensitivity["point"][0])
-    assert doubled[1:3] == ["memory.sram_bytes_per_cycle", "memory.accumulator_bytes_per_cycle"] and len(doubled) == 10
+    assert doubled[1:3] == ["memory.sram_bytes_per_cycle", "memory.accumulator_bytes_per_cycle"] and len(doubled) == 11
     assert ours.sensitivity["cycles"][0] == ours["cycles"][chosen]
 
 

@@ -310,6 +310,8 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         latency_us,
         throughput_per_s: Some((1e6 / latency_us).round()),
         pipelined_per_s: None,
+        bound: Some("compute".into()),
+        bound_ratio: Some(0.6),
         tiles: Vec::new(),
         macs: 0,
         peak_macs_per_cycle: 256,

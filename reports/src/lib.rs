@@ -52,6 +52,6 @@ pub use tables::{
     write_csv,
 };
 pub use text::{
-    explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text, summary_text,
-    text_table, tiles_text,
+    doubled_text, explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text,
+    summary_text, text_table, tiles_text, worth,
 };

@@ -226,7 +226,7 @@ pub(crate) fn front_columns(record: &ExploreRecord) -> Vec<FrontColumn> {
     columns.extend(others.map(|(_, column)| *column));
     columns.extend(rest.flat_map(|(_, columns)| *columns));
     columns.push(("host cycles", |row| grouped(row.host_cycles)));
-    columns.push(("bound", |row| row.bound.clone()));
+    columns.push(("bound", |row| worth(&row.bound, row.bound_ratio)));
     columns.push(("utilization", |row| shown(row.utilization)));
     columns.push(("widths", |row| row.widths.clone()));
     columns.retain(|(_, cell)| record.rows.iter().any(|row| row.front && !cell(row).is_empty()));
@@ -237,30 +237,43 @@ fn shown(share: Option<Fraction>) -> String {
     share.map_or(String::new(), percentage)
 }
 
+/// Returns a bound with the change of cycles if the resource is twice as fast: `dram (-0.1 %)`.
+pub fn worth(bound: &str, ratio: Option<f64>) -> String {
+    ratio.map_or(bound.to_owned(), |ratio| format!("{bound} ({})", change(ratio)))
+}
+
+/// Returns a ratio as a change: `-12.3 %`.
+fn change(ratio: f64) -> String {
+    match ratio {
+        1.0 => "=".to_owned(),
+        ratio if (ratio - 1.0).abs() < 0.0005 => "< 0.1 %".to_owned(),
+        ratio => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+    }
+}
+
 /// Returns, as text, how doubling one resource of the chosen design changes the figures; empty without a
 /// design.
 pub fn sensitivity_text(record: &ExploreRecord) -> String {
-    let (heads, rows) = sensitivity_cells(record);
     let Some(point) = record.sensitivity.first().map(|row| row.point) else { return String::new() };
+    doubled_text(&format!("design {point}"), &record.sensitivity, record.area_unit())
+}
+
+/// Returns, as text, how doubling one resource of `what` changes the figures.
+pub fn doubled_text(what: &str, rows: &[SensitivityRow], area_unit: &str) -> String {
+    let (heads, rows) = sensitivity_cells(rows, area_unit);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    format!("design {point} with twice as much of one thing:\n{}", text_table(&heads, &rows))
+    format!("{what} with twice as much of one thing:\n{}", text_table(&heads, &rows))
 }
 
 /// Returns headings and cells of the table of sensitivities: figures, each with its change.
-pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec<String>>) {
-    let change = |ratio: Option<f64>| match ratio {
-        Some(1.0) => "=".to_owned(),
-        Some(ratio) if (ratio - 1.0).abs() < 0.0005 => "< 0.1 %".to_owned(),
-        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
-        None => String::new(),
-    };
+pub(crate) fn sensitivity_cells(rows: &[SensitivityRow], area_unit: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let change = |ratio: Option<f64>| ratio.map_or(String::new(), change);
     let real = |value: Option<f64>| value.map_or(String::new(), figure);
-    let first = record.sensitivity.first();
+    let first = rows.first();
     let (area, energy) =
         (first.is_some_and(|row| row.area.is_some()), first.is_some_and(|row| row.energy_pj.is_some()));
-    let unit = record.rows.iter().find_map(|row| row.area.map(|_| row.area_unit.as_str())).unwrap_or("");
     let mut heads = ["twice as much", "of", "cycles", "", "latency (us)", ""].map(String::from).to_vec();
-    let both = [(area, format!("area ({unit})")), (energy, "energy (pJ)".to_owned())];
+    let both = [(area, format!("area ({area_unit})")), (energy, "energy (pJ)".to_owned())];
     heads.extend(both.into_iter().filter(|(is, _)| *is).flat_map(|(_, head)| [head, String::new()]));
     let row = |row: &SensitivityRow| {
         let mut cells = vec![
@@ -279,7 +292,7 @@ pub(crate) fn sensitivity_cells(record: &ExploreRecord) -> (Vec<String>, Vec<Vec
         }
         cells
     };
-    (heads, record.sensitivity.iter().map(row).collect())
+    (heads, rows.iter().map(row).collect())
 }
 
 /// Columns of `summary.csv` that tables for terminals leave out.

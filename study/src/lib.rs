@@ -9,6 +9,7 @@ mod axes;
 mod bits;
 mod compare;
 mod costs;
+mod doubled;
 mod error;
 mod execute;
 mod explore;
@@ -44,6 +45,7 @@ pub use arguments::{
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
 pub use compare::{Compared, ComparedRow, Comparison, compare};
+pub use doubled::sensitivity;
 pub use error::{StudyError, Wanted};
 pub use explore::{Objective, ObjectiveError, explore};
 pub use guardbit_files::{Digest, DigestError, Existing};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_hwmodels::check;
-use guardbit_reports::{ExploreRecord, PointRow};
+use guardbit_reports::{ExploreRecord, PointRow, RunRecord};
 use guardbit_sim::Mode;
 use guardbit_study::{
     Axes, Budget, Existing, ExploreRequest, Grid, InputSource, RunRequest, Settings, Silent, SizeRequest,
@@ -93,8 +93,8 @@ impl Folder {
     }
 }
 
-/// Cycles, area and energy of a run on its own with these overrides.
-fn cycles_and_costs(folder: &Folder, out: &str, sets: Vec<String>) -> (u64, Option<f64>, Option<f64>) {
+/// A run on its own with these overrides.
+fn alone(folder: &Folder, out: &str, sets: Vec<String>) -> RunRecord {
     let request = RunRequest {
         model: folder.path("net.yaml"),
         hw: folder.hw(),
@@ -104,7 +104,12 @@ fn cycles_and_costs(folder: &Folder, out: &str, sets: Vec<String>) -> (u64, Opti
         sums: Default::default(),
         layer: None,
     };
-    let alone = run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap();
+    run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap()
+}
+
+/// Its cycles on the accelerator, area and energy.
+fn cycles_and_costs(folder: &Folder, out: &str, sets: Vec<String>) -> (u64, Option<f64>, Option<f64>) {
+    let alone = alone(folder, out, sets);
     (alone.timing.cycles, alone.costs[0].area, alone.costs[0].energy_pj)
 }
 
@@ -123,9 +128,9 @@ fn sensitivities_are_those_of_runs() {
     assert_eq!((base.doubled.as_str(), base.value), ("", None));
     let least = record.rows.iter().map(|row| row.cycles).min();
     assert_eq!((Some(base.cycles), record.rows[base.point].front), (least, true));
-    assert_eq!(record.sensitivity.len(), 10);
+    assert_eq!(record.sensitivity.len(), 11);
     let text = fs::read_to_string(folder.path("out/sensitivity.csv")).unwrap();
-    assert_eq!(text.lines().count(), 11);
+    assert_eq!(text.lines().count(), 12);
     for row in &record.sensitivity[1..] {
         let mut sets = sets_of(&record, base.point);
         sets.push(format!("{}={}", row.doubled, row.value.unwrap() * 2.0));
@@ -182,21 +187,48 @@ fn what_binds_a_design_is_worth_doubling() {
         let (changed, speed) = match row.bound.as_str() {
             "activation_port" | "weight_port" => twice(ports[0]),
             "accumulator_port" => twice(ports[1]),
-            "dram" => twice(ports[2]),
+            "dram" => {
+                let (mut sets, speed) = twice(ports[2]);
+                sets.push("memory.dram_latency_cycles=50".into());
+                (sets, speed)
+            }
             "compute" | "mapping" => {
                 let mut sets: Vec<String> =
                     ports.iter().map(|key| format!("{key}={}", memory(key) / 2.0)).collect();
                 sets.push("memory.dram_latency_cycles=200".into());
                 (sets, 2)
             }
+            "host" => (vec!["host.clock_mhz=600".to_owned()], 1),
             other => panic!("{other}"),
         };
-        let (cycles, ..) = cycles_and_costs(&folder, "run", [sets_of(&record, index), changed].concat());
+        let timing = alone(&folder, "run", [sets_of(&record, index), changed].concat()).timing;
         let helped: &mut [u64; 2] = seen.entry(row.bound.clone()).or_default();
-        helped[usize::from(cycles < row.cycles * speed)] += 1;
+        // The host keeps its pace where the array has twice its own.
+        let (found, before) =
+            (timing.cycles + speed * timing.host_cycles, speed * (row.cycles + row.host_cycles));
+        helped[usize::from(found < before)] += 1;
+        // Halves of odd cycles are rounded up.
+        let expected = row.bound_ratio.unwrap() * before as f64;
+        assert!((found as f64 - expected).abs() <= 20.0, "{}: {found} {expected}", row.bound);
     }
     let [not, helps] = seen.values().fold([0, 0], |all, one| [all[0] + one[0], all[1] + one[1]]);
     assert!(helps >= 9 * not && seen.len() >= 3, "{seen:?}");
+}
+
+/// A host that is slow enough binds every design, unless it is fast again.
+#[test]
+fn a_slow_host_binds() {
+    let folder = Folder::new();
+    fs::write(folder.path("net.yaml"), LARGER).unwrap();
+    let record = folder.explore(&["host.ops_per_cycle=0.001,1000", "array.rows=4,8"], None, "out");
+    for (parameters, row) in record.parameters.iter().zip(&record.rows) {
+        assert_eq!(row.bound == "host", parameters[0].value == "0.001", "{row:?}");
+        assert_eq!(row.bound_ratio.unwrap() < 0.6 && row.bound == "host", row.host_cycles > row.cycles);
+    }
+    // Of the front, whatever loses nothing is as good: the host alone makes these designs faster.
+    let of = |key: &str| record.sensitivity.iter().find(|row| row.doubled == key).unwrap();
+    assert_eq!(of("host.clock_mhz").cycles_ratio, Some(1.0));
+    assert!(of("host.clock_mhz").latency_ratio <= Some(1.0));
 }
 
 /// Warnings are those of `guardbit hw check`, and the share of differing codes is what the budget bounds.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use guardbit_frontends::{Cut, Dims};
 use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
-use guardbit_reports::{TileRecord, text_table, tiles_text};
+use guardbit_reports::{TileRecord, doubled_text, text_table, tiles_text};
 use serde_json::json;
 
 use crate::args::{Global, HwCommand};
@@ -131,20 +131,22 @@ fn check_one(
 ) -> Result<(), Failure> {
     let (accelerator, mut warnings) = check(hw, sets);
     let accelerator = accelerator?;
-    let mut tiles = None;
+    let mut of_network = None;
     if let Some(model) = model {
         let cut = Cut { dims, ..Cut::default() };
         let graph = Arc::new(guardbit_frontends::load_part(model, None, &cut)?);
         let program = lower(graph, &accelerator)?;
         warnings.extend(check_program(&program));
-        tiles = Some(program.mac_layers().map(TileRecord::new).collect::<Vec<_>>());
+        let tiles = program.mac_layers().map(TileRecord::new).collect::<Vec<_>>();
+        of_network = Some((tiles, guardbit_study::sensitivity(&program)?));
     }
     if global.json {
         let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();
         let mut result = json!({ "name": accelerator.name, "warnings": warnings });
-        if let Some(tiles) = tiles {
+        if let Some((tiles, sensitivity)) = of_network {
             result["tiles"] = json!(tiles);
+            result["sensitivity"] = json!(sensitivity);
         }
         return print_json(&result);
     }
@@ -158,6 +160,8 @@ fn check_one(
         1 => "1 warning".into(),
         n => format!("{n} warnings"),
     };
-    let tiles = tiles.map_or(String::new(), |tiles| tiles_text(&tiles));
-    print(&format!("{}: {count}\n{tiles}", accelerator.name))
+    let of_network = of_network.map_or(String::new(), |(tiles, sensitivity)| {
+        format!("{}\n{}", tiles_text(&tiles), doubled_text(&accelerator.name, &sensitivity, ""))
+    });
+    print(&format!("{}: {count}\n{of_network}", accelerator.name))
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use guardbit_reports::{
     BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow, NetworkTiming,
-    RunRecord, ScoreFigures, beside_text, layers_text, probability,
+    RunRecord, ScoreFigures, beside_text, layers_text, probability, worth,
 };
 use serde::Serialize;
 
@@ -44,8 +44,13 @@ struct Summary<'a> {
     costs: &'a [CostRecord],
 }
 
-/// What binds layers, and how many: `dram 3, compute 1`.
-fn bounds(rows: &[BottleneckRow]) -> String {
+/// Returns the bound of the inference with the effect of doubling it, and the number of layers per bound:
+/// `dram (-41.0 %); layers: dram 3, compute 1`.
+fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
+    let all = worth(timing.bound.as_deref()?, timing.bound_ratio);
+    if rows.is_empty() {
+        return Some(all);
+    }
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for row in rows {
         match kinds.iter_mut().find(|(bound, _)| *bound == row.bound) {
@@ -53,7 +58,8 @@ fn bounds(rows: &[BottleneckRow]) -> String {
             None => kinds.push((&row.bound, 1)),
         }
     }
-    kinds.iter().map(|(bound, count)| format!("{bound} {count}")).collect::<Vec<_>>().join(", ")
+    let layers: Vec<String> = kinds.iter().map(|(bound, count)| format!("{bound} {count}")).collect();
+    Some(format!("{all}; layers: {}", layers.join(", ")))
 }
 
 /// The figures of the whole network, one a line.
@@ -90,7 +96,7 @@ fn outcome_text(record: &RunRecord) -> String {
     add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
     add("products", Some(timing.macs.to_string()));
     add("MACs on hardware", Some(record.coverage.summary()).filter(|_| record.coverage.layers > 0));
-    add("bound by", Some(bounds(&record.bottlenecks)).filter(|bounds| !bounds.is_empty()));
+    add("bound by", bounds(timing, &record.bottlenecks));
     add("on the host", Some(HostRow::counted(&timing.host)).filter(|host| !host.is_empty()));
     let costs = record.costs.iter().flat_map(CostRecord::lines);
     let lines: Vec<(String, String)> =

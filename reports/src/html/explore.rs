@@ -105,7 +105,7 @@ fn front(record: &ExploreRecord) -> Markup {
 
 fn sensitivity(record: &ExploreRecord) -> Markup {
     let Some(first) = record.sensitivity.first() else { return html! {} };
-    let (heads, rows) = sensitivity_cells(record);
+    let (heads, rows) = sensitivity_cells(&record.sensitivity, record.area_unit());
     let column = |(index, head): (usize, &String)| match index {
         0 => Column::text(head.as_str()),
         _ => Column::number(head.as_str()),

@@ -8,6 +8,7 @@ use super::{Column, Table, accelerators, page, plots, settings, words};
 use crate::numbers::{counted, grouped, percentage};
 use crate::output::{About, Drawn};
 use crate::tables::{BottleneckRow, CostRow, EventRow, HostRow, LayerRow};
+use crate::text::worth;
 use crate::{RunRecord, TileRecord, layer_label, run_findings};
 
 /// Returns the page.
@@ -232,7 +233,7 @@ fn bottlenecks(run: &RunRecord) -> Markup {
     let row = |row: &BottleneckRow| {
         vec![
             layer_label(row.index, &row.name),
-            row.bound.clone(),
+            worth(&row.bound, (row.cycles > 0).then(|| row.doubled_cycles as f64 / row.cycles as f64)),
             grouped(row.macs),
             optional(row.share, percentage),
             grouped(row.cycles),

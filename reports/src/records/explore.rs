@@ -88,6 +88,11 @@ impl ExploreRecord {
         all
     }
 
+    /// Returns the unit of areas; empty if no model gives areas.
+    pub(crate) fn area_unit(&self) -> &str {
+        self.rows.iter().find_map(|row| row.area.map(|_| row.area_unit.as_str())).unwrap_or("")
+    }
+
     /// Returns the rows of the Pareto front, sorted by the first objective.
     pub fn front(&self) -> Vec<usize> {
         let mut front: Vec<usize> = (0..self.rows.len()).filter(|&row| self.rows[row].front).collect();

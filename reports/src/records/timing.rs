@@ -1,5 +1,6 @@
 //! Time of one inference.
 
+use guardbit_hwmodels::Binding;
 use guardbit_hwmodels::{ArrayKind, InferenceCycles, MacLayer, Memory, Program};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +45,13 @@ pub struct NetworkTiming {
     /// of kind `folded`. It is bounded by the slowest layer, or by the sum of all host operations. `None` for
     /// other arrays.
     pub pipelined_per_s: Option<f64>,
+    /// Resource that shortens an inference most if it is twice as fast: one of `bound` in bottlenecks.csv, or
+    /// `host`. `None` if an inference takes no time.
+    #[serde(default)]
+    pub bound: Option<String>,
+    /// Cycles of accelerator and host with that resource twice as fast, divided by the cycles without.
+    #[serde(default)]
+    pub bound_ratio: Option<f64>,
     /// Tile of every layer in the SRAMs, in the order of the layers.
     pub tiles: Vec<TileRecord>,
     /// Products of the accelerated layers, including padding.
@@ -125,6 +133,7 @@ impl NetworkTiming {
         let slowest = || times().fold(host, f64::max);
         let array = program.accelerator.array;
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
+        let binding = Binding::of(program);
         Self {
             convention: program.accelerator.timing.convention.name().to_owned(),
             cycles: sum(|layer| layer.timing.cycles),
@@ -139,6 +148,8 @@ impl NetworkTiming {
             overlapped_us: rounded(overlapped, 6),
             latency_us: rounded(accelerator + host, 6),
             throughput_per_s: per_second(accelerator + host),
+            bound: binding.map(|binding| binding.bound.name().to_owned()),
+            bound_ratio: binding.map(|binding| rounded(binding.ratio(), 6)),
             tiles: program.mac_layers().map(TileRecord::new).collect(),
             macs: sum(|layer| layer.timing.cost.macs),
             peak_macs_per_cycle: [array.rows, array.cols, array.dot_width, array.cores]

@@ -38,9 +38,12 @@ table! {
         energy_pj: Option<f64> ["pJ"],
         /// The cost model of the energy.
         energy_model: String,
-        /// The resource that leaves the fewest cycles when it is twice as fast, as `bound` of bottlenecks.csv, over all layers:
-        /// `compute`, `mapping`, the port of a memory, or `dram`; blank where the accelerator runs nothing.
+        /// The resource that leaves the fewest cycles of an inference when it is twice as fast, as `bound` of bottlenecks.csv, over
+        /// all layers: `compute`, `mapping`, the port of a memory, `dram`, or `host`; blank where nothing takes time.
         bound: String,
+        /// Cycles of accelerator and host with that resource twice as fast, over those of the design: near 1 where no resource
+        /// alone helps.
+        bound_ratio: Option<f64>,
         /// Products that are needed, over those that the array could have made in all cycles.
         utilization: Option<Fraction>,
         /// Samples that were run.

@@ -220,7 +220,8 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         mismatch_share: Some(outcome.mismatch).filter(|_| outcome.trapped.is_none()).and_then(|mismatch| {
             Fraction::of(mismatch, outcome.samples.saturating_mul(plan.codes_per_sample()))
         }),
-        bound: figures.bound.map_or(String::new(), |bound| bound.name().to_owned()),
+        bound: figures.bound.as_ref().map_or(String::new(), |(bound, _)| bound.clone()),
+        bound_ratio: figures.bound.as_ref().map(|(_, ratio)| *ratio),
         cycles: figures.cycles,
         latency_us: figures.latency_us,
         host_cycles: figures.host_cycles,

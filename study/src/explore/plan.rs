@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use guardbit_files::Digest;
 use guardbit_hwmodels::cost::{CostModel, network_cost};
-use guardbit_hwmodels::timing::Bound;
 use guardbit_hwmodels::{Accelerator, Program, check_program, lower};
 use guardbit_reports::{About, NetworkTiming, Parameter};
 use guardbit_sim::Mode;
@@ -61,8 +60,8 @@ pub(super) struct Figures {
     pub overlapped_cycles: u64,
     /// Products over those that the array could have made.
     pub utilization: Option<(u64, u64)>,
-    /// What binds all layers together; `None` where the accelerator runs nothing.
-    pub bound: Option<Bound>,
+    /// What binds an inference, and cycles with that twice as fast over those without; `None` where it takes no time.
+    pub bound: Option<(String, f64)>,
     /// Per model, every part with its energy and area; `None` is what the model does not tell.
     pub costs: Vec<Vec<PartFigures>>,
 }
@@ -111,10 +110,7 @@ impl Figures {
             latency_us: timing.latency_us,
             host_cycles: timing.host_cycles,
             overlapped_cycles: timing.overlapped_cycles,
-            bound: program
-                .mac_layers()
-                .next()
-                .map(|_| Bound::of_all(program.mac_layers().map(|layer| &layer.timing.cost))),
+            bound: timing.bound.zip(timing.bound_ratio),
             utilization: Some((sum(|cost| cost.macs), sum(|cost| cost.capacity))).filter(|(_, all)| *all > 0),
             costs: models.iter().map(parts).collect(),
         }
