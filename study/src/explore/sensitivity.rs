@@ -1,4 +1,4 @@
-//! What more of one thing buys.
+//! Sensitivity: the gain from doubling one resource.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::candidate::{Candidate, Prices};
 use super::plan::{Figures, Plan};
 use crate::StudyError;
 
-/// The chosen design as it is, then with twice as much of each resource.
+/// Returns rows for the chosen design as it is, then with twice as much of each resource.
 pub(super) fn rows(plan: &Plan, point: usize, chosen: &Candidate) -> Result<Vec<SensitivityRow>, StudyError> {
     let prices = Prices::new(plan);
     let program = plan.subject.lower(&chosen.accelerator)?;
