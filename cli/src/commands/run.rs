@@ -44,7 +44,7 @@ struct Summary<'a> {
     costs: &'a [CostRecord],
 }
 
-/// What binds layers, and how many: `dram 3, compute 1`.
+/// Returns the bottlenecks with their number of layers: `dram 3, compute 1`.
 fn bounds(rows: &[BottleneckRow]) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for row in rows {
@@ -56,7 +56,7 @@ fn bounds(rows: &[BottleneckRow]) -> String {
     kinds.iter().map(|(bound, count)| format!("{bound} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The figures of the whole network, one a line.
+/// Returns the figures of the whole network, one per line.
 fn outcome_text(record: &RunRecord) -> String {
     let outcome = &record.outcome;
     let mut lines = vec![("samples", outcome.samples.to_string())];
