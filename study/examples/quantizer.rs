@@ -2,7 +2,7 @@
 //!
 //!     quantizer FLOAT.onnx CALIBRATION.npy [SAMPLES]
 //!
-//! The samples are repeated until there are SAMPLES [default: 1000]. Columns: tool, subject, setting,
+//! The samples are repeated until there are SAMPLES (default: 1000). Columns: tool, subject, setting,
 //! threads, figure, unit.
 
 use std::fs::File;

@@ -2,9 +2,9 @@
 //!
 //! Each channel takes three steps, and each step keeps every register's bound:
 //! 1. Greedy, weight by weight: the remaining weights compensate for the rounding error of each one (GPTQ),
-//!   within the budget (AXE).
+//!    within the budget (AXE).
 //! 2. Greedy again, from weights that a soft threshold has brought within the budget, if the codes of step 1
-//!   lose more.
+//!    lose more.
 //! 3. Descent: one code or two are changed as long as that lowers the error.
 //!
 //! Frantar et al., "GPTQ" (ICLR 2023). Colbert et al., "Accumulator-Aware Post-Training Quantization" (2024).

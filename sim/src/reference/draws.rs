@@ -21,14 +21,14 @@ pub(super) enum Stage {
 }
 
 impl Draws {
-    /// Those of the dot product at `out`.
+    /// Returns the random words of the dot product at `out`.
     pub fn new(layer: &MacLayer, sample: usize, out: OutputPosition) -> Self {
         let [rows, cols, channels] = layer.dots.window.output;
         let output = ((out.n * rows + out.h) * cols + out.w) * channels + out.c;
         Self { layer: layer.node.index() as u64, sample: sample as u64, output: output as u64 }
     }
 
-    /// Those of the first output of the first sample.
+    /// Returns the random words of the first output of the first sample.
     pub fn first(layer: &MacLayer) -> Self {
         Self { layer: layer.node.index() as u64, sample: 0, output: 0 }
     }

@@ -214,7 +214,7 @@ impl RunAdders<'_> {
 /// The adder of a register.
 #[derive(Debug, Clone)]
 enum Adder {
-    /// As wide as it takes.
+    /// Unlimited width.
     Exact(i128),
     /// Checked at every addition.
     Register(Accumulator),

@@ -35,11 +35,11 @@ pub(crate) struct ReferenceEngine<'a> {
 /// A value on its way through the datapath.
 #[derive(Debug, Clone, Copy)]
 struct Value {
-    /// What the hardware holds.
+    /// Value that the hardware holds.
     narrow: i128,
-    /// The same with unlimited widths.
+    /// Value with unlimited widths and equal shifts and roundings.
     counterpart: i128,
-    /// The last product that it contains.
+    /// Index of the last product that the value contains.
     last_k: usize,
 }
 

@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 /// Setting with the values that a sweep gives it, in order.
 ///
-/// As text it is `KEY=VALUES`. The key is one accepted by `--set`, or an argument of a run (`model`, `mode`,
+/// The text form is `KEY=VALUES`. The key is one accepted by `--set`, or an argument of a run (`model`, `mode`,
 /// `seed`, ...). Values are separated by commas. `8..=24` means every whole number from 8 to 24, and a comma
 /// within `[...]` or `{...}` is part of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
