@@ -70,7 +70,7 @@ impl Event {
         self.held + self.addend
     }
 
-    /// The order in which events are listed: sample, cycle, output, register, k.
+    /// Returns the order in which events are listed: sample, cycle, output, register, k.
     pub fn order(&self) -> Order {
         (self.sample, self.place.cycle, self.out, self.stage, self.k, self.sequence)
     }

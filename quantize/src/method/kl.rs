@@ -77,7 +77,7 @@ impl Method for Kl {
         self.name
     }
 
-    /// The number of quantized bins is half the number of codes: 128 for 8 bits, as in both references.
+    /// Uses half as many bins as there are codes: 128 for 8 bits, as in both references.
     fn range(&self, observed: &Observed, target: &Target) -> Range {
         let codes = (i64::from(target.codes.max()) - i64::from(target.codes.min()) + 1) as usize;
         let part = self.part(&observed.histogram().two_sided(self.bins), codes.div_ceil(2));

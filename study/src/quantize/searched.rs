@@ -78,7 +78,7 @@ impl<'a> Searched<'a> {
         }
     }
 
-    /// If the folder accepts no more files, only the next search is slower.
+    /// Stores a value. If the folder accepts no more files, only the next search is slower.
     fn keep<T: Serialize>(&self, key: Digest, value: T) {
         let Some(store) = &self.store else { return };
         if let Err(error) = store.add(&key.to_string(), &crate::sealed(&Kept { tool: TOOL, value })) {

@@ -44,7 +44,7 @@ impl Records {
     }
 }
 
-/// Error for a record in memory that cannot be written or read, which does not happen.
+/// Returns the error of a record in memory that cannot be written or read, which does not happen.
 fn unreadable(index: usize) -> impl Fn(serde_json::Error) -> FolderError {
     move |error| FolderError::Read { path: point_file(index).into(), source: error.into() }
 }
