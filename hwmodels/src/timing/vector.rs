@@ -106,7 +106,7 @@ struct Engine {
     pixels: usize,
     /// Channels of the groups that run side by side.
     channels: usize,
-    /// How many times groups run one after the other.
+    /// Number of times that groups run one after the other.
     groups: usize,
     /// Steps of a dot product.
     steps: usize,
