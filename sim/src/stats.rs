@@ -44,14 +44,14 @@ pub struct LayerStats {
     counted: EventCounts,
 }
 
-/// Events of one layer, by the registers that they are of.
+/// Numbers of events of one layer, by register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
-    /// Of all accumulation levels.
+    /// Events of all accumulation levels.
     pub levels: u64,
-    /// Of the product register.
+    /// Events of the product register.
     pub products: u64,
-    /// Of the bias.
+    /// Events of the bias.
     pub biases: u64,
 }
 
