@@ -103,7 +103,7 @@ fn seeds() {
     check("seeds.yaml", 20, &["seed"], 18);
 }
 
-/// Returns all presets.
+/// Sweeps every preset in the folder of presets.
 #[test]
 fn presets() {
     let count = fs::read_dir(root().join("hwmodels/presets")).unwrap().count();

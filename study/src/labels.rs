@@ -104,7 +104,7 @@ impl LabelFile {
         Ok(Labels::Classes(self.integers()?.iter().map(|&value| class(value)).collect::<Result<_, _>>()?))
     }
 
-    /// Returns whether each sample is an anomaly: 0 or 1, shape `[n]` (or `[n, 1]`).
+    /// Returns for each sample whether it is an anomaly: 0 or 1, shape `[n]` (or `[n, 1]`).
     pub fn anomalies(&self) -> Result<Labels, StudyError> {
         let flag = |&value: &i64| match value {
             0 => Ok(false),
