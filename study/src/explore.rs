@@ -105,8 +105,8 @@ struct Explorer<'a> {
 }
 
 impl Explorer<'_> {
-    /// Returns the record and the accelerators of the Pareto front, including the recommended one if a design
-    /// meets the budget.
+    /// Returns the record and the accelerators of the Pareto front, and of the recommended design if one meets
+    /// the budget.
     fn run(&self) -> Result<(ExploreRecord, Vec<Document>), StudyError> {
         let plan = self.plan;
         let measured = self.measure()?;
@@ -177,7 +177,7 @@ impl Explorer<'_> {
         plan.structures.iter().map(one).collect()
     }
 
-    /// Simulates one of the points that provably have equal values.
+    /// Returns the outcomes by values: of points that provably have equal values, only one is simulated.
     fn simulate(
         &self,
         measured: &[Measured],
