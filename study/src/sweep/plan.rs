@@ -201,7 +201,7 @@ struct Combination {
 /// Returns every combination of network, accelerator and axes.
 fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Combination>, StudyError> {
     let axes = request.axes.list();
-    // Level names must exist in all accelerators.
+    // A level is named in tables only if its name is equal in all accelerators.
     let varies_hw = axes.iter().any(|axis| axis.key() == "hw");
     let bases = if varies_hw { &[] } else { bases };
     let mut all = Vec::new();
