@@ -1,8 +1,9 @@
-//! What it does to a network that another runtime rounds otherwise: every code of every operation under other
-//! requantization schemes, compared with the network's own.
+//! Effect of another runtime's rounding on a network: compares every code of every operation under other
+//! requantization schemes with the network's own.
 //!
-//! `cargo run --release -p guardbit-library --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...` writes
-//! `schemes.csv`, `schemes.svg` and `schemes.png` to DIR; without arguments it runs the digits network.
+//! `cargo run --release -p guardbit-library --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...`
+//! writes `schemes.csv`, `schemes.svg` and `schemes.png` to DIR; without arguments it runs the digits
+//! network.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,10 +20,10 @@ use guardbit::{frontends, hwmodels};
 
 const SCHEMES: &[Scheme] = &[Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Even, Scheme::TosaScale16];
 
-/// Most samples that are run.
+/// Maximum number of samples to run.
 const SAMPLES: usize = 100;
 
-/// Codes of every tensor of every sample.
+/// Codes of every tensor, per sample.
 type Codes = Vec<Vec<Option<Vec<i32>>>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -55,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&record, &dir)
 }
 
-/// The first samples of a file of codes for a network of one input.
+/// Returns the first samples of a file of codes for a network with one input.
 fn samples(graph: &Graph, path: &Path) -> Result<Vec<Vec<Vec<i32>>>, Box<dyn Error>> {
     let mut file = File::open(path)?;
     let header = Header::read(&mut file)?;
@@ -69,13 +70,13 @@ fn samples(graph: &Graph, path: &Path) -> Result<Vec<Vec<Vec<i32>>>, Box<dyn Err
     Ok(codes.chunks_exact(of_sample).take(SAMPLES).map(|codes| vec![codes.to_vec()]).collect())
 }
 
-/// What the runtimes of a scheme do: those of `even` form multipliers in float32.
+/// Returns the requantization of a scheme's runtimes: those of `even` compute multipliers in float32.
 fn under(own: Requantize, scheme: Scheme) -> Requantize {
     let rule = if scheme.forms_multiplier_in_float32() { MultiplierRule::Float32 } else { own.rule };
     Requantize { scheme, rule }
 }
 
-/// The exact network.
+/// Runs the exact network.
 fn run(graph: &Graph, samples: &[Vec<Vec<i32>>]) -> Result<Codes, Box<dyn Error>> {
     let accelerator = hwmodels::load("exact-int32-os", &[])?;
     let program = hwmodels::lower(graph.clone().into(), &accelerator)?;
@@ -87,7 +88,7 @@ fn run(graph: &Graph, samples: &[Vec<Vec<i32>>]) -> Result<Codes, Box<dyn Error>
         .collect())
 }
 
-/// One operation of the network under another scheme.
+/// Returns the results of one operation of the network under another scheme.
 fn row(other: &Graph, id: NodeId, scheme: Scheme, own: &Codes, ran: &Codes) -> SchemeRow {
     let node = other.node(id);
     let mut row = SchemeRow {
@@ -119,7 +120,7 @@ fn row(other: &Graph, id: NodeId, scheme: Scheme, own: &Codes, ran: &Codes) -> S
     row
 }
 
-/// Codes that differ, and the greatest difference.
+/// Counts the codes that differ, and returns the largest difference.
 fn counted(expected: &[i32], found: &[i32], (mut count, mut greatest): (u64, u32)) -> (u64, u32) {
     for (a, b) in expected.iter().zip(found).filter(|(a, b)| a != b) {
         count += 1;

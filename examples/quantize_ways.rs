@@ -1,13 +1,14 @@
-//! Which way of quantizing leaves what of a network's accuracy behind narrow accumulators.
+//! Compares the accuracy on narrow accumulators of networks quantized in several ways.
 //!
-//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the
-//! float network of `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test
-//! images, and writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept.
-//! Without arguments it does `digits 10 20 out/quantize`.
+//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR
+//! [OVERFLOW|WAY]...` quantizes the float network of `examples/NETWORK` in several ways for accumulators of
+//! LOW to HIGH bits. It runs each result with the test images, and writes `NETWORK.csv`, `NETWORK.svg` and
+//! `NETWORK.png` to DIR, row by row; existing rows are kept. Without arguments it uses `digits 10 20
+//! out/quantize`.
 //!
-//! `activations` is the width of the activations that layers read, the least and the greatest one.
-//! `proved_bits` is the width that no input of any layer exceeds; `witness_events` counts overflows where every output channel
-//! of every layer reads the input that takes its sum furthest.
+//! `activations` is the minimum and maximum width of the activations that layers read. `proved_bits` is the
+//! width that no input of any layer exceeds. `witness_events` counts overflows if every output channel of
+//! every layer reads the input with the most extreme sum.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -32,7 +33,7 @@ use guardbit::{frontends, hwmodels};
 
 type Failure = Box<dyn Error>;
 
-/// Ways of quantizing, with the method that chooses for whole layers on their accelerator.
+/// Ways of quantizing, with the method that chooses parameters of whole layers on their accelerator.
 const WAYS: [(&str, Option<&str>); 4] = [
     ("plain", None),
     ("mixed", None),
@@ -42,21 +43,21 @@ const WAYS: [(&str, Option<&str>); 4] = [
 
 const OVERFLOWS: [&str; 2] = ["saturate", "wrap"];
 
-/// Most calibration samples that the search of mixed widths looks at.
+/// Maximum number of calibration samples in the search of mixed widths.
 const MIXED_SAMPLES: usize = 16;
 
-/// A float network with its samples.
+/// Float network with its samples.
 struct Subject {
     name: String,
     graph: Graph,
     calibration: Vec<Sample>,
     images: Vec<Vec<f32>>,
     labels: Vec<i64>,
-    /// Images that the float network classifies right.
+    /// Number of images that the float network classifies correctly.
     float_right: u64,
 }
 
-/// One row of the table.
+/// Row of the table.
 struct Row {
     overflow: String,
     way: String,
@@ -138,8 +139,8 @@ impl Subject {
         })
     }
 
-    /// The network with widths of its own in every layer, of 4 to 8 bits, that has the least error on the accelerator on some of
-    /// the samples.
+    /// Returns the network with widths of 4 to 8 bits per layer that has the least error on the accelerator,
+    /// on some of the samples.
     fn mixed(&self, config: &Config, accelerator: &Accelerator) -> Result<Quantized, Failure> {
         let step = self.calibration.len().div_ceil(MIXED_SAMPLES).max(1);
         let samples: Vec<Sample> = self.calibration.iter().step_by(step).cloned().collect();
@@ -176,7 +177,8 @@ impl Subject {
         Ok(())
     }
 
-    /// Everything that is drawn: the rows, and the peers', whose sums cannot overflow, in every panel.
+    /// Returns the record to draw: the rows, and in every panel the results of other tools, whose sums cannot
+    /// overflow.
     fn record(&self, rows: &[Row]) -> Result<QuantizersRecord, Failure> {
         let widths: BTreeSet<u32> = rows.iter().map(|row| row.bits).collect();
         let drawn = |row: &Row| QuantizerRow {
@@ -205,7 +207,7 @@ impl Subject {
 const HEAD: &str = "network,overflow,way,bits,activations,right,images,events,proved_bits,witness_events";
 
 impl Row {
-    /// A row of the table; its head is none.
+    /// Parses a row of the table; `None` for the header.
     fn read(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split(',').collect();
         let [_, overflow, way, bits, activations, right, _, events, proved_bits, witness_events] = fields[..]
@@ -237,7 +239,8 @@ impl Row {
     }
 }
 
-/// The most test images that Brevitas' AXE gets right at a width, of both its methods and all widths of codes.
+/// Returns the maximum number of correct test images of Brevitas' AXE at a width, over both of its methods
+/// and all code widths.
 fn axe(network: &str, bits: u32) -> Result<Option<u64>, Failure> {
     let table = fs::read_to_string(examples().join("quantize/peers/axe.csv"))?;
     let fields = table.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
@@ -248,7 +251,8 @@ fn axe(network: &str, bits: u32) -> Result<Option<u64>, Failure> {
     Ok(found.max())
 }
 
-/// The real outputs of a network on its accelerator, sample by sample, and how many additions overflowed.
+/// Returns the real outputs of a network on its accelerator, per sample, and the number of additions that
+/// overflowed.
 fn run(program: &Program, samples: &[Vec<f32>]) -> Result<(Vec<Vec<f32>>, u64), Failure> {
     let [input, output] = [program.graph.inputs()[0], program.graph.outputs()[0]];
     let (from, to) = (&program.graph.tensor(input).ty, &program.graph.tensor(output).ty);
@@ -274,7 +278,7 @@ fn run(program: &Program, samples: &[Vec<f32>]) -> Result<(Vec<Vec<f32>>, u64), 
     Ok((outputs, events(simulation)))
 }
 
-/// The widths of the activations that layers read.
+/// Returns the widths of the activations that layers read.
 fn activations(program: &Program) -> String {
     let graph = &program.graph;
     let input = |layer: &MacLayer| graph.node(layer.node).inputs.first().copied().flatten();
@@ -286,8 +290,8 @@ fn activations(program: &Program) -> String {
     }
 }
 
-/// The greatest width that a layer's sums need for any input, and the overflows on inputs that take the sum of an output
-/// channel furthest, layer by layer and channel by channel.
+/// Returns the maximum width that a layer's sums need for any input. Also returns the number of overflows on
+/// inputs with the most extreme sum of an output channel, over all layers and channels.
 fn witnesses(program: &Program, accelerator: &Accelerator) -> Result<(u32, u64), Failure> {
     let nodes: Vec<NodeId> = program.mac_layers().map(|layer| layer.node).collect();
     let (mut proved, mut overflows) = (0, 0);
@@ -308,19 +312,19 @@ fn witnesses(program: &Program, accelerator: &Accelerator) -> Result<(u32, u64),
     Ok((proved, overflows))
 }
 
-/// Additions of all layers whose result did not fit.
+/// Returns the number of additions of all layers whose result did not fit.
 fn events(simulation: Simulation<'_>) -> u64 {
     let layers = simulation.finish();
     layers.iter().flatten().flat_map(|layer| &layer.levels).map(|level| level.total().events()).sum()
 }
 
-/// The input of a network that has one.
+/// Returns the input of a network with one input.
 fn codes(dtype: DType, codes: &[i32]) -> Result<Vec<Codes>, Failure> {
     let codes = Codes::new(dtype, codes).map_err(|code| format!("{code} is no code of {dtype}"))?;
     Ok(vec![codes])
 }
 
-/// How many outputs have their greatest score, the first of several, at the label.
+/// Returns how many outputs have their greatest score (the first of equal ones) at the label.
 fn right(outputs: &[Vec<f32>], labels: &[i64]) -> u64 {
     let greater = |best: (usize, f32), next: (usize, f32)| if next.1 > best.1 { next } else { best };
     let class = |scores: &Vec<f32>| Some(scores.iter().copied().enumerate().reduce(greater)?.0 as i64);
@@ -331,7 +335,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
-/// Real samples, along the first axis.
+/// Reads real samples along the first axis.
 fn reals(path: &Path) -> Result<Vec<Vec<f32>>, Failure> {
     let (shape, Values::Float32(values)) = array(path)? else {
         return Err(format!("{} has to be float32", path.display()).into());

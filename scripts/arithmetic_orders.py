@@ -1,4 +1,4 @@
-"""Orders of addition and random roundings by the rules of docs/orders.md, for check_arithmetic.py."""
+"""Orders of addition and random roundings by the rules of docs/orders.md, used by check_arithmetic.py."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ DATA_WALKS = ["sorted", "sign_paired", "greedy"]
 
 
 class Pcg64Mcg:
-    """O'Neill's PCG: a multiplicative congruential generator of 128 bits, output XSL RR, seeded by a PCG32."""
+    """O'Neill's PCG: a 128-bit multiplicative congruential generator with output XSL RR, seeded by a PCG32."""
 
     def __init__(self, seed):
         words, state = [], seed
@@ -33,7 +33,7 @@ def random_permutation(seed, count):
 
 
 def static_order(walk, count, given=None):
-    """`walk` is a name and its number; `given` the permutation of a file."""
+    """Returns an order. `walk` is a name and its number; `given` is the permutation of a file."""
     kind, number = walk
     if kind == "reverse":
         return list(range(count))[::-1]
@@ -45,7 +45,7 @@ def static_order(walk, count, given=None):
 
 
 def arranged(walk, products, start):
-    """The places of `products` in the order of a walk that depends on them; `start` is what their sum starts from."""
+    """Returns the indices of `products` in the order of a walk that depends on them; `start` is the initial sum."""
     products = np.array(products, dtype=object)
     places = np.arange(len(products))
     if walk == "sorted":
@@ -67,7 +67,7 @@ def arranged(walk, products, start):
 
 
 def random_word(seed, layer, sample, output, stage, number):
-    """NumPy's own Philox4x64-10, which counts up before each block."""
+    """Returns a word of NumPy's own Philox4x64-10, which increments its counter before each block."""
     counter = number + (stage << 64) + (output << 128) + (sample << 192)
     generator = np.random.Philox(counter=(counter - 1) % 2**256, key=seed + (layer << 64))
     return int(generator.random_raw())

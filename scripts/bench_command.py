@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""CPU time per inference of the whole command `guardbit run` on one thread: rows of a CSV table.
+"""Benchmarks CPU time per inference of the whole command `guardbit run` on one thread; prints rows of a CSV table.
 
     bench_command.py [--samples=FEW,MANY] GUARDBIT MODEL.tflite IMAGES.npy [BITS STATS]...
 
-Reading, checking and hashing the samples, the exact network and writing are included; what a command costs whatever the
-number of samples is not: a figure is what MANY samples take more than FEW (2,000 and 200), with no results of before to
-be replaced. The images are repeated until there are enough. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
+The figure includes reading, checking and hashing the samples, the exact network, and writing. It excludes costs that do
+not depend on the number of samples: it is the time for MANY samples minus the time for FEW (2,000 and 200), divided by
+their difference, without earlier results to replace. The images are repeated as needed. Columns: tool, subject,
+setting, threads, figure, unit. Needs NumPy.
 """
 
 import resource

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Peak memory of guardbit for 200 and for 2,000 samples: rows of a CSV table.
+"""Measures peak memory of guardbit for 200 and for 2,000 samples; prints rows of a CSV table.
 
     bench_memory.py GUARDBIT MODEL.tflite IMAGES.npy [COMMAND...]
 
-The images are repeated until there are enough. COMMAND is run, dump (run with --dump-tensors), sweep or size; all of them,
-if none is named. Columns: tool, subject, setting, threads, figure, unit. Needs numpy.
+The images are repeated as needed. COMMAND is run, dump (run with --dump-tensors), sweep or size [default: all].
+Columns: tool, subject, setting, threads, figure, unit. Needs NumPy.
 """
 
 import os
@@ -25,7 +25,7 @@ COMMANDS = {
 
 
 def peak_kib(guardbit, model, command, images, folder):
-    """Greatest resident size of one command in KiB."""
+    """Returns the maximum resident size of one command in KiB."""
     verb, *flags = COMMANDS[command]
     arguments = [guardbit, verb, model, *flags, "--hw", "fpga-int14-os", "--input", images, "--threads", "2"]
     arguments += ["--quiet", "--force", "-o", folder / "out"]

@@ -1,15 +1,14 @@
-"""Times the peers of guardbit: rows of a CSV table with the columns tool, subject, setting, threads, figure, unit.
+"""Benchmarks tools comparable to guardbit; prints rows of a CSV table: tool, subject, setting, threads, figure, unit.
 
-    python scripts/bench_peers.py layer                            per-step sums of one layer in numpy
-    python scripts/bench_peers.py torch                            the same in PyTorch
+        python scripts/bench_peers.py layer                            per-step sums of one layer in NumPy
+        python scripts/bench_peers.py torch                            per-step sums of that layer in PyTorch
     python scripts/bench_peers.py network MODEL.tflite IMAGES.npy  exact int8 inference in LiteRT
     python scripts/bench_peers.py verilator BUNDLE                 a bundle of test vectors replayed in Verilator
 
-The layer is the one of `throughput layer`: 3x3, 64 channels in and out, 16x16 pixels, K = 576. A step adds one
-product to every sum, saturates it and counts the overflows, for all outputs at once: how a user would write it, in
-numpy once plainly in 32 bits and once, as in PyTorch, with all that helps (16 bits, next to nothing allocated in the
-loop, rows and columns the faster way round).
-All times are CPU time, so that what other processes take does not count; one thread.
+The layer is that of `throughput layer`: 3x3, 64 channels in and out, 16x16 pixels, K = 576. A step adds one product to
+every sum, saturates it and counts the overflows, for all outputs at once, as a user would write it. NumPy runs it in a
+plain 32-bit form. NumPy and PyTorch also run a fast form: 16 bits, almost no allocation in the loop, and rows and
+columns in the faster order. All times are CPU time on one thread, so that other processes do not count.
 """
 
 import json
@@ -49,7 +48,7 @@ def numpy_steps(x, w):
     exact, differs = np.empty_like(held), np.empty(held.shape, bool)
     events = 0
     for w_k, x_k in zip(w[:, :, None], np.ascontiguousarray(x.T)):
-        # |held| <= 8192 and |product| <= 16384: 16 bits hold the exact sum.
+        # |held| <= 8192 and |product| <= 16384, so 16 bits hold the exact sum.
         np.multiply(w_k, x_k, out=exact)
         np.add(held, exact, out=exact)
         exact.clip(low, high, out=held)
@@ -64,7 +63,7 @@ def torch_steps(torch, x, w):
     for w_k, x_k in zip(w.unsqueeze(2).unbind(), x.t().contiguous().unbind()):
         torch.addcmul(held, w_k, x_k, out=exact)
         torch.clamp(exact, low, high, out=held)
-        # Comparisons that leave 16-bit numbers, and their sum, are vectorized; those that leave bools are not.
+        # Comparisons that return 16-bit numbers, and their sum, are vectorized; comparisons that return bools are not.
         events.add_(exact.ne_(held))
     return held.t(), int(events.sum())
 
@@ -77,7 +76,7 @@ def operands():
 
 
 def timed(run):
-    """The result, and the CPU time of a run in seconds, over as many runs as fill half a second."""
+    """Returns the result and the CPU time of a run in seconds, averaged over as many runs as fill half a second."""
     result = run()
     runs, start = 0, time.process_time()
     while (spent := time.process_time() - start) < 0.5:

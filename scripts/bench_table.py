@@ -1,10 +1,10 @@
-"""Makes the tables of the benchmarks from the raw figures of scripts/bench.
+"""Generates the tables of the benchmarks from the raw figures of scripts/bench.
 
     python scripts/bench_table.py benches/DATE-CPU [CORES CPU VERSIONS]   writes summary.md next to raw.csv
     python scripts/bench_table.py                                        renews every summary.md and the table of BENCHMARKS.md
     python scripts/bench_table.py --check                                fails if one of them is stale
 
-A ratio is computed within a round, from figures of the same minutes; the tables have medians over the rounds.
+A ratio is computed within a round, from figures measured close together; the tables have medians over the rounds.
 """
 
 import csv
@@ -30,7 +30,7 @@ def key(subject, tool, setting, threads=1):
 
 
 def most(vnni, avx2=None):
-    """At most this ratio is wanted: on CPUs with AVX512-VNNI, and on those with AVX2 alone."""
+    """Returns the aim of a ratio of at most `vnni` on CPUs with AVX512-VNNI, and at most `avx2` on those with only AVX2."""
     return "at most", vnni, vnni if avx2 is None else avx2
 
 
@@ -78,7 +78,7 @@ DATAPATHS = ["chain of 16 rows in 14 bits under 20", "chain of 16 rows in 18 bit
 
 
 def datapath_ratios(stats, isa):
-    """How often one level of 14 bits is done in the time of another datapath: figures are rates."""
+    """Returns the ratios of the rate of one 14-bit level to the rates of other datapaths."""
     level = key(LAYER, "guardbit", f"14 bits saturating {stats} {isa}")
     name = {"Avx2": "AVX2", "Avx512Vnni": "AVX-512"}[isa]
     return [(f"{datapath}, `{stats}`, {name}, time against one level of 14 bits", most(3), level,
@@ -88,7 +88,7 @@ def datapath_ratios(stats, isa):
 
 AVX2, AVX512 = (key(LAYER, "guardbit", f"kernel 14 bits saturating events {isa}") for isa in ("Avx2", "Avx512Vnni"))
 PER_STEP = "14 bits saturating events"
-# What is compared, what is wanted, and which figure is divided by which; the median of a figure where there is but one.
+# What is compared, the aim, and which figure is divided by which; for a single figure its median.
 RATIOS = [
     *((f"stepping kernel, 14 bits saturating, events, {name}, G MAC/s", NONE, kernel, None)
       for name, kernel in (("AVX2", AVX2), ("AVX-512", AVX512))),
@@ -115,7 +115,7 @@ RATIOS = [
 
 
 class Run:
-    """The raw figures of one folder."""
+    """Raw figures of one folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -130,7 +130,7 @@ class Run:
         self.vnni = any("Avx512Vnni" in setting for _, _, setting, _ in self.figures)
 
     def ratio(self, numerator, denominator):
-        """The ratio of every round that has both figures."""
+        """Returns the ratio of every round that has both figures."""
         above, below = self.figures.get(numerator, {}), self.figures.get(denominator, {})
         return [above[r] / (below[r] if denominator else 1) for r in above if not denominator or r in below]
 
@@ -155,7 +155,7 @@ def aim_text(aim):
 
 
 def missed(aim, vnni, value):
-    """Whether the figure, as it is shown, misses its aim."""
+    """Returns whether the displayed figure misses its aim."""
     if aim is None:
         return False
     how, value, aim = aim[0], float(shown(value)), aim[1 if vnni else 2]
@@ -163,7 +163,7 @@ def missed(aim, vnni, value):
 
 
 def summary_tables(run):
-    """Ratios and all figures of one run."""
+    """Returns the ratios and all figures of one run."""
     text = row("ratio", "wanted", "median", "least to greatest") + "|---|---|---|---|\n"
     for label, aim, numerator, denominator in RATIOS:
         if values := run.ratio(numerator, denominator):
@@ -175,13 +175,14 @@ def summary_tables(run):
 
 
 def newest_table(runs):
-    """One row per ratio, one column per CPU: the newest run of each that has the figure. A bold figure misses its aim."""
+    """Returns one row per ratio and one column per CPU, from the newest run that has the figure. Figures that miss
+    their aim are bold."""
     cpus = sorted({run.cpu for run in runs}, key=lambda cpu: list(CPUS).index(cpu) if cpu in CPUS else len(CPUS))
     of_cpu = {cpu: sorted((run for run in runs if run.cpu == cpu), key=lambda run: run.folder.name)[::-1] for cpu in cpus}
     text = row("ratio", "wanted", *(CPUS.get(cpu, cpu) for cpu in cpus)) + "|---|---" + "|---:" * len(cpus) + "|\n"
 
     def cell(cpu, aim, ratios):
-        """The worst of some ratios by their medians, each from the newest run that has it."""
+        """Returns the worst ratio by median, each from the newest run that has it."""
         vnni = any(run.vnni for run in of_cpu[cpu])
         medians = []
         for numerator, denominator in ratios:
@@ -207,7 +208,7 @@ def newest_table(runs):
 
 
 def put(path, made, check):
-    """Puts a table between the marks of a page; with `check` says whether it is there already."""
+    """Puts a table between the markers of a page; with `check`, returns whether it is already there."""
     text = path.read_text()
     start = text.index(BEGIN) + len(BEGIN)
     new = text[:start] + made + text[text.index(END, start) :]

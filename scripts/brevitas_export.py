@@ -1,8 +1,8 @@
-"""Exports networks of few bits with Brevitas: `brevitas_export.py FOLDER`.
+"""Exports low-bit networks with Brevitas: `brevitas_export.py FOLDER`.
 
-Needs scripts/requirements-brevitas.txt. Writes FOLDER/NAME.onnx (QONNX) and FOLDER/NAME_qcdq.onnx (QCDQ, where the widths
-allow it), and FOLDER/NAME.npy with inputs. What the networks compute is for QONNX's executor and ONNX Runtime to say
-(`onnx_brevitas.py`). Weights are seeded, activations calibrated on seeded samples: no training is needed for equal codes.
+Needs scripts/requirements-brevitas.txt. Writes FOLDER/NAME.onnx (QONNX), FOLDER/NAME_qcdq.onnx (QCDQ, if the widths
+allow it), and FOLDER/NAME.npy with inputs. The expected results come from QONNX's executor and ONNX Runtime
+(`onnx_brevitas.py`). Weights are seeded and activations are calibrated on seeded samples: equal codes need no training.
 """
 
 import json
@@ -38,7 +38,7 @@ FLOAT = {
 
 
 def cnn(bits, quant, weights="weights"):
-    """Convolutions with batch normalizations, a maximum, a dense layer."""
+    """Returns convolutions with batch normalizations, a maximum and a dense layer."""
     weight = dict(weight_quant=quant[weights], weight_bit_width=bits)
     relu = lambda: qnn.QuantReLU(act_quant=quant["relu"], bit_width=bits, return_quant_tensor=True)
     return nn.Sequential(
@@ -78,7 +78,7 @@ class BinaryAct(SignedBinaryActPerTensorConst):
 
 
 def bipolar():
-    """Weights and activations of one bit."""
+    """Returns a network with 1-bit weights and activations."""
     sign = lambda: qnn.QuantIdentity(act_quant=BinaryAct, return_quant_tensor=True)
     weight = dict(weight_quant=BinaryWeight, bias=False)
     layers = [sign()]
@@ -88,7 +88,7 @@ def bipolar():
 
 
 def digits(bits):
-    """The network of examples/digits with its weights, quantized after training, pixels as its input has them."""
+    """Returns the network of examples/digits with its weights, quantized after training, with pixels as inputs."""
     weights = {i.name: onnx.numpy_helper.to_array(i) for i in onnx.load(DIGITS / "digits_float.onnx").graph.initializer}
     quant = dict(weight_quant=FIXED["channels"], weight_bit_width=bits, bias_quant=Int32Bias, return_quant_tensor=True)
     relu = lambda: qnn.QuantReLU(act_quant=FIXED["relu"], bit_width=bits, return_quant_tensor=True)
@@ -102,7 +102,7 @@ def digits(bits):
     for name, layer in layers.items():
         weight = torch.tensor(weights[f"{name}/weight"])
         if name == "dense":
-            # Pixels and channels lie the other way round before it.
+            # The order of pixels and channels differs before this layer.
             weight = weight.reshape(10, 3, 3, 32).permute(0, 3, 1, 2).reshape(10, 288)
         layer.weight.data = weight
         layer.bias.data = torch.tensor(weights[f"{name}/bias"])
@@ -112,7 +112,7 @@ def digits(bits):
 
 
 def samples_of(name, shape):
-    """What activations are calibrated on, and what the network is run on."""
+    """Returns the samples for calibrating activations, and the samples to run."""
     if not name.startswith("digits"):
         return lambda: torch.randn(8, *shape[1:]), torch.randn(SAMPLES, *shape[1:])
     images = lambda file: torch.tensor(np.load(DIGITS / f"{file}.npy")).permute(0, 3, 1, 2).contiguous()
@@ -133,7 +133,7 @@ def networks():
 
 
 def powers_of_two(model):
-    """Batch normalizations whose factors and terms are few bits of a power of 2, so that float32 computes them exactly."""
+    """Changes batch normalizations to factors and terms with few significant bits, so that float32 computes them exactly."""
     for layer in model.modules():
         if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)):
             count = layer.num_features

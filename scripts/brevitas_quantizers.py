@@ -1,8 +1,8 @@
 """Exports a layer with every quantizer of `brevitas.quant`: `brevitas_quantizers.py FOLDER`.
 
-Needs scripts/requirements-brevitas.txt. The quantizers are found by name in the package, so that a new one cannot be missed. Writes
-FOLDER/NAME_FORM.onnx of both forms, FOLDER/NAME.npy with inputs, and FOLDER/rows.json: per network its number of layers and how many
-output codes lie near a tie, or Brevitas' error.
+Needs scripts/requirements-brevitas.txt. The quantizers are found by name in the package, so that new ones are not
+missed. Writes FOLDER/NAME_FORM.onnx in both forms, FOLDER/NAME.npy with inputs, and FOLDER/rows.json. The rows state
+per network its number of layers and the number of output codes near a tie, or Brevitas' error.
 """
 
 import json
@@ -20,10 +20,10 @@ from brevitas.inject import ExtendedInjector
 from torch import nn
 
 SAMPLES = 2
-# How many batches ranges are calibrated on.
+# Number of batches on which ranges are calibrated.
 STEPS = 6
 FORMS = {"qonnx": export_qonnx, "qcdq": export_onnx_qcdq}
-# Parts of quantizers, which are none by themselves.
+# Parts of quantizers, which are not quantizers themselves.
 PARTS = re.compile(r"Base$|Mixin$|Solver$|^None|^ExtendedInjector$|Quant$")
 WHOLE = {"Int8AccumulatorAwareWeightQuant", "Int8AccumulatorAwareZeroCenterWeightQuant"}
 FLOATS = re.compile(r"^Fp|^MXFloat")
@@ -42,7 +42,7 @@ def quantizers():
 
 
 class Layer(nn.Module):
-    """A quantizer, a convolution, a quantizer."""
+    """Quantizer, convolution, quantizer."""
 
     def __init__(self, kind, name):
         super().__init__()
@@ -59,12 +59,12 @@ class Layer(nn.Module):
         self.shape = (4, 9) if name.endswith("1d") else (4, 5, 5)
         conv = qnn.QuantConv1d if len(self.shape) == 2 else qnn.QuantConv2d
         if "AccumulatorAware" in name:
-            # Its weights depend on the codes that the layer itself quantizes.
+            # The weights depend on the codes that the layer itself quantizes.
             bias["input_quant"] = act
         self.conv = conv(4, 4, 3, weight_quant=weight, return_quant_tensor=kind == "trunc", **bias)
         self.out = qnn.QuantIdentity(act_quant=act, return_quant_tensor=False, **options)
         if kind == "trunc":
-            # A truncation reads codes, which a quantizer makes; those of sums have too many bits.
+            # A truncation reads codes of a quantizer; codes of sums have too many bits.
             self.codes = qnn.QuantIdentity(act_quant=act, bit_width=8, return_quant_tensor=True)
             self.out = qnn.TruncAvgPool2d(2, trunc_quant=quant, return_quant_tensor=False, float_to_int_impl_type="floor")
 
@@ -78,8 +78,9 @@ def plain(value):
 
 
 def ties(model, inputs):
-    """How many outputs lie so near the middle of two codes that a float32 sum may round either way: the error of a sum of n
-    products is at most (n + 8) * 2^-24 of the sum of their magnitudes, 8 for scales, bias and quotient."""
+    """Returns the number of outputs so close to a tie of two codes that a float32 sum may round either way. The error
+    of a sum of n
+    products is at most (n + 8) * 2^-24 of the sum of their magnitudes; 8 covers scales, bias and quotient."""
     if not hasattr(model.out, "act_quant") or isinstance(model.out, qnn.TruncAvgPool2d):
         return 0
     count = 0
@@ -123,7 +124,7 @@ def export(folder, kind, name):
 
 
 def said(error):
-    """The first line of an error, without what changes from run to run."""
+    """Returns the first line of an error, without parts that change from run to run."""
     lines = str(error).strip().splitlines() or [""]
     return re.sub(r"0x[0-9a-f]+|/[\w./-]+/", "", f"{type(error).__name__}: {lines[0]}")[:200]
 

@@ -1,7 +1,8 @@
-"""The architectures of the QONNX model zoo at reduced width, with its quantizers, for `brevitas_export.py`.
+"""Architectures of the QONNX model zoo at reduced width, with its quantizers, for `brevitas_export.py`.
 
-The zoo's TFC and CNV have weights and activations of 1 or 2 bits with constant scales, MobileNet-v1 4 bits with weights per channel,
-VGG10 convolutions of one axis. Where the zoo learns a scale, it is a power of two here, so that float32 sums are exact.
+The zoo's TFC and CNV have 1-bit or 2-bit weights and activations with constant scales, MobileNet-v1 has 4-bit weights
+per channel, and VGG10 has one-dimensional convolutions. Scales that the zoo learns are powers of two here, so that
+float32 sums are exact.
 """
 
 from brevitas import nn as qnn
@@ -14,7 +15,7 @@ from brevitas.quant import Int8ActPerTensorFixedPoint, Int8WeightPerChannelFixed
 from brevitas.quant.solver import ActQuantSolver, WeightQuantSolver
 from torch import nn
 
-# How many batches ranges of activations are calibrated on.
+# Number of batches on which ranges of activations are calibrated.
 STEPS = 20
 
 
@@ -95,7 +96,7 @@ def mobilenet():
 
 
 def vgg10():
-    """Convolutions of one axis."""
+    """Returns one-dimensional convolutions."""
     layers, inputs = [codes()], 2
     for _ in range(4):
         layers += [qnn.QuantConv1d(inputs, 8, 3, padding=1, **fixed(4)), nn.BatchNorm1d(8), relu(4), nn.MaxPool1d(2)]

@@ -1,10 +1,11 @@
-"""Recomputes random networks on random datapaths, by the rules of docs/arithmetic.md and the two pages that it names:
-two fully connected layers, the second of which reads the first, or the product of what two of them make.
+"""Recomputes random networks on random datapaths by the rules of docs/arithmetic.md and of the two pages that it refers to.
+
+A network has two fully connected layers, the second of which reads the first, or the product of the outputs of two layers.
 
     python scripts/check_arithmetic.py GUARDBIT [--cases N] [--seed S]
 
-GUARDBIT is the program to check. Every code, every event and every count that `guardbit run` writes is compared with the
-model below, which uses nothing but Python's integers; numpy reads and writes files. Exit code 1 if anything differs.
+GUARDBIT is the program to check. Every code, event and count that `guardbit run` writes is compared with the model
+below. The model uses only Python's integers; NumPy only reads and writes files. Exit code 1 if anything differs.
 """
 
 import argparse
@@ -26,14 +27,14 @@ MODES = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "o
 FIXED = ["floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"]
 ROUNDINGS = [*FIXED, "stochastic", "stochastic"]
 WALKS = ["forward", "reverse", "stride", "random", "file", *DATA_WALKS]
-# Ties of the schemes: with a multiplier that is a power of two they differ in nothing else.
+# Ties of the schemes; for a multiplier that is a power of two, this is their only difference.
 SCHEMES = {"single": "half_up", "away": "half_away", "even": "half_even", "float64_away": "half_away"}
 ACTIVATIONS = {"none": (None, None), "relu": (0, None), "relu6": (0, 6), "relu_n1_to_1": (-1, 1)}
 DTYPES = {"int8": (-128, 127), "uint8": (0, 255)}
 
 
 def rounded(value, shift, rounding):
-    """`value / 2^shift`."""
+    """Returns `value / 2^shift`, rounded."""
     exact = value / Fraction(2) ** shift
     down = floor(exact)
     rest = exact - down
@@ -55,7 +56,7 @@ def rounded(value, shift, rounding):
 
 
 class Register:
-    """A width with an overflow mode; `bits` is None where it is auto."""
+    """Register with a width and an overflow mode; `bits` is None for auto."""
 
     def __init__(self, bits=None, overflow="saturate", signed=True):
         self.bits, self.overflow, self.signed = bits, overflow, signed
@@ -68,7 +69,7 @@ class Register:
         return self.bits is None or self.low <= value <= self.high
 
     def fit(self, exact):
-        """What is held, and 1 or -1 if the exact value lies above or below the rails."""
+        """Returns the held value, and 1 or -1 if the exact value is above or below the rails."""
         if self.bits is None or self.rails[0] <= exact <= self.rails[1]:
             return exact, 0
         side = 1 if exact > self.rails[1] else -1
@@ -94,22 +95,23 @@ def required(value, signed):
 
 
 class Dot:
-    """What one dot product does at one level."""
+    """Result of one dot product at one level."""
 
     def __init__(self):
         self.adds, self.events, self.prefixes, self.finals = 0, [], [0], [0]
 
 
 def dropped(stage, value, word):
-    """What a stage makes of a value by its shift; `word` gives a random number."""
+    """Returns the result of a stage's shift; `word` returns a random number."""
     if stage["round"] != "stochastic" or stage["shift"] == 0:
         return rounded(value, stage["shift"], stage["round"])
     return value + word(stage["seed"]) % 2 ** stage["shift"] >> stage["shift"]
 
 
 def reduce_level(level, values, start, word):
-    """`values` are (held, unbounded, last k); `word(seed, run)` is a random number. Returns the results of the runs,
-    what was seen, and the events of a bias that it starts from."""
+    """Reduces `values`, which are (held, unbounded, last k); `word(seed, run)` returns a random number. Returns the
+    results of the
+    runs, the statistics, and the events of a preloaded bias."""
     seen, biased, out = Dot(), [], []
     register, each = level["register"], level["check"] == "each_add"
     length = level["terms"] or max(1, len(values))
@@ -167,12 +169,12 @@ def reduce_level(level, values, start, word):
 
 
 def random_code(rng):
-    """Any int8 code; half of the time the least or the greatest."""
+    """Returns any int8 code, half of the time the minimum or the maximum."""
     return rng.choice([rng.randint(-128, 127), rng.choice([-128, 127])])
 
 
 class Layer:
-    """Weights `[units][k]` of scale 1 with one zero point; the output's scale is `2^scale` times the input's."""
+    """Layer with weights `[units][k]` of scale 1 and one zero point; the output's scale is `2^scale` times the input's."""
 
     def __init__(self, rng, terms, units, source):
         self.terms, self.units, self.source = terms, units, source
@@ -187,13 +189,14 @@ class Layer:
         self.activation = rng.choice([*ACTIVATIONS, "none", "none"])
 
     def dots(self, made):
-        """Index of the output, place `(image, column, channel)`, activations and weights of every dot product; `made` are the
+        """Returns index of the output, place `(image, column, channel)`, activations and weights of every dot product;
+        `made` has the
         codes of all tensors of a run."""
         x = made[self.source]
         return [(unit, (0, 0, unit), x, self.weights[unit]) for unit in range(self.units)]
 
     def finish(self, path, total, bias_scaled):
-        """A sum at unit 1 and a bias on its own (or None) to a code."""
+        """Converts a sum at unit 1 and a bias on its own (or None) to a code."""
         ties = SCHEMES[path["scheme"]]
         code = rounded(total, self.scale, ties) + bias_scaled + self.zero
         low, high = DTYPES[self.dtype]
@@ -208,7 +211,7 @@ class Layer:
         return min(max(code, low), high)
 
     def constants(self, path, unit):
-        """The bias with what folded zero points leave in it, or None."""
+        """Returns the bias plus the constants of folded zero points, or None."""
         zx, zw = self.source.zero, self.weight_zero
         if path["zero_point"] == "subtract" or zx == 0:
             return None if self.bias is None else self.bias[unit]
@@ -216,15 +219,15 @@ class Layer:
         return own - zx * self.constant_sum(unit) + self.terms * zx * zw
 
     def constant_sum(self, unit):
-        """The sum of the weights that are constants."""
+        """Returns the sum of the constant weights."""
         return sum(self.weights[unit])
 
     def sides(self, x, w):
-        """Factors and sums of the operands that are no constants, under fold."""
+        """Returns factors and sums of the operands that are not constant, under fold."""
         return [(-self.weight_zero, sum(x))]
 
     def exact(self, path, x, w, unit):
-        """The code of the exact sum of these activations and weights."""
+        """Returns the code of the exact sum of these activations and weights."""
         zx, zw = self.source.zero, self.weight_zero
         total = sum((a - zx) * (b - zw) for a, b in zip(x, w, strict=True))
         own = 0 if self.bias is None else self.bias[unit]
@@ -234,7 +237,7 @@ class Layer:
         return self.finish(path, total + own - bias, rounded(bias, self.scale, SCHEMES[path["scheme"]]))
 
     def narrow(self, path, x, weights, unit, place):
-        """`place` are the layer, its node, the sample and the output."""
+        """Returns the narrow result; `place` has the layer, its node, the sample and the output."""
         folds = path["zero_point"] == "fold"
         zx, zw = (0, 0) if folds else (self.source.zero, self.weight_zero)
         order = static_order(path["walk"], self.terms, path["permutations"][place[0]])
@@ -261,7 +264,7 @@ class Layer:
         stages = [product, *path["levels"]]
 
         def to_unit(value, count):
-            """`value` in the unit behind the first `count` stages."""
+            """Converts `value` to the unit after the first `count` stages."""
             shifting = [stage for stage in stages[:count] if stage["shift"]]
             if not shifting:
                 return value
@@ -301,7 +304,7 @@ class Layer:
 
 
 class Product(Layer):
-    """`[images, rows, k]` by `[images, k, units]`, both made by other layers."""
+    """Product of `[images, rows, k]` and `[images, k, units]`, both computed by other layers."""
 
     def __init__(self, rng, left, right, shape):
         self.images, self.rows, self.terms, self.units = shape
@@ -315,7 +318,7 @@ class Product(Layer):
         self.real_scale = self.scale + left.real_scale + right.real_scale
 
     def shapes(self):
-        """Those of both operands as they are stored."""
+        """Returns the shapes of both operands as stored."""
         pairs = [self.rows, self.terms], [self.terms, self.units]
         return [[self.images, *(reversed(pair) if adj else pair)] for pair, adj in zip(pairs, self.adj)]
 
@@ -333,7 +336,7 @@ class Product(Layer):
 
 
 class Source:
-    """What the first layer reads."""
+    """Input of the first layer."""
 
     real_scale = -12
 
@@ -383,7 +386,7 @@ def random_path(rng):
 
 
 def accelerator(path):
-    """The file's text; JSON is YAML."""
+    """Returns the text of the accelerator's file; JSON is valid YAML."""
     kind, number = path["walk"]
     key = {"stride": {"stride": number}, "random": {"seed": number}, "file": {"file": "order.json"}}
     seed = lambda stage: {"seed": stage["seed"]} if stage["round"] == "stochastic" else {}
@@ -447,7 +450,7 @@ def network(layers):
 
 
 def expected(path, layers, samples):
-    """Codes of both runs, and rows of `layers.csv` and `events.csv`."""
+    """Returns the codes of both runs, and the rows of `layers.csv` and `events.csv`."""
     codes = {f"{run}/y{i}": [] for run in ("exact", "simulated") for i in range(len(layers))}
     rows = [[{} for _ in path["levels"]] for _ in layers]
     events = set()
@@ -457,7 +460,7 @@ def expected(path, layers, samples):
         right, made = {layers[0].source: list(x)}, {layers[0].source: list(x)}
         for i, layer in enumerate(layers):
             exact, simulated = [], []
-            # The product is node 4: two reshapes come before it.
+            # The product is node 4, after two reshapes.
             node = 4 if isinstance(layer, Product) else i
             for of_exact, (index, place, operands, weights) in zip(layer.dots(right), layer.dots(made)):
                 unit = place[-1]
@@ -504,7 +507,7 @@ def expected(path, layers, samples):
 
 
 def check(guardbit, rng, folder):
-    """Differences of one random case."""
+    """Returns the differences of one random case."""
     source = Source(rng)
     terms, units = rng.randint(1, 40), rng.randint(1, 5)
     if rng.random() < 0.5:
@@ -516,7 +519,7 @@ def check(guardbit, rng, folder):
         layers.append(Product(rng, *layers, shape))
     path = random_path(rng)
     path["permutations"] = [rng.sample(range(layer.terms), layer.terms) for layer in layers]
-    # The last layer's by its length if it is the only one of it, the others' by their names.
+    # The last layer by its length if it is the only one of that length, the others by name.
     by_length = [layer.terms for layer in layers].count(layers[-1].terms) == 1
     last = str(layers[-1].terms) if by_length else f"y{len(layers) - 1}"
     given = {f"y{i}": order for i, order in enumerate(path["permutations"][:-1])}

@@ -1,10 +1,11 @@
-"""Recomputes the sums of the digits network in several orders of addition with numpy, and compares what `guardbit run` writes.
+"""Recomputes the sums of the digits network in several orders of addition with NumPy, and compares the output of
+`guardbit run`.
 
     python scripts/check_orders.py GUARDBIT [--samples N]
 
-GUARDBIT is the program to check. Weights are read by LiteRT; each layer's activations are those that the run wrote
-(`--dump-tensors`), so that every layer is checked on its own. Of every layer every exact and delivered sum, every count
-and extreme of `layers.csv` and every bin of `sum_histograms.npz` is compared. Exit code 1 if anything differs.
+GUARDBIT is the program to check. Weights are read by LiteRT. The activations of each layer are those that the run wrote
+(`--dump-tensors`), so that every layer is checked separately. Compares every exact and delivered sum, every count and
+extreme of `layers.csv`, and every bin of `sum_histograms.npz`. Exit code 1 if anything differs.
 """
 
 import argparse
@@ -30,7 +31,8 @@ SEED = 5
 
 
 def layers():
-    """Output name, weights and a function that makes products `[n, outputs..., k]` of activation codes, of each layer."""
+    """Returns, for each layer, the output name, weights, and a function from activation codes to products `[n,
+    outputs..., k]`."""
     interpreter = litert_dump.open_model(MODEL)
     tensors = {t["index"]: t for t in interpreter.get_tensor_details()}
     for op in interpreter._get_ops_details():
@@ -64,7 +66,7 @@ def maker(kind, x, weights, shape):
 
 
 def ordered(walk, products):
-    """The products along the last axis in the order of addition."""
+    """Returns the products along the last axis in the order of addition."""
     if walk == "sorted":
         return np.sort(products, axis=-1)
     if walk == "random":
@@ -76,7 +78,7 @@ def ordered(walk, products):
 
 
 def accumulated(products, bits, mode):
-    """What a serial register holds at the end, and how often it left its range above and below."""
+    """Returns the final value of a serial register, and how often it left its range above and below."""
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     held = np.zeros(products.shape[:-1], np.int64)
     events = np.zeros((2, *held.shape), np.int64)
@@ -92,7 +94,7 @@ def bits_of(values):
 
 
 def histogram(edges, values):
-    """Bins and what lies below and above, by channel: the last axis."""
+    """Returns the bins, and the counts below and above them, by channel: the last axis."""
     bins = np.concatenate([[-np.inf], edges, [np.inf]])
     flat = values.reshape(-1, values.shape[-1])
     return np.stack([np.histogram(channel, bins)[0] for channel in flat.T])
@@ -142,7 +144,7 @@ def point(guardbit, walk, bits, mode, samples, folder):
         for key, value in counts.items():
             same(f"{name} {key}", int(value), int(row[key]))
         if walk == "greedy":
-            # Only a product that does not fit by itself takes such a sum out of the range before its end.
+            # Only a product that does not fit alone takes such a sum out of range before its end.
             each = holds(products).all(-1)
             same(f"{name} transient, greedy", 0, (each & fits & ~(holds(least) & holds(greatest))).sum())
         edges = bins[f"edges/{name}/acc"]

@@ -1,9 +1,10 @@
-"""Compares the parameters of two QDQ networks made of the same float network: `check_parameters.py OWN.onnx PEER.onnx`.
+"""Compares the parameters of two QDQ networks made from one float network: `check_parameters.py OWN.onnx PEER.onnx`.
 
-Needs scripts/requirements-onnx.txt. Codes of weights and biases, zero points and scales of the activations that the layers of
-PEER read and make have to be the same in OWN; scales may differ in the last bits of float32, since a runtime's float sums do. A layer is known
-by the tensor of codes that it makes, whose name guardbit keeps up to the first colon. Prints what differs, and as the last line
-a JSON object with how many layers and codes were compared and the greatest relative difference of a scale.
+Needs scripts/requirements-onnx.txt. For every layer of PEER, OWN must have equal codes of weights and biases, and equal
+zero points and scales of its input and output activations. Scales may differ in the last bits of float32, as float sums
+of a runtime do. A layer is identified by its output tensor of codes, whose name guardbit keeps up to the first colon.
+Prints the differences, then a JSON object with the numbers of layers and codes compared and the largest relative
+difference of a scale.
 """
 
 import json
@@ -25,19 +26,19 @@ class Network:
         self.maker = {name: node for node in graph.node for name in node.output}
 
     def reader(self, name):
-        """The only node that reads a tensor."""
+        """Returns the only node that reads a tensor."""
         found = [node for node in self.nodes if name in node.input]
         return found[0] if len(found) == 1 else None
 
     def codes(self, name):
-        """Scale, zero point and, if they are constant, codes of what a dequantization makes."""
+        """Returns scale, zero point and, if constant, the codes of a dequantized value."""
         node = self.maker[name]
         assert node.op_type == "DequantizeLinear", name
         scale, zero_point = (self.constants[i] for i in node.input[1:3])
         return scale, zero_point, self.constants.get(node.input[0])
 
     def layers(self):
-        """By the name of what it makes: scale, zero point and codes of its input, weights, bias and output."""
+        """Returns layers by output name: scale, zero point and codes of input, weights, bias and output."""
         for node in self.nodes:
             if node.op_type not in LAYERS:
                 continue

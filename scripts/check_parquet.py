@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares every Parquet table of a folder with the CSV file beside it, cell by cell, as pyarrow and pandas read them.
+"""Compares every Parquet table of a folder with its CSV file, cell by cell, as pyarrow and pandas read them.
 
-check_parquet.py FOLDER; prints how many cells were compared.
+Usage: check_parquet.py FOLDER; prints the number of compared cells.
 """
 
 import csv
@@ -20,7 +20,7 @@ compared = 0
 
 
 def same(cell, value):
-    """A cell of a CSV file, where blanks are nulls or empty texts and formulas are quoted, and a typed value."""
+    """Compares a cell of a CSV file, where blanks are nulls or empty texts and formulas are quoted, with a typed value."""
     if value is None:
         return cell == ""
     if isinstance(value, bool):

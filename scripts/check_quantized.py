@@ -2,14 +2,14 @@
 
     python scripts/check_quantized.py MODEL.onnx INPUT.npy TENSORS.npz
 
-TENSORS.npz is what `guardbit run MODEL.onnx --input INPUT.npy --dump-tensors` writes, on the first samples or all. Compared are the
-outputs of the network as ONNX Runtime runs it, and every inner tensor of codes that its optimized network, which fuses
-operations and tensors away, still has under a name of the file. Images may have their axes in another order here.
-Prints one row per tensor, then a JSON object with the sums; the exit code is 1 where any code differs, or an output was
-not compared.
+TENSORS.npz is written by `guardbit run MODEL.onnx --input INPUT.npy --dump-tensors`, for the first samples or all.
+Compares the outputs of the network in ONNX Runtime. Also compares every inner tensor of codes that remains in its
+optimized network, which fuses operations and tensors, under a name of the file. Images may have their axes in another
+order here. Prints one row per tensor, then a JSON object with the sums. Exit code 1 if any code differs, or if an
+output was not compared.
 
-On x86-64 ONNX Runtime turns int8 activations into uint8 ones before it fuses operations, which rounds elementwise
-operations and pools otherwise; its setting `session.qdqisint8allowed` keeps them int8, as it does by itself on Arm.
+On x86-64 ONNX Runtime converts int8 activations to uint8 before it fuses operations, which changes the rounding of
+elementwise operations and pools. Its setting `session.qdqisint8allowed` keeps them int8, which is the default on Arm.
 """
 
 import json
@@ -29,7 +29,8 @@ MOVES = {"DequantizeLinear", "Flatten", "Identity", "Reshape", "Squeeze", "Trans
 
 
 def session(model, optimized=None):
-    """A session; the network that it makes of the model is written to `optimized`, or it runs the model as it is."""
+    """Returns a session. It writes the optimized network to `optimized` if given, otherwise it runs the model without
+    optimization."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.add_session_config_entry("session.qdqisint8allowed", "1")
@@ -41,14 +42,14 @@ def session(model, optimized=None):
 
 
 def run(session, samples):
-    """All outputs by name, samples along the first axis."""
+    """Returns all outputs by name, with samples along the first axis."""
     name = session.get_inputs()[0].name
     made = [session.run(None, {name: sample[np.newaxis]}) for sample in samples]
     return {output.name: np.concatenate(values) for output, values in zip(session.get_outputs(), zip(*made))}
 
 
 class File:
-    """What the file says of its tensors of codes."""
+    """Tensors of codes in the file."""
 
     def __init__(self, model):
         self.constants = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
@@ -61,7 +62,7 @@ class File:
         self.outputs = [output.name for output in model.graph.output]
 
     def quantized(self, name):
-        """The tensor of codes that a value of the optimized network is in the file."""
+        """Returns the tensor of codes in the file for a value of the optimized network."""
         name = re.sub(r"_token_\d+$", "", name)
         while name not in self.codes:
             readers = self.readers.get(name, [])
@@ -71,7 +72,7 @@ class File:
         return name
 
     def end(self, output):
-        """The tensor of codes that an output is made of, with its scale and zero point if the output is real."""
+        """Returns the tensor of codes of an output, with its scale and zero point if the output is real."""
         name, parameters = output, None
         while name not in self.codes:
             node = self.maker.get(name)
@@ -84,7 +85,7 @@ class File:
 
 
 def differences(ours, codes):
-    """How many codes differ, in the order of axes that fits."""
+    """Returns how many codes differ, in the order of axes that fits."""
     orders = {3: [(0, 1, 2), (0, 2, 1)], 4: [(0, 2, 3, 1), (0, 1, 2, 3), (0, 3, 1, 2)]}
     layouts = [codes.transpose(order) for order in orders.get(codes.ndim, [range(codes.ndim)])]
     if codes.ndim != ours.ndim:
@@ -107,7 +108,7 @@ def main():
         for output in file.outputs:
             name, parameters = file.end(output) or (output, None)
             if output in ours:
-                # Codes whose real values are an output have its name here.
+                # Codes whose real values are an output have the output's name here.
                 ours.setdefault(name, ours[output])
             if name not in ours:
                 missing.append(output)

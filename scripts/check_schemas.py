@@ -1,7 +1,7 @@
 """Compares guardbit's check of JSON values against its schemas with that of the package `jsonschema`.
 
-Reads a JSON object per line: `{"schema": ...}` begins a schema, `{"value": ..., "places": [...]}` is a value with the JSON
-pointers at which guardbit says that it breaks the schema. Prints how many values were compared; exits with 1 at the first
+Reads a JSON object per line. `{"schema": ...}` starts a schema; `{"value": ..., "places": [...]}` is a value with the
+JSON pointers at which guardbit reports a violation. Prints the number of compared values, and exits with 1 at the first
 difference.
 """
 
@@ -24,7 +24,7 @@ for line in sys.stdin:
         continue
     errors = list(validator.iter_errors(row["value"]))
     ours, theirs = set(row["places"]), {place(error) for error in errors}
-    # Where alternatives are, guardbit names a place within the one that was probably meant.
+    # For alternatives, guardbit reports a pointer within the most likely one.
     choices = {place(error) for error in errors if error.validator in ("anyOf", "oneOf")}
     within = lambda at: any(at == choice or at.startswith(choice.rstrip("/") + "/") for choice in choices)
     same = {at for at in ours if not within(at)} == {at for at in theirs if not within(at)}

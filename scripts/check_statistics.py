@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Recomputes the statistics of a run or a sweep from predictions.npz by scikit-learn, statsmodels and SciPy.
+"""Recomputes the statistics of a run or a sweep from predictions.npz with scikit-learn, statsmodels and SciPy.
 
-check_statistics.py FOLDER [--scales IN_SCALE IN_ZERO OUT_SCALE OUT_ZERO] [--values LABELS.npy]
+Usage: check_statistics.py FOLDER [--scales IN_SCALE IN_ZERO OUT_SCALE OUT_ZERO] [--values LABELS.npy]
 
-With scales the scores of a detector are made from inputs.npz and the output's codes, and the mean squared errors of a
-regressor from its labels. Prints how many figures were compared.
+With scales, the scores of a detector are computed from inputs.npz and the output's codes, and the mean squared errors
+of a regressor from its labels. Prints the number of compared figures.
 """
 
 import argparse
@@ -27,7 +27,7 @@ compared = 0
 
 
 def same(what, found, expected, room=5.1e-7):
-    """Tables hold six decimals, blanks for None; `room` is how far two may be apart."""
+    """Compares a figure with six decimals, blank for None; `room` is the allowed difference."""
     global compared
     compared += 1
     if expected is None or found in ("", None):
@@ -38,7 +38,7 @@ def same(what, found, expected, room=5.1e-7):
 
 
 def digits(what, found, expected):
-    """Six significant digits."""
+    """Compares six significant digits."""
     same(what, found, expected, 0.6e-5 * abs(expected) if expected else 1e-300)
 
 

@@ -1,8 +1,9 @@
-"""Checks the networks that guardbit wrote to a folder: `check_written.py FOLDER`. Prints what is wrong, a line each.
+"""Checks the networks that guardbit wrote to a folder: `check_written.py FOLDER`. Prints one line per problem.
 
-Each has to pass ONNX's full check and to state the type and the shape of every tensor. One whose number of samples is fixed is run by the
-executor of QONNX as it is, which has to agree with ONNX Runtime, unless it has codes of 4 bits; one whose number of samples is open is run on several samples
-at once and one by one. `outputs.json` of the folder, if it is there, says the names that the outputs of each have to have.
+Each network must pass ONNX's full check and state the type and the shape of every tensor. If its number of samples is
+fixed and it has no 4-bit codes, QONNX's executor runs it and must agree with ONNX Runtime. If its number of samples is
+open, it is run on several samples at once and one by one. If the folder has `outputs.json`, it states the required
+output names of each network.
 """
 
 import json
@@ -17,7 +18,7 @@ from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
 
 SAMPLES = 3
-# ONNX Runtime gives and takes no arrays of them, so that the executor of QONNX runs no such node.
+# ONNX Runtime has no arrays of these types as inputs and outputs, so QONNX's executor cannot run such nodes.
 FEW_BITS = {onnx.TensorProto.INT4, onnx.TensorProto.UINT4}
 
 
@@ -54,7 +55,7 @@ def problems(path, wanted):
         expected = made
     else:
         with warnings.catch_warnings():
-            # It warns of shapes that are not those that the file states.
+            # Warnings about shapes that differ from those in the file are errors.
             warnings.simplefilter("error")
             expected = execute_onnx(ModelWrapper(str(path)), feeds)
     for name in names:

@@ -1,4 +1,4 @@
-# Sourced by scripts that need Python packages or Debian's, in the root of the project.
+# Sourced by scripts that need Python or Debian packages; run from the root of the project.
 export UV_PYTHON_DOWNLOADS=never
 
 packages() {
@@ -6,10 +6,10 @@ packages() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 
-# The installer of Python packages: pip takes several times as long.
+# Installer of Python packages; pip takes several times longer.
 uv() {
     if [ ! -x target/uv-venv/bin/uv ]; then
-        # Debian splits venv from Python.
+        # Debian has venv in a separate package.
         if ! python3 -m venv target/uv-venv; then
             packages python3-venv
             python3 -m venv target/uv-venv
@@ -19,7 +19,7 @@ uv() {
     target/uv-venv/bin/uv "$@"
 }
 
-# An environment of Python packages below target/: its name, and what is installed in it.
+# Creates a Python environment below target/, given its name and the packages to install.
 environment() {
     local venv=target/$1-venv
     [ -x "$venv/bin/python" ] || uv venv --quiet --seed --python "${PYTHON:-python3}" "$venv"

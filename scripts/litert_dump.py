@@ -1,11 +1,11 @@
-"""Dumps every op output of a TFLite model as LiteRT's reference kernels compute it.
+"""Dumps the outputs of every operation of a TFLite model as computed by LiteRT's reference kernels.
 
     python scripts/litert_dump.py MODEL.tflite INPUTS OUT.npz
 
-INPUTS is an .npz that holds one array of codes [n, ...] per model input, under the input tensor's name, or, for a
-model with one input, an .npy with that array. OUT.npz gets one array
-[n, ...] per tensor that an op produces, under the tensor's name; where a name occurs again, the later tensor in
-execution order gets '#<tensor index>' appended. Samples are run one by one, each as [1, ...].
+INPUTS is an .npz with one array of codes [n, ...] per model input, under the input tensor's name, or an .npy with that
+array for a model with one input. OUT.npz gets one array [n, ...] per tensor that an operation produces, under the
+tensor's name. If a name occurs again, '#<tensor index>' is appended to later tensors in execution order. Samples are
+run one by one, each as [1, ...].
 """
 
 import argparse
@@ -26,7 +26,7 @@ def open_model(path):
 
 
 def op_outputs(interpreter):
-    """(key, tensor index) of every op output, in execution order."""
+    """Returns (key, tensor index) of every operation's outputs, in execution order."""
     tensors = {t["index"]: t for t in interpreter.get_tensor_details()}
     keys, seen = {}, set()
     for op in interpreter._get_ops_details():
@@ -42,7 +42,7 @@ def op_outputs(interpreter):
 
 
 def checked_inputs(interpreter, inputs):
-    """(tensor index, codes) per model input, and the number of samples."""
+    """Returns (tensor index, codes) per model input, and the number of samples."""
     details = interpreter.get_input_details()
     names = [d["name"] for d in details]
     if sorted(names) != sorted(inputs):
@@ -61,7 +61,7 @@ def checked_inputs(interpreter, inputs):
 
 
 def dump(model_path, inputs):
-    """Runs each sample and returns {tensor name: array [n, ...]} of all op outputs."""
+    """Runs each sample and returns {tensor name: array [n, ...]} of all operations' outputs."""
     interpreter = open_model(model_path)
     outputs = op_outputs(interpreter)
     checked, count = checked_inputs(interpreter, inputs)
@@ -77,13 +77,13 @@ def dump(model_path, inputs):
 
 
 def join(arrays):
-    """[1, ...] per sample becomes [n, ...]; any other shape gets a new first axis."""
+    """Joins [1, ...] per sample to [n, ...]; arrays of other shapes get a new first axis."""
     first = arrays[0]
     return np.concatenate(arrays) if first.ndim > 0 and first.shape[0] == 1 else np.stack(arrays)
 
 
 def save(path, arrays, compressed=False):
-    """Writes an npz and reads it back: keys must survive as they are ('/' and ';' do)."""
+    """Writes an npz and reads it back to check that keys are unchanged (including '/' and ';')."""
     (np.savez_compressed if compressed else np.savez)(path, **arrays)
     with np.load(path) as stored:
         if set(stored.files) != set(arrays):
@@ -94,7 +94,7 @@ def save(path, arrays, compressed=False):
 
 
 def load_inputs(path, model_path):
-    """{input name: codes} of an .npz, or of an .npy for the only input."""
+    """Returns {input name: codes} of an .npz, or of an .npy for the only input."""
     stored = np.load(path)
     if isinstance(stored, np.ndarray):
         (detail,) = open_model(model_path).get_input_details()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Areas of multipliers, adders and registers from Yosys: the tables in hwmodels/costs/yosys-*.yaml.
+"""Measures areas of multipliers, adders and registers with Yosys, for the tables in hwmodels/costs/yosys-*.yaml.
 
-Each module is synthesized by itself: `a * b + q` in one module is merged, and what its parts cost is lost. An accumulator has a
-synchronous reset and an enable. Its adder is what it costs less a register of the same width.
+Each module is synthesized separately: in one module, `a * b + q` would be merged, and the costs of its parts lost. An
+accumulator has a synchronous reset and an enable. The cost of its adder is its cost minus a register of that width.
 
     scripts/make_cost_tables.py xc7 | osu018 [--widths 8,14,32] [--factors 4,8]
 
-prints the tables. Needs yosys, and for osu018 Debian's qflow-tech-osu018. `study/tests/costs.rs` compares some of them.
+prints the tables. Needs Yosys, and for osu018 Debian's qflow-tech-osu018. `study/tests/costs.rs` checks some of them.
 """
 
 import argparse
@@ -48,12 +48,12 @@ def yosys(module, parameters, passes):
         (Path(folder) / "parts.sv").write_text(RTL)
         script = f"read_verilog -sv parts.sv; chparam {chparam} {module}; hierarchy -top {module}; {passes}"
         run = subprocess.run(["yosys", "-p", script], cwd=folder, capture_output=True, text=True, check=True)
-    # The statistics come last; earlier ones are of passes on the way.
+    # The final statistics come last; earlier ones belong to intermediate passes.
     return run.stdout[run.stdout.rindex("Number of cells:"):]
 
 
 def xc7(module, parameters):
-    """LUTs and flip-flops."""
+    """Returns LUTs and flip-flops."""
     passes = f"synth_xilinx -family xc7 -nodsp -flatten -noiopad -noclkbuf -top {module}; stat"
     counts = re.findall(r"^\s+(\w+)\s+(\d+)$", yosys(module, parameters, passes), re.M)
     lut = sum(int(n) for cell, n in counts if re.fullmatch(r"LUT\d", cell))
@@ -62,7 +62,7 @@ def xc7(module, parameters):
 
 
 def osu018(module, parameters):
-    """Cell area."""
+    """Returns the cell area."""
     passes = (
         f"synth -flatten -top {module}; dfflibmap -liberty {LIBERTY}; abc -liberty {LIBERTY}; stat -liberty {LIBERTY}"
     )

@@ -1,9 +1,9 @@
-"""Writes examples/digits/golden/litert_ref.npz: what LiteRT's reference kernels compute for the digits network.
+"""Writes examples/digits/golden/litert_ref.npz: results of LiteRT's reference kernels for the digits network.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_digits_golden.py
 
-'inputs' holds 12 inputs (the first 6 test images, then 6 random ones), 'tensor/<name>' every op output for them.
+'inputs' holds 12 inputs (the first 6 test images, then 6 random ones), 'tensor/<name>' every operation's outputs for them.
 """
 
 from pathlib import Path

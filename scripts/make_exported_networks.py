@@ -1,6 +1,7 @@
-"""Makes frontends/tests/onnx/exported: `make_exported_networks.py quark|modelopt FOLDER`. `make_qkeras_networks.py` makes QKeras' files.
+"""Creates frontends/tests/onnx/exported: `make_exported_networks.py quark|modelopt FOLDER`. `make_qkeras_networks.py`
+creates QKeras' files.
 
-Each exporter has an environment of its own, because PyTorch with CUDA makes it 6 GB:
+Each exporter needs a separate environment, because PyTorch with CUDA takes 6 GB:
   quark:    pip install amd-quark==0.13 onnxruntime==1.28.0 scikit-learn torch
   modelopt: pip install nvidia-modelopt==0.47.0 onnx~=1.21.0 onnxruntime==1.28.0 onnx-graphsurgeon onnxconverter-common onnxscript
             onnxslim polygraphy lief ml_dtypes cppimport scikit-learn torch
@@ -26,8 +27,8 @@ MODELOPT = {
     "int8_dla": dict(target_dla=True),
     "int8_fp16": dict(high_precision_dtype="fp16"),
 }
-# Left out: float and block formats, which are no integer networks; finetuning and searches, which change weights alone, need long,
-# and fail on some of the networks (ACCURATE: IndexError in 0.13).
+# Left out: float and block formats, which are not integer networks, and finetuning and searches. These only change
+# weights, take long, and fail on some of the networks (ACCURATE: IndexError in 0.13).
 OTHER = ("FP", "BF", "MX")
 
 

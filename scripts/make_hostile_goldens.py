@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""LiteRT's reference codes for the valid networks of cli/tests/hostile: writes NAME_y.npy beside each.
+"""Writes LiteRT's reference codes for the valid networks of cli/tests/hostile to NAME_y.npy next to each network.
 
-Samples are codes; those of zp3 are f32max.npy quantized in exact arithmetic and clamped.
+Samples are codes; those of zp3 are f32max.npy, quantized in exact arithmetic and clamped.
 Run with the Python of scripts/requirements-oracle.txt.
 """
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "cli/tests/hostile"
 
 
 def codes(reals, details):
-    """Half away from zero, as LiteRT's quantize, but without a step through 32-bit integers."""
+    """Rounds half away from zero, like LiteRT's quantize, but without an intermediate 32-bit integer."""
     (scale,), (zero_point,) = (details["quantization_parameters"][k] for k in ("scales", "zero_points"))
     limits = np.iinfo(details["dtype"])
 

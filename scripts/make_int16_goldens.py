@@ -1,10 +1,10 @@
-"""Writes cli/tests/int16/: models of one layer with 16-bit activations, and what LiteRT's reference kernels compute.
+"""Writes cli/tests/int16/: models of one layer with 16-bit activations, and results of LiteRT's reference kernels.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_int16_goldens.py [--out DIR]
 
-NAME.tflite, and NAME.npz with the codes `x` and `y`. The bias has 32 bits (`quantized_bias_type` INT32), 64, or there is
-none. `deep` layers have sums beyond 32 bits; `wide` ones have biases beyond 32 bits, and scaled results beyond them.
+Writes NAME.tflite, and NAME.npz with the codes `x` and `y`. The bias has 32 bits (`quantized_bias_type` INT32) or 64
+bits, or is absent. `deep` layers have sums beyond 32 bits; `wide` ones have biases and scaled results beyond 32 bits.
 """
 
 import argparse
@@ -38,13 +38,13 @@ def fully_connected(random, terms, units):
 
 
 def deep(parts):
-    """The same with operands near their ends, so that sums grow with every product."""
+    """Changes operands to near their limits, so that sums grow with every product."""
     builtin, options, x, w, axis = parts
     return builtin, options, 32767 - np.abs(x) % 100, 127 - np.abs(w) % 3, axis
 
 
 def write(folder, name, random, parts, bias, per_channel=True, largest=10**6, top=30000):
-    """`largest` bias, and about the greatest output code."""
+    """Writes a model with a bias of at most `largest`; `top` is approximately the largest output code."""
     builtin, options, x, w, axis = parts
     channels = w.shape[axis]
     scales = np.exp(random.uniform(-7, -5, channels if per_channel else 1)).astype(np.float32)
@@ -64,7 +64,7 @@ def write(folder, name, random, parts, bias, per_channel=True, largest=10**6, to
     reach = max(sums, largest if bias else 0)
     y = Tensor(shape=[], dtype="int16", scales=x.scales[0] * scales.max() * reach / top, zero_points=0)
     run(builtin, options, inputs, y)
-    # `run` has filled in the output's shape.
+    # `run` has already set the output's shape.
     (folder / f"{name}.tflite").write_bytes(build(builtin, options, inputs, y))
     np.savez_compressed(folder / f"{name}.npz", x=x.codes, y=y.codes)
     print(f"{name}: {y.codes.size} codes, {len(np.unique(y.codes))} distinct")

@@ -1,10 +1,10 @@
-"""Writes graph/tests/golden/litert_ops.json: what LiteRT's reference kernels compute for one-op int8 models.
+"""Writes graph/tests/golden/litert_ops.json: results of LiteRT's reference kernels for int8 models of one operation.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_litert_op_goldens.py [--per-op N] [--out FILE]
 
-Each case is an op with its attributes in guardbit's words, how it rounds, its inputs and its output. All numbers are
-integers: a scale (and softmax's beta) is written as the bits of its float32. Parameters and codes come from a fixed
+Each case is an operation with its attributes in guardbit's terms, its rounding, its inputs and its output. All numbers
+are integers: a scale (and softmax's beta) is stored as the bits of its float32. Parameters and codes come from a fixed
 seed.
 
 SUM is recorded for uint8 only: LiteRT 2.3.0's reference kernel reads int8 codes as uint8 and clamps to 0..255.
@@ -35,13 +35,13 @@ DTYPES = {
     "int64": (schema.TensorType.INT64, np.int64),
 }
 
-# How each op rounds, and in which precision it forms its multiplier: (scheme, rule) in guardbit's words.
+# Rounding of each operation, and the precision of its multiplier: (scheme, rule) in guardbit's terms.
 DOUBLE, AWAY, Q48 = "double", "float64_away", "q48"
 CONVOLUTION = {"int8": (DOUBLE, "float64"), "uint8": (DOUBLE, "product_in_float32"), "int16": (Q48, "float64")}
 
 
 class Tensor:
-    """A tensor with its quantization; `codes` of an output are filled in by `run`."""
+    """Tensor with its quantization; `codes` of an output are filled in by `run`."""
 
     def __init__(self, codes=None, shape=None, dtype="int8", scales=None, zero_points=None, axis=None, constant=False):
         self.codes = None if codes is None else np.asarray(codes, DTYPES[dtype][1])
@@ -62,7 +62,7 @@ class Tensor:
             }
         return {
             "shape": self.shape,
-            # The bias of 16-bit activations has 64 bits in the runtime; 32 are enough for the values used here.
+            # The bias of 16-bit activations has 64 bits in the runtime; 32 bits suffice for the values used here.
             "dtype": "int32" if self.dtype == "int64" else self.dtype,
             "quantization": quantization,
             "constant": self.constant,
@@ -75,7 +75,7 @@ def float_bits(value):
 
 
 def build(builtin, options, inputs, output):
-    """A model of one op, as bytes. `options` is an options object of the schema, or None."""
+    """Returns a model of one operation, as bytes. `options` is an options object of the schema, or None."""
     model, graph, op = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
     model.version = 3
     code = schema.OperatorCodeT()
@@ -126,14 +126,14 @@ def run(builtin, options, inputs, output):
 
 
 class Cases:
-    """Collects cases; draws their parameters."""
+    """Collects cases and draws their parameters."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.list = []
 
     def add(self, op, attributes, builtin, options, inputs, output, extra=(), rounding=(DOUBLE, "float64")):
-        """`extra` are inputs of the runtime that are attributes here (shapes, axes, paddings)."""
+        """Adds a case. `extra` are inputs of the runtime that are attributes here (shapes, axes, paddings)."""
         run(builtin, options, [*inputs, *extra], output)
         case = {"op": op, "scheme": rounding[0], "rule": rounding[1], "attributes": attributes}
         self.list.append(case | {"inputs": [t.described() for t in inputs], "output": output.described()})
@@ -164,7 +164,7 @@ class Cases:
         return Tensor(shape=[], dtype=tensor.dtype, scales=tensor.scales, zero_points=tensor.zero_points)
 
     def weights(self, *shape, axis, dtype):
-        """Per channel along `axis` if the activations are signed."""
+        """Returns weights, per channel along `axis` if the activations are signed."""
         if dtype == "uint8":
             codes, zero_point = self.random.integers(0, 256, shape), self.zero_point("uint8")
             return Tensor(codes, dtype="uint8", scales=self.scale(0.001, 0.02), zero_points=zero_point, constant=True)
@@ -243,8 +243,9 @@ def fully_connected(cases, dtype):
 
 
 def near_ties(cases, op, builtin, options, attributes, shape, channel_axis, rounding):
-    """A MAC op whose weights are 0: the bias alone is requantized. The sums lie at ties, or between the ties under a
-    multiplier formed in float64 and one formed in float32 or cut to 31 bits."""
+    """Adds a MAC operation whose weights are 0, so that only the bias is requantized. The sums are ties, or lie between
+    the ties
+    of a multiplier in float64 and those of one in float32 or with 31 bits."""
     scales = [np.float32(s) for s in ((1, 0.5, 1), (1, 0.25, 1))]
     scales += [(cases.scale(), cases.scale(1e-5, 1e-4), cases.scale(1, 60)) for _ in range(3)]
     for sx, sw, sy in scales:
@@ -283,7 +284,7 @@ def near_ties_of_macs(cases):
 
 
 def pair(cases, dtype):
-    """Two inputs: of one shape, or one of them repeated."""
+    """Returns two inputs: of equal shape, or one of them broadcast."""
     shape = [cases.size(1, 2), cases.size(2, 3), cases.size(2, 3), cases.size(2, 3)]
     other = cases.pick(shape, [1, 1, 1, shape[3]], shape[3:], [shape[0], 1, shape[2], 1], [1])
     return [cases.activations(*s, dtype=dtype) for s in cases.pick([shape, other], [other, shape])]
@@ -335,7 +336,7 @@ def rescaled(name, builtin, rule, options=None):
 
 
 def near_ties_of_elements(cases, op, builtin, rule, options=None, attributes=None, extra=()):
-    """Codes at ties, and codes for which a multiplier formed in float64 and one formed in float32 differ."""
+    """Adds codes at ties, and codes for which multipliers in float64 and float32 give different results."""
     ties = [1, 3, 5, 6, 10]
     found = [(np.float32(0.5), np.float32(1), ties), (np.float32(0.25), np.float32(1), ties)]
     codes = np.arange(1, 90)
@@ -404,7 +405,7 @@ def transpose(cases, dtype):
 Builtin = schema.BuiltinOperator
 quantize = rescaled("quantize", Builtin.QUANTIZE, "float64", schema.QuantizeOptionsT)
 
-# Each op with the dtypes that its cases take in turn.
+# Operations with the dtypes that their cases take in turn.
 OPS = [
     (conv2d, ["int8", "int8", "uint8", "int16"]),
     (depthwise_conv2d, ["int8", "int8", "uint8", "int16"]),

@@ -1,4 +1,4 @@
-"""Writes the networks of `frontends/tests/onnx` that are run, or refused, without Python: `make_onnx_goldens.py FOLDER`."""
+"""Writes the networks of `frontends/tests/onnx` that tests run or refuse without Python: `make_onnx_goldens.py FOLDER`."""
 
 import pathlib
 import shutil
@@ -109,7 +109,7 @@ bad("function", one("Relu"), calls_itself)
 
 
 def doubles(model):
-    """Each of 40 functions calls the one before twice: no node is left, but 2 ** 40 calls."""
+    """Returns a model with 40 functions, each of which calls the previous one twice: no nodes remain, but 2 ** 40 calls."""
     names = [f"f{index}" for index in range(40)]
     for before, name in zip([None, *names], names):
         calls = [] if before is None else [helper.make_node(before, ["x"], [y], domain="d") for y in ["a", "y"]]

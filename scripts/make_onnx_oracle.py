@@ -1,4 +1,4 @@
-"""Writes networks and what ONNX Runtime or QONNX makes of them: `make_onnx_oracle.py FAMILY FOLDER`.
+"""Writes networks and their results in ONNX Runtime or QONNX: `make_onnx_oracle.py FAMILY FOLDER`.
 
 Families: node_tests, one_op, float_ops, networks, transformer, dynamic, qonnx, qonnx_models,
 brevitas, brevitas_quantizers, torch_ao, onnxruntime, onnxruntime_more, quark, modelopt, qkeras,

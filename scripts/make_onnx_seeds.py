@@ -1,4 +1,4 @@
-"""Writes inputs of the fuzz target `onnx` for operators whose attributes are sizes: `make_onnx_seeds.py fuzz/corpus/onnx`.
+"""Writes inputs of the fuzz target `onnx` for operators with sizes as attributes: `make_onnx_seeds.py fuzz/corpus/onnx`.
 
 Run with the Python of scripts/requirements-onnx.txt.
 """
@@ -15,7 +15,7 @@ IMAGE = np.zeros((1, 4, 4, 4), np.float32)
 
 
 def seed(name, op, *operands, image=IMAGE, outputs=1, **attributes):
-    """A file of one operator on an input; operands that are none are empty names."""
+    """Returns a file of one operator on an input; absent operands have empty names."""
     net = Net()
     names = ["" if operand is None else net.const(np.asarray(operand)) for operand in operands]
     made = net.op(op, [net.input(image), *names], outputs=outputs, **attributes)

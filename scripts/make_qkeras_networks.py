@@ -1,4 +1,4 @@
-"""Makes frontends/tests/onnx/exported/qkeras: `make_qkeras_networks.py FOLDER`.
+"""Creates frontends/tests/onnx/exported/qkeras: `make_qkeras_networks.py FOLDER`.
 
 Needs (2 GB): pip install qkeras==0.9.0 tensorflow-cpu==2.15.1 tf2onnx==1.16.1 qonnx==0.4.0 pyparsing "numpy<2" protobuf==3.20.3 onnx==1.17.0
 
@@ -63,7 +63,7 @@ def mlp(kernel, bias, activation):
 
 
 def dense(kernel, bias, activation):
-    """As `mlp`, with the activations as arguments of the layers."""
+    """Returns the network of `mlp`, with the activations as arguments of the layers."""
     of = dict(kernel_quantizer=kernel, bias_quantizer=bias)
     x_in, x = quantized_input((16,))
     for n in (20, 12):

@@ -4,7 +4,7 @@
     python scripts/make_scalesim_cycles.py [--per-array N] [--out FILE]
 
 Every row is a matrix product of `m x k` by `k x n` on an array of `rows x cols`, with the tool's "Total Cycles" for
-output, weight and input stationary. Shapes come from a fixed seed. Stalls are 0 throughout (bandwidth mode CALC).
+output, weight and input stationary dataflow. Shapes come from a fixed seed. Stalls are always 0 (bandwidth mode CALC).
 """
 
 import argparse
@@ -58,7 +58,7 @@ UseRamulatorTrace: False
 
 
 def cycles(rows, cols, dataflow, shapes):
-    """Total cycles of every shape, as the tool's COMPUTE_REPORT.csv states them."""
+    """Returns the total cycles of every shape, as stated in the tool's COMPUTE_REPORT.csv."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         names = [f"g{index}" for index in range(len(shapes))]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Energy and area of SRAMs from CACTI 7: the figures of hwmodels/costs/cacti7-40nm.yaml.
+"""Computes energy and area of SRAMs with CACTI 7, for hwmodels/costs/cacti7-40nm.yaml.
 
     git clone https://github.com/HewlettPackard/cacti && make -C cacti
     scripts/make_sram_costs.py cacti [--check]
 
-prints the figures. CACTI (commit 1ffd8df) is run at 40 nm for plain RAMs of one read-write port and one bank, with the settings of
-its `cache.cfg` but for those below. The energy is the mean of a read and a write. `--check` prints instead how far
-points between those of the table lie from what CACTI says of them.
+prints the figures. CACTI (commit 1ffd8df) runs at 40 nm for plain RAMs with one read-write port and one bank, with the
+settings of its `cache.cfg` except those below. The energy is the mean of a read and a write. `--check` instead prints
+the errors of interpolation between the points of the table.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SETTINGS = {
 
 
 def cacti(folder, kib, bits):
-    """Picojoules of an access and square micrometres."""
+    """Returns picojoules of an access and square micrometres."""
     text = (folder / "cache.cfg").read_text()
     for key, value in SETTINGS.items():
         value = value.format(size=kib * 1024, word=bits // 8, bits=bits)
@@ -47,8 +47,9 @@ def cacti(folder, kib, bits):
 
 
 def figure(bits, energy, area, wider=False):
-    """The figure of the words between two widths: linear over the size, and over the width."""
-    # An SRAM is made of blocks within CACTI's range: slices beside each other for wide words, each of banks of which one is used.
+    """Returns the figure for words between two widths: linear in the size and in the width."""
+    # An SRAM consists of blocks within CACTI's range: parallel slices for wide words, each made of banks of which one
+    # is active.
     slices = f"ceil(width / {BITS[-1]})"
     width = f"width / {slices}" if wider else f"max({BITS[0]}, width)" if bits[0] == BITS[0] else "width"
     slice_kib = f"kib / {slices}" if wider else "kib"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Intervals, p values and areas by SciPy, statsmodels and scikit-learn: reports/tests/data/statistics.json.
+"""Computes intervals, p values and areas with SciPy, statsmodels and scikit-learn: reports/tests/data/statistics.json.
 
-Run with a Python that has scripts/requirements-statistics.txt; prints the file. With a seed as its argument, random cases
-instead of the kept ones.
+Run with a Python that has scripts/requirements-statistics.txt; prints the file. With a seed as its argument, random
+cases replace the fixed ones.
 """
 
 import json
@@ -51,7 +51,7 @@ def areas(random, cases):
 
 
 def random_cases(random):
-    """As many small numbers as great ones."""
+    """Returns equally many small and large numbers."""
     wholes = [int(10 ** random.uniform(0, 6)) for _ in range(2000)]
     counts = [int(10 ** random.uniform(0, 4)) - 1 for _ in range(4000)]
     sizes = [int(10 ** random.uniform(0.5, 3)) for _ in range(200)]

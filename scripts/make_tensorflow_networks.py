@@ -1,7 +1,8 @@
-"""Networks of 16-bit activations and 8-bit weights that TensorFlow's own converter makes: `make_tensorflow_networks.py FOLDER`.
+"""Creates networks with 16-bit activations and 8-bit weights by TensorFlow's converter: `make_tensorflow_networks.py
+FOLDER`.
 
-Needs scripts/requirements-tensorflow.txt, in an environment of its own (1.6 GB). What LiteRT and TensorFlow Lite Micro make of
-them is recorded by the oracle's Python:
+Needs scripts/requirements-tensorflow.txt in a separate environment (1.6 GB). Their results in LiteRT and TensorFlow
+Lite Micro are recorded by the oracle's Python:
 
     python scripts/make_tflite_oracle.py frontends/tests/data/tflite_tensorflow.json --files FOLDER/*.tflite
 """

@@ -1,11 +1,11 @@
-"""Makes networks of one operator, and a few with variables, and records what TensorFlow Lite's runtimes compute for them.
+"""Creates networks of one operator, and a few with variables, and records the results of TensorFlow Lite's runtimes.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_tflite_oracle.py OUT.json [--seed N] [--times N] [--per-op N] [--only NAME] [--golden]
     python scripts/make_tflite_oracle.py OUT.json --files NETWORK.tflite ... [--seed N] [--times N]
 
-Each case holds the file (hexadecimal), the codes of its inputs, and per runtime the codes of its outputs or what it says
-against the file:
+Each case has the file (hexadecimal), the codes of its inputs, and per runtime the codes of its outputs or its error
+message. Runtimes:
 `litert_ref` (LiteRT, reference kernels), `tflm` (TensorFlow Lite Micro), `xnnpack` (LiteRT with its default delegate).
 Everything is drawn from the seed.
 """
@@ -25,12 +25,12 @@ from tflite_streams import STREAMS
 
 
 def record(name, make, dtype, seed):
-    """One case."""
+    """Returns one case."""
     draw = Draw([zlib.crc32(name.encode()), zlib.crc32(dtype.encode()), seed])
     builtin, options, inputs, outputs = make(draw, dtype)
     codes = [tensor.codes for tensor in inputs if tensor is not None and not tensor.constant and tensor.source is None]
     results = {}
-    # The shapes of the outputs are those of the first runtime that makes them.
+    # The output shapes come from the first runtime that computes them.
     for runtime in RUNTIMES:
         results[runtime] = run(runtime, build(builtin, options, inputs, outputs), codes)
         if runtime == "litert_ref" and not isinstance(results[runtime], str):
@@ -42,7 +42,7 @@ def record(name, make, dtype, seed):
 
 
 def record_stream(name, make, dtype, seed):
-    """A case of a network with variables: its inputs and outputs are those of one step after another."""
+    """Returns a case of a network with variables, with inputs and outputs of consecutive steps."""
     model, steps = make(Draw([zlib.crc32(name.encode()), zlib.crc32(dtype.encode()), seed]), dtype)
     steps = [[codes] for codes in steps]
     results = {runtime: run_steps(runtime, model, steps) for runtime in RUNTIMES}
@@ -55,7 +55,7 @@ def joined(steps):
 
 
 def record_file(path, seed):
-    """A case of a whole network, on codes drawn uniformly."""
+    """Returns a case of a whole network, on uniformly drawn codes."""
     model = Path(path).read_bytes()
     graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0)).subgraphs[0]
     types = {number: dtype for number, dtype in DTYPES.values()}
@@ -69,7 +69,7 @@ def record_file(path, seed):
 
 
 def flat(codes):
-    """Codes as integers; float32 as its bits."""
+    """Returns codes as integers, and float32 as its bits."""
     codes = np.asarray(codes)
     return (codes.view(np.int32) if codes.dtype == np.float32 else codes).ravel().tolist()
 
@@ -96,7 +96,7 @@ def main():
             print(case["name"], {r: case[r][-90:] if isinstance(case[r], str) else "runs" for r in RUNTIMES})
         return
     cases, answers = [], collections.defaultdict(lambda: collections.defaultdict(list))
-    # Streams are recorded apart from networks whose samples are on their own.
+    # Streams are recorded separately from networks with independent samples.
     streams = [] if arguments.golden and not arguments.only else STREAMS
     for recorded, name, make, dtypes, count in [(record, *case) for case in CASES] + [(record_stream, *case) for case in streams]:
         if arguments.only and not name.startswith(arguments.only):

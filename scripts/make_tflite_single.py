@@ -1,14 +1,14 @@
-"""Writes frontends/tests/data/tflite_single.json: what TensorFlow Lite Micro makes of networks of one operator when it is
+"""Writes frontends/tests/data/tflite_single.json: results of TensorFlow Lite Micro for networks of one operator when it is
 compiled with TFLITE_SINGLE_ROUNDING, which no package is.
 
     pip install -r scripts/requirements-oracle.txt
     python scripts/make_tflite_oracle.py CASES.json
     python scripts/make_tflite_single.py CASES.json --sources DIR [--all OUT.json]
 
-DIR holds the sources of tflite-micro, gemmlowp, ruy and flatbuffers (of the version that tflite-micro's
-schema_generated.h names) in folders of these names; g++ compiles them there, in some minutes. Recorded are the networks
-of CASES whose results differ from those of the usual build, and the first of every other operator and type; --all writes
-every network instead, for GUARDBIT_TFLITE_CASES.
+DIR has the sources of tflite-micro, gemmlowp, ruy and flatbuffers (of the version that tflite-micro's
+schema_generated.h names) in folders of these names; g++ compiles them there in a few minutes. Records the networks of
+CASES whose results differ from the usual build, and the first one of every other operator and type. --all writes every
+network instead, for GUARDBIT_TFLITE_CASES.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tflite_models import DTYPES, schema
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "frontends/tests/data/tflite_single.json"
-# Registrations that no kernel of a builtin operator belongs to, or that need more than the kernels.
+# Registrations without a kernel of a builtin operator, or with dependencies beyond the kernels.
 LEFT_OUT = {"AddBuiltin", "AddCallOnce"}
 FOLDERS = ["micro", "micro/kernels", "micro/arena_allocator", "micro/memory_planner", "micro/tflite_bridge", "kernels",
            "kernels/internal", "kernels/internal/reference", "core/api", "core/c"]
@@ -32,7 +32,7 @@ NOT_KERNELS = re.compile(r"test|mock_|fake_|ethosu|detection_postprocess|flexbuf
 
 
 def compile_runner(sources):
-    """The program that runs a network, in `sources`/single."""
+    """Compiles the program that runs a network, in `sources`/single."""
     build = sources / "single"
     build.mkdir(exist_ok=True)
     runner = build / "runner"
@@ -66,7 +66,7 @@ def compile_runner(sources):
 
 
 def run(runner, case):
-    """The outputs of a case, flat, or why there are none."""
+    """Returns the outputs of a case, flat, or the reason why there are none."""
     folder = runner.parent / "io"
     folder.mkdir(exist_ok=True)
     model = bytes.fromhex(case["model"])

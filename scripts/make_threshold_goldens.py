@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Calibration thresholds of fixed values, computed without guardbit.
+"""Computes calibration thresholds of fixed values without guardbit.
 
-Writes quantize/tests/data/thresholds.json (or the file that is named): for every set of values what the definitions of the
-methods give (numpy, below), what ONNX Runtime's own calibrators give, and what its `compute_scale_zp` makes of ranges.
-Needs numpy, onnx and onnxruntime (scripts/requirements-onnx.txt).
+Writes quantize/tests/data/thresholds.json (or the given file). For every set of values it has the results of the
+methods' definitions (NumPy, below), those of ONNX Runtime's own calibrators, and the results of its `compute_scale_zp`
+for ranges. Needs numpy, onnx and onnxruntime (scripts/requirements-onnx.txt).
 """
 
 import contextlib
@@ -24,7 +24,7 @@ UNIT = 2.0**-20
 
 
 class Draws:
-    """x <- 1664525 x + 1013904223 mod 2^32; a draw is its upper 20 bits."""
+    """Generator x <- 1664525 x + 1013904223 mod 2^32; a draw is its upper 20 bits."""
 
     def __init__(self, seed):
         self.state = seed
@@ -41,7 +41,7 @@ def heavy(n):
     return (1 if n >= 0 else -1) * (n * n >> 20)
 
 
-# Odd multiples of the unit lie on no edge of a bin; the last value of most sets is the power of two 4.
+# Odd multiples of the unit are never on the edge of a bin; the last value of most sets is the power of two 4.
 SETS = {
     "bell": (lambda n: n | 1, True),
     "heavy": (lambda n: heavy(n) | 1, True),
@@ -66,7 +66,7 @@ def base_width(peak):
 
 
 def bins_of(x, width):
-    """Index of the bin (i w, (i + 1) w] of a magnitude."""
+    """Returns the index of the bin (i w, (i + 1) w] of a magnitude."""
     return np.maximum(np.ceil(np.abs(x) / width) - 1, 0).astype(int)
 
 
@@ -140,7 +140,7 @@ def kl(x, quantized=128, theirs=None):
         found.append((divergence(p, q), (start - middle) * width, (end - middle) * width))
     best = min(found, key=lambda row: row[0])
     if theirs is not None:
-        # It computes in float32: of several parts that lose as little it may take another one.
+        # It computes in float32, so it may choose another one of several equal parts.
         loss = [row[0] for row in found if abs(row[2] - theirs) < width / 2]
         assert all(one < best[0] * 1.001 for one in loss), (loss, best)
     return max(best[1], min(x.min(), 0)), min(best[2], max(x.max(), 0))
@@ -282,7 +282,7 @@ def of_set(name):
             "moving-average": ort_extremes(x, True, True),
             "percentile 99.999": ort_histogram(x, "percentile", symmetric=True),
             "percentile 99": ort_histogram(x, "percentile", symmetric=True, percentile=99.0),
-            # Of other values its bins are others.
+            # For other values its bins differ.
             **({"kl": entropy} if ends_at_four else {}),
         },
     }
@@ -293,7 +293,7 @@ def main():
     target = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "quantize/tests/data/thresholds.json"
     made = {"sets": {name: of_set(name) for name in SETS}, "scales": scale_rows()}
     text = json.dumps(made, indent=1)
-    # A row of the scales on a line.
+    # One row of the scales per line.
     head, rows = text.split('"scales": [')
     rows = ",\n  ".join(json.dumps(row) for row in made["scales"])
     target.write_text(head + '"scales": [\n  ' + rows + "\n ]\n}\n")

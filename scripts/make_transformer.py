@@ -1,11 +1,12 @@
-"""Makes transformer blocks that ONNX Runtime's quantizer quantized.
+"""Creates transformer blocks quantized by ONNX Runtime's quantizer.
 
     python scripts/make_transformer.py FOLDER [--lengths 8,16,32] [--open]
 
-Writes `transformer_TYPE_LENGTH.onnx` (QDQ, activations of TYPE uint8 and int8, int8 weights per tensor) for every length of the
-context, and `tokens_LENGTH.npy`, 4 samples of float32 `[4, LENGTH, 32]`. With `--open` there is one file per type,
-`transformer_TYPE.onnx`, whose axis `tokens` has no length, calibrated on samples of all lengths. All files have the same float
-weights. `vit_TYPE.onnx` is a small vision transformer, with samples `pictures.npy`. Needs scripts/requirements-onnx.txt.
+Writes `transformer_TYPE_LENGTH.onnx` (QDQ, activations of TYPE uint8 and int8, int8 weights per tensor) for every
+length of the context, and `tokens_LENGTH.npy`, 4 samples of float32 `[4, LENGTH, 32]`. With `--open` there is one file
+per type, `transformer_TYPE.onnx`, whose axis `tokens` has no length, calibrated on samples of all lengths. All files
+have equal float weights. `vit_TYPE.onnx` is a small vision transformer, with samples `pictures.npy`. Needs
+scripts/requirements-onnx.txt.
 """
 
 import argparse

@@ -4,11 +4,11 @@ of whole networks.
     pip install -r scripts/requirements-vela.txt
     python scripts/make_vela_networks.py NETWORK.tflite ... [--out FILE]
 
-A row is a convolution, depthwise convolution or fully connected layer, with its geometry and, for 256 and 32 MACs, what
-the compiler prints with `--verbose-performance`: cycles of the operation as a whole, of the NPU, and of its transfers
-from and to the SRAM and from the flash. The system is Ethos_U55_High_End_Embedded, the memory mode Shared_Sram.
+A row is a convolution, depthwise convolution or fully connected layer, with its geometry. For 256 and 32 MACs it has
+the values printed by `--verbose-performance`: cycles of the operation as a whole, of the NPU, and of its transfers from
+and to the SRAM and from the flash. The system is Ethos_U55_High_End_Embedded, the memory mode Shared_Sram.
 
-The committed file is of mobilenet_v2_1.0_224_quant.tflite (google-coral/test_data at 104342d), person_detect.tflite
+The committed file covers mobilenet_v2_1.0_224_quant.tflite (google-coral/test_data at 104342d), person_detect.tflite
 (tensorflow/tflite-micro at 90b983c) and resnet8_cifar10_int8.tflite (mlcommons/tiny).
 """
 
@@ -36,7 +36,7 @@ NAMES = {
 
 
 def performance(network, macs):
-    """The rows of layers that multiply, in order."""
+    """Returns the rows of layers that multiply, in order."""
     with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
         vela.main([
             str(network), f"--accelerator-config=ethos-u55-{macs}", "--system-config=Ethos_U55_High_End_Embedded",
@@ -44,18 +44,18 @@ def performance(network, macs):
         ])
         text = (Path(out) / f"{network.stem}_per-layer.csv").read_text()
     rows = csv.DictReader(io.StringIO(text))
-    # Fused activations are rows of their own. A depthwise convolution of one channel becomes another.
+    # Fused activations have their own rows. A depthwise convolution of one channel becomes another operation.
     kinds = set(NAMES.values())
     return [row for row in rows if {row["Original Operator"], row["NNG Operator"]} <= kinds]
 
 
 def before(size, kernel, stride, out, same):
-    """Cells of padding before the first one."""
+    """Returns the number of padding cells before the first one."""
     return max((out - 1) * stride + kernel - size, 0) // 2 if same else 0
 
 
 def layers(network):
-    """Name of the operation, and the geometry of every layer that multiplies."""
+    """Returns the operation's name and the geometry of every layer that multiplies."""
     model = Model.GetRootAsModel(network.read_bytes(), 0)
     graph = model.Subgraphs(0)
     for index in range(graph.OperatorsLength()):

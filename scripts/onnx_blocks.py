@@ -1,11 +1,12 @@
-"""Products with weights that have a scale per block of the contracted axis, and what ONNX Runtime makes of them.
+"""Products with a weight scale per block of the contracted axis, and their results in ONNX Runtime.
 
-Each case has the exact result and how far results may be from it and from ONNX Runtime's: u = 2^-24 bounds the error of one
-rounding in float32, m is the sum of the products' magnitudes. ONNX Runtime rounds operands, products and their sum, (K + 3) u m at most.
-guardbit rounds the scale of a block, its scaled sum, a sum beyond 24 bits, and the sum of the blocks once: 4 u m at most. A bias is one
-addition more. A code behind a quantizer may differ by one where the real value is so near to a tie that these bounds reach it.
+Each case has the exact result and the allowed errors of guardbit and of ONNX Runtime. u = 2^-24 bounds the error of one
+rounding in float32, and m is the sum of the products' magnitudes. ONNX Runtime rounds operands, products and their sum:
+at most (K + 3) u m. guardbit rounds the scale of a block, its scaled sum, a sum beyond 24 bits, and the sum of the
+blocks once: at most 4 u m. A bias is one more addition. A code after a quantizer may differ by one if the real value is
+within these bounds of a tie.
 
-Networks run operator by operator: of int8 weights with a block size and dequantized activations ONNX Runtime 1.31.1 fuses a
+Networks run without fusion: for int8 weights with a block size and dequantized activations, ONNX Runtime 1.31.1 fuses a
 MatMulIntegerToFloat that its own kernel refuses.
 """
 
@@ -39,7 +40,7 @@ class Product:
         scales = 2.0 ** -r.rng.integers(3, 5, (self.n, self.blocks)) if self.powers else np.exp(r.rng.uniform(-5, -1, (self.n, self.blocks)))
         self.sx = F(2.0**-5) if self.powers else F(r.rng.uniform(0.01, 0.1))
         self.scales = scales.astype(F)
-        # As ONNX Runtime's symmetric quantizer of blocks has them.
+        # Scales as in ONNX Runtime's symmetric block quantizer.
         if r.int(0, 3) == 0:
             self.scales *= r.pick(F(-1), F(1)) * np.where(r.rng.integers(0, 2, self.scales.shape), F(1), F(-1))
         if r.int(0, 5) == 0:
@@ -53,19 +54,19 @@ class Product:
         self.codes = r.codes((self.rows, k), self.dtype)
 
     def steps(self):
-        """Weights less their zero points, and the scale of each."""
+        """Returns the weights minus their zero points, and the scale of each."""
         spread = lambda values: np.repeat(values, self.size, 1)[:, : self.k]
         return self.w - spread(self.zeros), spread(self.scales).astype(np.float64)
 
     def sums(self):
-        """The integers that each block adds: `[rows, blocks, N]`."""
+        """Returns the integer sum of each block: `[rows, blocks, N]`."""
         w, _ = self.steps()
         x = self.codes.astype(np.int64) - int(self.zx)
         cuts = range(0, self.k, self.size)
         return np.stack([x[:, at : at + self.size] @ w[:, at : at + self.size].T for at in cuts], 1)
 
     def exact(self):
-        """The product `[rows, N]` in float64, and the sum of its products' magnitudes."""
+        """Returns the product `[rows, N]` in float64, and the sum of its products' magnitudes."""
         w, scales = self.steps()
         x = (self.codes.astype(np.float64) - int(self.zx)) * float(self.sx)
         return x @ (w * scales).T, np.abs(x) @ np.abs(w * scales).T
@@ -79,7 +80,7 @@ class Product:
         own, theirs = (0 if self.powers else 4) * U * magnitude, (0 if self.powers else self.k + 3) * U * magnitude
         if bias is not None and not self.powers:
             own, theirs = own + U * magnitude, theirs + U * magnitude
-        # A product in float rounds the operands and the product of each pair, and the sum once.
+        # A product in float rounds each operand and each product, and the sum once.
         if layers == 0:
             own = own if self.powers else 5 * U * magnitude
         if quantizer:
@@ -107,7 +108,7 @@ class Product:
         return net.dq(net.input(codes), self.sx, self.zx)
 
     def matrix(self, element, axis, permutation=None, with_zeros=True):
-        """The weights through a DequantizeLinear, blocks along `axis` of two."""
+        """Adds the weights through a DequantizeLinear, with blocks along `axis` of two."""
         net = self.net
         lay = (lambda values: values) if axis == 1 else np.transpose
         w, scales, zeros = lay(self.w), lay(self.scales), lay(self.zeros)
@@ -118,7 +119,7 @@ class Product:
 
 
 def sizes(r, bits, least=1):
-    """K and a block size, which divides it or not, or is larger."""
+    """Returns K and a block size, which divides it or not, or is larger."""
     size = r.pick(*[size for size in (1, 2, 3, 4, 8, 16, 32) if size >= least])
     most = 60 if bits == 8 else 140
     k = r.pick(size * r.int(1, max(1, most // size)), r.int(1, most), r.int(size, most))
@@ -126,7 +127,7 @@ def sizes(r, bits, least=1):
 
 
 def dequantized(cases, r, name, op):
-    """DequantizeLinear with a block size before MatMul or Gemm, on either side."""
+    """Adds DequantizeLinear with a block size before MatMul or Gemm, on either side."""
     element = r.pick(*WEIGHTS)
     low, high = WEIGHTS[element]
     bits = 4 if high - low < 16 else 8
@@ -140,7 +141,7 @@ def dequantized(cases, r, name, op):
         by_transpose = r.int(0, 2) == 0
         y = net.op("MatMul", [x, p.matrix(element, 1 if by_transpose else 0, by_transpose, given)])
     elif op == "MatMul_left":
-        # y = W * x', rows of x as columns.
+        # y = W * x', with the rows of x as columns.
         x = net.op("Transpose", [p.activations()], perm=[1, 0])
         y, turned = net.op("MatMul", [p.matrix(element, 1, None, given), x]), True
     elif op == "Gemm":
@@ -163,7 +164,7 @@ def dequantized(cases, r, name, op):
 
 
 def convolved(cases, r, name, op):
-    """Conv of one cell with blocks of its input channels, a stride and padding."""
+    """Adds a 1x1 Conv with blocks of its input channels, a stride and padding."""
     element = r.pick(*WEIGHTS)
     low, high = WEIGHTS[element]
     k, size = sizes(r, 8 if high - low > 16 else 4)
@@ -183,7 +184,7 @@ def convolved(cases, r, name, op):
 
 
 def packed(codes, bits):
-    """Codes along the last axis as bytes, the first one in the low bits."""
+    """Packs codes along the last axis into bytes, the first one in the low bits."""
     per = 8 // bits
     codes = np.concatenate([codes, np.zeros(codes.shape[:-1] + (-codes.shape[-1] % per,), int)], -1)
     parts = codes.reshape(codes.shape[:-1] + (-1, per)) << (bits * np.arange(per))
@@ -191,7 +192,7 @@ def packed(codes, bits):
 
 
 def of_bits(cases, r, name, op):
-    """MatMulNBits with dequantized activations, with and without what it may have besides."""
+    """Adds MatMulNBits with dequantized activations, with and without optional inputs."""
     bits = r.pick(2, 4, 4, 8)
     k, size = sizes(r, bits, 16)
     zeros = r.pick("middle", "packed", "float") if bits < 8 else r.pick("middle", "packed")
@@ -201,7 +202,7 @@ def of_bits(cases, r, name, op):
     inputs = [p.activations(), net.const(packed(whole, bits).reshape(p.n, p.blocks, -1))]
     inputs.append(net.const(p.scales if r.int(0, 1) else p.scales.ravel()))
     inputs.append(net.const(packed(p.zeros, bits)) if zeros == "packed" else net.const(p.zeros.astype(F)) if zeros == "float" else "")
-    # With `g_idx` ONNX Runtime 1.31.1 takes 8 for every zero point, whatever the file says.
+    # With `g_idx`, ONNX Runtime 1.31.1 uses 8 for every zero point, whatever the file states.
     trivial = r.int(0, 3) == 0 and bits == 4 and zeros == "middle"
     inputs.append(net.const((np.arange(k) // size).astype(np.int32)) if trivial else "")
     bias = None
@@ -215,10 +216,10 @@ def of_bits(cases, r, name, op):
 
 
 def in_float(cases, r, name, op):
-    """Forms that no layer of codes takes: they are products in float, 0 layers."""
+    """Adds forms that no integer layer accepts: they are products in float, 0 layers."""
     kind = op.removeprefix("float_")
     if kind == "axis":
-        # Blocks of output channels: a scale for each of their rows.
+        # Blocks of output channels: one scale for several rows.
         p = Product(r, -8, 7, r.int(2, 20), 1, "none")
         net, size = p.net, 2
         lines = 2.0 ** -r.rng.integers(3, 5, (-(-p.n // size), p.k))

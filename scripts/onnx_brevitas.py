@@ -1,7 +1,7 @@
-"""Brevitas' exports (`brevitas_export.py`): QONNX in QONNX's executor, QCDQ in ONNX Runtime as it stands in the file.
+"""Brevitas' exports (`brevitas_export.py`): QONNX in QONNX's executor, QCDQ in ONNX Runtime without fusion.
 
-The exports are made by the Python that GUARDBIT_BREVITAS_PYTHON names. Scales are powers of two, so that float32 is exact, but
-in networks whose name begins with `near_`.
+The exports are written by the Python that GUARDBIT_BREVITAS_PYTHON names. Scales are powers of two, so that float32 is
+exact, except in networks whose name begins with `near_`.
 """
 
 import json
@@ -21,7 +21,7 @@ from qonnx.transformation.qonnx_to_qcdq import QuantToQCDQ
 from qonnx.util.cleanup import cleanup_model
 
 
-# QONNX's own operators on images with their channels last, which nothing but QONNX and FINN has.
+# QONNX's operators on channels-last images, which only QONNX and FINN have.
 CHANNELS_LAST = "qonnx.custom_op.channels_last"
 
 
@@ -30,7 +30,7 @@ def has_own_layout(path):
 
 
 def transformed(path):
-    """Writes what QONNX's own transformations make of a network: cleaned, with channels last, as QCDQ."""
+    """Writes the results of QONNX's transformations of a network: cleaned, channels-last, QCDQ."""
     clean = cleanup_model(ModelWrapper(str(path)))
     clean.save(str(path.with_name(f"{path.stem}_clean.onnx")))
     if "w1" not in path.stem:
@@ -39,14 +39,14 @@ def transformed(path):
 
 
 def executed(path):
-    """What QONNX's executor makes of an input."""
+    """Returns the result of QONNX's executor for an input."""
     model = ModelWrapper(str(path)).transform(InferShapes())
     name, output = model.graph.input[0].name, model.graph.output[0].name
     return lambda x: [execute_onnx(model, {name: x})[output]]
 
 
 def runtime(path):
-    """What ONNX Runtime makes of it, operator by operator."""
+    """Returns ONNX Runtime's result without fusion."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

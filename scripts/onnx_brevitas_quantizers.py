@@ -1,9 +1,10 @@
-"""Every quantizer of `brevitas.quant` in a layer (`brevitas_quantizers.py`): QONNX in QONNX's executor, QCDQ in ONNX Runtime.
-The exports are made by the Python that GUARDBIT_BREVITAS_PYTHON names.
+"""Every quantizer of `brevitas.quant` in a layer (`brevitas_quantizers.py`): QONNX in QONNX's executor, QCDQ in ONNX
+Runtime.
+The exports are written by the Python that GUARDBIT_BREVITAS_PYTHON names.
 
-Both runtimes sum in float32, and scales are no powers of two: codes near a tie may differ by one. A float bias in front of a
-QuantizeLinear is rounded to steps of the sums, so QCDQ runs as ONNX Runtime fuses it, but where biases have a scale of their own, which
-its fused kernels disregard.
+Both runtimes sum in float32, and scales are not powers of two, so codes near a tie may differ by one. A float bias
+before a QuantizeLinear is rounded to steps of the sums. Therefore QCDQ runs with ONNX Runtime's fusion, except for
+biases with their own scale, which its fused kernels ignore.
 """
 
 import json
@@ -19,13 +20,13 @@ from onnx import numpy_helper
 from onnx_brevitas import executed, runtime
 from onnx_case import session
 
-# What guardbit refuses: floating-point codes, and zero points between integers.
+# Forms that guardbit refuses: floating-point codes, and zero points between integers.
 FLOAT = "FloatQuant` of node"
 REAL_ZERO = "has a zero point that is not an integer"
 
 
 def step_of_output(model):
-    """The scale of the last quantizer."""
+    """Returns the scale of the last quantizer."""
     last = [node for node in model.graph.node if node.op_type in {"Quant", "DequantizeLinear", "BipolarQuant", "Trunc"}][-1]
     made = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
     for node in model.graph.node:
@@ -35,7 +36,7 @@ def step_of_output(model):
 
 
 def of_file(path, name):
-    # Accumulator-aware layers quantize their input once more, and the runtime would leave out one of two quantizers in a row.
+    # Accumulator-aware layers quantize their input again, and the runtime would drop one of two consecutive quantizers.
     if name.startswith("bias_") or "AccumulatorAware" in name:
         return runtime(path)
     made = session(onnx.load(path))

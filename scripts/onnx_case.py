@@ -1,4 +1,4 @@
-"""Models and what a runtime makes of them, as files that the tests of `frontends` read."""
+"""Models and their results in a runtime, as files that the tests of `frontends` read."""
 
 import json
 import pathlib
@@ -12,8 +12,8 @@ from onnx_exact import exact
 
 MS = "com.microsoft"
 OPSET = 21
-# How far off a real value before a quantizer may be, as a share of the greatest of its tensor: 64 roundings, the longest sums of these
-# networks, and in float16, which only rounds what operators hand on, 4.
+# Allowed error of a real value before a quantizer, relative to the largest value of its tensor. It is 64 roundings, for
+# the longest sums of these networks, and 4 in float16, which only rounds the results of operators.
 FLOAT32, FLOAT16 = 64 * 2.0**-24, 4 * 2.0**-11
 ELEMENT = {
     np.dtype(np.int8): TensorProto.INT8,
@@ -26,12 +26,12 @@ ELEMENT = {
 
 
 class Net:
-    """A network being built: nodes, constants, one input after the other."""
+    """Network under construction: nodes, constants and inputs."""
 
     def __init__(self):
         self.nodes, self.constants, self.inputs, self.feeds, self.outputs = [], [], [], {}, []
         self.functions = []
-        # How many layers of codes it has, where that is stated.
+        # Number of integer layers, if stated.
         self.layers = None
         # Whether the runtime fuses operators.
         self.fused = True
@@ -82,7 +82,7 @@ def session(model, fused=True):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    # Otherwise operators on int8 codes that several nodes read run in float on x86-64.
+    # Otherwise operators on int8 codes with several readers run in float on x86-64.
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     return onnxruntime.InferenceSession(exact(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
@@ -92,8 +92,9 @@ def run(model, feeds, fused=True):
 
 
 def quantizers(model, feeds, relative):
-    """What every quantizer of activations makes in ONNX Runtime, operator by operator: its codes, and whether each lies so near a tie
-    that a real value off by `relative` of the greatest rounds the other way. And the outputs of that run.
+    """Returns the codes of every quantizer of activations in ONNX Runtime without fusion, and whether each is so close
+    to a tie that
+    a real value off by `relative` of the largest value is rounded the other way. Also returns the outputs of that run.
     """
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {name for node in model.graph.node if node.op_type == "Constant" for name in node.output}
@@ -113,7 +114,8 @@ def quantizers(model, feeds, relative):
         assert scale.size == 1, "a scale per tensor"
         distance = np.abs(np.mod(x / scale, 1) - 0.5)
         near = distance <= relative * np.abs(x / scale).max()
-        # A layer with its activation behind a quantizer is one operation here: a tie of the first quantizer is one of the second.
+        # A layer with its activation and quantizer is one operation here, so a tie of the first quantizer is one of the
+        # second.
         relu = makers.get(node.input[0])
         if relu and relu.op_type in ("Relu", "Clip") and relu.input[0] in makers and makers[relu.input[0]].op_type == "DequantizeLinear":
             near |= ties.get(makers[relu.input[0]].input[0], False)
@@ -123,7 +125,7 @@ def quantizers(model, feeds, relative):
 
 
 def array(values):
-    """An array as JSON: real numbers as the bits of float32."""
+    """Returns an array as JSON: real numbers as the bits of float32."""
     values = np.asarray(values)
     if values.dtype.kind == "f":
         return {"dtype": "float32", "shape": values.shape, "data": values.astype(np.float32).view(np.uint32).ravel().tolist()}
@@ -132,13 +134,13 @@ def array(values):
 
 
 class Cases:
-    """Cases on their way to a folder."""
+    """Writer of cases to a folder."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.cases = []
-        # Networks that their exporter cannot write, and its own error.
+        # Networks that their exporter cannot write, with its error.
         self.unexported = {}
 
     def add(self, name, model, feeds, outputs, **more):
@@ -147,13 +149,13 @@ class Cases:
         self.cases.append({"name": name, "inputs": inputs, "outputs": [array(o) for o in outputs], **more})
 
     def by_quantizer(self, name, model, feeds, relative, reason, **more):
-        """A case that is compared quantizer by quantizer, each with the runtime's own codes before it."""
+        """Adds a case that is compared quantizer by quantizer, each with the runtime's own codes as inputs."""
         codes, outputs = quantizers(model, feeds, relative)
         (output,) = (output.name for output in model.graph.output)
         (last,) = (node for node in model.graph.node if output in node.output)
         near = 0 if last.op_type in ("QuantizeLinear", "DequantizeLinear") else relative * float(np.abs(outputs[0]).max())
         if last.op_type == "DequantizeLinear":
-            # Codes that an output is the real values of have its name here.
+            # Codes whose real values are an output have the output's name here.
             codes[output] = codes.pop(last.input[0])
         self.add(name, model, feeds, outputs, codes=codes, near=near, reason=reason, **more)
 

@@ -1,7 +1,7 @@
-"""Networks whose activations are quantized as they come: DynamicQuantizeLinear alone, and ONNX Runtime's `quantize_dynamic`.
+"""Networks with dynamically quantized activations: DynamicQuantizeLinear alone, and ONNX Runtime's `quantize_dynamic`.
 
-Every network of `quantize_dynamic` is run twice: as the operators of its file, and with the kernels that ONNX Runtime fuses
-them to. A name that begins with `near_` says that the network has float operators whose last bits differ from runtime to runtime.
+Every network of `quantize_dynamic` is run twice: without fusion, and with ONNX Runtime's fused kernels. A name that
+begins with `near_` marks a network with float operators whose last bits differ between runtimes.
 """
 
 import tempfile
@@ -35,7 +35,7 @@ LEVELS = {
 
 
 def perceptron():
-    """Products and rectifiers alone."""
+    """Returns a network of only products and rectifiers."""
     f = Float(13)
     x = f.net.input(images()[:1].reshape(1, 64), "image")
     for inputs, outputs in [(64, 48), (48, 33)]:
@@ -46,7 +46,7 @@ def perceptron():
 
 
 def convolutional():
-    """Convolutions with strides, dilations and groups of their own, a sum, a maximum."""
+    """Returns convolutions with strides, dilations and groups, a sum and a maximum."""
     f = Float(14)
     x = f.net.input(images()[:1, None], "image")
     x = f.conv(x, 1, 12, 3, pads=[1, 1, 1, 1])
@@ -81,7 +81,7 @@ def networks(cases):
     for label, make in NETWORKS.items():
         net = make()
         name, arrays = samples(net)
-        # ONNX Runtime has no ConvInteger of several zero points or scales.
+        # ONNX Runtime has no ConvInteger with several zero points or scales.
         convolves = any(node.op_type == "Conv" for node in net.nodes)
         for weights, kind in WEIGHTS.items():
             for per_channel in [False] if convolves else [False, True]:
@@ -95,7 +95,7 @@ def networks(cases):
 
 
 def values(rng, shape):
-    """Real values of one distribution or another: all of one sign, constant, of few magnitudes, on ties."""
+    """Returns real values of some distribution: all of one sign, constant, of few magnitudes, at ties."""
     kind = rng.integers(6)
     x = rng.normal(0, 10.0 ** rng.integers(-6, 6), shape)
     if kind == 0:
@@ -121,7 +121,7 @@ def one_op(cases):
         else:
             shape = tuple(int(n) for n in rng.integers(1, 9, 2 if kind == "matmul" else rng.integers(1, 5)))
         if long:
-            # Sums beyond what float32 holds.
+            # Sums beyond the range of float32.
             shape = (1, 3001)
         x = net.input(values(rng, shape))
         codes, scale, zero = net.op("DynamicQuantizeLinear", [x], outputs=3)

@@ -1,9 +1,9 @@
-"""Models whose sums ONNX Runtime makes exactly on any CPU.
+"""Changes models so that ONNX Runtime computes their sums exactly on any CPU.
 
-On x86-64 CPUs without VNNI its products of uint8 activations and int8 weights are added in pairs that saturate at 16 bits
-(`vpmaddubsw`); those of uint8 and uint8 are exact. So the weights become uint8 ones there, 128 more than they were, and so do
-their zero points: what the products stand for stays. ONNX Runtime's own setting for this, `session.x64quantprecision`, leaves
-some operators as they are, and makes others that it has no kernels for (1.31.1).
+On x86-64 CPUs without VNNI, ONNX Runtime adds products of uint8 activations and int8 weights in pairs that saturate at
+16 bits (`vpmaddubsw`). Products of uint8 and uint8 are exact. Therefore the weights are converted to uint8 by adding
+128, and so are their zero points, which keeps the represented values. ONNX Runtime's own setting for this,
+`session.x64quantprecision`, skips some operators, and creates others without kernels (1.31.1).
 """
 
 import functools
@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-# Where an operator has its activations' zero point, its weights, and their zero point.
+# Inputs of an operator: zero point of activations, weights, and zero point of weights.
 PLACES = {
     "QLinearConv": (2, 3, 5),
     "QLinearMatMul": (2, 3, 5),
@@ -27,7 +27,7 @@ FLOAT = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 
 @functools.cache
 def saturates():
-    """Whether this CPU's sums do."""
+    """Returns whether sums saturate on this CPU."""
     info = pathlib.Path("/proc/cpuinfo")
     cpu = info.read_text().split() if info.exists() else []
     return "avx2" in cpu and not {"avx512_vnni", "avx_vnni"} & set(cpu)
@@ -42,7 +42,7 @@ class Rewriting:
         self.before = {}
 
     def type(self, name):
-        """The type of a tensor's elements, or of the codes that it was or becomes; nothing where no operator needs it."""
+        """Returns the type of a tensor's elements, or of the codes before or after it; None if no operator needs it."""
         if name in self.constants:
             return self.constants[name].data_type
         maker = self.makers.get(name)
@@ -55,7 +55,7 @@ class Rewriting:
         return self.type(maker.input[0]) if maker.op_type in MOVES | {"DequantizeLinear"} else None
 
     def raised(self, name, node, shape=()):
-        """The name of an int8 tensor's 128 more; zeros of a shape where there is none."""
+        """Returns the name of an int8 tensor plus 128; a tensor of zeros with a shape if there is none."""
         new = f"{name or node.output[0]}_plus_128"
         if new in self.constants:
             return new
@@ -108,7 +108,7 @@ class Rewriting:
 
 
 def exact(model):
-    """The model, or one of the same meaning whose sums are exact on this CPU."""
+    """Returns the model, or an equivalent one whose sums are exact on this CPU."""
     if not saturates():
         return model
     model = onnx.ModelProto.FromString(model.SerializeToString())

@@ -1,6 +1,7 @@
-"""Networks in `frontends/tests/onnx/exported`, which `make_exported_networks.py` and `make_qkeras_networks.py` have made, and what their runtimes make of them.
+"""Networks in `frontends/tests/onnx/exported` of `make_exported_networks.py` and `make_qkeras_networks.py`, with their
+runtimes' results.
 
-Quark's and Model Optimizer's run in ONNX Runtime, QKeras' in QONNX's executor. Nothing is trained: weights are seeded.
+Quark's and Model Optimizer's networks run in ONNX Runtime, QKeras' in QONNX's executor. Weights are seeded, not trained.
 """
 
 import pathlib
@@ -15,16 +16,16 @@ from onnx_onnxruntime import NETWORKS, SIXTEEN
 FOLDER = pathlib.Path(__file__).parents[1] / "frontends/tests/onnx/exported"
 IMAGES = 4
 
-# Why results may differ from the runtime's, by how much at most.
+# Reasons why results may differ from the runtime's, with the maximum difference.
 FLOAT = dict(near=1e-6, reason="the last product, mean or normalization stays in float, whose last bits differ between runtimes")
 TIE = "float operators before a quantizer: their last bits can put a code on the other side of a tie"
 
-# How many layers a network has where its exporter leaves some in float: Model Optimizer leaves out products with a single row
-# unless its target is DLA, Quark's configurations for transformers convolutions.
+# Number of layers if the exporter leaves some in float. Model Optimizer leaves out products with a single row unless
+# its target is DLA, and Quark's configurations for transformers leave out convolutions.
 MODELOPT = {"cnn": 2, "residual": 8, "mlp": 0, "branches": 3, "block": 6}
 TRANSFORMER = {"cnn": 1, "residual": 1, "mlp": 3, "branches": 2}
 
-# Layers of 16 x 16 bits without a quantizer behind stay in float where their sums may exceed 32 bits; these are left.
+# 16 x 16-bit layers without a quantizer after them stay in float if their sums may exceed 32 bits; these remain.
 WIDE_SUMS = {"mlp_S16S16_MIXED_S8S8": 2, "residual_S16S16_MIXED_S8S8": 4, "branches_S16S16_MIXED_S8S8": 5, "branches_INT16_CNN_DEFAULT": 5}
 HALF = "regions in float16 work in float32 here: codes behind them can differ by one"
 
@@ -34,7 +35,7 @@ def paths(exporter):
 
 
 def on_onnx_runtime(cases, path, layers, by_quantizer=None, **why):
-    """`by_quantizer`: how exact the runtime's real values are, and why codes may differ, where they may."""
+    """Adds a case. `by_quantizer` states the precision of the runtime's real values, and why codes may differ."""
     model = onnx.load(path)
     name, arrays = samples(NETWORKS[path.stem.split("_")[0]][0]())
     for index, image in enumerate(arrays[-IMAGES:]):

@@ -1,4 +1,4 @@
-"""Float networks of one operator, and the same between quantizers, and what ONNX Runtime makes of them."""
+"""Float networks of one operator, without and with quantizers around it, and their results in ONNX Runtime."""
 
 import pathlib
 
@@ -17,7 +17,7 @@ def ints(net, *values):
 
 
 def weights(r, net, shape):
-    """Constants: between quantizers they are codes too, otherwise the runtime would quantize them itself."""
+    """Returns constants: between quantizers they are codes too, otherwise the runtime would quantize them itself."""
     values = r.rng.normal(0, 0.5, shape)
     if not net.quantized:
         return net.const(values.astype(F))
@@ -149,7 +149,7 @@ EVEN = lambda r: (1, 4, 2 * r.int(1, 4), 2 * r.int(1, 3))
 LINE = lambda r: (r.int(1, 2), r.int(1, 4), r.int(4, 12))
 ANY = lambda r: [IMAGE, LINE][r.int(0, 1)](r)
 
-# Operator: how it is made, shapes, networks, whether its results are exact.
+# Operator: constructor, shapes, networks, whether its results are exact.
 MAKERS = {
     "Slice": (op_slice, ANY, 12, True),
     "Split": (op_split, ANY, 8, True),
@@ -217,13 +217,13 @@ def add(cases):
 
 
 def older(cases):
-    """The network of opset 8 that comes with PyPI's `qonnx` on its own input and random ones, in ONNX Runtime."""
+    """Adds the opset 8 network of PyPI's `qonnx` on its own input and random ones, in ONNX Runtime."""
     import qonnx
 
     model = onnx.load(pathlib.Path(qonnx.__file__).parent / "data/onnx/mnist-conv/model.onnx")
     constants = {i.name for i in model.graph.initializer}
     (info,) = [i for i in model.graph.input if i.name not in constants]
-    # Scores are some thousands; here they are about 1.
+    # Scores are several thousand; here they are about 1.
     model.graph.initializer.append(numpy_helper.from_array(np.array(2**-13, F), "part"))
     model.graph.node.append(helper.make_node("Mul", [model.graph.output[0].name, "part"], ["scores"]))
     del model.graph.output[:]

@@ -1,4 +1,4 @@
-"""Networks on scikit-learn's digits, quantized by ONNX Runtime's own quantizer, and a transformer block."""
+"""Networks on scikit-learn's digits, quantized by ONNX Runtime's quantizer, and a transformer block."""
 
 import tempfile
 from pathlib import Path
@@ -15,7 +15,7 @@ IMAGES = 20
 
 
 class Float:
-    """A float network with seeded weights."""
+    """Float network with seeded weights."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -91,8 +91,9 @@ def dense(f, x, i, o):
 
 
 def encoder(f, x, width, sizes, heads=4):
-    """Attention and a multilayer perceptron, each with a residual and a layer normalization. `sizes` gives the shape of a tensor that is
-    one sample of as many tokens as another and has the last axes that are listed."""
+    """Adds attention and a multilayer perceptron, each with a residual and a layer normalization. `sizes` returns the
+    shape of a
+    tensor that is one sample with the number of tokens of another one and the given last axes."""
     net = f.net
 
     def split(x):
@@ -111,9 +112,10 @@ def encoder(f, x, width, sizes, heads=4):
 
 
 def block(length=8, computed=False):
-    """An encoder of a transformer, with 4 heads, on `length` tokens. The weights do not depend on their number. With `computed` shapes
-    the network computes the sizes of its reshapes from its input, as torch.onnx writes a dynamic axis, so that it runs on any number of
-    tokens."""
+    """Returns an encoder of a transformer, with 4 heads, on `length` tokens. The weights do not depend on their number. With
+    `computed` shapes the network computes the sizes of its reshapes from its input, like a dynamic axis of torch.onnx,
+    so that it
+    runs on any number of tokens."""
     f = Float(4)
     net, width = f.net, 32
     tokens = f.rng.normal(0, 1, (1, 8, width)).astype(np.float32)
@@ -132,7 +134,7 @@ def block(length=8, computed=False):
 
 
 def vit():
-    """A vision transformer: patches of 4 x 4 by a convolution, a class token, two encoders, ten classes."""
+    """Returns a vision transformer: patches of 4 x 4 by a convolution, a class token, two encoders, ten classes."""
     f = Float(5)
     net, width, patches = f.net, 32, 16
     x = net.input(f.rng.normal(0, 1, (1, 3, 16, 16)).astype(np.float32), "picture")
@@ -166,7 +168,7 @@ def samples(net):
 
 
 def opened(model, names):
-    """The model with names in place of sizes, by axis of its input."""
+    """Returns the model with names in place of sizes, for the given axes of its input."""
     for axis, name in names.items():
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
     return model

@@ -1,7 +1,7 @@
-"""The node tests of the `onnx` package on quantized operators, with what they expect and what ONNX Runtime makes.
+"""Node tests of the `onnx` package on quantized operators, with their expected results and those of ONNX Runtime.
 
-Version 1.18.0 has them as files; newer ones generate them. What the tests feed beside the first input become constants:
-quantized operators have constant weights and scales.
+Version 1.18.0 has them as files; newer versions generate them. All inputs of a test except the first become constants,
+because quantized operators have constant weights and scales.
 """
 
 import pathlib
@@ -33,7 +33,7 @@ def tensor(value):
 
 
 def filed():
-    """Name, model, inputs and outputs of the tests that lie in the package."""
+    """Returns name, model, inputs and outputs of the tests stored in the package."""
     for test in folder().iterdir():
         if FAMILIES.match(test.name):
             model = onnx.load(test / "model.onnx")
@@ -43,7 +43,7 @@ def filed():
 
 
 def generated():
-    """The same of a package that makes them when asked."""
+    """Returns name, model, inputs and outputs of tests that the package generates."""
     from onnx.backend.test.case.node import collect_testcases
 
     with np.errstate(all="ignore"):
@@ -55,7 +55,7 @@ def generated():
 
 
 def runtime(model, feeds):
-    """What ONNX Runtime makes of it; in an older dialect where it does not know the newest."""
+    """Returns ONNX Runtime's results; in an older opset if it does not support the newest."""
     try:
         return [array(o) for o in run(model, feeds)]
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Networks of one operator with odd shapes, paddings, zero points and scales, and what ONNX Runtime makes of them."""
+"""Networks of one operator with odd shapes, paddings, zero points and scales, and their results in ONNX Runtime."""
 
 import numpy as np
 from onnx import helper
@@ -24,7 +24,7 @@ class Random:
         return self.pick(np.int8, np.uint8)
 
     def scale(self):
-        """Now and then multiples of each other, so that quotients are ties; sometimes far away."""
+        """Returns scales: sometimes multiples of each other, so that quotients are ties; sometimes far apart."""
         kind = self.int(0, 9)
         if kind < 5:
             return F(0.1 * self.int(1, 8) * 2.0 ** self.int(-4, 1))
@@ -41,7 +41,7 @@ class Random:
 
 
 def q(net, r, dtype, count=1):
-    """Names of a scale and a zero point."""
+    """Adds a scale and a zero point; returns their names."""
     if count == 1:
         return net.const(r.scale()), net.const(r.zero(dtype))
     scales = np.array([r.scale() for _ in range(count)], F)
@@ -75,7 +75,7 @@ def conv_parts(r):
 
 
 def accumulated(r, w, dtype_w):
-    """Output scales that keep some codes inside."""
+    """Returns output scales that keep some codes within the range."""
     return F(np.exp(r.rng.uniform(-3, 1)))
 
 
@@ -216,7 +216,7 @@ def qlinear_softmax(r):
     if r.int(0, 1):
         x = np.clip(r.rng.normal(0 if info.min < 0 else 128, 25, shape), info.min, info.max).astype(dtype)
     x = net.input(x)
-    # Codes beyond their ends are clamped where they have a sign; others come back modulo 256 at scales below 1/256.
+    # Signed codes out of range are clamped; unsigned ones wrap modulo 256 at scales below 1/256.
     scale = r.pick(1 / 256, 1 / 255, 0.01, *([1 / 512, 1 / 4096] if info.min < 0 else []))
     zero = dtype(r.pick(info.min, info.min + 3, 0))
     output = [net.const(F(scale)), net.const(zero)]
@@ -279,7 +279,7 @@ def qdq_conv(r):
 
 
 def real(r, shape, scale, zero):
-    """Real values that quantize to any code, ties too."""
+    """Returns real values that quantize to any code, including ties."""
     dtype = type(zero)
     codes = r.codes(shape, dtype).astype(np.int32) - int(zero)
     return (codes * scale).astype(F)
@@ -327,7 +327,7 @@ def qdq_function(op, **attributes):
         y = net.op(op, [x], **attributes)
         s, z = r.scale(), r.zero(dtype)
         if op == "Softmax":
-            # With less, the runtime's results on uint8 leave the codes and wrap.
+            # With less, the runtime's results on uint8 leave the range and wrap.
             s = max(s, F(1 / 256))
         net.out(net.dq(net.q(y, s, z), s, z))
         return net
@@ -397,7 +397,7 @@ def clip(net, r, codes, dtype):
 
 
 def qlinear_clip(r):
-    """A clip of codes that no quantizer makes."""
+    """Returns a clip of codes that no quantizer produces."""
     net = Net()
     dtype = r.dtype()
     x = net.input(r.codes((3, 40), dtype))
@@ -407,7 +407,7 @@ def qlinear_clip(r):
 
 
 def qcdq_gemm(r):
-    """Codes of fewer values before and behind a layer, constants too (Brevitas' QCDQ)."""
+    """Returns a layer with codes of reduced range before and after it, including constants (Brevitas' QCDQ)."""
     net = Net()
     dtype = r.pick(np.int8, np.uint8)
     s, z = r.scale(), r.zero(dtype)
@@ -424,7 +424,7 @@ def qcdq_gemm(r):
 
 
 def qdq_own_bias(r):
-    """A layer whose bias has a scale of its own. All scales are powers of two, so that float32 is exact."""
+    """Returns a layer whose bias has its own scale. All scales are powers of two, so that float32 is exact."""
     net = Net()
     net.layers = 1
     dx = r.dtype()
@@ -435,7 +435,7 @@ def qdq_own_bias(r):
     shape, weights = ((2, depth, 4, 3), (n, depth, 2, 2)) if conv else ((3, depth), (depth, n))
     x = net.dq(net.q(net.input(real(r, shape, sx, zx)), sx, zx), sx, zx)
     w = net.dq(net.const(r.codes(weights, np.int8)), sw, np.int8(0))
-    # Steps of the sums times 2^-4 to 2^4: below 1 they do not hold every bias.
+    # Steps of the sums times 2^-4 to 2^4: below 1 they cannot represent every bias.
     sb = F(sx * sw * 2.0 ** r.int(-4, 4))
     db, count = r.pick(np.int8, np.int8, np.int32), n if conv else r.pick(1, n)
     codes = r.rng.integers(-127, 128, count).astype(db) if db == np.int8 else r.rng.integers(-5000, 5000, count).astype(db)
@@ -453,8 +453,9 @@ def qdq_own_bias(r):
 
 
 def qdq_made_weights(r):
-    """A layer whose weights are float constants between quantizers, or codes that are moved; it reads codes through a Relu, or
-    by another scale than they were made with. All scales are powers of two, so that float32 is exact."""
+    """Returns a layer whose weights are float constants between quantizers, or codes that are moved. It reads codes
+    through a Relu,
+    or with another scale than they were quantized with. All scales are powers of two, so that float32 is exact."""
     net = Net()
     net.layers = 1
     dx, conv, per_channel = r.dtype(), r.int(0, 1), r.int(0, 1)
@@ -475,7 +476,7 @@ def qdq_made_weights(r):
         codes = net.op("QuantizeLinear", [values, *quantizer], **along)
         w = net.op("DequantizeLinear", [codes, *quantizer], **along)
     else:
-        # Codes in another shape or order, and what brings them back.
+        # Codes in another shape or order, and the operation that restores them.
         perm = [1, 0] if not conv else r.pick([1, 0, 2, 3], [2, 3, 1, 0])
         if move == 1:
             made, at = w.transpose(perm), perm.index(axis)
@@ -497,7 +498,8 @@ def qdq_made_weights(r):
 
 
 def moved_pair(r):
-    """A pair of a tensor whose channels the reader may have moved, of any rank, and a constant of that or a lower one."""
+    """Returns a pair of a tensor of any rank whose channels the reader may have moved, and a constant of at most that
+    rank."""
     net = Net()
     n, c, h, w = r.int(1, 2), r.int(2, 4), r.int(1, 3), r.int(2, 4)
     quantized, dtype = r.int(0, 1), r.dtype()
@@ -527,12 +529,12 @@ def moved_pair(r):
 
 
 def power(r):
-    """A scale whose products and sums are exact in float32."""
+    """Returns a scale whose products and sums are exact in float32."""
     return F(2.0 ** r.int(-6, 0))
 
 
 def conv_transpose(r):
-    """A transposed convolution; the runtime computes it in float32, here without a rounding."""
+    """Returns a transposed convolution; the runtime computes it in float32, here without rounding."""
     net = Net()
     groups = r.pick(1, 1, 2)
     c, o = groups * r.int(1, 3), groups * r.int(1, 3)
@@ -565,14 +567,15 @@ def conv_transpose(r):
 
 
 def dense(net, r, x, k, n):
-    """A layer of codes behind the codes `x`, whose scale and zero point it returns with its output."""
+    """Adds an integer layer after the codes `x`; returns its output with scale and zero point."""
     w = net.dq(net.const(r.codes((k, n), np.int8)), r.scale(), np.int8(0))
     sy, zy = F(r.scale() * 200), r.zero(np.int8)
     return net.dq(net.q(net.op("MatMul", [x, w]), sy, zy), sy, zy), sy, zy
 
 
 def unusual_form(r):
-    """A layer in a file of another form: nodes in another order, a local function, negative pads, computed shapes."""
+    """Returns a layer in a file of unusual form: nodes in another order, a local function, negative pads, computed
+    shapes."""
     net, kind = Net(), r.int(0, 3)
     k, n = 2 * r.int(2, 6), r.int(1, 8)
     sx, zx = r.scale(), r.zero(np.int8)
@@ -595,7 +598,7 @@ def unusual_form(r):
         if pads:
             x = net.op("Pad", [x, net.const(np.array(pads, np.int64))])
         if kind == 3:
-            # As torch.onnx writes a reshape to sizes of which some are -1 if they were not given.
+            # torch.onnx writes a reshape in this way if some sizes are -1 or not given.
             i64 = lambda *values: np.array(values, np.int64)
             rows = net.op("Gather", [net.op("Shape", [x]), net.const(i64(0))], axis=0)
             half = net.op("Div", [net.const(i64(k)), net.op("Mod", [net.const(i64(7)), net.const(i64(5))])])
@@ -614,7 +617,7 @@ def unusual_form(r):
 
 
 def wide_sums(r):
-    """A product of 16 x 16 bits without a quantizer behind: its sums may exceed 32 bits, so that it stays in float."""
+    """Returns a 16 x 16-bit product without a quantizer after it: its sums may exceed 32 bits, so it stays in float."""
     net = Net()
     net.fused = False
     k, n = r.int(20, 200), r.int(1, 6)
@@ -624,7 +627,7 @@ def wide_sums(r):
     large = r.int(0, 1)
     values = r.rng.integers(20000, 32767, (k, n)).astype(np.int16) if large else r.rng.integers(-2, 3, (k, n)).astype(np.int16)
     y = net.op("MatMul", [x, net.dq(net.const(values), sw, np.int16(0))])
-    # Codes of sums whose rounding in float32 does not matter.
+    # Codes of sums that float32 represents closely enough.
     sy = F(2.0**14 if large else 2.0**-3)
     y = net.op("Mul", [y, net.const(F(0.5))])
     net.out(net.dq(net.q(y, sy, np.int16(0)), sy, np.int16(0)))

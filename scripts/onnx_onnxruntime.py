@@ -1,4 +1,4 @@
-"""Networks that ONNX Runtime's quantizer writes, with each of its options, and what ONNX Runtime makes of them.
+"""Networks written by ONNX Runtime's quantizer with each of its options, and their results in ONNX Runtime.
 
 A row is a float network, the arguments of `quantize_static`, and its number of layers. `quantize_dynamic` has its own
 (`onnx_dynamic.py`).
@@ -21,7 +21,7 @@ S4, U4 = QuantType.QInt4, QuantType.QUInt4
 
 
 def branches():
-    """Branches that meet in sums, products and concatenations, and operators that move codes."""
+    """Returns branches that meet in sums, products and concatenations, and operators that move codes."""
     f = Float(21)
     net = f.net
     ints = lambda *v: net.const(np.array(v, np.int64))
@@ -44,7 +44,7 @@ def branches():
     return net
 
 
-# Float networks and how many layers each has: products with constant weights.
+# Float networks with their number of layers: products with constant weights.
 NETWORKS = {"cnn": (cnn, 3), "residual": (residual, 9), "mlp": (mlp, 3), "branches": (branches, 6), "block": (block, 6)}
 
 CONFIGS = {

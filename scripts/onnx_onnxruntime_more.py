@@ -1,5 +1,5 @@
-"""Further tools of ONNX Runtime's quantizer: `quantize_static` with types per tensor, configurations for QNN, `quant_pre_process`, dynamic
-quantization with its options, and operators that move codes.
+"""Further tools of ONNX Runtime's quantizer: `quantize_static` with types per tensor, configurations for QNN,
+`quant_pre_process`, dynamic quantization with its options, and operators that move codes.
 """
 
 import logging
@@ -20,7 +20,7 @@ S8, U8, S16, U16 = QuantType.QInt8, QuantType.QUInt8, QuantType.QInt16, QuantTyp
 
 
 def movers():
-    """Operators that move codes, between layers: pads, slices, gathers, resizes, splits, transposed convolutions."""
+    """Returns operators that move codes between layers: pads, slices, gathers, resizes, splits, transposed convolutions."""
     f = Float(31)
     net = f.net
     ints = lambda *v: net.const(np.array(v, np.int64))
@@ -41,7 +41,7 @@ MOVERS_LAYERS = 4
 
 
 def of(net, make):
-    """What a tool makes of a network: `make` gets the float file and the file to write."""
+    """Applies a tool to a network: `make` gets the float file and the file to write."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "float.onnx"), Path(folder, "quantized.onnx")
         onnx.save(net.model(opset=21, domains=()), source)
@@ -80,7 +80,7 @@ OVERRIDDEN = static(
     weight_type=S8,
     extra_options={"TensorQuantOverrides": {"t0_0": [{"quant_type": U16, "convert": {"quant_type": U8}}]}},
 )
-# A network, its number of layers, a tool.
+# Network, its number of layers, tool.
 ROWS = {
     "movers_qdq": (movers, MOVERS_LAYERS, static(quant_format=QuantFormat.QDQ)),
     "movers_qdq_u8": (movers, MOVERS_LAYERS, static(quant_format=QuantFormat.QDQ, activation_type=U8, weight_type=U8)),

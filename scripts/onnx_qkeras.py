@@ -1,4 +1,4 @@
-"""Networks that the exporter of this name wrote (`onnx_exported.py`)."""
+"""Networks written by QKeras' converter (`onnx_exported.py`)."""
 
 from onnx_exported import qkeras as add
 

@@ -1,6 +1,6 @@
-"""Networks of few bits as QONNX writes them, node by node, and what PyPI `qonnx` makes of them.
+"""Low-bit networks as QONNX writes them, node by node, and their results in PyPI's `qonnx`.
 
-Scales are powers of two, as FINN has them: then the float32 sums of the executor are exact.
+Scales are powers of two, as in FINN, so that the executor's float32 sums are exact.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ F = np.float32
 
 
 class Few:
-    """A network of quantizers of few bits."""
+    """Network of low-bit quantizers."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def truncated(seed):
 
 
 def deep(seed):
-    """Weights that are moved behind their quantizer, layers behind a Trunc, widths and zero points as integers."""
+    """Returns weights that are moved after their quantizer, layers after a Trunc, and widths and zero points as integers."""
     f = Few(seed)
     net, integer = f.net, [np.int32, np.int64][seed % 2]
 

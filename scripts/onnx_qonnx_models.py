@@ -1,4 +1,4 @@
-"""The networks that come with PyPI's `qonnx` (`data/onnx`) on random inputs, and what its executor makes of them."""
+"""Networks of PyPI's `qonnx` (`data/onnx`) on random inputs, with the results of its executor."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ from qonnx.core.modelwrapper import ModelWrapper
 from qonnx.core.onnx_exec import execute_onnx
 from qonnx.transformation.infer_shapes import InferShapes
 
-# mnist-conv, of opset 8, is in float: onnx_float_ops.py has it.
+# mnist-conv, with opset 8, is a float network: see onnx_float_ops.py.
 MODELS = ["bsd300x3-espcn/nn_resize/quant_model.onnx", "bsd300x3-espcn/subpixel/quant_model.onnx"]
 
 

@@ -1,8 +1,9 @@
-"""Exports of torch.ao (`torch_ao_export.py`), and what ONNX Runtime makes of them.
+"""Exports of torch.ao (`torch_ao_export.py`) with their results in ONNX Runtime.
 
-The exports are made by the Python that GUARDBIT_BREVITAS_PYTHON names. Fake-quantized networks run as they stand in the file: ONNX
-Runtime cannot fuse their sums, whose scales have an axis of length 1. PyTorch's own results are printed beside: it requantizes as
-ONNX Runtime does, but biases of its fake-quantized networks are real values and means of its quantized ones are rounded otherwise.
+The exports are written by the Python that GUARDBIT_BREVITAS_PYTHON names. Fake-quantized networks run without fusion:
+ONNX Runtime cannot fuse their sums, whose scales have an axis of length 1. PyTorch's own results are printed for
+comparison. It requantizes like ONNX Runtime, but biases of its fake-quantized networks are real values, and means of
+its quantized ones are rounded differently.
 """
 
 import json
@@ -17,8 +18,8 @@ from onnx import numpy_helper
 
 from onnx_case import run
 
-# What guardbit refuses, and why: no word of a graph holds an index of 64 bits, no layer has three axes, and transposed convolutions of one
-# axis and normalizations of one image have no reader.
+# Forms that guardbit refuses, with the reason: no code holds a 64-bit index, no layer has three spatial axes, and
+# one-dimensional transposed convolutions and normalizations of one image have no reader.
 REFUSED = {
     "embedding": "is int64, which is not supported",
     "conv3d": "slides over 3 axes",
@@ -26,12 +27,13 @@ REFUSED = {
     "group_norm": "operator `InstanceNormalization`",
     "instance_norm": "operator `InstanceNormalization`",
 }
-# Real means behind the last quantizer, of so many numbers, and normalizations: their last bits differ between runtimes.
+# Means of this many real numbers after the last quantizer, and normalizations: their last bits differ between runtimes.
 MEANS = {"avg_pool_padded_fake_qnnpack": 9, "adaptive_avg_2_fake_qnnpack": 9}
 
 
 def rounding_of_means(model, count):
-    """What float32 sums of `count` values and a division may differ by: each rounding is at most 2^-24 of the greatest sum."""
+    """Returns the maximum error of float32 sums of `count` values and a division: each rounding is at most 2^-24 of the
+    largest sum."""
     scales = [numpy_helper.to_array(i).max() for i in model.graph.initializer if i.name.endswith("scale")]
     return float(2 * (count + 1) * 2.0**-24 * 255 * max(scales))
 

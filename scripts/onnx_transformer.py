@@ -1,4 +1,4 @@
-"""A transformer block quantized by ONNX Runtime's own quantizer."""
+"""A transformer block quantized by ONNX Runtime's quantizer."""
 
 from onnx_networks import add as networks
 from onnx_networks import block

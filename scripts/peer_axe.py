@@ -1,15 +1,15 @@
-"""Accuracy of Brevitas' accumulator-aware post-training quantization (AXE) on the network of examples/clutter.
+"""Measures the accuracy of Brevitas' accumulator-aware post-training quantization (AXE) on the network of examples/clutter.
 
     python scripts/peer_axe.py OUT.csv [BITS]...
 
 AXE: Colbert et al., "Accumulator-Aware Post-Training Quantization for Large Language Models", TMLR 2025,
 arXiv 2409.17092; `brevitas_examples.common.axe`. Needs scripts/requirements-brevitas.txt.
 
-Batch normalizations are folded and weight ranges equalized by Brevitas; every convolution and dense layer quantizes its
-input (per tensor, any zero point, as the paper has it) and its weights (per output channel, symmetric); biases,
-additions and activation functions stay in float. Weights are corrected by GPTQ or GPFQ so that no input can leave an
-accumulator of BITS, then biases are corrected, all on the calibration samples of the example. `certified` is the width
-that the integer weights found need for any input codes, computed here from the weights alone.
+Brevitas folds batch normalizations and equalizes weight ranges. Every convolution and dense layer quantizes its input
+(per tensor, any zero point, as in the paper) and its weights (per output channel, symmetric). Biases, additions and
+activation functions stay in float. GPTQ or GPFQ corrects the weights so that no input overflows an accumulator of BITS,
+and then biases are corrected, all on the calibration samples of the example. `certified` is the width that the
+resulting integer weights need for any input codes, computed here from the weights alone.
 """
 
 import csv
@@ -33,7 +33,7 @@ BATCH = 32
 
 
 def float_network(path):
-    """The network with the weights of the exported file, which bear the names that PyTorch gives them."""
+    """Returns the network with the weights of the exported file, which have the names that PyTorch gives them."""
     network = Network()
     found = {i.name: torch.from_numpy(numpy_helper.to_array(i).copy()) for i in onnx.load(path).graph.initializer}
     missing, unexpected = network.load_state_dict(found, strict=False)
@@ -46,7 +46,7 @@ def batches(images):
 
 
 def quantized(example, bits, weights, activations, zero_points, method):
-    """The network with quantized layers; `bits` of None is without a bound."""
+    """Returns the network with quantized layers; `bits` None means no bound."""
     samples = batches(example.calibration)
     network = preprocess_for_quantize(
         float_network(example.model),
@@ -83,7 +83,7 @@ def quantized(example, bits, weights, activations, zero_points, method):
 
 
 def certified(network, activations, zero_points):
-    """Bits of the two's complement accumulator that holds every sum of every layer, whatever the input codes."""
+    """Returns the bits of the two's complement accumulator that holds every sum of every layer for any input codes."""
     least, greatest = (0, 2**activations - 1) if zero_points == "asym" else (-(2 ** (activations - 1)), 2 ** (activations - 1) - 1)
     reach = 0
     for layer in network.modules():

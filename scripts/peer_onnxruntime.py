@@ -1,11 +1,12 @@
-"""Accuracy of ONNX Runtime's static quantizer on the float networks of examples/.
+"""Measures the accuracy of ONNX Runtime's static quantizer on the float networks of examples/.
 
     python scripts/peer_onnxruntime.py OUT.csv [FOLDER]
 
-Needs scripts/requirements-onnx.txt. QDQ, weights int8 per output channel, activations uint8 or int8, the calibration
-samples of the example, batch normalizations folded by ONNX Runtime's own preprocessing. `right` counts test images of
-the right class, `as_float` those of the float network's class, `sqnr_db` is 10 log10 of the float outputs' power over that
-of their differences. FOLDER, an existing one, gets the networks, as NETWORK_METHOD_ACTIVATIONS.onnx.
+Needs scripts/requirements-onnx.txt. Networks are QDQ with int8 weights per output channel and uint8 or int8
+activations. They use the calibration samples of the example, and ONNX Runtime's preprocessing folds batch
+normalizations. `right` counts correct test images, and `as_float` those with the float network's class. `sqnr_db` is 10
+log10 of the power of the float outputs over that of their differences. FOLDER, which must exist, gets the networks as
+NETWORK_METHOD_ACTIVATIONS.onnx.
 """
 
 import csv
@@ -28,7 +29,7 @@ ACTIVATIONS = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
 
 
 class Samples(CalibrationDataReader):
-    """Samples one by one."""
+    """Samples, one at a time."""
 
     def __init__(self, name, samples):
         self.feeds = iter([{name: sample[np.newaxis]} for sample in samples])
@@ -38,9 +39,9 @@ class Samples(CalibrationDataReader):
 
 
 def logits(path, images):
-    """Outputs of a network, image by image."""
+    """Returns the outputs of a network, image by image."""
     options = onnxruntime.SessionOptions()
-    # int8 activations stay so on x86-64: as uint8 ones their products would saturate on some CPUs.
+    # int8 activations are kept on x86-64: as uint8, their products would saturate on some CPUs.
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     model = exact(onnx.load(path)).SerializeToString()
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -64,7 +65,7 @@ def quantized(example, prepared, method, activations, path):
 
 
 def rows(example, folder):
-    """The float network first."""
+    """Returns the rows, starting with the float network."""
     images = len(example.images)
     exact = logits(example.model, example.images)
     yield [example.name, "float", "", example.accuracy(exact), images, images, ""]

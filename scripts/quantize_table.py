@@ -1,6 +1,6 @@
-"""Prints the Markdown table of a CSV file that the example quantize_ways wrote: `quantize_table.py FILE.csv`.
+"""Prints the Markdown table of a CSV file written by the example quantize_ways: `quantize_table.py FILE.csv`.
 
-Per width and overflow mode the percentage of test images that are right, one column per way.
+The table has the percentage of correct test images per width and overflow mode, with one column per method.
 """
 
 import csv

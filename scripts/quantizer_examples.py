@@ -1,4 +1,4 @@
-"""The float networks of examples/ with the samples that quantizers are compared on."""
+"""Float networks of examples/ with the samples on which quantizers are compared."""
 
 import pathlib
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 
 @dataclass
 class Example:
-    """`calibration` and `images` are float32 with samples along the first axis, `labels` the right classes."""
+    """Example network. `calibration` and `images` are float32 with samples along the first axis, `labels` the correct
+    classes."""
 
     name: str
     model: pathlib.Path
@@ -19,7 +20,7 @@ class Example:
     labels: np.ndarray
 
     def accuracy(self, logits):
-        """How many images are right."""
+        """Returns the number of correct images."""
         return int((np.asarray(logits).reshape(len(self.labels), -1).argmax(1) == self.labels).sum())
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Recomputes every expected value of bundles of test vectors: usage recheck_bundle.py DIR...
+"""Recomputes every expected value of bundles of test vectors: recheck_bundle.py DIR...
 
-Written from docs/bundle-format.md and docs/bundle-array.md alone; shares no code with guardbit. Needs numpy. Reads every
-format that a bundle holds: all must agree. Exit code 1 if a value differs.
+Written only from docs/bundle-format.md and docs/bundle-array.md; shares no code with guardbit. Needs NumPy. Reads every
+format of a bundle, and all must agree. Exit code 1 if a value differs.
 """
 
 import json
@@ -17,7 +17,7 @@ SHOWN = 10
 
 
 class Recheck:
-    """Counts what was compared; keeps the first differences."""
+    """Counts the comparisons and keeps the first differences."""
 
     def __init__(self):
         self.checked, self.differ, self.first = 0, 0, []
@@ -38,7 +38,7 @@ def signed(value, bits):
 
 
 class Column:
-    """The values of a data file: `[word][lane]`."""
+    """Values of a data file: `[word][lane]`."""
 
     def __init__(self, info, values):
         self.info, self.values = info, values
@@ -73,7 +73,7 @@ def from_bin(info, data):
 
 
 def read(bundle, info):
-    """The values of a data file; None for one that holds no values of its own."""
+    """Returns the values of a data file; None for one without values of its own."""
     path = bundle / info["path"]
     suffix = path.suffix[1:]
     if suffix == "mem":
@@ -100,7 +100,7 @@ def read(bundle, info):
 
 
 def columns(bundle, manifest, check):
-    """Every data file by name, read in all formats that there are."""
+    """Returns every data file by name, read in all existing formats."""
     found = {}
     for info in manifest["files"]:
         if info["words"] is None or info["path"].endswith(".axis"):
@@ -130,7 +130,7 @@ def limits(stage):
 
 
 def fit(value, stage):
-    """The fitted value, high, low."""
+    """Returns the fitted value, high and low."""
     if stage["bits"] is None:
         return value, False, False
     least, greatest = limits(stage)
@@ -192,7 +192,7 @@ class Serial:
                 self.stuck = self.level["overflow"] == "sticky" and (high or low)
 
     def add(self, value):
-        """high and low of this addition."""
+        """Adds a value; returns high and low of this addition."""
         self.count += 1
         if not self.each:
             self.sum += value
@@ -204,13 +204,13 @@ class Serial:
         return high, low
 
     def end(self):
-        """What is handed on, high and low of the hand-over."""
+        """Ends a run; returns the value handed on, and high and low of the hand-over."""
         value, high, low = (self.sum, False, False) if self.each else fit(self.sum, self.level)
         return passed_on(value, self.level), high, low
 
 
 def tree(level, values):
-    """What is handed on, high and low."""
+    """Returns the value handed on, high and low."""
     assert level["pairing"] == "adjacent"
     each, any_high, any_low = level["check"] == "each_add", False, False
     while len(values) > 1:
@@ -228,7 +228,7 @@ def tree(level, values):
 
 
 class Unit:
-    """The levels of a dot product, beat by beat."""
+    """Levels of a dot product, beat by beat."""
 
     def __init__(self, arithmetic, initial=None):
         self.arithmetic, self.levels = arithmetic, arithmetic["levels"]
@@ -243,9 +243,9 @@ class Unit:
             self.serial[index].start(self.initial if index + 1 == len(self.levels) else None)
 
     def beat(self, operands, last):
-        """Per level None or (register, high, low, sticky, run ends), and the delivered sum if the dot product ends.
+        """Returns per level None or (register, high, low, sticky, run ends), and the delivered sum if the dot product ends.
 
-        `last`: no value comes after these.
+        `last`: no values follow.
         """
         product = self.arithmetic["product"]
         values = [passed_on(fit(a * w, product)[0], product) for a, w in operands]
@@ -278,7 +278,7 @@ class Unit:
 
 
 def half_away(value):
-    """A Fraction, rounded."""
+    """Rounds a Fraction half away from zero."""
     whole = math.floor(abs(value) + Fraction(1, 2))
     return whole if value >= 0 else -whole
 
@@ -368,14 +368,14 @@ class Cases:
             self.check.same(f"words of {name}", len(self.manifest["cases"]), len(self.data[name]))
 
     def control(self, beat):
-        """valid, clear, run_last per level, lanes in use."""
+        """Returns valid, clear, run_last per level, and lanes in use."""
         word, count, lanes = self.data["ctrl"].one(beat), len(self.levels), self.interface["lanes"]
         bit = lambda at: bool(word >> at & 1)
         keep = [bit(2 + count + lane) for lane in range(lanes)]
         return bit(0), bit(1), [bit(2 + level) for level in range(count)], keep
 
     def operands(self, case):
-        """Per valid beat its number, control and operands."""
+        """Returns number, control and operands of every valid beat."""
         sent = []
         for beat in range(case["first_beat"], case["first_beat"] + case["beats"]):
             valid, clear, ends, keep = self.control(beat)
@@ -422,7 +422,7 @@ class Cases:
                     if state is not None:
                         check.same(f"{place}: run_last of level {level}", state[4], ends[level])
             elif beat < sent[0][0]:
-                # Before the first product: what the last case left behind stays.
+                # Before the first product, the state of the previous case is kept.
                 self.wide = case["bias"] or 0 if preloaded else 0
             self.state(place, beat, shown, high, low)
         self.beat += case["beats"]
@@ -442,7 +442,7 @@ class Cases:
         self.word += 1
 
     def state(self, place, beat, shown, high, low):
-        """Registers, mask, flags and exact sum after a beat."""
+        """Returns registers, mask, flags and exact sum after a beat."""
         check, mask, flags = self.check, 0, 0
         for index, (level, state) in enumerate(zip(self.levels, shown)):
             if state is not None:
@@ -463,7 +463,7 @@ class Cases:
 
 
 def array_sum(arithmetic, operands):
-    """The delivered sum of the datapath, without bias."""
+    """Returns the delivered sum of the datapath, without bias."""
     unit = Unit(arithmetic)
     lanes = 1
     total = None

@@ -1,4 +1,4 @@
-"""Runs every cell of a notebook; the one with what came out is written to a second path.
+"""Runs every cell of a notebook and writes the notebook with its outputs to a second path.
 
     python scripts/run_notebook.py NOTEBOOK OUT
 """

@@ -3,9 +3,10 @@
 
     scripts/same_outputs.py OLD NEW [--models DIR] [--only TEXT]
 
-OLD and NEW are two `guardbit` binaries. Each command runs with both, and its exit code and every file are compared. Tables are
-compared column by column; JSON without the parts in `NOT_COMPARED`; of reports only their existence. Standard output is compared
-where it is JSON or an accelerator, and standard error where a command fails. Everything else, such as arrays, images, test vectors and networks, has to be equal byte for byte. Exit code 1 if anything differs.
+OLD and NEW are two `guardbit` binaries. Each command runs with both, and its exit code and every file are compared.
+Tables are compared column by column, JSON without the parts in `NOT_COMPARED`, and reports only by existence. Standard
+output is compared if it is JSON or an accelerator, and standard error if a command fails. All other files, such as
+arrays, images, test vectors and networks, must be byte-equal. Exit code 1 if anything differs.
 
 `--models` is a folder with the real networks of MLPerf Tiny [default: ../shared/models]; without it their commands are left out.
 `--only` runs the commands that contain a text.
@@ -29,7 +30,7 @@ WORDS = "{models}/kws_dscnn_int8.tflite --random 2"
 FLOAT = "examples/digits/digits_float.onnx --calibration examples/digits/calibration.npy"
 NARROW = "--set accumulation.acc.bits=12"
 
-# `{out}` is a folder of the command's own; `&&` runs a second command on its results.
+# `{out}` is the command's own folder; `&&` runs a second command on its results.
 COMMANDS = [
     f"run {DIGITS} {LABELS} --hw fpga-int14-os -o {{out}}/r",
     f"run {DIGITS} {LABELS} --hw fpga-int14-os-wrap --samples 40 --dump-tensors --histograms --dump-sums 0,1 -o {{out}}/r",
@@ -80,13 +81,13 @@ COMMANDS = [
     "hw show fpga-int14-os --set array.rows=8",
 ]
 
-# Settings that a manifest lists, hashes of files whose wording may change, and what names the build.
+# Settings listed in manifests, hashes of files whose wording may change, and names of the build.
 NOT_COMPARED = {"settings", "files", "sha256", "tool"}
 WORDING = {".html", ".txt", ".md"}
 
 
 def run(binary, command, out):
-    """Exit codes of the command's parts and their JSON output, if they print any."""
+    """Returns the exit codes of the command's parts and their JSON output, if any."""
     codes, printed = [], []
     for part in command.split(" && "):
         arguments = shlex.split(part)
@@ -102,7 +103,7 @@ def run(binary, command, out):
 
 
 def without(value):
-    """A JSON value without the parts that may change."""
+    """Returns a JSON value without the parts that may change."""
     if isinstance(value, dict):
         return {key: without(inner) for key, inner in value.items() if key not in NOT_COMPARED}
     return [without(inner) for inner in value] if isinstance(value, list) else value

@@ -1,8 +1,8 @@
-//! Build script: sets `cfg(shared_models)` where the real networks lie beside the project, and `cfg(shared_hostile)` where
-//! hostile files do, so that tests that need them are ignored, not passed, where they do not.
+//! Build script: sets `cfg(shared_models)` if the real networks are next to the project, and
+//! `cfg(shared_hostile)` if hostile files are. Otherwise tests that need them are ignored instead of passing.
 
 fn main() {
-    // A path that is not there would make every build a new one.
+    // A missing path would trigger a new build every time.
     println!("cargo:rerun-if-changed=Cargo.toml");
     for (cfg, folder) in
         [("shared_models", "../../shared/models"), ("shared_hostile", "../../shared/hostile")]

@@ -1,4 +1,4 @@
-"""Prints the ten slowest tests of a JUnit file, and how long all of them took: `slowest_tests.py FILE`."""
+"""Prints the ten slowest tests of a JUnit file, and the total time: `slowest_tests.py FILE`."""
 
 import sys
 from xml.etree import ElementTree

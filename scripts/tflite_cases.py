@@ -1,4 +1,5 @@
-"""Networks of one operator, and of a few that make its shape, drawn from a seed: shapes, paddings, strides, groups, broadcasting, scales, zero points.
+"""Networks of one operator, and of a few that compute its shape, drawn from a seed: shapes, paddings, strides, groups,
+broadcasting, scales, zero points.
 
 Every function draws one network of its operator on activations of one type. `CASES` lists them with the types that
 they are drawn for.
@@ -15,7 +16,7 @@ ALL = ["int8", "uint8", "int16"]
 
 
 def limits(dtype):
-    """Least code, and greatest code plus 1."""
+    """Returns the minimum code, and the maximum code plus 1."""
     if dtype in BITS:
         half = 1 << (BITS[dtype] - 1)
         return -half, half
@@ -24,7 +25,7 @@ def limits(dtype):
 
 
 class Draw:
-    """Draws the parameters of a network."""
+    """Generator of the parameters of a network."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -48,7 +49,7 @@ class Draw:
         return self.pick(low, end - 1, (low + end) // 2, self.size(low, end - 1), self.size(low, end - 1))
 
     def codes(self, dtype, shape):
-        """Codes of the whole range, its ends more often."""
+        """Returns codes of the whole range; its ends are more likely."""
         low, end = limits(dtype)
         codes = self.random.integers(low, end, shape)
         ends = self.random.random(shape)
@@ -65,7 +66,7 @@ class Draw:
         return Tensor(shape=[], dtype=dtype, scales=scale, zero_points=zero_point)
 
     def weights(self, dtype, shape, axis, activations):
-        """Symmetric, per channel along `axis`; legacy networks of uint8 have one scale and a zero point."""
+        """Returns symmetric weights, per channel along `axis`; legacy uint8 networks have one scale and a zero point."""
         if activations == "uint8":
             return Tensor(self.codes("uint8", shape), dtype="uint8", scales=self.scale(0.001, 0.02),
                           zero_points=self.zero_point("uint8"), constant=True)
@@ -128,7 +129,7 @@ def conv2d(weights):
         window(d, made, True)
         bias = d.bias(x, w, channels * groups, d.pick("int64", "int64", "int32") if dtype == "int16" else None)
         if bias.dtype == "int32" and dtype == "int16":
-            # LiteRT reads a bias of 32 bits as one of 64 unless told.
+            # LiteRT reads a 32-bit bias as a 64-bit one unless the type is stated.
             made.quantizedBiasType = schema.TensorType.INT32
         return Builtin.CONV_2D, made, [x, w, bias], [d.output(dtype, d.scale(0.02, 0.2))]
 
@@ -196,7 +197,7 @@ def batch_matmul(d, dtype):
 
 
 def matmul_weights(d, dtype):
-    """Products with one constant matrix: what an accelerator can run."""
+    """Returns products with one constant matrix, which an accelerator can run."""
     made = options("BatchMatMulOptions", adjY=d.pick(False, True))
     rows, terms, cols = d.sizes(3, 1, 6)
     x = d.input(dtype, [*d.sizes(d.size(0, 2), 1, 3), rows, terms])
@@ -221,7 +222,7 @@ def one(name, with_options=None, dtype_out=None, scale_out=None, zero_out=None, 
 
 
 def moved(name, with_options=None):
-    """Output like input, or of its own quantization."""
+    """Returns an output like the input, or with its own quantization."""
 
     def make(d, dtype):
         x = d.input(dtype, [d.size(1, 2), 200])
@@ -379,7 +380,7 @@ def strided_slice(d, dtype):
     shape = d.sizes(d.size(1, 4), 2, 6)
     made = options("StridedSliceOptions", beginMask=0, endMask=0, ellipsisMask=0, newAxisMask=0, shrinkAxisMask=0)
     begin, end, strides, axis = [], [], [], 0
-    # An ellipsis stands for one axis at least: LiteRT takes one that stands for none for an axis.
+    # An ellipsis covers at least one axis here: LiteRT treats an empty one as an axis.
     ellipsis = d.pick(None, None, d.size(0, len(shape) - 1))
     new = d.pick(None, None, d.size(0, len(shape)))
     entries = [("axis", size) for size in shape]
@@ -471,7 +472,7 @@ def concatenation(d, dtype):
 
 
 def concatenation_scaled(d, dtype):
-    """Inputs of their own scales and zero points: LiteRT moves uint8 codes to those of the output."""
+    """Returns inputs with their own scales and zero points: LiteRT converts uint8 codes to those of the output."""
     rest, axis = d.size(1, 3), d.pick(0, 1)
     y = d.output(dtype)
     inputs = []
@@ -492,7 +493,7 @@ def reshape(d, dtype):
 
 
 def computed_shape(d, dtype):
-    """A RESHAPE to sizes that follow from those of its input."""
+    """Returns a RESHAPE to sizes that are computed from those of its input."""
     sizes = d.sizes(4, 1, 4)
     x, kind = d.input(dtype, sizes), d.pick("int32", "int64")
     number = getattr(schema.TensorType, kind.upper())
@@ -532,7 +533,7 @@ def computed_shape(d, dtype):
         lambda: packed(pair("Mul", element(1), element(2)), pair("Add", pair("Sub", element(0), wide(1)), wide(1)), wide(-1)),
     )()
     if kind == "int64":
-        # LiteRT reads shapes of 32 bits alone.
+        # LiteRT reads only 32-bit shapes.
         cast = options("CastOptions", inDataType=number, outDataType=schema.TensorType.INT32)
         target = Tensor(shape=target.shape, dtype="int32", source=(Builtin.CAST, cast, [target]))
     return Builtin.RESHAPE, options("ReshapeOptions", newShape=[]), [x, target], [like(x)]
@@ -641,14 +642,14 @@ def cast(d, dtype):
 
 
 def reals(d, shape):
-    """Values of all sizes; no subnormal ones, which runtimes flush or not."""
+    """Returns values of all sizes, without subnormal ones, which some runtimes flush."""
     return (d.random.standard_normal(shape) * np.exp(d.random.uniform(-6, 6, shape))).astype(np.float32)
 
 
 def quantize_reals(d, dtype):
     y = d.output(dtype)
     steps = d.random.integers(-40000 if dtype == "int16" else -400, 40000 if dtype == "int16" else 400, [2, 200])
-    # Whole steps, halves, and anything.
+    # Whole steps, halves, and arbitrary values.
     x = np.float32(y.scales[0]) * np.float32(steps + d.pick(0, 0.5, d.random.random([2, 200])))
     return Builtin.QUANTIZE, options("QuantizeOptions"), [Tensor(x, dtype="float32")], [y]
 

@@ -8,7 +8,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-# Each type of elements: number in the schema and numpy's type. Types of 4 and 2 bits travel as int8 here.
+# Element types: number in the schema and NumPy's type. 4-bit and 2-bit types are stored as int8 here.
 DTYPES = {
     "int8": (schema.TensorType.INT8, np.int8),
     "uint8": (schema.TensorType.UINT8, np.uint8),
@@ -23,9 +23,9 @@ BITS = {"int4": 4, "int2": 2}
 
 
 class Tensor:
-    """A tensor with its quantization; an output's shape is filled in by the first runtime that makes it.
+    """Tensor with its quantization; an output's shape is filled in by the first runtime that computes it.
 
-    One that another operator of the network makes has it as its `source`: builtin, options and inputs.
+    A tensor computed by another operator of the network has the operator as its `source`: builtin, options and inputs.
     """
 
     def __init__(self, codes=None, shape=None, dtype="int8", scales=None, zero_points=0, axis=None, constant=False, source=None):
@@ -40,7 +40,7 @@ class Tensor:
         self.source = source
 
     def data(self):
-        """The bytes of a constant: codes of 4 and 2 bits packed, the first in the low bits."""
+        """Returns the bytes of a constant: 4-bit and 2-bit codes are packed, the first one in the low bits."""
         bits = BITS.get(self.dtype)
         if bits is None:
             return self.codes.tobytes()
@@ -51,8 +51,9 @@ class Tensor:
 
 
 def build(builtin, options, inputs, outputs, version=1):
-    """A model of one operator, and of those that make its inputs, as bytes. `options` is an options object of the schema, or
-    None; an absent input is None."""
+    """Returns a model of one operator, including the operators that compute its inputs, as bytes. `options` is an
+    options object of
+    the schema, or None; an absent input is None."""
     model, graph = schema.ModelT(), schema.SubGraphT()
     model.version, model.operatorCodes, model.buffers = 3, [], [schema.BufferT()]
     graph.tensors, graph.inputs, graph.outputs, graph.operators = [], [], [], []
@@ -96,7 +97,7 @@ def build(builtin, options, inputs, outputs, version=1):
 
 
 def append_tensor(model, graph, tensor, name):
-    """Puts a tensor and its data behind those of a subgraph; its index there."""
+    """Appends a tensor and its data to a subgraph; returns its index there."""
     graph.tensors.append(_tensor(model, tensor, name))
     return len(graph.tensors) - 1
 
@@ -118,7 +119,8 @@ def _tensor(model, tensor, name):
 
 
 def litert(resolver):
-    """LiteRT with a set of kernels: a function from a model and the inputs of every step to the outputs of every step."""
+    """Returns LiteRT with a set of kernels: a function from a model and the inputs of every step to the outputs of
+    every step."""
 
     def run(model, steps):
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -138,7 +140,7 @@ def litert(resolver):
 
 
 def tflm(model, steps):
-    """TensorFlow Lite Micro."""
+    """Returns the outputs of every step in TensorFlow Lite Micro."""
     from tflite_micro import runtime
 
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=max(1 << 20, 40 * len(model)))
@@ -164,13 +166,13 @@ RUNTIMES = {
 
 
 def run(runtime, model, inputs):
-    """What a runtime makes of a model: a list of arrays, or what it says against it. A runtime that dies says so too."""
+    """Returns a runtime's results for a model: a list of arrays, or its error message, also if the runtime crashes."""
     made = run_steps(runtime, model, [inputs])
     return made if isinstance(made, str) else made[0]
 
 
 def run_steps(runtime, model, steps):
-    """The same of the inputs of one step after another: a list of arrays per step."""
+    """Returns a runtime's results for the inputs of consecutive steps: a list of arrays per step."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Networks with variables, drawn from a seed: what a step keeps for the next one.
+"""Networks with variables, drawn from a seed: each step stores values for the next one.
 
 Every function draws one network on activations of one type; `STREAMS` lists them with the types that they are drawn for.
 """
@@ -13,14 +13,14 @@ STEPS = 50
 
 
 class Stream:
-    """A network of the input `x`, and the initialization of its variables."""
+    """Network with input `x`, and the initialization of its variables."""
 
     def __init__(self, draw, dtype, shape):
         self.model = schema.ModelT()
         self.model.version, self.model.operatorCodes, self.model.buffers = 3, [], [schema.BufferT()]
         self.network, self.start = subgraph(), subgraph()
         self.model.subgraphs = [self.network, self.start]
-        # The codes of every step.
+        # Codes of every step.
         self.x = draw.input(dtype, [STEPS, *shape])
         self.codes, self.x.shape = self.x.codes, [1, *shape]
         self.numbers = {}
@@ -28,7 +28,7 @@ class Stream:
         self.operator(self.network, Builtin.CALL_ONCE, options("CallOnceOptions", initSubgraphIndex=1), [], [])
 
     def number(self, tensor):
-        """Where a tensor of the network stands."""
+        """Returns the index of a tensor of the network."""
         if id(tensor) not in self.numbers:
             self.numbers[id(tensor)] = tensor, self.append(self.network, tensor)
         return self.numbers[id(tensor)][1]
@@ -56,7 +56,7 @@ class Stream:
         graph.operators.append(operator)
 
     def variable(self, draw, name, shape):
-        """A variable of the type of `x`, which starts with drawn codes."""
+        """Adds a variable with the type of `x` and drawn initial codes."""
         codes = draw.codes(self.x.dtype, shape)
         constant = Tensor(codes, dtype=self.x.dtype, scales=self.x.scales, zero_points=self.x.zero_points, constant=True)
         at = self.append(self.start, constant)
@@ -88,7 +88,7 @@ class Stream:
         return self.run(Builtin.CONCATENATION, made, tensors, like(self.x), shape, 2)
 
     def finished(self, *outputs):
-        """The file, and the codes of the steps."""
+        """Returns the file, and the codes of the steps."""
         self.network.outputs = [self.number(tensor) for tensor in outputs]
         builder = flatbuffers.Builder(1024)
         builder.Finish(self.model.Pack(builder), b"TFL3")
@@ -102,7 +102,7 @@ def subgraph():
 
 
 def delay(d, dtype):
-    """A read before the assignment."""
+    """Returns a read before the assignment."""
     s = Stream(d, dtype, [d.size(1, 5)])
     v = s.variable(d, "v", s.x.shape)
     before = s.read(v)
@@ -111,7 +111,7 @@ def delay(d, dtype):
 
 
 def both_sides(d, dtype):
-    """A read before the assignment and one after it."""
+    """Returns a read before the assignment and one after it."""
     s = Stream(d, dtype, [d.size(1, 5)])
     v = s.variable(d, "v", s.x.shape)
     before = s.read(v)
@@ -120,7 +120,7 @@ def both_sides(d, dtype):
 
 
 def chain(d, dtype):
-    """What one variable held goes on to the other, whether that was read before or not."""
+    """Returns two variables: the value of one moves to the other, read before or not."""
     s = Stream(d, dtype, [d.size(1, 5)])
     v, w = s.variable(d, "v", s.x.shape), s.variable(d, "w", s.x.shape)
     late = d.pick(True, False)
@@ -131,7 +131,7 @@ def chain(d, dtype):
 
 
 def sum_up(d, dtype):
-    """The sum of a step and of what was kept is kept."""
+    """Returns an accumulator: the sum of a step and of the stored value is stored."""
     s = Stream(d, dtype, [d.size(1, 5)])
     v = s.variable(d, "v", s.x.shape)
     made = options("AddOptions", fusedActivationFunction=d.fused(), potScaleInt16=False)
@@ -141,7 +141,7 @@ def sum_up(d, dtype):
 
 
 def convolution(d, dtype):
-    """A convolution over the last steps, which a variable holds."""
+    """Returns a convolution over the last steps, which a variable holds."""
     kept, depth, channels = d.size(1, 4), d.size(1, 3), d.size(1, 3)
     s = Stream(d, dtype, [1, 1, depth])
     v = s.variable(d, "v", [1, kept, 1, depth])

@@ -1,6 +1,6 @@
-// Runs TFLite networks in TensorFlow Lite Micro: each line of standard input is `MODEL INPUT... -> PREFIX`, files of raw
-// bytes; outputs go to PREFIX.0 and so on. Prints `ok` or `refused` per line. `resolver.h` is made by
-// make_tflite_single.py.
+// Runs TFLite networks in TensorFlow Lite Micro. Each line of standard input is `MODEL INPUT... -> PREFIX`, where inputs
+// are files of raw bytes and outputs are written to PREFIX.0 and so on. Prints `ok` or `refused` per line.
+// make_tflite_single.py generates `resolver.h`.
 
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,8 @@
 """Exports quantized networks with torch.ao: `torch_ao_export.py FOLDER`.
 
-Runs with Debian's PyTorch 1.13 (scripts/requirements-brevitas.txt). Writes FOLDER/NAME.onnx, FOLDER/NAME.npz with inputs and what
-PyTorch makes of them, and FOLDER/rows.json: per network its number of layers, or PyTorch's error if it cannot export the network.
+Runs with Debian's PyTorch 1.13 (scripts/requirements-brevitas.txt). Writes FOLDER/NAME.onnx, FOLDER/NAME.npz with
+inputs and PyTorch's results, and FOLDER/rows.json: per network its number of layers, or PyTorch's error if it cannot
+export the network.
 """
 
 import copy
@@ -51,7 +52,7 @@ class Image(nn.Module):
 
 
 class Branches(nn.Module):
-    """What FX finds without stubs: functions of torch and operators of Python."""
+    """Operations that FX finds without stubs: functions of torch and operators of Python."""
 
     shape = (1, 4, 6, 6)
 
@@ -87,7 +88,7 @@ class Joined(nn.Module):
 
 
 class One(nn.Module):
-    """A layer and a module behind it."""
+    """Layer followed by a module."""
 
     def __init__(self, shape, *modules):
         super().__init__()
@@ -101,7 +102,7 @@ class One(nn.Module):
 
 
 class Product(nn.Module):
-    """A product of activations."""
+    """Product of activations."""
 
     shape = (1, 12)
 
@@ -150,7 +151,7 @@ def one(shape, *make):
 conv = lambda: nn.Conv2d(4, 6, 3, padding=1)
 dense = lambda: nn.Linear(12, 7)
 IMAGE, ROW, LINE = (1, 4, 6, 6), (1, 12), (1, 4, 9)
-# Parts behind a layer. Operators that torch.ao leaves without parameters of their own keep those of their input.
+# Modules after a layer. Operators for which torch.ao sets no parameters keep those of their input.
 PARTS = {
     "conv2d": one(IMAGE, conv),
     "conv2d_strided": one(IMAGE, lambda: nn.Conv2d(4, 6, (3, 2), stride=2, padding=(1, 0), bias=False)),
@@ -196,9 +197,9 @@ LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2
 
 
 CONFIGS = {
-    # Weights per channel, activations of 7 bits.
+    # Weights per channel, 7-bit activations.
     "fbgemm": ao.get_default_qconfig("fbgemm"),
-    # Weights and activations per tensor, of 8 bits.
+    # Weights and activations per tensor, 8 bits.
     "qnnpack": ao.get_default_qconfig("qnnpack"),
     "onednn": ao.get_default_qconfig("onednn"),
     "channel": ao.QConfig(ao.MinMaxObserver.with_args(dtype=torch.quint8), ao.default_per_channel_weight_observer),
@@ -216,12 +217,13 @@ QAT = {
 }
 
 
-# Fake-quantized networks have no quantizer behind a mean: one layer reads its real values.
+# Fake-quantized networks have no quantizer after a mean: one layer reads its real values.
 READS_A_MEAN = {"image", "avg_pool", "adaptive_avg"}
 
 
 def layers(name, model):
-    """How many layers PyTorch gives quantized weights. Before `convert`, only modules of `torch.nn.qat` have them."""
+    """Returns the number of layers with weights quantized by PyTorch. Before `convert`, only modules of `torch.nn.qat`
+    have them."""
     if "_fake_" not in name:
         return sum(isinstance(module, LAYERS) for module in model.modules())
     count = sum(hasattr(module, "weight_fake_quant") for module in model.modules())
@@ -325,7 +327,7 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     made = {}
     for name, make in rows():
-        # Kernels that quantized networks are prepared for.
+        # Kernels for which quantized networks are prepared.
         torch.backends.quantized.engine = "qnnpack" if "qnnpack" in name else "onednn"
         try:
             made[name] = export(folder, name, make)

@@ -1,10 +1,10 @@
-"""RESCALE as the TOSA reference model computes it: its own conformance tests, one line of JSON each.
+"""Prints RESCALE results of the TOSA reference model for its own conformance tests, one line of JSON each.
 
     python scripts/tosa_rescale.py [FOLDER]
 
-needs the packages of requirements-tosa.txt, which have programs of their own. The tests are generated into FOLDER (a
-temporary one by default), run by `tosa_reference_model`, and printed with their inputs and results: at most VALUES of
-each, evenly spread, with the multiplier and shift of each value's channel.
+Needs the packages of requirements-tosa.txt, which include programs. The tests are generated into FOLDER [default: a
+temporary folder], run by `tosa_reference_model`, and printed with their inputs and results: at most VALUES of each,
+evenly spread, with the multiplier and shift of each value's channel.
 """
 
 import json
@@ -43,7 +43,7 @@ def run(*command):
 
 
 def unsigned(values, bits):
-    """Integers of that width whose bits stand for numbers from 0 on."""
+    """Converts integers of that width to the unsigned numbers with equal bits."""
     return [int(v) & ((1 << bits) - 1) for v in values]
 
 

@@ -1,33 +1,35 @@
-//! The part of a file that an error shows: the line at fault and its neighbours, long lines cut around the place.
+//! Excerpt of a file for an error message: the line of the error and its neighbours; long lines are cut
+//! around the position.
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 use crate::printable::acts;
 
-/// Most characters of a line that are shown.
+/// Maximum characters of a line that are shown.
 const WIDTH: usize = 160;
-/// Of these, those before the place.
+/// Characters shown before the position.
 const BEFORE: usize = 60;
-/// What stands for characters that are left out.
+/// Mark for omitted characters.
 const GAP: &str = "... ";
 
-/// A few lines of a file.
+/// Excerpt of a few lines of a file.
 #[derive(Debug)]
 pub struct Cutout {
     file: String,
     lines: String,
-    /// Line of the file, from 0, with which they begin.
+    /// First line of the excerpt in the file, from 0.
     first: usize,
-    /// Line and column of the place in the file, from 0.
+    /// Line and column of the position in the file, from 0.
     line: usize,
     column: usize,
-    /// The place in `lines`, in bytes.
+    /// Offset of the position in `lines`, in bytes.
     offset: usize,
     length: usize,
 }
 
 impl Cutout {
-    /// The lines around the bytes `offset..offset + length` of a text. Both are held within the text and its line.
+    /// Returns the lines around the bytes `offset..offset + length` of a text. Both are limited to the text
+    /// and its line.
     pub fn new(file: String, text: &str, offset: usize, length: usize) -> Self {
         let offset = text.floor_char_boundary(offset);
         let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
@@ -63,13 +65,14 @@ impl Cutout {
         Self { file, lines, first, line, column, offset, length: end.saturating_sub(offset) }
     }
 
-    /// Where the place is in the text that is shown.
+    /// Returns the span of the position in the excerpt.
     pub fn span(&self) -> SourceSpan {
         (self.offset, self.length).into()
     }
 }
 
-/// Adds a line without its first characters, at most so many as are shown; control characters become `?`.
+/// Adds a line without its first `skipped` characters, at most as many as are shown; control characters
+/// become `?`.
 fn show(line: &str, skipped: usize, lines: &mut String) {
     let line = line.strip_suffix('\r').unwrap_or(line);
     if skipped > 0 {
@@ -109,7 +112,7 @@ impl SourceCode for Cutout {
 mod tests {
     use super::*;
 
-    /// What is shown, and the part of it that is marked.
+    /// Checks the excerpt, and the part of it that is marked.
     fn check(text: &str, offset: usize, length: usize, expected: &str, marked: &str, place: (usize, usize)) {
         let cut = Cutout::new("file".into(), text, offset, length);
         assert_eq!(cut.lines, expected);

@@ -1,4 +1,4 @@
-//! How errors are shown: a code, what is wrong, the place in the file, what to do.
+//! Renders errors: a code, the problem, the position in the file, and a fix.
 
 use std::fmt::{self, Display};
 use std::io::{IsTerminal, stderr};
@@ -17,21 +17,21 @@ use crate::cutout::Cutout;
 use crate::printable::{bounded, plain};
 use crate::wrap::wrapped;
 
-/// Exit code of bad usage and bad input.
+/// Exit code for invalid usage or input.
 pub const BAD_INPUT: u8 = 2;
-/// Exit code of a check that failed.
+/// Exit code of a failed check.
 pub const CHECK_FAILED: u8 = 1;
 
 /// Columns of a message.
 const WIDTH: usize = 110;
-/// Columns before the lines of a message, and of its help.
+/// Columns of indentation of a message's lines and of its help.
 const INDENT: usize = 4;
 const HELP_INDENT: usize = 8;
 
-/// Most bytes of a network's text of which a place is shown.
+/// Maximum bytes of a network's text from which an excerpt is shown.
 const MOST_SHOWN: u64 = 1 << 26;
 
-/// Something to tell the user.
+/// Message for the user.
 #[derive(Debug)]
 pub struct Failure {
     code: &'static str,
@@ -42,10 +42,10 @@ pub struct Failure {
     exit: u8,
 }
 
-/// Colours and a fixed width; box drawing only on a terminal.
+/// Sets up colours, a fixed width, and box drawing only on a terminal.
 pub fn install() {
     let terminal = stderr().is_terminal();
-    // Fails only if a hook is installed already.
+    // Fails only if a hook is already installed.
     let _ = miette::set_hook(Box::new(move |_| {
         Box::new(
             MietteHandlerOpts::new().width(WIDTH).wrap_lines(false).color(terminal).unicode(terminal).build(),
@@ -54,18 +54,19 @@ pub fn install() {
 }
 
 impl Failure {
-    /// Bad usage, without a place.
+    /// Creates an error of usage without a position.
     pub fn usage(message: String) -> Self {
         let (code, severity) = ("guardbit::usage", Severity::Error);
         Self { code, message, help: None, place: None, severity, exit: BAD_INPUT }
     }
 
-    /// A warning about an accelerator.
+    /// Creates a warning about an accelerator.
     pub fn warning(problem: &Problem) -> Self {
         Self { severity: Severity::Warning, ..Self::from(problem) }
     }
 
-    /// Layers that work on real values though their weights are codes in the file: a warning, or a check that failed.
+    /// Creates a warning, or with `strict` a failed check, about layers that work on real values although
+    /// their weights are codes in the file.
     pub fn quantized_in_float(layers: &[String], strict: bool) -> Self {
         let (severity, exit) = match strict {
             true => (Severity::Error, CHECK_FAILED),
@@ -83,14 +84,14 @@ impl Failure {
         Self { code, message, help: Some(help.into()), place: None, severity, exit }
     }
 
-    /// Shows it on stderr, which may be closed or full: then nobody is told.
+    /// Prints the diagnostic on stderr. Errors of stderr itself cannot be reported.
     pub fn report(self) -> ExitCode {
         let exit = ExitCode::from(self.exit);
         say(&format!("{:?}", Report::new(self.presentable())));
         exit
     }
 
-    /// What may be shown of it.
+    /// Returns the diagnostic with text that is safe for a terminal.
     fn presentable(self) -> Self {
         let text = |text: String, indent| wrapped(&bounded(plain(&text).into_owned()), WIDTH - 2 - indent);
         let (message, help) = (text(self.message, INDENT), self.help.map(|help| text(help, HELP_INDENT)));
@@ -108,7 +109,7 @@ impl Failure {
         let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let rest = text.get(start..).unwrap_or_default();
         let before: usize = rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum();
-        // To the end of the value, in flow style too.
+        // Up to the end of the value, also in flow style.
         let value = rest[before..].split([',', '}', ']', '\n', '#']).next().unwrap_or_default();
         let length = value.trim_end().len();
         self.at(file, text, start + before, length)

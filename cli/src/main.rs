@@ -1,4 +1,4 @@
-//! The command line of guardbit: arguments in, tables and diagnostics out. The libraries do the work.
+//! Command line of guardbit: arguments in, tables and diagnostics out. The libraries do the work.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -30,14 +30,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are results; everything else is a mistake.
+/// Prints help and version as results; all other cases are usage errors.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        // Nobody is left to be told where stderr is full.
+        // An error of stderr cannot be reported.
         let _ = error.print();
         return ExitCode::from(diagnostic::BAD_INPUT);
     }
-    // Without colours: what is printed on a terminal has no control characters.
+    // Without colours, so that output on a terminal has no control characters.
     match output::print(&error.render().to_string()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -1,4 +1,4 @@
-//! Results on stdout, remarks on stderr.
+//! Prints results on stdout and remarks on stderr.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::diagnostic::Failure;
 use crate::printable::plain;
 
-/// Prints a line on stderr. Where that is full or closed nobody can be told.
+/// Prints a line on stderr. Errors of stderr are ignored, because they cannot be reported.
 pub fn say(text: &str) {
     let _ = stderr().lock().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Prints `text`. A reader that has seen enough, e.g. `head`, is no error.
+/// Prints `text`. A reader that stops reading, e.g. `head`, is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let text = if out.is_terminal() { plain(text) } else { text.into() };

@@ -1,12 +1,12 @@
-//! Text of strangers on its way to a terminal: no control characters, and not too much of it.
+//! Makes untrusted text safe for a terminal: no control characters, and bounded length.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Most characters of a message.
+/// Maximum characters of a message.
 const MOST: usize = 4000;
 
-/// The text with every character that could do something to a terminal, or hide something on it, written as its code.
+/// Returns the text with every character that could control a terminal or hide text replaced by its code.
 /// Line breaks and tabs stay.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
@@ -24,15 +24,15 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The start of a message, and how much more of it there is.
+/// Returns the start of a message, and the number of omitted characters.
 pub fn bounded(message: String) -> String {
     let Some((end, _)) = message.char_indices().nth(MOST) else { return message };
     let more = message[end..].chars().count();
     format!("{} ... ({more} more characters)", &message[..end])
 }
 
-/// Whether a character is for a terminal and not for people: control characters, and marks that change the direction
-/// of text or have no width.
+/// Returns whether a character affects a terminal instead of being displayed: control characters, and marks
+/// that change the direction of text or have no width.
 pub fn acts(c: char) -> bool {
     let stays = matches!(c, '\n' | '\t');
     let hides = matches!(

@@ -1,4 +1,4 @@
-//! Progress on stderr, on a terminal only.
+//! Progress on stderr, only on a terminal.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::printable::{bounded, plain};
 
-/// A bar, or nothing where nobody would see it.
+/// Progress bar; hidden if it would not be seen.
 pub struct Bar {
     bar: ProgressBar,
     target: fn() -> ProgressDrawTarget,
@@ -22,7 +22,7 @@ impl Bar {
         Self::drawn_on(if seen { ProgressDrawTarget::stderr } else { ProgressDrawTarget::hidden }, quiet)
     }
 
-    /// Nothing is drawn until it is known how much there is to do.
+    /// Creates a bar that is drawn only after the amount of work is known.
     fn drawn_on(target: fn() -> ProgressDrawTarget, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { bar, target, quiet }
@@ -35,7 +35,7 @@ impl Bar {
     }
 }
 
-/// How fast it goes and how long it will take; nothing before the first sample.
+/// Writes speed and remaining time; nothing before the first sample is done.
 fn pace(state: &ProgressState, out: &mut dyn Write) {
     let (done, per_second) = (state.pos(), state.per_sec());
     if done == 0 || !per_second.is_finite() || per_second <= 0.0 {
@@ -43,7 +43,7 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
     }
     let left = state.len().unwrap_or(done).saturating_sub(done) as f64 / per_second;
     let left = indicatif::HumanDuration(std::time::Duration::from_secs_f64(left.clamp(0.0, 1e9)));
-    // Writing to a terminal's line does not fail.
+    // Writing to the string of the line does not fail.
     let _ = write!(out, ", {per_second:.1}/s, {left:#} left");
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// What was drawn since it was last asked for.
+    /// Text drawn since the last query.
     static DRAWN: Mutex<String> = Mutex::new(String::new());
 
     #[derive(Debug)]

@@ -1,10 +1,10 @@
-//! Lines of messages: broken at blanks alone, and never within a path or a quoted name.
+//! Wraps messages at blanks, never within a path or a quoted name.
 
-/// Characters of the longest word that stays whole.
+/// Maximum characters of a word that is kept whole.
 const LONGEST: usize = 280;
 
-/// `text` in lines of at most `width` characters. A word, a part in backquotes, and a path before the first colon stay whole,
-/// up to [`LONGEST`] characters, so that they can be found and copied.
+/// Wraps `text` to lines of at most `width` characters. A word, a part in backquotes, and a path before the
+/// first colon stay whole, up to [`LONGEST`] characters, so that they can be found and copied.
 pub fn wrapped(text: &str, width: usize) -> String {
     let path = leading_path(text);
     let lines = text.split('\n').enumerate().map(|(at, line)| match at {
@@ -14,10 +14,10 @@ pub fn wrapped(text: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Bytes of the path that a message begins with, as `/a folder/net.onnx: ...`; 0 without one.
+/// Returns the bytes of the path at the start of a message such as `/a folder/net.onnx: ...`; 0 without one.
 fn leading_path(text: &str) -> usize {
     let line = text.lines().next().unwrap_or_default();
-    // The colon of a drive on Windows has no blank behind it.
+    // The colon after a Windows drive letter has no blank behind it.
     line.find(": ")
         .filter(|&end| line[..end].contains(['/', '\\']) && !line[..end].contains('`'))
         .unwrap_or(0)
@@ -43,14 +43,15 @@ fn line_of(line: &str, whole: usize, width: usize) -> String {
     out
 }
 
-/// A word, or its pieces if it is longer than any name or path.
+/// Returns a word, or its pieces if it is longer than any name or path.
 fn pieces(word: &str) -> Vec<&str> {
     let mut ends: Vec<usize> = word.char_indices().map(|(at, _)| at).step_by(LONGEST).collect();
     ends.push(word.len());
     if word.is_empty() { vec![word] } else { ends.windows(2).map(|ends| &word[ends[0]..ends[1]]).collect() }
 }
 
-/// The parts of a line between blanks, of which the first has at least `whole` bytes; what is in backquotes is one part.
+/// Returns the parts of a line between blanks. The first part has at least `whole` bytes, and text in
+/// backquotes is one part.
 fn words(line: &str, whole: usize) -> Vec<&str> {
     let (mut words, mut start, mut quoted) = (Vec::new(), 0, false);
     for (at, c) in line.char_indices() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::common::{csv_rows, guardbit, needed, root, succeed};
 
-/// Scores of two heads, and these times another activation.
+/// Scores of two heads, and their product with another activation.
 const NETWORK: &str = "\
 schema: 1
 inputs:
@@ -23,7 +23,7 @@ fn network(dir: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Accelerators, the layer, and settings: each dataflow that has a design, both ways of zero points.
+/// Accelerators, layers and settings: each dataflow that has a design, and both treatments of zero points.
 const BUNDLES: [(&str, &str, &[&str]); 5] = [
     ("fpga-int14-os", "scores", &[]),
     ("fpga-int14-os", "y", &["operands.zero_point=fold", "accumulation.acc.bits=18"]),
@@ -79,7 +79,7 @@ fn a_sum_of_weights_joins_a_bias_behind_the_sum_alone() {
     assert!(!output.status.success() && message.contains("a sum of weights beside a bias"), "{message}");
 }
 
-/// Bounds by type and range, none by weights; the witness of the type needs every bit of it.
+/// Bounds by type and range exist, bounds by weights do not; the witness of the type needs every bit of it.
 #[test]
 fn two_activations_are_sized() {
     let dir = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn two_activations_are_sized() {
     }
 }
 
-/// Points of a sweep are those of single runs, whatever both operands are made of.
+/// Points of a sweep equal single runs, whatever both operands come from.
 #[test]
 fn two_activations_are_swept() {
     let dir = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn products_of_a_longer_context_need_the_bits_of_the_formula() {
         let nodes: Vec<serde_json::Value> = serde_json::from_str(&nodes).unwrap();
         let products: Vec<_> = csv_rows(&size.join("size.csv"));
         let products: Vec<_> = products.iter().filter(|row| row["op"] == "batch_matmul").collect();
-        // Scores have as many terms as a head has channels, what they weigh as many as there are tokens.
+        // Scores have as many terms as a head has channels; weighted values have as many as there are tokens.
         for (row, terms) in products.iter().zip([8, length]) {
             let index: u64 = row["index"].parse().unwrap();
             let node = nodes.iter().find(|node| node["index"] == index).unwrap();
@@ -168,7 +168,7 @@ fn products_of_a_longer_context_need_the_bits_of_the_formula() {
             assert_eq!(point["exact_required_final"], row["bits_data_final"]);
             assert_eq!(point["exact_required_prefix"], row["bits_data_prefix"]);
             assert!(point["exact_required_prefix"].parse::<u32>().unwrap() <= formula.unwrap());
-            // An input that attains the bound.
+            // Input that attains the bound.
             let witness =
                 size.join(format!("witnesses/{}_acc.npz", row["index"])).to_string_lossy().into_owned();
             let ran = dir.path().join("ran").to_string_lossy().into_owned();
@@ -181,7 +181,7 @@ fn products_of_a_longer_context_need_the_bits_of_the_formula() {
     }
 }
 
-/// The least and the greatest sum of products of two uint8 codes less their zero points, 0 among them.
+/// Returns the minimum and maximum sum of products of two uint8 codes minus their zero points, including 0.
 fn extremes(zero_points: &[i128], terms: i128) -> (i128, i128) {
     let ends = |zero_point: i128| [-zero_point, 255 - zero_point];
     let products = ends(zero_points[0]).map(|a| ends(zero_points[1]).map(|b| terms * a * b));

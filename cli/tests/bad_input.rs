@@ -25,7 +25,7 @@ accumulation:
   - {name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}
 ";
 
-/// Files that commands can name: good ones, and `bad.*` as given.
+/// Creates a folder of files that commands can name: valid ones, and `bad.*` as given.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let good = [("net.yaml", NETWORK), ("acc.yaml", ACCELERATOR)];
@@ -35,7 +35,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-/// Runs the command in `dir`; gives stderr as it is shown.
+/// Runs the command in `dir`; returns stderr as shown.
 fn refused(dir: &Path, args: &str) -> String {
     let before = fs::read_dir(dir).unwrap().count();
     let args: Vec<&str> = args.split_whitespace().collect();
@@ -48,7 +48,7 @@ fn refused(dir: &Path, args: &str) -> String {
     stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().replace(&*here, "DIR")
 }
 
-/// A run of the good network on `hw`.
+/// Runs the valid network on `hw`.
 fn run_with(files: &[(&str, &str)], hw: &str) -> String {
     refused(folder(files).path(), &format!("run net.yaml --hw {hw} --random 2 -o out"))
 }
@@ -93,7 +93,7 @@ fn input_shape_and_dtype() {
     insta::assert_snapshot!("no_output_of_that_name", refuse("--input good.npy --output z"));
 }
 
-/// What was looked for, and where.
+/// Messages name the file that was expected, and its path.
 #[test]
 fn missing_files() {
     let study = "schema: 1\nmodel: gone.yaml\nhw: acc.yaml\nsweep: {bits: 8}\n";
@@ -106,7 +106,7 @@ fn missing_files() {
     insta::assert_snapshot!("missing_model_of_study", refuse("sweep study.yaml -o out"));
 }
 
-/// A seed says which samples, not how many.
+/// A seed selects samples, but not their number.
 #[test]
 fn picked_samples() {
     use ndarray_npy::WriteNpyExt;
@@ -139,8 +139,8 @@ fn widths() {
     );
 }
 
-/// Networks that an accelerator cannot run: the code and the help of each reason. No file has `too_many_products`: a graph of so
-/// large a window is refused before.
+/// Networks that an accelerator cannot run, with the code and the help of each reason. `too_many_products`
+/// has no test file, because a graph with such a large window is refused earlier.
 #[test]
 fn networks_that_do_not_go_onto_the_accelerator() {
     let node = "  - {op: fully_connected, inputs: [x, w], output: {name: y, dtype: int8, scale: 0.2, zero_point: 0}}\n";
@@ -215,7 +215,7 @@ fn other_peoples_folders_are_left_alone() {
     assert_eq!(fs::read_to_string(dir.path().join("out/notes.txt")).unwrap(), "mine");
 }
 
-/// An overflow that traps: exit code 1, no folder.
+/// A trapped overflow: exit code 1, no folder.
 #[test]
 fn trap() {
     let dir = folder(&[]);
@@ -231,7 +231,7 @@ fn trap() {
     insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap().trim());
 }
 
-/// Names of strangers reach a terminal as text.
+/// Names from untrusted files are printed as plain text.
 #[test]
 fn nothing_in_a_message_acts_on_a_terminal() {
     let escapes = "schema: 1\n\"\\e[31mred\\a\": 1\n";
@@ -252,7 +252,7 @@ fn nothing_in_a_message_acts_on_a_terminal() {
     }
 }
 
-/// Whatever the input, a message is a screen of text at most, and its place is shown.
+/// For any input, a message is at most a screen of text and shows its position.
 #[test]
 fn messages_are_bounded() {
     let long = "x".repeat(70_000);
@@ -297,7 +297,7 @@ fn grids_are_bounded() {
     }
 }
 
-/// Some editors begin a file with a mark, or end its lines in two characters.
+/// Some editors start a file with a byte order mark, or end lines with two characters.
 #[test]
 fn marks_and_line_ends_of_studies() {
     let text = "\u{feff}schema: 1\r\nmodel: net.yaml\r\nhw: acc.yaml\r\nrandom: 1\r\nsweep: {bits: 8}\r\n";
@@ -306,7 +306,7 @@ fn marks_and_line_ends_of_studies() {
     command.current_dir(dir.path()).args(["sweep", "study.yaml", "--quiet"]).assert().success();
 }
 
-/// Messages name nothing of the language that guardbit is written in.
+/// Messages contain no terms of Rust.
 #[test]
 fn no_words_of_rust() {
     let study = |rest: &str| format!("schema: 1\nmodel: net.yaml\nhw: acc.yaml\n{rest}\n");

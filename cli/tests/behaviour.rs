@@ -1,4 +1,4 @@
-//! What users rely on beside the figures: reproducible bytes, resume, folders, output for machines.
+//! Behaviour that users rely on apart from figures: reproducible bytes, resume, folders, output for machines.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn results_are_the_same_bytes_for_any_number_of_threads() {
     assert_same(&one, &two);
 }
 
-/// Events sample by sample are those of the layers, register by register.
+/// Events per sample equal those of the layers, for each register.
 #[test]
 fn events_of_samples_sum_up() {
     let dir = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn events_of_samples_sum_up() {
     let file = fs::File::open(out.join("sample_events.npz")).unwrap();
     let mut archive = ndarray_npy::NpzReader::new(file).unwrap();
     for (kind, column) in ["events", "product_events", "bias_events"].into_iter().enumerate() {
-        // Counts of a layer as a whole stand in the row of its last level.
+        // Counts of a layer as a whole are in the row of its last level.
         let number = |row: &common::Row| row[column].parse::<i64>().unwrap_or(0);
         let expected: i64 = layers.iter().map(number).sum();
         assert!(expected > 0, "{column}");
@@ -84,7 +84,7 @@ fn an_interrupted_sweep_ends_like_an_uninterrupted_one() {
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
     let table = sweep(&whole, &[]);
     sweep(&broken, &[]);
-    // As a sweep killed after its second point leaves it.
+    // State after a sweep was killed after its second point.
     for name in ["summary.csv", "sweep.csv", "report.html", "points/00002.json", "points/00003.json"] {
         fs::remove_file(broken.join(name)).unwrap();
     }
@@ -140,7 +140,7 @@ fn the_digits_network_is_right_where_the_accumulator_is_wide() {
     }
 }
 
-/// Statistics levels leave the columns of design out that they do not count.
+/// Statistics levels omit the columns of design that they do not count.
 #[test]
 fn less_is_counted_where_less_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
@@ -215,7 +215,8 @@ fn inspect_says_where_operations_run() {
     assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
 }
 
-/// `inspect --json` and `--nodes` have everything that codes follow from, `--audit` what each step did.
+/// `inspect --json` and `--nodes` list everything that determines codes, and `--audit` lists what each step
+/// did.
 #[test]
 fn inspect_shows_nodes_and_decisions() {
     let model = digits("digits_int8.tflite");
@@ -290,7 +291,7 @@ fn an_accelerator_is_checked_for_a_network() {
     assert_eq!(with_model, ["guardbit::hw::array_larger_than_layer"]);
 }
 
-/// What the SRAMs hold at a time is the same wherever it is said, and follows the memories.
+/// The tile is equal in all outputs, and depends on the memories.
 #[test]
 fn tiles_are_said() {
     let dir = tempfile::tempdir().unwrap();
@@ -314,13 +315,13 @@ fn tiles_are_said() {
         // Half of 1 KiB.
         assert!(tile["sum_bytes"].as_u64().unwrap() <= 512);
     }
-    // 64 pixels of 16 channels do not fit: they are cut.
+    // 64 pixels of 16 channels do not fit, so they are cut.
     assert!(tiles[0]["pixels"].as_u64().unwrap() < 64);
     let text = succeed(&["hw", "check", hw, "--model", &model]);
     assert!(text.contains("channels_outer"), "{text}");
 }
 
-/// A seed draws samples of real input; labels go with them.
+/// A seed draws samples of real input together with their labels.
 #[test]
 fn samples_are_picked() {
     let dir = tempfile::tempdir().unwrap();
@@ -344,14 +345,14 @@ fn samples_are_picked() {
     let (outcome, drawn) = outputs("drawn", &["--samples", "40", "--seed", "5"]);
     let indices = guardbit_frontends::random_subset(5, 40, 540);
     assert_eq!(drawn, all.select(ndarray::Axis(0), &indices));
-    // Labels of other samples would be right once in ten times.
+    // Labels of other samples would be right in one of ten cases.
     assert!(outcome["accuracy_exact"].as_f64().unwrap() > 0.9);
     let json = fs::read_to_string(dir.path().join("drawn/run.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["input"]["pick"], serde_json::json!({ "count": 40, "seed": 5 }));
 }
 
-/// A number of samples without a file of them is no number of random ones.
+/// A number of samples without a file of samples does not mean random ones.
 #[test]
 fn samples_go_with_an_input() {
     let (dir, model) = (tempfile::tempdir().unwrap(), digits("digits_int8.tflite"));
@@ -383,7 +384,7 @@ fn vectors_take_a_seed_with_real_input() {
     succeed(&[&args[..], &["-o", &out]].concat());
 }
 
-/// `--quiet` leaves stderr empty; what is asked for still stands on stdout.
+/// `--quiet` leaves stderr empty; stdout keeps the requested output.
 #[test]
 fn quiet_is_quiet() {
     let model = digits("digits_int8.tflite");
@@ -400,7 +401,7 @@ fn quiet_is_quiet() {
     }
 }
 
-/// An output as long as an input gives back what came in: it has no classes.
+/// An output as long as an input reconstructs it: it has no classes.
 #[test]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn an_autoencoder_has_no_top_1() {
@@ -414,7 +415,7 @@ fn an_autoencoder_has_no_top_1() {
     assert!(json["outcome"]["output_mismatch"].is_u64());
 }
 
-/// The report of a run holds every key of the accelerator.
+/// The report of a run contains every key of the accelerator.
 #[test]
 fn a_report_names_the_whole_accelerator() {
     let dir = tempfile::tempdir().unwrap();
@@ -429,7 +430,7 @@ fn a_report_names_the_whole_accelerator() {
     assert!(report.contains(json["hw"]["resolved"]["description"].as_str().unwrap()));
 }
 
-/// Short names are accepted wherever a layer is named, and mean what index and full name mean.
+/// Short names are accepted wherever a layer is named, and are equivalent to index and full name.
 #[test]
 fn layers_go_by_index_short_name_and_full_name() {
     let dir = tempfile::tempdir().unwrap();
@@ -480,7 +481,7 @@ fn layers_go_by_index_short_name_and_full_name() {
     );
 }
 
-/// The column is the last one of every table that names layers.
+/// The short name is the last column of every table that names layers.
 #[test]
 fn tables_that_name_layers_have_their_short_names_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -510,7 +511,7 @@ fn tables_that_name_layers_have_their_short_names_at_the_end() {
     assert_eq!(tables, 10);
 }
 
-/// What `inspect --export` writes is the same network, and replaces nothing.
+/// `inspect --export` writes an equal network, and replaces nothing.
 #[test]
 fn exported_networks_read_again_are_the_same() {
     let dir = tempfile::tempdir().unwrap();
@@ -537,7 +538,7 @@ fn exported_networks_read_again_are_the_same() {
     assert_eq!(contents(dir.path()).len(), 1);
 }
 
-/// A preset's description is not said of what `--set` made of it.
+/// A preset's description does not apply after `--set`.
 #[test]
 fn reports_say_what_was_set() {
     let dir = tempfile::tempdir().unwrap();

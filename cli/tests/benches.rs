@@ -1,7 +1,7 @@
-//! The benches of a bundle as their user runs them: `make` with designs of one's own, what mismatches say, waveforms,
-//! and the reference RTL in Yosys.
+//! Benches of a bundle as their user runs them: `make` with custom designs, mismatch messages, waveforms, and
+//! the reference RTL in Yosys.
 //!
-//! The tools are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+//! The tools run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::common::{digits, needed, succeed};
 
-/// A layer whose 14-bit accumulators overflow, on an array of 4 x 4.
+/// Exports a layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
     let (model, images, out) =
         (digits("digits_int8.tflite"), digits("test_images.npy"), dir.to_string_lossy());
@@ -19,10 +19,10 @@ fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
     succeed(&args);
 }
 
-/// Whether `make` passes in the bundle, and what it prints.
+/// Returns whether `make` passes in the bundle, and its output.
 fn make(bundle: &Path, args: &[&str]) -> (bool, String) {
     let mut make = Command::new("make");
-    // A run takes a second, and to optimize what Verilator makes of it takes longer.
+    // A run takes a second; optimizing Verilator's output takes longer.
     make.args(args).args(["OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]).current_dir(bundle);
     if let Ok(bin) = std::env::var("GUARDBIT_COCOTB_BIN") {
         make.env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()));
@@ -40,11 +40,11 @@ fn change(bundle: &Path, from: &str, to: &str, text: &str, by: &str) {
     fs::write(bundle.join(to), source.replace(text, by)).unwrap();
 }
 
-/// The last level's mode.
+/// Mode of the last level.
 const SATURATES: &str = ".MODE({32'd1";
 const WRAPS: &str = ".MODE({32'd0";
 
-/// The reference design, a broken one, the reference design again: each is what is really run.
+/// The reference design, a broken one, then the reference design again: each is really run.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn a_build_belongs_to_its_sources() {
@@ -76,7 +76,7 @@ fn a_build_belongs_to_its_sources() {
     }
 }
 
-/// A design by the same name with another text, and one whose included file has changed, are other designs.
+/// A design with an equal name and another text, or with a changed included file, is another design.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn a_build_belongs_to_what_it_includes() {
@@ -111,13 +111,13 @@ fn a_build_belongs_to_what_it_includes() {
     }
 }
 
-/// The words of a mismatch by key.
+/// Returns a value of a mismatch message by key.
 fn value<'a>(line: &'a str, key: &str) -> &'a str {
     let found = line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     found.unwrap_or_else(|| panic!("no {key} in {line}"))
 }
 
-/// Ten mismatches are shown, each with the case that the manifest has there and the operands that the files have.
+/// Ten mismatches are shown, each with its case in the manifest and its operands in the files.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn mismatches_name_case_and_operands() {
@@ -201,7 +201,7 @@ fn waves_are_dumped_on_request() {
     assert!(passed && !bundle.join("dump.vcd").exists());
 }
 
-/// Debian's Yosys 0.23 reads the reference RTL, and what it makes of it still passes.
+/// Debian's Yosys 0.23 reads the reference RTL, and its netlist still passes.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn yosys_reads_the_reference_rtl() {

@@ -1,4 +1,4 @@
-//! A layer of bipolar codes: widths, samples and stimuli of -1 and 1 alone.
+//! A layer of bipolar codes: widths, samples and stimuli of only -1 and 1.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn widths_samples_and_stimuli_hold_no_other_codes() {
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (model, sized, ran, bundle) = (path("net.yaml"), path("sized"), path("ran"), path("bundle"));
     fs::write(&model, NETWORK).unwrap();
-    // A sum of 784 products, each -1 or 1, lies within 784 of 0.
+    // A sum of 784 products of -1 or 1 is within 784 of 0.
     succeed(&["size", &model, "--hw", "exact-int32-os", "--random", "2", "-o", &sized]);
     let rows = csv_rows(&dir.path().join("sized/size.csv"));
     assert_eq!([&rows[0]["bits_type"], &rows[0]["bits_weights"], &rows[0]["bits_range"]], ["11", "11", "11"]);

@@ -1,4 +1,4 @@
-//! ONNX networks whose weights have a scale per block: each block is a run of an accumulator of its own.
+//! ONNX networks whose weights have a scale per block: each block is a run with its own accumulator.
 
 use std::fs;
 use std::path::Path;
@@ -14,14 +14,14 @@ mod onnx;
 
 use onnx::{Attribute, Model, Node, Tensor, element};
 
-/// Ten input channels in blocks of four, so that the last one has two, and two output channels.
+/// Ten input channels in blocks of four (the last one has two), and two output channels.
 const INPUT: [i8; 10] = [100, 100, 100, 100, 1, 2, 3, 4, 50, 5];
 const WEIGHTS: [[i8; 2]; 10] =
     [[1, 0], [2, 0], [2, 0], [1, 0], [1, 127], [1, 127], [1, 127], [1, -128], [10, -11], [1, 4]];
-/// By block and output channel.
+/// Scales by block and output channel.
 const SCALES: [[f32; 2]; 3] = [[1.0, 2.0], [0.5, 0.25], [0.25, 0.5]];
 
-/// A product with the weights along `axis`, and its input.
+/// Writes a product with the weights along `axis`, and its input.
 fn network(dir: &Path, axis: i64) -> (String, String) {
     let bytes = WEIGHTS.as_flattened().iter().map(|&code| code as u8).collect();
     let rows = if axis == 0 { SCALES.as_flattened().to_vec() } else { vec![0.5; 10] };
@@ -53,8 +53,9 @@ fn real_array(archive: &mut NpzReader<fs::File>, name: &str) -> Vec<f32> {
     archive.by_name::<OwnedRepr<f32>, IxDyn>(name).map(ArrayD::into_raw_vec_and_offset).unwrap().0
 }
 
-/// With 10 bits, -512..511, by hand: block 0 of output 0 adds 100, 300, 500, 600, and stays at 511. Block 1 of output 1 adds 127, 381,
-/// 762, 250, and goes from 511 to -1. Block 2 of output 1 adds -550, -530, and goes from -512 to -492.
+/// Computed by hand with 10 bits, -512..511: block 0 of output 0 adds 100, 300, 500, 600, and saturates at
+/// 511. Block 1 of output 1 adds 127, 381, 762, 250: it goes from 511 to -1. Block 2 of output 1 adds -550,
+/// -530: it goes from -512 to -492.
 #[test]
 fn a_narrow_accumulator_overflows_per_block() {
     let dir = tempfile::tempdir().unwrap();
@@ -85,7 +86,7 @@ fn a_narrow_accumulator_overflows_per_block() {
     for (column, value) in wanted {
         assert_eq!(row[column], value, "{column}");
     }
-    // Channels are block by block.
+    // Channels are listed block by block.
     let channels: Vec<String> =
         csv_rows(&out.join("channels.csv")).iter().map(|row| row["events"].clone()).collect();
     assert_eq!(channels, ["1", "0", "0", "1", "0", "1"]);
@@ -99,7 +100,7 @@ fn a_narrow_accumulator_overflows_per_block() {
     assert_eq!(real_array(&mut archive, "simulated/y"), narrow);
 }
 
-/// The widths that blocks need are those of their own products: what fills up the last block adds none.
+/// The widths that blocks need follow from their own products; the padding of the last block adds none.
 #[test]
 fn a_filled_block_needs_no_more_bits() {
     let dir = tempfile::tempdir().unwrap();
@@ -108,13 +109,15 @@ fn a_filled_block_needs_no_more_bits() {
     succeed(&["size", &model, "--hw", "exact-int32-os", "--input", &input, "-o", &out.to_string_lossy()]);
     let rows = csv_rows(&out.join("size_channels.csv"));
     let bits = |column: &str| rows.iter().map(|row| row[column].clone()).collect::<Vec<_>>();
-    // The sum farthest from 0 of codes -128..=127 with the weights of each block: -768, 0, -512, -65152, -1408, and 1916 for -11 and 4.
+    // The sums farthest from 0, of codes -128..=127 with the weights of each block: -768, 0, -512, -65152,
+    // -1408, and 1916 for -11 and 4.
     assert_eq!(bits("bits_weights"), ["11", "1", "10", "17", "12", "12"]);
     assert_eq!(bits("bits_data_final"), ["11", "1", "5", "9", "10", "11"]);
     assert_eq!(bits("bits_data_prefix"), ["11", "1", "5", "11", "10", "11"]);
 }
 
-/// Blocks along another axis stay in float; the audit, the table of what the host runs and `--strict` say why.
+/// Blocks along another axis stay in float; the audit, the table of host operations and `--strict` state the
+/// reason.
 #[test]
 fn blocks_of_another_axis_stay_in_float_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
@@ -126,7 +129,7 @@ fn blocks_of_another_axis_stay_in_float_with_a_reason() {
     assert!(succeed(&["inspect", &model, "--hw", "exact-int32-os"]).contains(why));
     let strict = guardbit(&["inspect", &model, "--hw", "exact-int32-os", "--strict"]);
     assert_eq!(strict.status.code(), Some(1));
-    // A diagnostic breaks its lines.
+    // A diagnostic wraps its lines.
     let text = String::from_utf8(strict.stderr).unwrap();
     assert!(text.contains("scale per block"), "{text}");
 }

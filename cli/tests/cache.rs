@@ -1,4 +1,4 @@
-//! Points that one study takes from another: the same bytes, and only where everything is the same.
+//! Points that one study takes from another: equal bytes, and only if everything they depend on is equal.
 
 use std::fs;
 use std::path::Path;
@@ -28,14 +28,14 @@ fn folder() -> tempfile::TempDir {
     dir
 }
 
-/// Weights of which the last one is changed by `change`.
+/// Writes weights whose last one is changed by `change`.
 fn weights(dir: &Path, change: i8) {
     let mut codes: Vec<i8> = (0..128).map(|i| ((i * 61) % 255) as u8 as i8).collect();
     codes[127] = codes[127].wrapping_add(change);
     write_npy(dir.join("w.npy"), &Array2::from_shape_vec((4, 32), codes).unwrap()).unwrap();
 }
 
-/// Runs a sweep; gives how many points were taken from the cache.
+/// Runs a sweep; returns how many points were taken from the cache.
 fn sweep(dir: &Path, args: &str) -> String {
     let all = format!("sweep net.yaml --hw fpga-int14-os --random 6 {args}");
     let output =
@@ -58,7 +58,7 @@ fn overlapping_studies_share_points() {
         sweep(dir.path(), "--bits 12..=15 -o second --cache cache"),
         "2 of 4 points are from the cache"
     );
-    // The same points as another axis, with a grid over it.
+    // Equal points given by another axis, with a grid over it.
     let grid = "--axis accumulation.acc.bits=11..=15 --axis accumulation.acc.overflow=saturate,wrap";
     assert_eq!(
         sweep(dir.path(), &format!("{grid} -o grid --cache cache")),
@@ -72,7 +72,8 @@ fn overlapping_studies_share_points() {
     assert_eq!(contents(&at("cache")).len(), 10, "a file per point");
 }
 
-/// A byte of a weight, in an array or in the text, is another network; so are other samples and settings.
+/// A changed byte of a weight, in an array or in the text, is another network; so are other samples and
+/// settings.
 #[test]
 fn nothing_else_is_taken() {
     let dir = folder();
@@ -92,7 +93,7 @@ fn nothing_else_is_taken() {
     }
 }
 
-/// What is damaged is told and not used; two at once do each other no harm.
+/// Damaged files are reported and not used, and concurrent sweeps do not disturb each other.
 #[test]
 fn a_cache_is_safe() {
     let dir = folder();
@@ -118,14 +119,14 @@ fn a_cache_is_safe() {
     assert_same(&dir.path().join("again"), &dir.path().join("alone"));
 }
 
-/// A cache that cannot be made, read or added to is a warning: the sweep ends as without it.
+/// A cache that cannot be created, read or extended causes a warning, and the sweep ends as without it.
 #[test]
 fn a_cache_that_fails_is_a_warning() {
     let dir = folder();
     let at = |name: &str| dir.path().join(name);
     sweep(dir.path(), "--bits 10..=14 -o alone");
     sweep(dir.path(), "--bits 10 --cache cache");
-    // Nothing can be added where files stand in the way of folders; as root, permissions would not stop anybody.
+    // Files in place of folders prevent writing; permissions would not stop root.
     let store = fs::read_dir(at("cache")).unwrap().next().unwrap().unwrap().path();
     for first in 0..=255u8 {
         let _ = fs::File::create_new(store.join(format!("{first:02x}")));

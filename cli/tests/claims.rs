@@ -1,4 +1,4 @@
-//! A manifest that says something else than what is true is a failed check: every field is changed in turn.
+//! A manifest with any false field fails the check: every field is changed in turn.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::common::{digits, succeed};
 use guardbit_rtl_vectors::{CheckRequest, check};
 use serde_json::{Value, json};
 
-/// Fields that a bundle cannot prove, as pointers with `*` for a number, and why.
+/// Fields that a bundle cannot prove, as pointers with `*` for a number, and the reason.
 const UNPROVED: &[(&str, &str)] = &[
     ("/source/model", "the network is not in the bundle"),
     ("/source/model_sha256", "the network is not in the bundle"),
@@ -24,7 +24,7 @@ const UNPROVED: &[(&str, &str)] = &[
     ("/array/first_pixel", "the same; it is one of eight"),
 ];
 
-/// A field: its pointer, and that with `*` for numbers.
+/// Collects fields: the pointer of each, and its pattern with `*` for numbers.
 fn fields(value: &Value, at: &str, pattern: &str, found: &mut Vec<(String, String)>) {
     found.push((at.to_owned(), pattern.to_owned()));
     match value {
@@ -42,7 +42,7 @@ fn fields(value: &Value, at: &str, pattern: &str, found: &mut Vec<(String, Strin
     }
 }
 
-/// Other values of a field: near ones and such as no machine can take.
+/// Returns other values of a field: similar ones, and ones that no machine can handle.
 fn others(value: &Value) -> Vec<Value> {
     match value {
         Value::Number(n) => {
@@ -64,14 +64,15 @@ fn others(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether `check` finds nothing in the bundle with this manifest.
+/// Returns whether `check` accepts the bundle with this manifest.
 fn passes(dir: &Path, manifest: &Value) -> bool {
     fs::write(dir.join("manifest.json"), serde_json::to_string(manifest).unwrap()).unwrap();
     let report = check(dir, &CheckRequest::default());
     report.is_ok_and(|report| report.passed())
 }
 
-/// Exports a layer of the digits network and changes every field of its manifest, of lists those of the last entry.
+/// Exports a layer of the digits network and changes every field of its manifest; in lists, those of the last
+/// entry.
 fn no_field_may_lie(hw: &str, layer: &str, more: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");

@@ -21,7 +21,7 @@ fn succeed(dir: &Path, args: &str) -> String {
     text
 }
 
-/// Folders of sweeps and explorations of one network, by name.
+/// Creates sweeps and explorations of one network, in folders with these names.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
@@ -62,14 +62,14 @@ fn points_are_joined_on_their_axes() {
         serde_json::from_str(&succeed(dir, &format!("compare {folders} --json"))).unwrap()
     };
     let register = ["accumulation.acc.bits", "accumulation.acc.overflow"];
-    // The same points, however their axes are written and in whatever order: nothing differs.
+    // Equal points with axes in another form and order: nothing differs.
     let same = compared("bits axes");
     assert_eq!(names(&same["rows"], "row"), [""; 0]);
     assert_eq!(serde_json::to_value(register).unwrap(), same["axes"]);
     let unmatched = ["acc.bits=9 acc.overflow=wrap", "acc.bits=9 acc.overflow=saturate"];
     assert_eq!(same["unmatched"], serde_json::to_value(unmatched).unwrap());
     assert!(same["same"].as_u64().unwrap() >= 4 * 6, "{same}");
-    // Another product: points of one width and mode stand beside each other.
+    // Another product: points of one width and mode are compared.
     let shifted = compared("bits shifted");
     let rows = names(&shifted["rows"], "row");
     assert_eq!(rows.len(), 6, "{rows:?}");
@@ -97,11 +97,11 @@ fn points_are_joined_on_their_axes() {
     }
     let seeds = compared("seeds moreseeds");
     assert_eq!(seeds["unmatched"].as_array().unwrap().len(), 6, "{seeds}");
-    // Accelerators of other names: keys that differ, not all keys.
+    // Accelerators with other names: only keys that differ are listed.
     let settings = names(&compared("bits other")["settings"], "name");
     assert!(settings.contains(&"hw.resolved.accumulation.acc.bits".to_owned()), "{settings:?}");
     assert!(settings.len() < 12, "{settings:?}");
-    // Designs: by the axes, under labels that tell the folders apart.
+    // Designs are joined by the axes, under labels that distinguish the folders.
     let designs = succeed(dir, "compare x/designs y/designs");
     assert!(designs.contains("x/designs") && designs.contains("not in all of them: acc.bits=9"), "{designs}");
 }

@@ -30,7 +30,7 @@ fn constant_activations_go_through_every_command() {
         succeed(&[&common[..], more].concat());
         dir.path().join(command)
     };
-    // As LiteRT 2.3.0 computes them.
+    // Values computed by LiteRT 2.3.0.
     let expected = arr2(&[[-127i8, 1, 127], [6, -6, 101]]).into_dyn();
     let tensors = with("run", &["--dump-tensors"]).join("outputs.npz");
     for (name, codes) in int8_arrays(&tensors) {

@@ -1,4 +1,5 @@
-//! What the accelerator runs of a network, and what is left on the host and why: nothing is passed over silently.
+//! Operations of a network on the accelerator, and operations left on the host with the reason: nothing is
+//! omitted silently.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +8,8 @@ use serde_json::Value;
 
 use crate::common::{digits, guardbit, root, succeed};
 
-/// A layer on the accelerator, two products of codes of which one has two activations, and three products of real values: with
-/// weights that are codes in the file, with real weights, and of two activations.
+/// A layer on the accelerator, two products of codes (one of two activations), and three products of real
+/// values: with weights that are codes in the file, with real weights, and of two activations.
 const NETWORK: &str = "\
 schema: 1
 name: mixed
@@ -33,7 +34,7 @@ fn folder() -> tempfile::TempDir {
     dir
 }
 
-/// Exit code, stdout and stderr.
+/// Returns exit code, stdout and stderr.
 fn shown(dir: &Path, args: &str) -> (Option<i32>, String, String) {
     let model = dir.join("mixed.yaml").to_string_lossy().into_owned();
     let out = dir.join("out").to_string_lossy().into_owned();
@@ -80,7 +81,7 @@ fn commands_name_what_the_host_multiplies() {
     );
 }
 
-/// Without anything on the host every multiply-accumulate is the accelerator's.
+/// Without host operations, all multiply-accumulates are on the accelerator.
 #[test]
 fn a_whole_network_is_whole() {
     let stdout = succeed(&["inspect", &digits("digits_int8.tflite"), "--hw", "fpga-int14-os"]);
@@ -136,7 +137,7 @@ fn audit_accounts_for_every_node_of_the_file() {
     assert!(what[0].starts_with("CONV_2D is conv2d `conv_1`"), "{what:?}");
 }
 
-/// The reason stands whole in the table, however long names are.
+/// The reason is complete in the table, however long names are.
 #[test]
 fn audit_gives_reasons_whole() {
     let path = root().join("frontends/tests/onnx/exported/quark/block_S16S16_MIXED_S8S8.onnx");
@@ -149,7 +150,7 @@ fn audit_gives_reasons_whole() {
     assert!(text.contains("both operands are activations, of more than 8 bits"), "{text}");
 }
 
-/// Overflows of the adder of biases show where no accumulator overflows.
+/// Overflows of the bias adder are reported if no accumulator overflows.
 #[test]
 fn overflows_beside_the_accumulator_are_told() {
     let model = root().join("frontends/tests/onnx/exported/quark/mlp_INT16_CNN_DEFAULT.onnx");
@@ -170,7 +171,7 @@ fn overflows_beside_the_accumulator_are_told() {
     }
 }
 
-/// A long path in an error is one piece, that can be copied.
+/// A long path in an error stays in one piece and can be copied.
 #[test]
 fn a_path_in_an_error_is_not_broken() {
     let dir = tempfile::tempdir().unwrap();

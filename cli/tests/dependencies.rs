@@ -1,10 +1,10 @@
-//! The directions of dependencies between the crates: nothing points back.
+//! Directions of dependencies between the crates: downwards only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What each crate may use directly; 'may use' is transitive.
+/// Crates that each crate may use directly; permission is transitive.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("num", &[]),
     ("files", &[]),
@@ -56,7 +56,7 @@ fn crates_depend_only_downwards() {
     assert!(seen > 10, "the workspace was looked at");
 }
 
-/// A file of tests that is not in `tests/main.rs` would never run.
+/// A test file that `tests/main.rs` does not list would never run.
 #[test]
 fn every_file_of_tests_is_in_its_suite() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -85,7 +85,7 @@ fn core_crates_do_no_io() {
     });
 }
 
-/// Every source file of some crates, and its text.
+/// Passes every source file of some crates, with its text, to `check`.
 fn for_sources(crates: &[&str], check: impl Fn(&Path, &str)) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<_> = crates.iter().map(|name| root.join(name).join("src")).collect();
@@ -100,7 +100,8 @@ fn for_sources(crates: &[&str], check: impl Fn(&Path, &str)) {
     }
 }
 
-/// Functions of the platform's own library differ in their last bits between platforms; results are shared among them.
+/// Functions of the platform's library differ in their last bits between platforms, but results are shared
+/// among them.
 #[test]
 fn codes_do_not_depend_on_the_platforms_functions() {
     let words = [

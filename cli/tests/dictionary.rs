@@ -1,5 +1,5 @@
-//! `docs/columns.md` against the files that commands write: each table and array stands in it, with its columns, keys and
-//! dtypes; and all that stands in it is written by some command here.
+//! `docs/columns.md` against the files that commands write. Each table and array is on the page, with its
+//! columns, keys and dtypes, and everything on the page is written by some command here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use crate::common::{digits, root, succeed};
 use ndarray::Array1;
 use ndarray_npy::write_npy;
 
-/// A file as the page has it.
+/// File as described on the page.
 #[derive(Default)]
 struct Section {
     /// Columns of a table.
@@ -20,7 +20,7 @@ struct Section {
     keys: Vec<(String, String)>,
 }
 
-/// The page by command and name of the file.
+/// Returns the page by command and name of the file.
 fn page() -> BTreeMap<(String, String), Section> {
     let text = fs::read_to_string(root().join("docs/columns.md")).unwrap();
     let mut sections: BTreeMap<(String, String), Section> = BTreeMap::new();
@@ -47,7 +47,7 @@ fn page() -> BTreeMap<(String, String), Section> {
     sections
 }
 
-/// Whether a name is one of a pattern: words in capitals stand for anything.
+/// Returns whether a name matches a pattern, in which words in capitals match anything.
 fn is_like(name: &str, pattern: &str) -> bool {
     const WORDS: [&str; 4] = ["NAME", "LEVEL", "NNNNN", "INDEX"];
     let word = WORDS.iter().filter_map(|word| Some((pattern.find(word)?, word.len()))).min();
@@ -57,7 +57,7 @@ fn is_like(name: &str, pattern: &str) -> bool {
     name.starts_with(before) && ends.into_iter().any(|end| is_like(&name[end..], after))
 }
 
-/// The arrays of an archive, with their dtypes.
+/// Returns the arrays of an archive, with their dtypes.
 fn arrays(path: &Path) -> Vec<(String, String)> {
     let mut archive = zip::ZipArchive::new(File::open(path).unwrap()).unwrap();
     let members = archive.len();
@@ -80,7 +80,7 @@ fn arrays(path: &Path) -> Vec<(String, String)> {
     (0..members).map(read).collect()
 }
 
-/// Checks every table and archive of a folder; gives what was met, keys with their file.
+/// Checks every table and archive of a folder; returns the names found, where keys include their file.
 fn check(page: &BTreeMap<(String, String), Section>, command: &str, folder: &Path) -> BTreeSet<String> {
     let mut met = BTreeSet::new();
     for name in

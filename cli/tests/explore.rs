@@ -1,4 +1,4 @@
-//! Exploring designs, pricing runs and comparing results with the real binary.
+//! Explores designs, prices runs and compares results with the real binary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Runs the lines of an example, with `out` for its folder of results; what the last one printed.
+/// Runs the lines of an example, with `out` for its results folder; returns the output of the last one.
 fn run_example(script: &str, out: &Path) -> String {
     let script = fs::read_to_string(root().join("examples/explore").join(script)).unwrap();
     let mut last = String::new();
@@ -28,7 +28,7 @@ fn run_example(script: &str, out: &Path) -> String {
     last
 }
 
-/// The example's lines run, and their files have what they say.
+/// The example's lines run, and their files contain what they state.
 #[test]
 fn the_example_runs() {
     let out = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ fn the_example_runs() {
     assert!(within.into_iter().all(|row| cost(recommended[0]) <= cost(row)));
     let front = csv_rows(&out.path().join("explore/pareto.csv"));
     assert_eq!(front.len(), points.iter().filter(|row| row["front"] == "true").count());
-    // The recommended accelerator does what the table says of it.
+    // The recommended accelerator behaves as the table states.
     let run: Value =
         serde_json::from_slice(&fs::read(out.path().join("explored/run.json")).unwrap()).unwrap();
     assert_eq!(run["timing"]["cycles"].to_string(), recommended[0]["cycles"]);
@@ -53,7 +53,7 @@ fn the_example_runs() {
     }
 }
 
-/// Mappings and residency change what designs take, and none of their values.
+/// Mappings and residency change the cost of designs, but not their values.
 #[test]
 fn mappings_are_explored() {
     let out = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn mappings_are_explored() {
     }
 }
 
-/// What stays on the chip is listed, and every layer's output accounted for.
+/// Activations that stay on the chip are listed, and every layer's output is accounted for.
 #[test]
 fn what_stays_is_shown() {
     let model = digits("digits_int8.tflite");
@@ -84,7 +84,7 @@ fn what_stays_is_shown() {
     let keys = ["--set", "memory.residency=fit"];
     assert!(!succeed(&args).contains("stay on the chip"));
     let text = succeed(&[&args[..], &keys].concat());
-    // 64 pixels of 16 channels, then 36 of 16: both are there while the depthwise layer runs.
+    // 64 pixels of 16 channels, then 36 of 16: both are present while the depthwise layer runs.
     let heading = "activations that stay on the chip, 1600 bytes at most, while depthwise_1 runs:";
     assert!(text.contains(heading), "{text}");
     let audit = succeed(&[&args[..], &keys, &["--audit"]].concat());
@@ -100,7 +100,7 @@ fn what_stays_is_shown() {
     assert!(audit.contains("its output goes outside: it does not fit `memory.activation_kib`"), "{audit}");
 }
 
-/// What priced runs tell, and where it stands.
+/// Figures of priced runs, and the files that contain them.
 #[test]
 fn runs_are_priced() {
     let dir = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ fn cost_models_are_shown() {
     assert!(json.as_array().unwrap().iter().all(|model| !model["figures"].as_array().unwrap().is_empty()));
 }
 
-/// What cannot be compared is named.
+/// Messages name what cannot be compared.
 #[test]
 fn strays_are_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn strays_are_named() {
     check(&["run", "other"], "is not as guardbit wrote it");
 }
 
-/// Many designs of a real network: one of each kind of values is simulated.
+/// Many designs of a real network: one design per set of values is simulated.
 #[test]
 fn designs_of_a_real_network() {
     let (Some(model), Some(images), Some(labels)) = (

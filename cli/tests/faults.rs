@@ -1,7 +1,9 @@
-//! Every file operation fails, or the process is killed there, or gets a signal behind it: what was there stays, or what is new is whole.
+//! Every file operation fails, or the process is killed there, or gets a signal after it. The old results
+//! stay, or the new ones are complete.
 //!
-//! Of operations that are alike, such as the writing of one file after the other, every 67th is tried; every 17th with
-//! `GUARDBIT_TESTS=all`, all of them with `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` makes N kills at random operations, see `scripts/kills`.
+//! Of similar operations, such as writing many files, every 67th is tried; every 17th with
+//! `GUARDBIT_TESTS=all`, and all of them with `GUARDBIT_FAULTS=all`. `GUARDBIT_KILLS=N` runs N kills at
+//! random operations, see `scripts/kills`.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -12,22 +14,22 @@ use guardbit_testing::is_full;
 use crate::common::digits;
 use crate::common::writers::{Place, RESUMED, command, has_faults, number_of, resumes, stderr};
 
-/// A folder: files with their bytes.
+/// Folder: files with their bytes.
 type Folder = BTreeMap<String, Vec<u8>>;
 
-/// Something that is done to a folder.
+/// Operation on a folder.
 struct Case {
     name: String,
     args: String,
-    /// What `out` is before.
+    /// Contents of `out` before.
     before: Option<Folder>,
-    /// What it is afterwards.
+    /// Contents of `out` afterwards.
     after: Folder,
-    /// It goes on where it was.
+    /// Whether the command resumes.
     resumes: bool,
 }
 
-/// What is made of a new folder.
+/// Returns the case of a new folder.
 fn fresh(name: &str) -> Case {
     let place = Place::new();
     let args = format!("{} --random 2", command(name));
@@ -36,7 +38,7 @@ fn fresh(name: &str) -> Case {
     Case { name: name.into(), args, before: None, after, resumes: resumes(name) }
 }
 
-/// Older results are replaced.
+/// Returns the case in which older results are replaced.
 fn forced(name: &str) -> Case {
     let place = Place::new();
     place.succeed(&format!("{} --random 3", command(name)));
@@ -45,7 +47,7 @@ fn forced(name: &str) -> Case {
     Case { name: format!("{name} --force"), args, before: place.found(), resumes: false, ..fresh }
 }
 
-/// A sweep goes on after its first point. Somebody keeps notes in its folder.
+/// Returns the case of a sweep that resumes after its first point; its folder also has a user's notes.
 fn resumed() -> Case {
     let fresh = fresh("sweep");
     let second = number_of(&Place::new().operations(&fresh.args, ""), "rename_new", "points/00001.json");
@@ -59,7 +61,7 @@ fn resumed() -> Case {
     Case { name: "sweep, resumed".into(), before: Some(before), after, ..fresh }
 }
 
-/// A network is written as a single file, beside what it is made of; with `more` options.
+/// Returns the case of a network written as a single file next to its inputs, with `more` options.
 fn quantized(force: bool, more: &str) -> Case {
     const INPUTS: [&str; 2] = ["digits_float.onnx", "calibration.npy"];
     let of_digits = |name: &str| (name.to_owned(), std::fs::read(digits(name)).unwrap());
@@ -87,7 +89,7 @@ impl Case {
         self.before.as_ref().map_or_else(Place::new, Place::with_out)
     }
 
-    /// Fails or kills at one operation, looks at what is left, and runs it again.
+    /// Fails or kills at one operation, checks the remaining files, and runs the command again.
     fn check(&self, fault: &str) {
         let what = format!("{}, {fault}", self.name);
         let place = self.place();
@@ -105,7 +107,7 @@ impl Case {
         }
         let found = if killed { visible(&place) } else { place.found() };
         let is_whole = found == self.before || found.as_ref() == Some(&self.after);
-        // In the moment between two renames it is there under another name.
+        // Between two renames, the folder exists under another name.
         let is_absent = killed && fault.contains("plain-renames") && found.is_none();
         assert!(is_whole || is_absent || self.is_begun(&found), "{what}: {:?}", found.map(names));
         self.run_again(&place, &what);
@@ -113,7 +115,7 @@ impl Case {
         place.assert_tidy(&what);
     }
 
-    /// A failure is told; where there is none, the results are in place.
+    /// Checks that a failure is reported, and that results are in place otherwise.
     fn check_told(&self, output: &Output, place: &Place, what: &str) {
         let text = stderr(output);
         assert!(!text.contains("panicked"), "{what}: {text}");
@@ -121,18 +123,18 @@ impl Case {
             assert!(place.found().as_ref() == Some(&self.after), "{what}");
         } else {
             assert_eq!(output.status.code(), Some(2), "{what}: {text}");
-            // Lines of long paths are wrapped.
+            // Lines with long paths are wrapped.
             let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "|").collect();
             assert!(words.join(" ").contains("a fault made by a test"), "{what}: {text}");
         }
     }
 
-    /// Its manifest, if what it has begun can go on.
+    /// Returns its manifest, if an interrupted run can resume.
     fn manifest(&self) -> Option<&'static str> {
         RESUMED.into_iter().find(|name| self.after.contains_key(*name))
     }
 
-    /// A sweep leaves some of its points behind, or some of its last files: nothing else. So does an exploration.
+    /// Returns whether an interrupted sweep or exploration left only some of its points or last files.
     fn is_begun(&self, found: &Option<Folder>) -> bool {
         let (Some(found), Some(manifest)) = (found.as_ref(), self.manifest()) else {
             return false;
@@ -147,7 +149,7 @@ impl Case {
     fn run_again(&self, place: &Place, what: &str) {
         let found = visible(place);
         let is_done = found.as_ref() == Some(&self.after);
-        // A sweep that has begun needs no force.
+        // A sweep in progress needs no `--force`.
         let goes_on = self.manifest().is_some() && found.is_some() && found != self.before;
         let args = if goes_on { self.args.replace(" --force", "") } else { self.args.clone() };
         let output = place.call(&args, "");
@@ -156,7 +158,7 @@ impl Case {
         assert_eq!(output.status.code(), expected, "{what}, again: {}", stderr(&output));
     }
 
-    /// The operations that are tried.
+    /// Returns the operations to try.
     fn chosen(&self, fault: &str) -> Vec<usize> {
         let all = std::env::var("GUARDBIT_FAULTS").is_ok_and(|value| value == "all");
         let apart = if is_full() { 17 } else { 67 };
@@ -172,7 +174,7 @@ impl Case {
     }
 
     fn check_all(&self) {
-        // Without `renameat2` only what replaces something is done in another way.
+        // Without `renameat2`, only replacing works differently.
         let plain = self.before.is_some() || self.resumes;
         for more in ["", ",plain-renames"].into_iter().take(1 + usize::from(plain)) {
             for at in self.chosen(more) {
@@ -184,7 +186,7 @@ impl Case {
     }
 }
 
-/// What is in `out`, but for what a process that is killed leaves to the next one.
+/// Returns the contents of `out`, without leftovers of a killed process that the next one removes.
 fn visible(place: &Place) -> Option<Folder> {
     let mut found = place.found()?;
     found.retain(|name, _| !name.starts_with('.'));
@@ -266,7 +268,7 @@ fn single_file_forced() {
     check(|| quantized(true, ""));
 }
 
-/// A network and its report are each whole or absent, and no report is there without its network.
+/// A network and its report are each complete or absent, and a report never exists without its network.
 #[test]
 fn single_file_with_report() {
     if !has_faults() {
@@ -287,7 +289,7 @@ fn single_file_with_report() {
     }
 }
 
-/// Folders above that are made for the results go with them, whenever the signal comes or an operation fails.
+/// Parent folders created for the results are removed with them, at any signal or failed operation.
 #[test]
 fn folders_above() {
     if !has_faults() {
@@ -320,7 +322,7 @@ fn kills() {
     let ways = ["", ",plain-renames"];
     let numbers = |case: &Case| ways.map(|way| case.place().operations(&case.args, way).len());
     let operations: Vec<[usize; 2]> = cases.iter().map(numbers).collect();
-    // Numerical Recipes' generator: which ones are killed is the same every time.
+    // Generator of Numerical Recipes, so that kills are reproducible.
     let mut state = 11_u32;
     let mut random = |below: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

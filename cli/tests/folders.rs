@@ -1,4 +1,4 @@
-//! Nothing of others is replaced, whoever it was: `--force` takes what guardbit wrote and nobody changed.
+//! Files of others are never replaced: `--force` only replaces what guardbit wrote and nobody changed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::common::digits;
 use crate::common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
-/// `--force` is refused with a list, and nothing is touched.
+/// Checks that `--force` is refused with a list, and that nothing is touched.
 fn refuses(command: &str, prepare: impl Fn(&Place), listed: &[&str]) {
     let place = Place::new();
     prepare(&place);
@@ -24,14 +24,14 @@ fn refuses(command: &str, prepare: impl Fn(&Place), listed: &[&str]) {
     for line in listed {
         assert!(text.contains(line), "{command}, {line}: {text}");
     }
-    // The folder's own time changes with the lock beside `out`.
+    // The lock next to `out` changes the time of the parent folder.
     let (found, names, list) = state(&place);
     assert_eq!((found, names), (before.0, before.1), "{command}");
     let below = |list: &str| list.split_once("/out:").map(|(_, below)| below.to_owned());
     assert_eq!(below(&list), below(&before.2), "{command}");
 }
 
-/// The folder of issue: manifests and tables of another tool, and a source tree.
+/// Folders to refuse: manifests and tables of another tool, and a source tree.
 #[test]
 fn a_project_survives() {
     let prepare = |place: &Place| {
@@ -55,7 +55,7 @@ fn a_project_survives() {
     }
 }
 
-/// A manifest that says that guardbit wrote it has to prove it.
+/// A manifest that claims to be guardbit's has to prove it.
 #[test]
 fn a_manifest_proves_itself() {
     let prepare = |place: &Place| {
@@ -63,7 +63,7 @@ fn a_manifest_proves_itself() {
             "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}], "sha256":
             "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}"#;
         place.write("out/run.json", json);
-        // The SHA-256 is right.
+        // A file with a correct SHA-256.
         place.write("out/a.txt", "a");
     };
     refuses(command("run"), prepare, &["a.txt: not written", "run.json: changed since guardbit wrote it"]);
@@ -106,8 +106,8 @@ fn what_was_changed_or_added_stays() {
     }
 }
 
-/// Every command, and how it writes a folder of results called `out`; `None` for one that writes none. `check --work` has tests of
-/// its own.
+/// Returns every command, and how it writes a results folder called `out`; `None` for a command that writes
+/// none. `check --work` has its own tests.
 fn writers() -> Vec<(&'static str, Option<String>)> {
     let sampled = |name| Some(format!("{} --random 2", command(name)));
     let [float, calibration] = ["digits_float.onnx", "calibration.npy"].map(digits);
@@ -132,7 +132,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// What a command wrote, the same command replaces with `--force`: no command is left out.
+/// With `--force`, every command replaces its own output.
 #[test]
 fn every_folder_of_results_is_replaced() {
     let place = Place::new();
@@ -152,7 +152,7 @@ fn every_folder_of_results_is_replaced() {
     }
 }
 
-/// A link in the place of a file of guardbit's is none.
+/// A symbolic link does not count as a file of guardbit.
 #[test]
 fn links_are_not_followed() {
     let prepare = |place: &Place| {
@@ -175,7 +175,7 @@ fn a_long_list_is_cut() {
     );
 }
 
-/// A sweep that goes on overwrites nothing of others either.
+/// A resumed sweep also overwrites no files of others.
 #[test]
 fn a_sweep_goes_on_beside_other_files() {
     let args = format!("{} --random 2", command("sweep"));
@@ -188,7 +188,7 @@ fn a_sweep_goes_on_beside_other_files() {
     let mut expected = whole.clone();
     expected.insert("notes.txt".into(), b"mine".into());
     assert!(place.found().unwrap() == expected);
-    // What is in its way is not overwritten.
+    // Files in the way are not overwritten.
     for (file, why) in [("summary.csv", "changed since"), ("points/00001.json", "changed since")] {
         let place = Place::with_out(&whole);
         place.write(&format!("out/{file}"), "mine");
@@ -197,7 +197,7 @@ fn a_sweep_goes_on_beside_other_files() {
         assert!(stderr(&output).contains(&format!("{file}: {why}")), "{}", stderr(&output));
         assert_eq!(fs::read(place.out().join(file)).unwrap(), b"mine");
     }
-    // Nor does it write through a link.
+    // Files are not written through a symbolic link.
     let place = Place::with_out(&whole);
     fs::create_dir(place.path().join("elsewhere")).unwrap();
     fs::remove_dir_all(place.out().join("plots")).unwrap();
@@ -206,7 +206,7 @@ fn a_sweep_goes_on_beside_other_files() {
     assert_eq!(fs::read_dir(place.path().join("elsewhere")).unwrap().count(), 0);
 }
 
-/// One writer at a time, whatever it is asked.
+/// Only one writer at a time, for any options.
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "needs a build with debug assertions")]
 fn a_second_writer_is_refused() {
@@ -230,7 +230,7 @@ fn a_second_writer_is_refused() {
             first.kill().unwrap();
             first.wait().unwrap();
         }
-        // What the dead one left is taken over.
+        // Leftovers of a dead writer are taken over.
         let args = if resumes(name) { args } else { format!("{args} --force") };
         place.succeed(&args);
         place.assert_tidy(name);
@@ -238,14 +238,14 @@ fn a_second_writer_is_refused() {
     }
 }
 
-/// What appears while results are made is not overwritten.
+/// Files that appear while results are computed are not overwritten.
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "needs a build with debug assertions")]
 fn what_appears_meanwhile_is_not_replaced() {
     let run = format!("{} --random 2", command("run"));
     let elsewhere = tempfile::tempdir().unwrap();
     let go = elsewhere.path().join("go");
-    // A folder, where there was none.
+    // A folder that did not exist before.
     let place = Place::new();
     let last = number_of(&Place::new().operations(&run, ""), " rename ", "out");
     let child = place.start_paused(&run, last, &format!("until:{}", go.display()));
@@ -257,7 +257,8 @@ fn what_appears_meanwhile_is_not_replaced() {
     assert_eq!(place.found().unwrap().into_keys().collect::<Vec<_>>(), ["notes.txt"]);
     place.assert_tidy("appeared");
 
-    // A file in a folder that is to be replaced: it and the old results stay, even if the process is killed then.
+    // A file in a folder that is to be replaced: it and the old results stay, even if the process is killed
+    // at that moment.
     let old = Place::new();
     old.succeed(&format!("{} --random 3", command("run")));
     let old = old.found().unwrap();
@@ -276,7 +277,7 @@ fn what_appears_meanwhile_is_not_replaced() {
             let output = child.wait_with_output().unwrap();
             let mut expected = old.clone();
             expected.insert("notes.txt".into(), b"mine".into());
-            // The next one tidies up, and is refused.
+            // The next run cleans up, and is refused.
             let next = place.call(&forced, "");
             for output in [&output, &next].into_iter().skip(usize::from(kill.is_some())) {
                 assert_eq!(output.status.code(), Some(2), "{more} {kill:?}");
@@ -302,18 +303,18 @@ fn targets_by_other_names() {
         place.call(&format!("{args} --random 2 --quiet"), "").status.code()
     };
     let place = Place::new();
-    // Folders above it are made, and removed again where nothing came of it.
+    // Parent folders are created, and removed again if the command fails.
     assert_eq!(run(&place, "a/b/out"), Some(0));
     let args = "run absent.yaml --hw fpga-int14-os -o c/d/out";
     assert_eq!(place.call(args, "").status.code(), Some(2));
     assert_eq!(place.names(), ["a", "net.yaml"]);
-    // A link to a folder is that folder.
+    // A link to a folder is treated as that folder.
     fs::create_dir(place.path().join("real")).unwrap();
     symlink("real", place.path().join("link")).unwrap();
     assert_eq!(run(&place, "link"), Some(0));
     assert!(place.path().join("real/run.json").exists());
     assert!(fs::symlink_metadata(place.path().join("link")).unwrap().is_symlink());
-    // A link to nothing, a file, and the root are none.
+    // A dangling link, a file, and the root are refused.
     symlink("nowhere", place.path().join("dangling")).unwrap();
     for out in ["dangling", "net.yaml", "net.yaml/out", "/"] {
         assert_eq!(run(&place, out), Some(2), "{out}");
@@ -323,7 +324,7 @@ fn targets_by_other_names() {
     assert_eq!(place.names(), ["a", "dangling", "link", "net.yaml", &long, "real"]);
 }
 
-/// A lock that is somebody's file is not touched.
+/// A lock that is a user's file is not touched.
 #[test]
 fn a_planted_lock_is_left_alone() {
     for link in [false, true] {
@@ -342,7 +343,7 @@ fn a_planted_lock_is_left_alone() {
     }
 }
 
-/// Only what is certain to be a leftover is removed.
+/// Only certain leftovers are removed.
 #[test]
 fn folders_that_look_like_leftovers_stay() {
     let place = Place::new();
@@ -384,7 +385,7 @@ fn full_and_closed_streams_are_no_panic() {
         ("guardbit hw list --json >/dev/full".into(), 2),
         ("guardbit --help >/dev/full".into(), 2),
         ("guardbit --version >/dev/full".into(), 2),
-        // A reader that has seen enough.
+        // A reader that stops reading.
         ("(guardbit hw schema; echo $? >code) | true; cat code | { read code; exit $code; }".into(), 0),
     ] {
         let (found, text) = shell(&script);
@@ -393,7 +394,7 @@ fn full_and_closed_streams_are_no_panic() {
     }
 }
 
-/// What is out of reach is said at once.
+/// Unreachable paths are reported immediately.
 #[test]
 fn large_numbers_are_refused() {
     let place = Place::new();
@@ -412,13 +413,13 @@ fn large_numbers_are_refused() {
     }
 }
 
-/// What `check` builds goes where nothing is, or where an earlier check built something.
+/// `check` builds in a new folder, or in one of an earlier check.
 #[test]
 fn a_folder_to_work_in_is_no_users() {
     let place = Place::new();
     place.succeed(&format!("{} --random 2 --quiet", command("vectors")));
     let check = "check out --simulator icarus --work work";
-    // Without the simulator nothing is built, and the check is not passed.
+    // Without the simulator nothing is built, and the check does not pass.
     let code = |place: &Place, more: &str| place.call(&format!("{check} {more}"), "").status.code();
     let first = code(&place, "");
     assert_ne!(first, Some(2));

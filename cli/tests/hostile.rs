@@ -1,5 +1,6 @@
-//! Inputs made to break a program: each has its right result, or exit code 2 (1 for a failed check) and one short
-//! message, within 5 s of processor time and 512 MB of memory. The files lie in `hostile/`, what would be long is made here.
+//! Hostile inputs. Each gives its correct result, or exit code 2 (1 for a failed check) and one short
+//! message, within 5 s of processor time and 512 MB of memory. Files are in `hostile/`; long ones are
+//! generated here.
 
 mod bundles;
 mod files;
@@ -18,13 +19,13 @@ use ndarray_npy::{NpzReader, ReadNpyExt, ReadableElement};
 
 /// Seconds of processor time.
 const SECONDS: u32 = 5;
-/// Of address space, which is more than what is used.
+/// Limit of the address space, which is larger than the memory used.
 const KIB: u32 = 512 << 10;
 
-/// Size of any file that is written, temporary ones as well, in KiB.
+/// Maximum size of any written file, including temporary ones, in KiB.
 const FILE: u32 = 64 << 10;
 
-/// A file of `hostile/`.
+/// Returns the path of a file in `hostile/`.
 fn hostile(name: &str) -> String {
     root().join("cli/tests/hostile").join(name).to_string_lossy().into_owned()
 }
@@ -32,16 +33,16 @@ fn hostile(name: &str) -> String {
 /// Runs the binary in `dir` within the limits.
 fn limited(dir: &Path, args: &[&str]) -> Output {
     let binary = assert_cmd::cargo::cargo_bin("guardbit");
-    // An allocator that keeps an arena per thread reserves far more than it uses.
+    // An allocator with an arena per thread reserves far more than it uses.
     let script =
         format!("ulimit -t {SECONDS} -v {KIB} -f {FILE}; MALLOC_ARENA_MAX=1 exec \"$0\" --threads 2 \"$@\"");
     let mut command = Command::new("bash");
     command.current_dir(dir).arg("-c").arg(script).arg(binary).args(args);
-    // Only what waits for ever takes longer.
+    // Only a process that waits forever takes longer.
     command.timeout(Duration::from_secs(60)).output().unwrap()
 }
 
-/// One message, short, with nothing in it that a terminal would obey.
+/// Checks that there is one short message without terminal control characters.
 fn check_message(args: &[&str], output: &Output, code: i32) -> String {
     let text = String::from_utf8(output.stderr.clone()).expect("messages are UTF-8");
     assert_eq!(
@@ -57,29 +58,29 @@ fn check_message(args: &[&str], output: &Output, code: i32) -> String {
     text
 }
 
-/// What lies in a folder. None of it is read: there are pipes.
+/// Returns the names in a folder. Files are not opened, because there are pipes.
 fn names(dir: &Path) -> BTreeSet<OsString> {
     fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
-/// The command is refused with a message that has `expected` in it, and leaves nothing behind.
+/// Checks that the command is refused with a message that contains `expected`, and leaves nothing behind.
 fn check_refused(dir: &Path, args: &[&str], expected: &str) {
     let before = names(dir);
     let output = limited(dir, args);
     let text = check_message(args, &output, 2);
-    // Lines are wrapped where it suits a terminal.
+    // Lines are wrapped for a terminal.
     let words = |text: &str| text.replace(['│', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&text).contains(expected), "{args:?}: `{expected}` is not in\n{text}");
     assert!(output.stdout.is_empty(), "{args:?}: nothing on stdout");
     assert_eq!(names(dir), before, "{args:?}: nothing is left");
 }
 
-/// The array of a `.npy` file.
+/// Returns the array of a `.npy` file.
 fn array<T: ReadableElement>(path: &str) -> ArrayD<T> {
     ArrayD::read_npy(fs::File::open(path).unwrap()).unwrap()
 }
 
-/// Both runs of the network give LiteRT's codes, and size, sweep and vectors have results as well.
+/// Checks that both runs of the network give LiteRT's codes, and that size, sweep and vectors succeed.
 fn check_right<T>(model: &str, input: &str, layer: &str)
 where
     T: ReadableElement + PartialEq + std::fmt::Debug + Clone,
@@ -135,7 +136,7 @@ fn valid_networks_have_their_right_results() {
     check_right::<i8>("long", "ctrl_x.npy", "0");
 }
 
-/// Under preload and a shift of products the exact run stays exact: y1 is x + 10, in both modes.
+/// With preload and a shift of products, the exact run stays exact: y1 is x + 10, in both modes.
 #[test]
 fn the_exact_run_is_exact_under_preload_and_a_shift() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Text that means something in another language, in every string of every input that reaches generated files: it is
-//! refused, or it stands there as text. Nothing is run, and nothing ends a comment or a string.
+//! Text with a meaning in another language, in every string of every input that reaches generated files. It
+//! is refused or appears as text. Nothing is executed, and nothing ends a comment or a string.
 //!
-//! The simulators are run where `GUARDBIT_SIMULATORS` is set.
+//! The simulators run if `GUARDBIT_SIMULATORS` is set.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use crate::common::{contents, digits};
 use assert_cmd::Command;
 
-/// What ends comments, strings and lines, what is expanded, and what is not printed.
+/// Texts that end comments, strings and lines, are expanded, or are not printable.
 const TEXTS: &[&str] = &[
     "x\nmodule pwn; initial $system(\"touch PWNED\"); endmodule\nbind gb_dut pwn pwn_i();\n//",
     "x\n\t$(shell touch PWNED)\r`touch PWNED`",
@@ -30,7 +30,7 @@ fn texts() -> Vec<String> {
     TEXTS.iter().map(|text| (*text).to_owned()).chain(["x".repeat(5000)]).collect()
 }
 
-/// A network of two layers, an input and an output with these names.
+/// Returns a network of two layers, an input and an output with these names.
 fn network(names: &[String; 4]) -> String {
     let name = |index: usize| serde_json::to_string(&names[index]).unwrap();
     let (net, x, y0, y1) = (name(0), name(1), name(2), name(3));
@@ -44,7 +44,7 @@ fn network(names: &[String; 4]) -> String {
     )
 }
 
-/// An accelerator with this name, description and level.
+/// Returns an accelerator with this name, description and level.
 fn accelerator(name: &str, description: &str, level: &str) -> String {
     let json = |text: &str| serde_json::to_string(text).unwrap();
     format!(
@@ -60,7 +60,7 @@ fn run(dir: &Path, args: &[&str]) -> Output {
     Command::cargo_bin("guardbit").unwrap().current_dir(dir).args(args).output().unwrap()
 }
 
-/// Done, or refused in few words.
+/// Returns whether a command succeeded; otherwise checks that it was refused with a short message.
 fn is_done(output: &Output, what: &str) -> bool {
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 2)), "{what}: {:?} {message}", output.status);
@@ -68,7 +68,7 @@ fn is_done(output: &Output, what: &str) -> bool {
     output.status.success()
 }
 
-/// The lines of every generated text of a bundle, those with names in their comments and strings left out.
+/// Returns the lines of every generated text of a bundle, without names in comments and strings.
 fn code(bundle: &Path) -> BTreeMap<String, usize> {
     let is_code = |path: &str| {
         [".sv", ".vhd", ".py", "Makefile", "cases.txt", "tiles.txt"].iter().any(|end| path.ends_with(end))
@@ -77,13 +77,13 @@ fn code(bundle: &Path) -> BTreeMap<String, usize> {
     files.map(|(path, bytes)| (path, check_code(bytes))).collect()
 }
 
-/// Number of lines of a generated text, which is printed ASCII.
+/// Returns the number of lines of a generated text, which is printable ASCII.
 fn check_code(bytes: Vec<u8>) -> usize {
     assert!(bytes.iter().all(|&b| b == b'\n' || b == b'\t' || (32..127).contains(&b)));
     bytes.iter().filter(|&&b| b == b'\n').count()
 }
 
-/// A document holds what XML allows, and no markup of a name.
+/// Checks that a document is valid XML and contains no markup from a name.
 fn check_document(path: &str, bytes: &[u8]) {
     let text = std::str::from_utf8(bytes).unwrap();
     let is_bad = |c: &char| c.is_control() && !"\t\r\n".contains(*c) || ('\u{202a}'..='\u{202e}').contains(c);
@@ -91,7 +91,7 @@ fn check_document(path: &str, bytes: &[u8]) {
     assert!(!text.contains("<script>"), "{path}");
 }
 
-/// Vectors, their check, a run with its report, a sweep and sizes.
+/// Runs vectors, their check, a run with its report, a sweep and sizing.
 fn check_all(dir: &Path, model: &str, hw: &str, layer: &str, what: &str) -> usize {
     let common = [model, "--hw", hw, "--random", "2"];
     let with = |command: &str, more: &[&str]| {
@@ -126,7 +126,7 @@ fn check_all(dir: &Path, model: &str, hw: &str, layer: &str, what: &str) -> usiz
     done
 }
 
-/// What a bundle with plain names has.
+/// Line counts of a bundle with plain names.
 static REFERENCE: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let names = ["net", "x", "y0", "y1"].map(String::from);
@@ -158,7 +158,7 @@ fn names_in_graphs_are_text() {
     assert!(done > 0, "some names are taken");
 }
 
-/// Names of accelerators and levels, and descriptions: from files and from the command line.
+/// Names of accelerators and levels, and descriptions, from files and from the command line.
 #[test]
 fn names_of_accelerators_are_restricted() {
     let names = ["net", "x", "y0", "y1"].map(String::from);
@@ -184,7 +184,7 @@ fn names_of_accelerators_are_restricted() {
     }
 }
 
-/// The names of the files themselves, where the system takes them.
+/// Names of the files themselves, if the system accepts them.
 #[test]
 fn names_of_files_are_text() {
     let names = ["net", "x", "y0", "y1"].map(String::from);
@@ -200,7 +200,7 @@ fn names_of_files_are_text() {
         .unwrap();
         let done = check_all(dir.path(), &model, &hw, "1", &format!("files are called {text:?}"));
         assert_eq!(done, 4, "{text:?}");
-        // The same with a network in another format, whose name is that of its file.
+        // A network in another format, named after its file.
         let tflite = dir.path().join(format!("{name}.tflite"));
         fs::copy(digits("digits_int8.tflite"), &tflite).unwrap();
         let args = ["run", &tflite.to_string_lossy(), "--hw", &hw, "--random", "1", "-o", "digits"];
@@ -208,7 +208,7 @@ fn names_of_files_are_text() {
     }
 }
 
-/// What is given on the command line is a value, or refused.
+/// Values on the command line are accepted as text, or refused.
 #[test]
 fn arguments_are_text() {
     let names = ["net", "x", "y0", "y1"].map(String::from);

@@ -1,4 +1,4 @@
-//! The names of results do not change by accident: caches and interrupted studies of a user stay valid.
+//! Identities of results do not change by accident, so that users' caches and interrupted studies stay valid.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +55,7 @@ sweep:
   axes: {reduction_order.walk: [forward, reverse]}
 ";
 
-/// The files that commands name.
+/// Creates the files that commands name.
 fn prepare(dir: &Path) {
     fs::write(dir.join("net.yaml"), NETWORK).unwrap();
     fs::write(dir.join("other.yaml"), NETWORK.replace("seed: 7", "seed: 8")).unwrap();
@@ -72,7 +72,8 @@ fn prepare(dir: &Path) {
     fs::copy(digits("digits_int8.tflite"), dir.join("digits_int8.tflite")).unwrap();
 }
 
-/// Every identity in what a command wrote, a line each: those of manifests, of points, and the names of files in stores.
+/// Returns every identity in the output of a command, one per line: those of manifests, of points, and the
+/// names of files in stores.
 fn identities(out: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, bytes) in contents(out) {
@@ -84,7 +85,7 @@ fn identities(out: &Path) -> Vec<String> {
                 lines.push(format!("{path} point {index} {}", point["identity"].as_str().unwrap()));
             }
         }
-        // The version of guardbit is a folder of a store.
+        // Each version of guardbit has its own folder in a store.
         let stored = path.rsplit('/').next().unwrap();
         if ["values/", "searches/", "cache/"].iter().any(|store| path.starts_with(store)) {
             lines.push(format!("{} {stored}", path.split('/').next().unwrap()));
@@ -94,7 +95,7 @@ fn identities(out: &Path) -> Vec<String> {
     lines
 }
 
-/// What a line of the list writes: the identities behind it.
+/// Returns the identities written by the command on a line of the list.
 fn identities_of(line: &str) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     prepare(dir.path());
@@ -109,8 +110,9 @@ fn identities_of(line: &str) -> Vec<String> {
     identities(&dir.path().join("out/made"))
 }
 
-/// `identities/list.txt` has commands, and indented below each the identities of what it writes. `GUARDBIT_BLESS=1` renews them: only
-/// when the same things are to get another identity (`DERIVATION`, `ARITHMETIC_VERSION`).
+/// `identities/list.txt` has commands, and indented below each the identities of its output.
+/// `GUARDBIT_BLESS=1` renews them; do so only if equal things are to get other identities (`DERIVATION`,
+/// `ARITHMETIC_VERSION`).
 #[test]
 fn identities_stay() {
     let path = root().join("cli/tests/identities/list.txt");

@@ -1,5 +1,5 @@
-//! Layers with 16-bit activations against LiteRT's reference kernels: 32-bit and 64-bit biases, no bias, sums and biases
-//! beyond 32 bits. `scripts/make_int16_goldens.py` made the models and the codes.
+//! Layers with 16-bit activations against LiteRT's reference kernels: 32-bit and 64-bit biases, no bias, and
+//! sums and biases beyond 32 bits. `scripts/make_int16_goldens.py` generates the models and the codes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use guardbit_sim::{Engine, Keep, Options, Simulation};
 use ndarray::ArrayD;
 use ndarray_npy::NpzReader;
 
-/// The datapath is exact, and its bias adder what the model asks for.
+/// Exact datapath with the bias adder that the model asks for.
 const EXACT: [&str; 2] = ["accumulation.acc.bits=auto", "bias.bits=from_model"];
 
 fn folder() -> PathBuf {
@@ -30,10 +30,10 @@ fn codes(archive: &mut NpzReader<File>, name: &str) -> Vec<i32> {
     array.iter().map(|&code| code.into()).collect()
 }
 
-/// Sums beyond the 32 bits of the runtime's accumulator wrap there.
+/// Model whose sums exceed the 32 bits of the runtime's accumulator and wrap there.
 const WRAPS: &str = "conv_32_deep";
 
-/// Both runs of every engine give LiteRT's codes.
+/// Checks that both runs of every engine give LiteRT's codes.
 fn check(model: &str, more: &[&str]) {
     let wrap: &[&str] = if model == WRAPS { &["bias.overflow=wrap"] } else { &[] };
     let program = lowered(&folder().join(format!("{model}.tflite")), &[more, wrap].concat());
@@ -75,7 +75,7 @@ fn preloaded_and_folded_they_equal_litert() {
     }
 }
 
-/// What a bias adder of 32 bits makes of biases of 64: it is not exact, and has to be asked for.
+/// A 32-bit bias adder is not exact for 64-bit biases, and must be requested.
 #[test]
 fn a_bias_adder_of_32_bits_can_be_asked_for() {
     let model = folder().join("conv_64_wide.tflite");

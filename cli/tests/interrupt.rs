@@ -1,4 +1,4 @@
-//! A signal ends guardbit with a word on what is kept, and nothing temporary stays.
+//! A signal ends guardbit with a message about what was kept, and no temporary files remain.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::writers::{COMMANDS, Place, command, number_of, resumes, stderr};
 
-/// Interrupts a command at one of its file operations. Returns what it said.
+/// Interrupts a command at one of its file operations. Returns its message.
 fn interrupt(place: &Place, args: &str, at: usize, signal: &str) -> String {
     let child = place.start_paused(args, at, "");
     let kill = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
@@ -36,7 +36,7 @@ fn nothing_temporary_stays() {
             let said = interrupt(&place, &args, at, signal);
             place.assert_tidy(&format!("{name} {at}"));
             if resumes(name) && at > published {
-                // It goes on.
+                // The command resumes.
                 place.succeed(&args);
                 assert!(place.found().unwrap() == whole, "{at}");
             } else if at > published {
@@ -47,7 +47,7 @@ fn nothing_temporary_stays() {
                 assert_eq!(place.found(), None);
             }
         }
-        // The old results, or the new ones.
+        // Either the old results or the new ones.
         let forced = format!("{args} --force");
         let operations = Place::with_out(&old).operations(&forced, "");
         let swap = number_of(&operations, " exchange ", "out");
@@ -87,7 +87,7 @@ fn a_sweep_says_how_far_it_is() {
     }
 }
 
-/// A simulator that never ends goes too, and the folder that it works in.
+/// A simulator that never ends is stopped too, and its working folder is removed.
 #[test]
 fn simulators_end_with_the_check() {
     let place = Place::new();
@@ -122,7 +122,7 @@ fn simulators_end_with_the_check() {
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
     let simulator = fs::read_to_string(&started).unwrap();
     let status = || fs::read_to_string(format!("/proc/{}/status", simulator.trim())).unwrap_or_default();
-    // Its parent is gone, and nobody may have asked how it ended.
+    // Its parent is gone, and its exit status may not have been collected.
     let ended = |status: String| status.is_empty() || status.contains("State:\tZ");
     let waited = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));

@@ -1,5 +1,6 @@
-//! Invariant 9: of every kind of thing, one file and one line of registration, or one row. Whatever is registered is in
-//! its folder, whatever is in the folder is registered, and every list and page that follows from it names it.
+//! Every kind of extension needs one file and one line of registration, or one row. All registered names are
+//! in their folder, all files in the folder are registered, and every list and page that follows from them
+//! names each.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,14 +22,14 @@ use guardbit_reports::{
 };
 use serde_json::Value;
 
-/// A kind of thing, of which there can be more.
+/// Kind of extension.
 struct Kind {
     what: &'static str,
-    /// What is registered.
+    /// Registered names.
     names: Vec<String>,
-    /// Where each has its file, and what stands there beside them; nowhere for rows of tables.
+    /// Folder with a file per name, and its other files; `None` for rows of tables.
     folder: Option<(&'static str, &'static [&'static str])>,
-    /// Lists and pages that have to name each.
+    /// Lists and pages that must name each.
     pages: &'static [&'static str],
 }
 
@@ -36,14 +37,14 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     names.into_iter().map(String::from).collect()
 }
 
-/// The names that the schema allows for a key.
+/// Returns the names that the schema allows for a key.
 fn choices(pointer: &str) -> Vec<String> {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
     let choices = schema.pointer(pointer).and_then(Value::as_array).unwrap_or_else(|| panic!("{pointer}"));
     choices.iter().map(|choice| choice.as_str().unwrap().to_owned()).collect()
 }
 
-/// Every key of the schema, below its section.
+/// Returns every key of the schema, below its section.
 fn keys() -> Vec<String> {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
     let of = |value: &Value| {
@@ -57,8 +58,8 @@ fn columns<R: Row>() -> Vec<String> {
     R::COLUMNS.iter().map(|column| column.name.to_owned()).collect()
 }
 
-/// What stands in a list of a source file that no other crate sees, between `begin` and the next bracket that closes: the first
-/// part of each line's path.
+/// Returns the entries of a list in a private source file, between `begin` and the next closing bracket: the
+/// first part of each line's path.
 fn listed(file: &str, begin: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let (_, list) = text.split_once(begin).unwrap_or_else(|| panic!("{file} has no `{begin}`"));
@@ -75,7 +76,7 @@ const HELPERS_OF_OPS: &[&str] = &[
     "mod",
     "additive",
     "axes",
-    // What patterns make: no file holds it.
+    // Made by patterns, without a file.
     "composite",
     "convolution",
     "elementwise",
@@ -115,7 +116,7 @@ fn is_float(op: &str) -> bool {
     op.starts_with("float_")
 }
 
-/// Every kind that there is.
+/// Returns all kinds.
 fn kinds() -> Vec<Kind> {
     let dataflows = choices("/properties/dataflow/enum");
     let conventions = choices("/$defs/TimingFile/properties/convention/enum");
@@ -206,7 +207,7 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             what: "file of a calibration method",
-            // The file of `kl`, with other parameters.
+            // Uses the file of `kl` with other parameters.
             names: names(methods.filter(|name| *name != "kl-tensorrt")),
             folder: Some(("quantize/src/method", &["mod", "fitting", "inputs", "smoothing"])),
             pages: &[],
@@ -282,7 +283,7 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// The names of the files of a folder, without extension.
+/// Returns the names of the files of a folder, without extension.
 fn files(folder: &str, beside: &[&str]) -> BTreeSet<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let stem = |entry: std::io::Result<fs::DirEntry>| {
@@ -291,7 +292,7 @@ fn files(folder: &str, beside: &[&str]) -> BTreeSet<String> {
     entries.map(stem).filter(|name| !beside.contains(&name.as_str())).collect()
 }
 
-/// Whether a page has a name as a word of its own.
+/// Returns whether a page contains a name as a separate word.
 fn has_word(page: &str, name: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     page.match_indices(name)
@@ -317,7 +318,7 @@ fn every_kind_stands_in_one_place_and_wherever_it_follows() {
     }
 }
 
-/// The parts of pages that follow from the code: page, name and text. They stand between `<!-- made: NAME -->` and
+/// Returns the generated parts of pages: page, name and text. They are between `<!-- made: NAME -->` and
 /// `<!-- end -->`.
 fn made_parts() -> Vec<(&'static str, &'static str, String)> {
     let kinds = Reduce::ALL.map(|kind| format!("- `reduce: {kind}`: {}\n", kind.meaning()));
@@ -343,7 +344,7 @@ fn made_parts() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
-/// `GUARDBIT_BLESS=1` renews them.
+/// `GUARDBIT_BLESS=1` renews the generated parts.
 #[test]
 fn made_parts_of_pages_are_current() {
     for (page, name, made) in made_parts() {
@@ -360,7 +361,7 @@ fn made_parts_of_pages_are_current() {
     }
 }
 
-/// What `hw show` prints is every key that has a value, and no other.
+/// `hw show` prints exactly the keys that have a value.
 #[test]
 fn a_shown_accelerator_has_the_keys_of_the_page() {
     fn paths(value: &Value, path: &str, found: &mut Vec<String>) {

@@ -1,11 +1,11 @@
-//! `docs/limits.md`: every number on the page is that of the constant in the code.
+//! `docs/limits.md`: every number on the page equals the constant in the code.
 
 use std::fs;
 
 use crate::common::root;
 
-/// A row of a table of the page: what is limited, the number as the page shows it, the file of the code, and the text in it that
-/// stands before the number.
+/// Row of a table of the page: the limited quantity, the number as shown, the source file, and the text in it
+/// that precedes the number.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const YAML_DEPTH: &str = "of the YAML library";
@@ -134,7 +134,8 @@ const ROWS: &[Row] = &[
     ("characters of a message", "4000", "cli/src/printable.rs", "MOST: usize = "),
 ];
 
-/// The number that a text begins with: `2^28`, `1 GiB`, `16,384`, `8 million`, and in code `1 << 28`, `10_000`, `8e6`.
+/// Returns the number at the start of a text: `2^28`, `1 GiB`, `16,384`, `8 million`, and in code `1 << 28`,
+/// `10_000`, `8e6`.
 fn number(text: &str) -> Option<u64> {
     let digits = |text: &str| text.replace([',', '_'], "").parse::<u64>().ok();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',' && c != '_').unwrap_or(text.len());
@@ -152,7 +153,7 @@ fn number(text: &str) -> Option<u64> {
     })
 }
 
-/// What is limited and its limit, per row of the tables.
+/// Returns the limited quantity and its limit, per row of the tables.
 fn table_rows(page: &str) -> Vec<(&str, &str)> {
     let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what "));
     rows.map(|row| row[2..].split_once(" | ").unwrap()).collect()
@@ -165,7 +166,7 @@ fn numbers_of_the_page_are_those_of_the_code() {
     assert!(rows.len() > 70, "{}", rows.len());
     let mut wrong = Vec::new();
     for &(what, shown, file, before) in ROWS {
-        // The row with the shortest name that begins so.
+        // The row with the shortest name that starts with the text.
         let found = rows.iter().filter(|(name, _)| name.starts_with(what)).min_by_key(|(name, _)| name.len());
         if !found.is_some_and(|(_, limit)| limit.contains(shown)) {
             wrong.push(format!("the page has no row `{what}` with {shown}: {found:?}"));

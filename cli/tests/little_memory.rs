@@ -1,4 +1,4 @@
-//! Allocations that fail: whatever is there afterwards is whole, and the next run removes what was left.
+//! Failing allocations: all remaining files are complete, and the next run removes leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 
 use crate::common::{assert_same, digits};
 
-/// Runs the digits in `dir` with so much address space, for two minutes at most.
+/// Runs the digits network in `dir` with `kib` KiB of address space, for at most two minutes.
 fn limited(dir: &Path, kib: u32) -> Output {
-    // An allocation that fails while Rust prints a backtrace waits for the backtrace's lock, which nobody gives back.
+    // An allocation that fails while Rust prints a backtrace waits forever for the backtrace's lock.
     let script =
         format!("ulimit -v {kib}; RUST_BACKTRACE=0 MALLOC_ARENA_MAX=1 exec timeout 120 \"$0\" \"$@\" 2>&1");
     let (model, images) = (digits("digits_int8.tflite"), digits("test_images.npy"));

@@ -1,7 +1,8 @@
 //! Every tensor of every layer against LiteRT's reference kernels.
 //!
-//! The digits network against a committed golden file; the real networks against LiteRT itself, which
-//! `scripts/test` installs (without it, or without the models, those tests say so and pass).
+//! The digits network is compared with a committed golden file. Real networks are compared with LiteRT
+//! itself, which `scripts/test` installs. Without it, or without the models, those tests print a message and
+//! pass.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,11 +11,12 @@ use std::process::Command;
 use crate::common::{digits, int8_array, int8_arrays, needed, root, shared_model, succeed};
 use ndarray_npy::{NpzReader, WriteNpyExt};
 
-/// Both runs, where no sum overflows.
+/// Both runs, if no sum overflows.
 const BOTH: &[&str] = &["exact", "simulated"];
 const WIDE: &[&str] = &["--hw", "exact-int32-os"];
 
-/// Settings under which the narrow run of any network is far from the exact one, which knows nothing of them.
+/// Settings with which the narrow run of any network is far from the exact run, which must not depend on
+/// them.
 const NARROW: [&[&str]; 4] = [
     &["--hw", "fpga-int14-os", "--set", "accumulation.acc.bits=11", "--set", "product.shift=2"],
     &["--hw", "fpga-int14-os-wrap", "--set", "bias.at=preload", "--set", "product.shift=3"],
@@ -29,7 +31,7 @@ const NARROW: [&[&str]; 4] = [
     ],
 ];
 
-/// These runs of every tensor in `dumped` equal `expected`; returns the number of codes compared.
+/// Checks that these runs of every tensor in `dumped` equal `expected`; returns the number of codes compared.
 fn check_tensors(dumped: &Path, runs: &[&str], expected: &[(String, ndarray::ArrayD<i8>)]) -> usize {
     let mut archive = NpzReader::new(File::open(dumped).unwrap()).unwrap();
     let mut codes = 0;
@@ -72,7 +74,8 @@ fn digits_equal_the_golden_codes() {
     }
 }
 
-/// Accuracy of the exact network on all test images, under datapaths that halve that of the narrow one.
+/// Accuracy of the exact network on all test images, with datapaths that halve the accuracy of the narrow
+/// one.
 #[test]
 fn the_exact_accuracy_is_one_figure() {
     let dir = tempfile::tempdir().unwrap();
@@ -93,7 +96,7 @@ fn the_exact_accuracy_is_one_figure() {
                 let printed = succeed(&common.iter().copied().chain(sets).collect::<Vec<_>>());
                 let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
                 let accuracy = |key: &str| printed["outcome"][key].as_f64().unwrap();
-                // What LiteRT's reference kernels get: 532 of 540, printed with six decimals.
+                // LiteRT's reference kernels classify 532 of 540 correctly; printed with six decimals.
                 assert_eq!(accuracy("accuracy_exact"), 0.985185, "{shift} {place} {order}");
                 assert!(accuracy("accuracy") < 0.98, "{shift} {place} {order}: {}", accuracy("accuracy"));
             }
@@ -123,7 +126,7 @@ fn check_model(model: &str, input: &[&str], hw: &[&str], runs: &[&str]) {
     eprintln!("{model}: {codes} codes equal");
 }
 
-/// On accumulators that hold every sum, and the exact run beside narrow ones.
+/// Checks accumulators that hold every sum, and the exact run next to narrow ones.
 fn check_real_and_random(model: &str, inputs: Option<&str>) {
     if let Some(path) = inputs.and_then(shared_model) {
         check_model(model, &["--input", &path], WIDE, BOTH);
@@ -184,8 +187,8 @@ fn arithmetic() {
     assert!(status.success(), "check_arithmetic.py found differences");
 }
 
-/// The most bytes that stay on the chip, beside the arena that TensorFlow Lite Micro plans from the life spans of all
-/// tensors, inputs, scratch buffers and gaps included.
+/// Checks the maximum bytes that stay on the chip, next to the arena that TensorFlow Lite Micro plans from
+/// the lifetimes of all tensors, including inputs, scratch buffers and gaps.
 fn check_arena(model: &str, expected: [u64; 2]) {
     let Some(model) = shared_model(model) else { return };
     let script = root().join("scripts/tflm_arena.py");
@@ -203,12 +206,12 @@ fn check_arena(model: &str, expected: [u64; 2]) {
 #[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn peaks_lie_within_the_arena() {
-    // A layer's input and output, of 25 x 5 pixels of 64 channels each.
+    // Input and output of a layer: 25 x 5 pixels of 64 channels each.
     check_arena("kws_dscnn_int8.tflite", [2 * 25 * 5 * 64, 16000]);
     // 48 x 48 pixels of 8 channels, and of 16.
     check_arena("vww_mobilenet_v1_025_int8.tflite", [48 * 48 * (8 + 16), 73728]);
-    // 32 x 32 pixels of 16 channels twice; a third tensor there is the host's.
+    // 32 x 32 pixels of 16 channels twice; the third tensor is the host's.
     check_arena("resnet8_cifar10_int8.tflite", [2 * 32 * 32 * 16, 49152]);
-    // Two layers of 128; in the arena the input of 640 and one of them.
+    // Two layers of 128; the arena has the input of 640 and one of them.
     check_arena("anomaly_autoencoder_int8.tflite", [2 * 128, 640 + 128]);
 }

@@ -1,4 +1,4 @@
-//! Parquet tables: what pyarrow and pandas read is what the CSV files say.
+//! Parquet tables as read by pyarrow and pandas equal the CSV files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::{assert_same, digits, needed, root, succeed};
 
-/// The digits network at `bits`, by a command with more arguments.
+/// Runs the digits network at `bits`, by a command with more arguments.
 fn tables(command: &str, more: &[&str], out: &Path) {
     let (model, images, labels) =
         (digits("digits_int8.tflite"), digits("test_images.npy"), digits("test_labels.npy"));
@@ -39,7 +39,7 @@ fn pandas_reads_what_the_csv_files_say() {
     }
 }
 
-/// "Every table as Parquet": none is left out.
+/// All tables are written as Parquet.
 #[test]
 fn every_csv_file_has_its_parquet_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn every_csv_file_has_its_parquet_file() {
     }
 }
 
-/// The same command goes on in a folder with or without them, and loses none.
+/// A folder can be resumed with or without Parquet tables, and loses none.
 #[test]
 fn a_sweep_keeps_its_parquet_tables() {
     let dir = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn a_sweep_keeps_its_parquet_tables() {
     };
     plain(&second);
     assert_same(&first, &second);
-    // Made without them, and asked for later.
+    // Created without Parquet tables, which are requested later.
     let third = dir.path().join("third");
     plain(&third);
     assert!(!third.join("summary.parquet").exists());

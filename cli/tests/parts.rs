@@ -1,4 +1,4 @@
-//! Parts of networks, and networks of which nothing is offloaded.
+//! Parts of networks, and networks without offloaded operations.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{contents, csv_rows, digits, guardbit, int8_arrays, succeed};
 
-/// The tensors of the digits network that its operations make, in order.
+/// Returns the tensors that operations of the digits network produce, in order.
 fn tensors(model: &str) -> Vec<String> {
     let lines: Vec<Value> = serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
     lines.iter().map(|line| line["layer"].as_str().unwrap().to_owned()).collect()
@@ -18,7 +18,8 @@ fn identity(folder: &Path) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()
 }
 
-/// A front up to a tensor and the rest from there on have the codes of the whole network, and identities of their own.
+/// A front part up to a tensor and the remaining part have the codes of the whole network, and their own
+/// identities.
 #[test]
 fn parts_run_like_the_whole() {
     let dir = tempfile::tempdir().unwrap();
@@ -49,7 +50,7 @@ fn parts_run_like_the_whole() {
         csv_rows(&dir.path().join("front/layers.csv")).len()
             < csv_rows(&dir.path().join("whole/layers.csv")).len()
     );
-    // The rest reads what its first operation reads in the network.
+    // The input of the remaining part is what its first operation reads in the whole network.
     run(&rest, &["--random", "2", "--from", at]);
     let described: Value = identity(&dir.path().join("rest"));
     assert_eq!(described["model"]["from"], serde_json::json!([at]));
@@ -79,7 +80,8 @@ nodes: [{op: max_pool2d, inputs: [x], kernel: [2, 2], stride: [2, 2], output: {n
 outputs: [y]
 ";
 
-/// A network of which the accelerator runs nothing is interpreted exactly; what sizes accumulators says that there are none.
+/// A network of which the accelerator runs nothing is interpreted exactly; sizing reports that there are no
+/// accumulators.
 #[test]
 fn a_network_without_an_offloaded_operation_runs() {
     let dir = tempfile::tempdir().unwrap();

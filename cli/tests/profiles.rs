@@ -1,14 +1,15 @@
-//! With which profiles arithmetic is checked.
+//! Build profiles with arithmetic overflow checks.
 
 use std::hint::black_box;
 
-/// The manifest of the workspace.
+/// Manifest of the workspace.
 const MANIFEST: &str = include_str!("../../Cargo.toml");
 
-/// Crates that walk products: releases do not check them. All others compute on values from files.
+/// Crates with inner loops over products, which release builds do not check. All others compute on values
+/// from files.
 const UNCHECKED: [&str; 3] = ["guardbit-graph", "guardbit-num", "guardbit-sim"];
 
-/// The suite is worth nothing against wrapping sums without overflow checks, in whatever profile it is built.
+/// The tests detect wrapping sums only with overflow checks, in every profile in which they are built.
 #[test]
 fn the_suite_runs_with_overflow_checks() {
     let sum = std::panic::catch_unwind(|| black_box(u8::MAX) + black_box(1));

@@ -1,4 +1,4 @@
-//! `guardbit quantize`: what it prints, what it refuses, and that its networks run as any other.
+//! `guardbit quantize`: output, refusals, and use of its networks like any other.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{csv_rows, digits, guardbit, root, succeed};
 use assert_cmd::Command;
 
-/// Runs the command in `dir`; gives stderr as it is shown.
+/// Runs the command in `dir`; returns stderr as shown.
 fn refused(dir: &Path, args: &str) -> String {
     let before = fs::read_dir(dir).unwrap().count();
     let args: Vec<&str> = args.split_whitespace().collect();
@@ -72,7 +72,7 @@ fn what_is_refused() {
     assert_eq!(fs::read_to_string(dir.path().join("there.onnx")).unwrap(), "of others");
 }
 
-/// The quantized network is a network like any other.
+/// The quantized network is an ordinary network.
 #[test]
 fn its_networks_run_as_any_other() {
     let dir = tempfile::tempdir().unwrap();
@@ -91,13 +91,13 @@ fn its_networks_run_as_any_other() {
     let again: serde_json::Value = serde_json::from_str(&again).unwrap();
     assert_eq!(record["accuracy_hw"], again["outcome"]["accuracy"]);
     assert_eq!(record["accuracy"], again["outcome"]["accuracy_exact"]);
-    // A part of the events is the same figure of both.
+    // Both records have an equal number of events.
     assert_eq!(record["layers"][0]["events"], again["layers"][0]["events"]);
     succeed(
         &[&["size", &model, "--input", &images, "--samples", "8", "-o", &path("size")][..], &hw[..2]]
             .concat(),
     );
-    // Widths are proved as `size` proves them, and stand beside those of the registers.
+    // Widths are proved as by `size`, and listed next to the register widths.
     let columns = |table: String, columns: &[&str]| -> Vec<Vec<String>> {
         let rows = csv_rows(Path::new(&table));
         rows.iter().map(|row| columns.iter().map(|&column| row[column].clone()).collect()).collect()
@@ -128,7 +128,7 @@ fn its_networks_run_as_any_other() {
     succeed(&[&sweep[..], &["-o", &path("sweep")]].concat());
     let inspect = succeed(&["inspect", &model]);
     assert!(inspect.contains("fully_connected") && !inspect.contains("float_conv2d"), "{inspect}");
-    // Any number of threads gives the same bytes.
+    // The bytes do not depend on the number of threads.
     let other = path("other.onnx");
     let one = ["quantize", &float, "--calibration", &calibration, "--threads", "1", "-o", &other];
     succeed(&[&one[..], &hw].concat());

@@ -1,4 +1,5 @@
-//! Networks quantized from the float ones of `examples/`: every code of every tensor in guardbit and ONNX Runtime.
+//! Networks quantized from the float networks of `examples/`: every code of every tensor in guardbit and ONNX
+//! Runtime.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use guardbit_testing::{is_full, shared};
 
 use crate::common::{needed, root, succeed};
 
-/// The float networks of `examples/` with the images that they are tested on.
+/// Float networks of `examples/` with their test images.
 const NETWORKS: [(&str, &str); 2] =
     [("digits", "digits/test_images_float.npy"), ("clutter", "clutter/test_images.npy")];
 
@@ -34,7 +35,7 @@ const SETTINGS: &[&[&str]] = &[
     &["--activations", "int8", "--method", "guaranteed", "--hw", "fpga-int14-os"],
 ];
 
-/// Quantizes a float network of `examples/` and gives what is printed.
+/// Quantizes a float network of `examples/` and returns the printed record.
 fn quantize(network: &str, settings: &[&str], more: &[&str], out: &Path) -> serde_json::Value {
     let folder = root().join("examples").join(network);
     let model = folder.join(format!("{network}_float.onnx")).to_string_lossy().into_owned();
@@ -44,7 +45,7 @@ fn quantize(network: &str, settings: &[&str], more: &[&str], out: &Path) -> serd
     serde_json::from_str(&succeed(&[&args, settings, more].concat())).unwrap()
 }
 
-/// Runs the first samples here and in ONNX Runtime; returns how many codes were compared.
+/// Runs the first samples here and in ONNX Runtime; returns the number of codes compared.
 fn equal_codes(model: &Path, images: &str, samples: usize) -> u64 {
     equal_codes_at(model, &[], images, samples)
 }
@@ -67,7 +68,7 @@ fn equal_codes_at(model: &Path, dims: &[&str], images: &str, samples: usize) -> 
     sums["codes"].as_u64().unwrap()
 }
 
-/// The folder of what ONNX Runtime's static quantizer makes of both networks.
+/// Returns the folder with both networks quantized by ONNX Runtime's static quantizer.
 fn peers() -> PathBuf {
     shared("onnxruntime-peers", |folder| {
         let made =
@@ -76,7 +77,7 @@ fn peers() -> PathBuf {
     })
 }
 
-/// What ONNX Runtime's static quantizer makes of them, by three methods and with both types of activations.
+/// Networks of ONNX Runtime's static quantizer, by three methods and with both types of activations.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn networks_of_onnx_runtimes_quantizer_are_equal() {
@@ -94,14 +95,14 @@ fn networks_of_onnx_runtimes_quantizer_are_equal() {
     }
 }
 
-/// Transformers of its static quantizer: every product of matrices runs on the accelerator.
+/// Transformers of ONNX Runtime's static quantizer: every matrix product runs on the accelerator.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn transformers_run_on_the_accelerator() {
     let dir = tempfile::tempdir().unwrap();
     let made = script("make_transformer.py").arg(dir.path()).args(["--lengths", "8,20"]).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // Networks, samples, tokens and encoders. The last has a class token and 16 patches.
+    // Networks, samples, tokens and encoders. The last one has a class token and 16 patches.
     let networks = [
         ("transformer_TYPE_8", "tokens_8.npy", 8, 1),
         ("transformer_TYPE_20", "tokens_20.npy", 20, 1),
@@ -121,7 +122,7 @@ fn transformers_run_on_the_accelerator() {
             };
             let offloaded = macs(&|op| op["runs_on"] == "accelerator");
             assert!(offloaded * 100 >= macs(&|_| true) * 99, "{offloaded} of {}", macs(&|_| true));
-            // Scores and what they weigh: 4 heads of 8 channels.
+            // Scores and weighted values: 4 heads of 8 channels.
             let two = macs(&|op| op["op"] == "batch_matmul" && op["runs_on"] == "accelerator");
             assert_eq!(two, encoders * 2 * 4 * length * length * 8);
             let samples = dir.path().join(samples);
@@ -130,8 +131,8 @@ fn transformers_run_on_the_accelerator() {
     }
 }
 
-/// A file whose axis of tokens is open, at several lengths: every code is that of ONNX Runtime on the open file, and the network
-/// is that of the file in which ONNX Runtime's tool fixed the axis.
+/// A file with an open axis of tokens, at several lengths: every code equals ONNX Runtime's on the open file.
+/// The network equals that of the file in which ONNX Runtime's tool fixed the axis.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn open_axes_have_the_lengths_that_they_are_given() {
@@ -168,7 +169,7 @@ fn open_axes_have_the_lengths_that_they_are_given() {
 fn exported_networks_are_equal_in_onnx_runtime() {
     let dir = tempfile::tempdir().unwrap();
     for (network, images) in NETWORKS {
-        // The deeper network in every setting with `GUARDBIT_TESTS=all`, else in every third.
+        // The deeper network runs in every setting with `GUARDBIT_TESTS=all`, otherwise in every third.
         let apart = if is_full() || network == "digits" { 1 } else { 3 };
         for (index, settings) in SETTINGS.iter().enumerate().step_by(apart) {
             let model = dir.path().join(format!("{network}_{index}.onnx"));
@@ -179,8 +180,9 @@ fn exported_networks_are_equal_in_onnx_runtime() {
     }
 }
 
-/// With its way to cut hard-swish and ranges of the float network, the parameters are those of ONNX Runtime's static quantizer: every
-/// code of weights and biases, every zero point, and scales but for the last bits that its float sums round otherwise.
+/// With ONNX Runtime's decomposition of hard-swish and ranges of the float network, the parameters equal
+/// those of its static quantizer: every code of weights and biases, and every zero point. Scales differ only
+/// in the last bits, because its float sums are rounded differently.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn parameters_are_those_of_onnx_runtimes_quantizer() {
@@ -209,8 +211,8 @@ fn parameters_are_those_of_onnx_runtimes_quantizer() {
     }
 }
 
-/// Test images that are right, beside those of ONNX Runtime's static quantizer with the same method, types and samples: at least `lacking`
-/// less of them.
+/// Compares the number of correct test images with ONNX Runtime's static quantizer for equal method, types
+/// and samples: at most `lacking` fewer.
 fn compare_accuracy(settings: &[&str], lacking: impl Fn(f64) -> f64) {
     let dir = tempfile::tempdir().unwrap();
     let table = fs::read_to_string(root().join("examples/quantize/peers/onnxruntime.csv")).unwrap();
@@ -239,14 +241,14 @@ fn compare_accuracy(settings: &[&str], lacking: impl Fn(f64) -> f64) {
     assert_eq!(compared, if is_full() { 12 } else { 6 });
 }
 
-/// One more image in 500 may be wrong: on the deeper network it is one of 1,000 (docs/quantize.md).
+/// One more wrong image in 500 is allowed: on the deeper network it is one of 1,000 (docs/quantize.md).
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON, and minutes"]
 fn accuracy_is_near_that_of_onnx_runtimes_quantizer() {
     compare_accuracy(&[], |samples| samples / 500.0);
 }
 
-/// With biases corrected, which lowers the error on the calibration samples of both networks, none is worse.
+/// With corrected biases, which lower the error on the calibration samples of both networks, none is worse.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON, and minutes"]
 fn corrected_biases_are_no_worse_than_onnx_runtimes_quantizer() {

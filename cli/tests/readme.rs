@@ -1,4 +1,4 @@
-//! The README and the pages of `docs`: commands run and print what the pages show, links lead somewhere, and the pictures are
+//! README and pages of `docs`: commands run and print what the pages show, links work, and pictures are
 //! current.
 
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::common::root;
 use assert_cmd::Command;
 
-/// One command of a transcript with the output that is printed below it.
+/// Command of a transcript with the output below it.
 struct Step {
     command: String,
     output: Vec<String>,
 }
 
-/// The `console` blocks of a Markdown file. A command goes on behind a backslash.
+/// Returns the `console` blocks of a Markdown file. A backslash continues a command.
 fn transcript(markdown: &str) -> Vec<Step> {
     let markdown = markdown.replace(" \\\n", " ");
     let mut steps: Vec<Step> = Vec::new();
@@ -24,7 +24,7 @@ fn transcript(markdown: &str) -> Vec<Step> {
         } else if inside {
             match line.strip_prefix("$ ") {
                 Some(command) => steps.push(Step { command: command.into(), output: Vec::new() }),
-                // What stands before the first command of a block is of no command that is shown.
+                // Lines before the first command of a block belong to no command.
                 None => steps[first..].last_mut().into_iter().for_each(|step| step.output.push(line.into())),
             }
         }
@@ -32,7 +32,8 @@ fn transcript(markdown: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether `found` is `expected`, where a line `...` stands for any number of lines, and `...` behind a line for its end.
+/// Returns whether `found` equals `expected`, where a line `...` matches any number of lines, and `...` after
+/// text matches the rest of a line.
 fn matches(expected: &[String], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
@@ -47,14 +48,14 @@ fn matches(expected: &[String], found: &[&str]) -> bool {
     }
 }
 
-/// The pages whose commands a newcomer runs one after the other.
+/// Pages whose commands a newcomer runs one after the other.
 const FIRST_PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/results.md"];
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// A newcomer who runs all commands of the first pages in order never meets an output folder that exists.
+/// A newcomer who runs all commands of the first pages in order never uses an existing output folder.
 #[test]
 fn no_two_commands_of_the_first_pages_write_one_folder() {
     let text = FIRST_PAGES.map(page).concat();
@@ -64,7 +65,7 @@ fn no_two_commands_of_the_first_pages_write_one_folder() {
     assert_eq!((folders.len() > 8, twice), (true, None));
 }
 
-/// The first page stays short enough to be read as a whole.
+/// The first page stays short enough to be read completely.
 #[test]
 fn the_readme_is_short() {
     let words = page("README.md").split_whitespace().count();
@@ -78,7 +79,7 @@ fn commands_print_what_the_tour_shows() {
     let steps = transcript(&tour);
     assert_eq!(steps.len(), 10, "the tour has its commands");
     steps.iter().for_each(|step| compare(step, "out/", out.path()));
-    // The override that the page names fits the accelerator that the sizing before it writes.
+    // The override on the page fits the accelerator written by the sizing before it.
     let (_, set) = tour.split_once("(`--set ").unwrap();
     let (set, _) = set.split_once('`').unwrap();
     let mut process = Command::cargo_bin("guardbit").unwrap();
@@ -87,7 +88,7 @@ fn commands_print_what_the_tour_shows() {
     let folders = ["--hw", &place("size/recommended.yaml"), "-o", &place("overridden")];
     let output = process.current_dir(root()).args(run).args(folders).output().unwrap();
     assert!(output.status.success(), "{set}\n{}", String::from_utf8_lossy(&output.stderr));
-    // The accelerator of one's own at the page's end is valid.
+    // The custom accelerator at the end of the page is valid.
     let (_, yaml) = tour.split_once("```yaml\n").unwrap();
     let file = out.path().join("mine.yaml");
     fs::write(&file, yaml.split_once("```").unwrap().0).unwrap();
@@ -96,7 +97,7 @@ fn commands_print_what_the_tour_shows() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Every file that `docs/results.md` lists for a run is there after the command at its top, and no other.
+/// The command at the top of `docs/results.md` writes exactly the files that the page lists for a run.
 #[test]
 fn the_files_of_a_run_are_those_of_the_results_page() {
     let text = page("docs/results.md").replace(" \\\n", " ");
@@ -120,7 +121,7 @@ fn the_files_of_a_run_are_those_of_the_results_page() {
     assert_eq!(listed, found);
 }
 
-/// Links of Markdown pages lead to files that exist, and to headings that these files have.
+/// Links of Markdown pages lead to existing files and headings.
 #[test]
 fn links_of_pages_lead_somewhere() {
     let markdown = |folder: &str| {
@@ -150,7 +151,7 @@ fn links_of_pages_lead_somewhere() {
     assert!(links > 50 && broken.is_empty(), "{links} links, broken: {broken:#?}");
 }
 
-/// The anchors of a page's headings, as Markdown viewers make them.
+/// Returns the anchors of a page's headings, as Markdown viewers generate them.
 fn anchors(text: &str) -> Vec<String> {
     let headings =
         text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
@@ -162,7 +163,8 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(|heading| heading.chars().filter_map(letter).collect()).collect()
 }
 
-/// Runs a command, with `folder` in place of what begins with `shown`, and compares what it prints with what is shown of that.
+/// Runs a command, with `folder` instead of the path prefix `shown`, and compares the output with the part
+/// that is shown.
 fn compare(step: &Step, shown: &str, folder: &Path) {
     let folder = format!("{}/", folder.display());
     let place = |word: &str| match word.strip_prefix(shown) {
@@ -175,13 +177,14 @@ fn compare(step: &Step, shown: &str, folder: &Path) {
     let output = process.current_dir(root()).args(words).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let found: Vec<&str> = stdout.lines().collect();
-    // A blank line may stand before the next command.
+    // A blank line may precede the next command.
     let ends = step.output.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     assert!(output.status.success(), "{}", step.command);
     assert!(ends == 0 || matches(&step.output[..ends], &found), "{}\nprints\n{stdout}", step.command);
 }
 
-/// The commands of a page that make a bundle and look at it, those that run simulators or the others.
+/// Returns the commands of a page that create and inspect a bundle, either those that run simulators or the
+/// others.
 fn bundle_commands(page: &str, simulator: bool) -> Vec<Step> {
     let steps = transcript(&fs::read_to_string(root().join("docs").join(page)).unwrap());
     let exports = |step: &Step| step.command.starts_with("guardbit vectors");
@@ -194,14 +197,14 @@ fn bundle_commands(page: &str, simulator: bool) -> Vec<Step> {
     steps.into_iter().filter(|step| exports(step) || looks(step)).collect()
 }
 
-/// What the pages about bundles show of guardbit itself, without simulators.
+/// Transcripts of guardbit itself on the pages about bundles, without simulators.
 #[test]
 fn commands_print_what_the_pages_about_bundles_show() {
     let dir = tempfile::tempdir().unwrap();
     let steps = bundle_commands("rtl-verification.md", false);
     assert_eq!(steps.len(), 2);
     steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join("bundle")));
-    // Each of that page is of its own; what it checks is damaged before.
+    // Each command of that page stands alone; the bundle that it checks is damaged before.
     let steps = bundle_commands("waves.md", false);
     let exports = steps.iter().filter(|step| step.command.starts_with("guardbit vectors"));
     for (index, step) in exports.enumerate() {
@@ -212,7 +215,7 @@ fn commands_print_what_the_pages_about_bundles_show() {
         let bytes = fs::metadata(dir.path().join("waves0/waves").join(name)).unwrap().len();
         assert!(waves.contains(&format!("{bytes:>6} bundle/waves/{name}\n")), "{name} has {bytes} bytes");
     }
-    // Where a bench says that something differs.
+    // Line at which a bench reports a difference.
     let bench = fs::read_to_string(root().join("rtl-vectors/bench/tb.sv")).unwrap();
     let line = bench.lines().position(|line| line.contains("\"vectors differ\"")).unwrap() + 1;
     let page = fs::read_to_string(root().join("docs/rtl-verification.md")).unwrap();
@@ -230,7 +233,7 @@ fn simulators_print_what_the_pages_about_bundles_show() {
     }
 }
 
-/// The words of a command, where double quotes hold several together.
+/// Returns the words of a command; double quotes join several.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in command.split('"').enumerate() {
@@ -243,7 +246,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Every command of the page about sweeps gives a table with more than one point.
+/// Every command of the page about sweeps prints a table with more than one point.
 #[test]
 fn commands_of_the_sweeps_page_run() {
     let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
@@ -258,12 +261,12 @@ fn commands_of_the_sweeps_page_run() {
     }
 }
 
-/// Lines of the table that a command prints first.
+/// Returns the number of lines of the table that a command prints first.
 fn table_lines(stdout: &[u8]) -> usize {
     String::from_utf8_lossy(stdout).lines().take_while(|line| !line.is_empty()).count()
 }
 
-/// The study on that page is one.
+/// The study on that page is valid.
 #[test]
 fn the_study_of_the_sweeps_page_runs() {
     let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
@@ -279,7 +282,7 @@ fn the_study_of_the_sweeps_page_runs() {
     assert_eq!(table_lines(&output.stdout), 1 + 5 * 2 * 2);
 }
 
-/// The digits sweep, which the README names first: it also makes the pictures.
+/// The digits sweep, which the README names first, also creates the pictures.
 #[test]
 fn pictures_are_those_of_the_digits_sweep() {
     let out = tempfile::tempdir().unwrap();
@@ -307,7 +310,7 @@ fn pictures_are_those_of_the_digits_sweep() {
     }
 }
 
-/// `GUARDBIT_BLESS=1` renews the picture.
+/// Compares a picture with the committed one; `GUARDBIT_BLESS=1` renews it.
 fn check_picture(shown: &Path, made: &str) {
     if std::env::var_os("GUARDBIT_BLESS").is_some() {
         fs::write(shown, made).unwrap();
@@ -319,12 +322,13 @@ fn check_picture(shown: &Path, made: &str) {
     );
 }
 
-/// Tests that the pages of the arithmetic contract name, `file::name` for `tests/file.rs` of some crate, are there.
+/// Tests named on the pages of the arithmetic contract, as `file::name` for `tests/file.rs` of some crate,
+/// exist.
 #[test]
 fn the_arithmetic_contract_names_its_tests() {
     let page = |name: &str| fs::read_to_string(root().join("docs").join(name)).unwrap();
     let pages = ["arithmetic.md", "orders.md", "statistics.md"].map(page).concat();
-    // Blocks of code hold spaces.
+    // Code blocks contain spaces.
     let quoted = pages.split('`').skip(1).step_by(2).filter(|text| !text.contains(char::is_whitespace));
     let named: Vec<(&str, &str)> = quoted.filter_map(|text| text.split_once("::")).collect();
     assert!(named.len() > 40, "{}", named.len());

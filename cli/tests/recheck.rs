@@ -1,7 +1,7 @@
-//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written from `docs/bundle-format.md` and
-//! `docs/bundle-array.md` alone.
+//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written only from `docs/bundle-format.md` and
+//! `docs/bundle-array.md`.
 //!
-//! A Python with numpy is given by `GUARDBIT_ORACLE_PYTHON`; see `scripts/test`.
+//! `GUARDBIT_ORACLE_PYTHON` names a Python with NumPy; see `scripts/test`.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::common::{digits, guardbit, needed, root, shared_model, succeed};
 
 const FORMATS: &str = "dec,npy,bin,mif,coe,axis";
 
-/// Whether the script finds nothing, and what it prints.
+/// Returns whether the script finds no difference, and its output.
 fn recheck(python: &str, bundle: &Path) -> (bool, String) {
     let script = root().join("scripts/recheck_bundle.py");
     let output = Command::new(python).arg(script).arg(bundle).output().unwrap();
@@ -28,7 +28,7 @@ fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> std:
     let (images, out) = (digits("test_images.npy"), dir.to_string_lossy());
     let mut args = vec!["vectors", model, "--hw", hw, "--layer", layer, "--cases", "8", "--formats", FORMATS];
     args.extend(["-o", &out]);
-    // The shared networks' own samples are not needed: any codes will do.
+    // The samples of the shared networks are not needed: any codes will do.
     let input = if model.contains("digits") { ["--input", &images] } else { ["--random", "1"] };
     args.extend(input);
     args.extend(more);
@@ -44,7 +44,7 @@ fn check(python: &str, dir: &Path, model: &str, hw: &str, layer: &str, more: &[&
     eprintln!("{name}: {}", text.lines().next().unwrap_or_default().rsplit(": ").next().unwrap_or_default());
 }
 
-/// What the page about the format shows is of the bundle that the page about verification makes.
+/// The excerpts on the page about the format belong to the bundle of the page about verification.
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn the_page_shows_how_many_values_are_recomputed() {
@@ -64,7 +64,7 @@ fn the_page_shows_how_many_values_are_recomputed() {
 const REFUSED: &[(&str, &str)] =
     &[("nvdla-large", "a tree over 64 products"), ("dsp48e2-int8x2", "lanes share adders")];
 
-/// Every preset that can be exported, on a convolution, a depthwise one and a fully connected layer.
+/// Every preset that can be exported, on a convolution, a depthwise and a fully connected layer.
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn bundles_of_every_preset_are_recomputed() {
@@ -96,7 +96,7 @@ macro_rules! set {
     ($($key:literal),*) => { &[$("--set", $key),*] };
 }
 
-/// Every part of the datapath that a preset does not use.
+/// Parts of the datapath that no preset uses.
 const DATAPATHS: &[(&str, &str, &[&str])] = &[
     (
         "fpga-int14-os",
@@ -231,7 +231,7 @@ fn bundles_of_every_scheme_are_recomputed() {
         check(&python, &dir.path().join(scheme), &model, "fpga-int14-os", "2", &more);
         let more = ["--requantize", scheme, "--set", "bias.at=post_requantize"];
         check(&python, &dir.path().join(format!("{scheme}_b")), &model, "fpga-int14-os", "0", &more);
-        // Multipliers that leave nothing, and those that leave 16 and 32 bits.
+        // Multipliers that leave nothing, and multipliers that leave 16 and 32 bits.
         for (index, scale) in ["1e+12", "1.0", "0.1", "1e-9"].into_iter().enumerate() {
             if !is_full() && index != turn % 4 {
                 continue;
@@ -243,7 +243,7 @@ fn bundles_of_every_scheme_are_recomputed() {
     }
 }
 
-/// A layer with sums of up to 32 bits and an output of 16, of this scale.
+/// Returns a layer with sums of up to 32 bits and a 16-bit output with this scale.
 fn large_sums(scheme: &str, scale: &str) -> String {
     format!(
         "schema: 1
@@ -324,7 +324,7 @@ fn planted_faults_are_found() {
         const FORMATS: [&str; 4] = ["mem", "bin", "dec", "coe"];
         // One format in turn, or all of them.
         for &extension in if is_full() { &FORMATS[..] } else { &FORMATS[index % 4..][..1] } {
-            // The lowest bit of the last value.
+            // Lowest bit of the last value.
             found(&format!("{name}.{extension}"), &|bytes| match extension {
                 "bin" => *bytes.last_mut().unwrap() ^= 1,
                 _ => {

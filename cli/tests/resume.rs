@@ -1,4 +1,4 @@
-//! A folder of results belongs to what it was made from: nothing of another network, or of a neighbour, gets in.
+//! A results folder belongs to its inputs: nothing of another network or study gets in.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ nodes:
 outputs: [y]
 ";
 
-/// A folder with a network whose weights are those of `seed`.
+/// Creates a folder with a network whose weights depend on `seed`.
 fn folder(seed: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.yaml"), NETWORK).unwrap();
@@ -56,7 +56,7 @@ fn refused(output: &Output, why: &str) {
     assert!(text.join(" ").contains(why), "{stderr}");
 }
 
-/// The network's file is the same, but not the weights that it names.
+/// The file of the network is unchanged, but the weights that it names are not.
 #[test]
 fn other_weights_are_another_network() {
     let dir = folder(1);
@@ -65,10 +65,10 @@ fn other_weights_are_another_network() {
     weights(dir.path(), 2);
     refused(&sweep(dir.path(), "--random 3"), "its results come from another network:");
     assert_eq!(contents(&dir.path().join("out")), before, "nothing is touched");
-    // One point less changes nothing about that.
+    // A missing point does not change this.
     fs::remove_file(dir.path().join("out/points/00001.json")).unwrap();
     refused(&sweep(dir.path(), "--random 3"), "another network");
-    // With the first weights it goes on.
+    // With the first weights, it resumes.
     weights(dir.path(), 1);
     succeed(sweep(dir.path(), "--random 3"));
     assert_eq!(contents(&dir.path().join("out")), before);
@@ -89,7 +89,7 @@ fn it_is_said_what_differs() {
     }
 }
 
-/// A point that another sweep put there is run anew, and said to be.
+/// A point that another sweep put there is run again, with a note.
 #[test]
 fn points_of_others_are_not_taken() {
     let (mine, other) = (folder(1), folder(2));
@@ -98,7 +98,7 @@ fn points_of_others_are_not_taken() {
     succeed(sweep(other.path(), "--random 3"));
     let point = "out/points/00002.json";
     fs::copy(other.path().join(point), mine.path().join(point)).unwrap();
-    // Another point of the same sweep is not this one either.
+    // Another point of the sweep does not match either.
     fs::copy(mine.path().join("out/points/00000.json"), mine.path().join("out/points/00001.json")).unwrap();
     let output = sweep(mine.path(), "--random 3");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -112,7 +112,7 @@ fn points_of_others_are_not_taken() {
     assert!(contents(&mine.path().join("out")) == whole);
 }
 
-/// The name of a file is none of what results depend on, but results say it.
+/// The name of a file is not part of the identity, but is listed in results.
 #[test]
 fn a_renamed_network_is_the_same() {
     let (dir, fresh) = (folder(1), folder(1));
@@ -127,7 +127,7 @@ fn a_renamed_network_is_the_same() {
     assert!(rows.iter().all(|row| row["model"] == "renamed.yaml"));
 }
 
-/// Runs and sizings tell their identity too.
+/// Runs and sizings also state their identity.
 #[test]
 fn every_manifest_has_an_identity() {
     let dir = folder(1);
@@ -150,7 +150,7 @@ fn every_manifest_has_an_identity() {
     }
 }
 
-/// A layer's own register stays; whoever sweeps is told.
+/// A layer's own register is kept, and the sweep prints a note.
 #[test]
 fn a_layer_that_is_not_swept_is_said() {
     let dir = folder(1);
@@ -175,6 +175,6 @@ fn a_layer_that_is_not_swept_is_said() {
     }
     let report = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(report.contains(&format!("Not swept: {sentence}.")));
-    // All is said of a sweep that reaches every layer, too.
+    // A sweep that reaches every layer has no such note.
     assert!(!succeed(sweep(dir.path(), "--random 2 --force")).contains("keeps"));
 }

@@ -1,7 +1,7 @@
-//! Layers of real networks on arrays and engines of every kind, replayed in every simulator; the arrays' cycles beside
-//! the cycle model's; the table of mutants.
+//! Layers of real networks on arrays and engines of every kind, replayed in every simulator. The arrays'
+//! cycles are compared with the cycle model. Also checks the table of mutants.
 //!
-//! The simulators are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+//! The simulators run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde_json::Value;
 const RESNET: [&str; 2] = ["resnet8_cifar10_int8.tflite", "resnet8_cifar10_images.npy"];
 const WAKE: [&str; 2] = ["vww_mobilenet_v1_025_int8.tflite", "vww_images.npy"];
 
-/// An array of 4 x 4 in the place of the preset's 16 x 16: quick to build.
+/// Array of 4 x 4 instead of the preset's 16 x 16: quick to build.
 const SMALL: &[&str] = &["--set", "array.rows=4", "--set", "array.cols=4"];
 
 struct Case {
@@ -41,7 +41,8 @@ macro_rules! grid {
     };
 }
 
-/// Every value of every axis: network, operation, accelerator, 12 to 20 bits, overflow mode (each with 14 bits too).
+/// Every value of every axis: network, operation, accelerator, 12 to 20 bits, overflow mode (each with 14
+/// bits too).
 const GRID: &[Case] = grid! {
     RESNET "1" conv2d "fpga-int14-os" 14 saturate &[];
     RESNET "14" fully_connected "fpga-int14-os" 14 sticky SMALL;
@@ -60,7 +61,7 @@ const GRID: &[Case] = grid! {
 };
 
 impl Case {
-    /// The bundle, made in `dir`; `None` without the networks.
+    /// Exports the bundle to `dir`; `None` without the networks.
     fn export(&self, dir: &Path) -> Option<String> {
         let [model, images] = [shared_model(self.network[0])?, shared_model(self.network[1])?];
         let out = dir.to_string_lossy().into_owned();
@@ -86,7 +87,8 @@ impl Case {
     }
 }
 
-/// Replays the grid; the checks by name must be those of `expected` (with the array's, where there is one).
+/// Replays the grid; the names of the checks must be those of `expected` (including the array's if there is
+/// one).
 fn replay_grid(simulator: &str) {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
@@ -144,7 +146,7 @@ fn real_layers_replay_in_ghdl() {
     replay_grid("ghdl");
 }
 
-/// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
+/// `GUARDBIT_COCOTB_BIN` names the folder of cocotb 1.9's programs.
 #[test]
 #[cfg_attr(shared_models, ignore = "needs GUARDBIT_COCOTB_BIN, see scripts/test")]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
@@ -170,7 +172,8 @@ fn manifest(bundle: &str) -> Value {
     serde_json::from_slice(&fs::read(Path::new(bundle).join("manifest.json")).unwrap()).unwrap()
 }
 
-/// Accelerator, layer of the digits network, settings, and cycles that the model takes off tiles of fewer rows.
+/// Accelerator, layer of the digits network, settings, and cycles that the model subtracts for tiles of fewer
+/// rows.
 const ARRAYS: &[(&str, &str, &[&str], u64)] = &[
     // Fewer products than rows: tiles follow each other as fast as sums can leave.
     ("fpga-int14-os", "1", &["--set", "array.rows=12", "--set", "array.cols=3"], 6),
@@ -184,7 +187,7 @@ const ARRAYS: &[(&str, &str, &[&str], u64)] = &[
     ("fpga-int14-ws", "0", &["--set", "array.rows=2", "--set", "array.cols=1"], 0),
 ];
 
-/// The replay fails if a cycle is missing or too many (`kind=cycles`).
+/// The replay fails if a cycle is missing or superfluous (`kind=cycles`).
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn arrays_take_the_cycles_of_the_model() {
@@ -206,7 +209,7 @@ fn arrays_take_the_cycles_of_the_model() {
             let cycles = &manifest(&out)["array"];
             let (groups, cycles) = (cycles["groups"].as_u64().unwrap(), &cycles["cycles"]);
             let number = |key: &str| cycles[key].as_u64().unwrap();
-            // SCALE-Sim leaves out the drain, and counts every matrix product from cycle 0.
+            // SCALE-Sim omits the drain, and counts every matrix product from cycle 0.
             let uncounted = if convention == "overlapped" { *shorter } else { number("drain") + groups };
             assert_eq!(number("cycles"), number("model") + uncounted, "{line}");
             assert_eq!(cycles["difference"].is_null(), uncounted == 0, "{line}");
@@ -214,7 +217,7 @@ fn arrays_take_the_cycles_of_the_model() {
     }
 }
 
-/// Where the tiles are the whole layer, the array's cycles are the layer's compute cycles in `layers.csv`.
+/// If the tiles cover the whole layer, the array's cycles equal the layer's compute cycles in `layers.csv`.
 #[test]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn whole_layers_take_the_compute_cycles_of_a_run() {
@@ -235,8 +238,8 @@ fn whole_layers_take_the_compute_cycles_of_a_run() {
     }
 }
 
-/// Every mutant in Icarus: with `GUARDBIT_TESTS=all` of the bundle that is made without further arguments, and in other modes than
-/// the preset's on a small array; otherwise in one mode on a small array.
+/// Runs every mutant in Icarus. With `GUARDBIT_TESTS=all`, it uses the default bundle, and other modes than
+/// the preset's on a small array; otherwise one mode on a small array.
 fn mutants(hw: &str, layer: &str, levels: &[&str]) {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
@@ -277,7 +280,8 @@ fn mutants_of_a_tree_are_caught() {
     mutants("fpga-int14-tree", "5", &["tree", "acc"]);
 }
 
-/// Network, input (none: random), layer, accelerator, settings; a row of the table of mutants, and its answer.
+/// Network, input (none: random), layer, accelerator, settings, a row of the table of mutants, and its
+/// expected answer.
 type Shown<'a> = ([&'a str; 2], &'a str, &'a str, &'a [&'a str], &'a str, &'a str);
 
 const KEYWORDS: [&str; 2] = ["kws_dscnn_int8.tflite", ""];
@@ -287,7 +291,7 @@ const WIDE: &[&str] =
 const NARROW_BIAS: &[&str] = &["--set", "bias.bits=14", "--set", "array.rows=4", "--set", "array.cols=4"];
 const FEW_COLUMNS: &[&str] = &["--set", "array.cols=4"];
 
-/// A spread of what `scripts/check_all_layers` runs; without `GUARDBIT_TESTS=all` every fourth row.
+/// Selection of what `scripts/check_all_layers` runs; without `GUARDBIT_TESTS=all` every fourth row.
 const SHOWN: &[Shown<'_>] = &[
     // Real activations leave columns at zero.
     (WAKE, "6", "fpga-int14-os", SMALL, "array, wrap_for_saturate, acc", "yes"),
@@ -304,7 +308,7 @@ const SHOWN: &[Shown<'_>] = &[
     (ANOMALY, "0", "fpga-int14-os", SMALL, "array, last_product_missed", "yes"),
 ];
 
-/// Every mutant of these layers is caught, or proved to change nothing.
+/// Every mutant of these layers is caught, or proved to be equivalent.
 #[test]
 #[cfg_attr(shared_models, ignore = "needs GUARDBIT_SIMULATORS, see scripts/test")]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
@@ -332,7 +336,7 @@ fn mutants_of_real_layers_show_or_are_equivalent() {
     }
 }
 
-/// No output twice, and all of them where there are no more than cases are asked for.
+/// Each output is exported once, and all of them if there are at most as many as requested cases.
 #[test]
 fn all_outputs_are_cases_where_there_are_few() {
     let model = digits("digits_int8.tflite");

@@ -1,4 +1,4 @@
-//! What guardbit says about values that break its schemas, beside the Python package `jsonschema`.
+//! Compares guardbit's schemas, on values that break them, with the Python package `jsonschema`.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::{digits, needed, root, succeed};
 
-/// Calls `change` with every place of `value`: of an array the first item or two.
+/// Calls `change` with every pointer of `value`; in an array, for the first one or two items.
 fn places(value: &Value, at: &str, change: &mut dyn FnMut(&str, &Value)) {
     change(at, value);
     match value {
@@ -26,7 +26,7 @@ fn places(value: &Value, at: &str, change: &mut dyn FnMut(&str, &Value)) {
     }
 }
 
-/// The value, and what comes of it by one change anywhere.
+/// Returns the value, and its variants with one change anywhere.
 fn variants(intact: &Value) -> Vec<Value> {
     let mut all = vec![intact.clone()];
     places(intact, "", &mut |at, found| {
@@ -66,7 +66,7 @@ fn variants(intact: &Value) -> Vec<Value> {
     all
 }
 
-/// `schema` is a file that is committed or lies in a bundle, `value` what breaks it nowhere.
+/// Writes a test case. `schema` is committed or part of a bundle, and `intact` is a valid value.
 fn write(out: &mut impl Write, schema: &str, intact: &Value) {
     let schema: Value = serde_json::from_str(schema).unwrap();
     writeln!(out, "{}", json!({ "schema": schema })).unwrap();

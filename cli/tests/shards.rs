@@ -1,4 +1,4 @@
-//! Shards of a sweep on the command line: killed and run again, merged, and what is refused.
+//! Shards of a sweep on the command line: killed and resumed, merged, and refused.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -37,14 +37,15 @@ fn refused(dir: &Path, args: &str) -> String {
     stderr.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().into()
 }
 
-/// Every shard, in folders s1 to sN.
+/// Runs every shard, in folders s1 to sN.
 fn shards(dir: &Path, count: usize) {
     for index in 1..=count {
         succeed(dir, &format!("{SWEEP} --shard {index}/{count} -o s{index}"));
     }
 }
 
-/// A shard that is killed at any of its file operations, or before it began, is run again; then all is as in one piece.
+/// A shard killed at any of its file operations, or before it began, is resumed; the result equals the sweep
+/// without shards.
 #[test]
 fn a_killed_shard_is_run_again() {
     if !has_faults() {
@@ -68,7 +69,7 @@ fn a_killed_shard_is_run_again() {
     }
 }
 
-/// A task of a job array takes its part only where it is asked to.
+/// A task of a job array runs its shard only if asked to.
 #[test]
 fn a_task_of_a_job_array() {
     let dir = folder();
@@ -91,7 +92,7 @@ fn a_task_of_a_job_array() {
     assert_same(&dir.join("whole"), &dir.join("merged"));
 }
 
-/// A folder is that of one shard: another one, or the whole sweep, does not go on in it.
+/// A folder belongs to one shard: another shard, or the whole sweep, does not resume in it.
 #[test]
 fn a_folder_is_of_one_shard() {
     let dir = folder();
@@ -125,7 +126,7 @@ fn what_is_refused() {
     succeed(dir, &format!("{SWEEP} -o whole"));
     fs::create_dir(dir.join("empty")).unwrap();
     shown("no_shard", "merge s1 s2 whole empty absent -o out");
-    // As it is when the machine goes down between two points.
+    // State after the machine goes down between two points.
     if has_faults() {
         let killed = call(dir, &format!("{SWEEP} --shard 2/3 -o killed"), &[("GUARDBIT_FAULT", "kill:12")]);
         assert!(killed.status.signal().is_some());
@@ -146,7 +147,7 @@ fn what_is_refused() {
     }
 }
 
-/// A manifest that names files outside its folder is none, sealed or not.
+/// A manifest that names files outside its folder is refused, sealed or not.
 #[test]
 fn a_shard_has_no_files_elsewhere() {
     let dir = folder();
@@ -170,7 +171,8 @@ fn a_shard_has_no_files_elsewhere() {
     }
 }
 
-/// What there is of a sweep is merged and named; `sweep` goes on in that folder and ends as in one piece.
+/// Existing points of a sweep are merged and listed; `sweep` resumes in that folder and ends as without
+/// shards.
 #[test]
 fn a_part_of_a_sweep_is_merged_and_completed() {
     if !has_faults() {
@@ -180,7 +182,7 @@ fn a_part_of_a_sweep_is_merged_and_completed() {
     let dir = dir.path();
     succeed(dir, &format!("{SWEEP} -o whole"));
     succeed(dir, &format!("{SWEEP} --shard 1/3 -o s1"));
-    // Stops with two of the two points of its shard stored, before its manifest is complete; the third shard never ran.
+    // Stops with both points of the shard stored, before its manifest is complete; the third shard never ran.
     let stored = |folder: &str| fs::read_dir(dir.join(folder).join("points")).map_or(0, Iterator::count);
     let at = (8..40).find(|at| {
         let _ = fs::remove_dir_all(dir.join("s2"));
@@ -235,7 +237,7 @@ fn a_part_of_a_sweep_is_merged_and_completed() {
     assert!(refused(dir, "merge --partial whole -o out").contains("guardbit::merge::folder"));
 }
 
-/// Tables come out in the format that the shards were asked for.
+/// Tables have the format that the shards requested.
 #[test]
 fn a_merge_keeps_the_format_of_tables() {
     let dir = folder();
@@ -243,7 +245,7 @@ fn a_merge_keeps_the_format_of_tables() {
     let sweep = format!("{SWEEP} --format parquet");
     succeed(dir, &format!("{sweep} -o whole"));
     succeed(dir, &format!("{sweep} --shard 1/2 -o s1"));
-    // Asked for once is asked for: the command that goes on with a shard need not say it again.
+    // The format is kept: a command that resumes a shard need not repeat it.
     succeed(dir, &format!("{SWEEP} --shard 1/2 -o s1"));
     succeed(dir, &format!("{sweep} --shard 2/2 -o s2"));
     succeed(dir, "merge s1 s2 -o merged");
@@ -251,7 +253,7 @@ fn a_merge_keeps_the_format_of_tables() {
     assert_same(&dir.join("whole"), &dir.join("merged"));
 }
 
-/// A shard is only read, and a manifest that does not list the files of its points is none, sealed or not.
+/// A shard is only read, and a manifest that does not list the files of its points is refused, sealed or not.
 #[test]
 fn shards_are_whole_and_not_the_output() {
     let dir = folder();
@@ -283,7 +285,8 @@ fn shards_are_whole_and_not_the_output() {
     }
 }
 
-/// A manifest that was changed, and sealed again, never ends `status` with a panic: parts with other numbers of points are other sweeps.
+/// A manifest that was changed and sealed again never makes `status` panic: shards with other numbers of
+/// points are other sweeps.
 #[test]
 fn parts_of_other_sizes_are_other_sweeps() {
     let dir = folder();
@@ -291,7 +294,7 @@ fn parts_of_other_sizes_are_other_sweeps() {
     shards(dir, 2);
     let manifest = dir.join("s1/sweep.json");
     let mut json: serde_json::Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
-    // The first part has fewer points, all of which are there.
+    // The first shard has fewer points, all of which exist.
     json["points"].as_array_mut().unwrap().truncate(2);
     json["sha256"] = guardbit_files::UNSEALED.into();
     fs::write(&manifest, guardbit_files::seal_text(&serde_json::to_string(&json).unwrap())).unwrap();

@@ -1,10 +1,10 @@
-//! Figures of real networks that were published beside them, reproduced by the binary.
+//! Published figures of real networks, reproduced by the binary.
 
 use std::process::Command;
 
 use crate::common::{csv_rows, needed, shared_model, succeed};
 
-/// Codes from numpy's generator: `default_rng(1).integers(-128, 128, shape)`.
+/// Writes codes from NumPy's generator: `default_rng(1).integers(-128, 128, shape)`.
 fn numpy_codes(dir: &std::path::Path, shape: &str) -> String {
     let python = needed("GUARDBIT_ORACLE_PYTHON");
     let path = dir.join("x.npy").to_string_lossy().into_owned();
@@ -15,7 +15,7 @@ fn numpy_codes(dir: &std::path::Path, shape: &str) -> String {
     path
 }
 
-/// Pool sums of the keyword network that do not fit 14 bits.
+/// Returns the pool sums of the keyword network that do not fit 14 bits.
 fn pool_sums_that_do_not_fit(zero_point: &str) -> Option<(String, String)> {
     let model = shared_model("kws_dscnn_int8.tflite")?;
     let dir = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ fn resnet8_out_of_range_rates() {
     }
 }
 
-/// The same from `size`, which pools them over the layers by itself.
+/// Pooled figures from `size`, which sums over the layers itself.
 #[test]
 #[cfg_attr(shared_models, ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test")]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]

@@ -1,4 +1,4 @@
-//! `guardbit size`: its files, its recommendation, its witnesses, on small and real networks.
+//! `guardbit size`: files, recommendation and witnesses, on small and real networks.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn worst_case_widths_of_real_networks() {
     check(MODELS[3], &["18", "21"]);
 }
 
-/// At the proved widths nothing overflows, whatever comes in; on a datapath of any kind.
+/// At the proved widths nothing overflows for any input, on any kind of datapath.
 #[test]
 fn recommended_accelerators_run_without_overflow() {
     let listed: serde_json::Value = serde_json::from_str(&succeed(&["hw", "list", "--json"])).unwrap();
@@ -81,7 +81,7 @@ fn recommended_accelerators_run_without_overflow() {
     }
 }
 
-/// What is said of proved widths: in the recommended accelerator, and beside the table.
+/// Notes on proved widths: in the recommended accelerator, and below the table.
 #[test]
 fn what_is_not_proved_is_said() {
     let check = |sets: &[&str], described: &str, remark: &str| {
@@ -115,8 +115,8 @@ fn what_is_not_proved_is_said() {
     );
 }
 
-/// The grid's wrong sums are those of the simulator on an accelerator with these two levels, where it looks at every
-/// dot product; what is proved is never wrong.
+/// The wrong sums of the grid equal those of the simulator on an accelerator with these two levels, if the
+/// grid covers every dot product. Proved widths are never wrong.
 #[test]
 fn the_grid_is_wrong_as_often_as_the_simulator_says() {
     let dir = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ fn the_grid_is_wrong_as_often_as_the_simulator_says() {
     }
 }
 
-/// A coarser grid has every second length of run; proved widths do not depend on it.
+/// A coarser grid has every second run length; proved widths do not depend on it.
 #[test]
 fn grids_are_as_fine_as_asked() {
     let dir = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn grids_are_as_fine_as_asked() {
     assert!(same("size.csv") && same("size_levels.csv") && same("recommended.yaml"));
 }
 
-/// The figures of a layer are those of its channels; the listed files are there, and the same for any threads.
+/// The figures of a layer follow from its channels. The listed files exist, and do not depend on threads.
 #[test]
 fn tables_belong_together() {
     let dir = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ fn tables_belong_together() {
             "bits_range",
         ] {
             let widest = own.iter().filter_map(|channel| channel[bits].parse::<u32>().ok()).max();
-            // Weights of the digits network that sum to 0 are a channel's own.
+            // Only some channels of the digits network have weights that sum to 0.
             let widest = widest.filter(|_| bits != "bits_a2q_plus");
             assert_eq!(widest.map_or(String::new(), |bits| bits.to_string()), row[bits], "{bits}");
         }
@@ -250,7 +250,8 @@ fn tables_belong_together() {
     }
 }
 
-/// The budget is kept: by the network at the recommended widths, and by each layer alone, where one bit less breaks it.
+/// The budget is met by the network at the recommended widths, and by each layer alone, where one bit less
+/// exceeds it.
 #[test]
 fn budgets_are_kept_and_tight() {
     let dir = tempfile::tempdir().unwrap();
@@ -323,8 +324,9 @@ fn bad_budgets_and_tools_are_said() {
     }
 }
 
-/// The levels are synthesized as the modules of the reference RTL: a serial one has its register, whether a run starts,
-/// two flags, and when sticky whether it is stuck; a tree has its result and the flags.
+/// Levels are synthesized as the modules of the reference RTL. A serial level has its register, a flag for
+/// the start of a run, two overflow flags, and if sticky a flag for being stuck. A tree has its result and
+/// the flags.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn areas_come_from_yosys() {
@@ -345,8 +347,8 @@ fn areas_come_from_yosys() {
     let [lut, ff, bits] = area("serial", "fpga-int14-os", &[]);
     assert_eq!(ff, bits + 3);
     assert!(lut >= bits);
-    // Unsigned, with pixels that are not negative and weights that are: what is proved fits no register without a
-    // sign, but the circuit is there.
+    // Unsigned, with nonnegative pixels and weights of both signs: the proved range fits no unsigned
+    // register, but the circuit exists.
     let sticky = ["accumulation.acc.overflow=sticky", "accumulation.acc.signed=false"];
     let [sticky_lut, sticky_ff, bits] = area("sticky", "fpga-int14-os", &sticky);
     assert!(sticky_ff > bits + 3 && sticky_lut > 0, "{sticky_lut} {sticky_ff} {bits}");
@@ -354,7 +356,7 @@ fn areas_come_from_yosys() {
     assert!(tree_ff > bits + 3 && tree_lut > 0, "{tree_lut} {tree_ff} {bits}");
 }
 
-/// The counts of one channel of a network of one layer, at a width.
+/// Returns the counts of one channel of a network with one layer, at a width.
 fn counts(graph: &Graph, input: &[i32], bits: u32, channel: usize) -> ChannelLevel {
     let accelerator = load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap();
     let program = lower(Arc::new(graph.clone()), &accelerator).unwrap();
@@ -386,7 +388,7 @@ fn witnesses_of_real_networks() {
     }
 }
 
-/// Samples and labels of the digits: the first `count`.
+/// Returns samples and labels of the digits network: the first `count`.
 fn first_digits(dir: &Path, count: usize) -> (String, String) {
     let (images, labels) = (text(&dir.join("images.npy")), text(&dir.join("labels.npy")));
     let first = Slice::from(..count as isize);
@@ -397,10 +399,10 @@ fn first_digits(dir: &Path, count: usize) -> (String, String) {
     (images, labels)
 }
 
-/// Two levels of 14 bits, as `fpga-int14-ws` has them.
+/// Accelerator with two levels of 14 bits.
 const TWO_LEVELS: &str = "fpga-int14-ws";
 
-/// The recommended bits of all levels, and the output codes that differ, within a budget.
+/// Returns the total of recommended bits, and the output codes that differ, within a budget.
 fn cost(args: &[&str], budget: &str, out: &Path) -> (u64, serde_json::Value) {
     let tail = ["--budget", budget, "--json", "-o", &text(out)].map(String::from);
     let tail: Vec<&str> = tail.iter().map(String::as_str).collect();
@@ -409,7 +411,7 @@ fn cost(args: &[&str], budget: &str, out: &Path) -> (u64, serde_json::Value) {
     (bits.iter().map(|bits| bits.parse::<u64>().unwrap()).sum(), json)
 }
 
-/// A looser budget never costs more, and is kept: on the first digits, for a chain behind which sums are gathered.
+/// A looser budget never costs more, and is met: on the first digits, for a chain followed by an accumulator.
 #[test]
 fn a_looser_budget_never_costs_more() {
     let dir = tempfile::tempdir().unwrap();
@@ -432,7 +434,7 @@ fn a_looser_budget_never_costs_more() {
                 _ => assert!(figure("output_mismatch") <= share * 24.0 * 10.0, "{percent}"),
             }
         }
-        // Chains are narrowed with what is behind them.
+        // Chains are narrowed together with the level after them.
         let levels = csv_rows(&dir.path().join(format!("{kind}{}", budgets[3])).join("size_levels.csv"));
         let chains: Vec<_> = levels.iter().filter(|row| row["level"] == "chain").collect();
         let sum = |name: &str| chains.iter().map(|row| row[name].parse::<usize>().unwrap()).sum::<usize>();
@@ -440,7 +442,7 @@ fn a_looser_budget_never_costs_more() {
     }
 }
 
-/// The same on ResNet-8.
+/// A looser budget never costs more on ResNet-8.
 #[test]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn a_looser_budget_never_costs_more_on_resnet8() {
@@ -452,7 +454,7 @@ fn a_looser_budget_never_costs_more_on_resnet8() {
     assert!(bits.is_sorted_by(|a, b| a >= b) && bits[0] > bits[2], "{bits:?}");
 }
 
-/// Stdout has every level, the one design for all layers, and what there is to know of the budget.
+/// Stdout has every level, the one design for all layers, and remarks on the budget.
 #[test]
 fn stdout_shows_every_level() {
     let dir = tempfile::tempdir().unwrap();
@@ -492,7 +494,7 @@ fn stdout_shows_every_level() {
     let design = format!("one design for all layers     chain {}, acc {}", widest("chain"), widest("acc"));
     assert!(stdout.contains(&design), "{stdout}");
     assert!(stdout.contains("note: mismatch=0.01% is finer than one of 40 output codes (2.50%)"), "{stdout}");
-    // Rates name the level, and an inner level has transients of its own.
+    // Rates name the level, and an inner level has its own transients.
     let rates = csv_rows(&out.join("size_rates.csv"));
     for level in ["chain", "acc"] {
         let transient = rates.iter().filter(|row| row["level"] == level && row["transient"] != "0").count();
@@ -500,7 +502,7 @@ fn stdout_shows_every_level() {
     }
 }
 
-/// Where products leave their register, widths speak of products that the hardware does not add.
+/// If products overflow their register, widths refer to products that the hardware does not add.
 #[test]
 fn narrow_products_are_noted() {
     let dir = tempfile::tempdir().unwrap();
@@ -556,7 +558,7 @@ fn witnesses_are_replayed() {
     }
 }
 
-/// What `recommended.yaml` says of a layer by its name is overridden by index, for the keys that are named.
+/// Settings of a layer by name in `recommended.yaml` can be overridden by index, for each key separately.
 #[test]
 fn recommended_files_take_overrides_of_their_layers() {
     let dir = tempfile::tempdir().unwrap();
@@ -575,7 +577,7 @@ fn recommended_files_take_overrides_of_their_layers() {
         &text(&sized),
     ]);
     let levels = csv_rows(&sized.join("size_levels.csv"));
-    // As wide as all layers together need is what the file has in common, and an override all the same.
+    // The width common to all layers is the file's base value, and still an override.
     let widest =
         levels.iter().filter(|row| row["level"] == "acc").map(|row| &row["bits_recommended"]).max().unwrap();
     let own = levels.iter().find(|row| row["level"] == "acc" && row["bits_recommended"] != *widest).unwrap();
@@ -592,7 +594,7 @@ fn recommended_files_take_overrides_of_their_layers() {
         let mode = if overridden { "wrap" } else { &level["overflow"] };
         assert_eq!((&row["bits"], row["overflow"].as_str()), (bits, mode), "{row:?}");
     }
-    // Its layers stand in their order.
+    // Layers are listed in their order.
     let yaml = std::fs::read_to_string(&hw).unwrap();
     let layers = yaml.split("\nlayers:\n").nth(1).unwrap();
     let places: Vec<Option<usize>> = levels
@@ -604,7 +606,7 @@ fn recommended_files_take_overrides_of_their_layers() {
     assert!(places.len() > 1 && places.is_sorted(), "{yaml}");
 }
 
-/// What a run calls enough, set at every level, is enough: the same codes as the exact network's.
+/// Widths reported as sufficient by a run, set at every level, give the codes of the exact network.
 #[test]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]
 fn widths_that_a_run_calls_enough_are_enough_on_real_networks() {
@@ -640,7 +642,7 @@ fn widths_that_a_run_calls_enough_are_enough_on_real_networks() {
     }
 }
 
-/// A2Q+ is a width of the layer only where the weights of every channel sum to 0.
+/// A2Q+ gives a width of the layer only if the weights of every channel sum to 0.
 #[test]
 fn a2q_plus_is_that_of_all_channels_or_none() {
     let dir = tempfile::tempdir().unwrap();
@@ -656,7 +658,7 @@ fn a2q_plus_is_that_of_all_channels_or_none() {
         let of = |file: &str| column(&out.join(file), "bits_a2q_plus");
         (of("size.csv"), of("size_channels.csv"))
     };
-    // Channels of 0 alone sum to 0, too: 1 bit. An l1 norm of 10 needs 10 * 255 + 2 <= 2^12.
+    // Channels of only zeros sum to 0 too: 1 bit. An l1 norm of 10 needs 10 * 255 + 2 <= 2^12.
     assert_eq!(a2q_plus("0, 0, 100, 100"), (vec![String::new()], vec!["1".into(), String::new()]));
     assert_eq!(a2q_plus("0, 0, 5, -5"), (vec!["12".into()], vec!["1".into(), "12".into()]));
 }

@@ -1,4 +1,4 @@
-//! What the tables say of samples that were not run, recomputed by scikit-learn, statsmodels and SciPy.
+//! Statistics about unseen samples, recomputed by scikit-learn, statsmodels and SciPy.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::common::{csv_rows, digits, guardbit, needed, root, shared_model, succ
 use ndarray::{Array1, Array2};
 use ndarray_npy::{NpzReader, write_npy};
 
-/// Recomputes every figure of a folder of results; gives how many there were.
+/// Recomputes every figure of a results folder; returns their number.
 fn recompute(folder: &Path, more: &[&str]) -> u64 {
     let mut python = Command::new(needed("GUARDBIT_STATISTICS_PYTHON"));
     let script = root().join("scripts/check_statistics.py");
@@ -45,7 +45,7 @@ fn sweeps_are_recomputed() {
 
 const SCALES: [&str; 5] = ["--scales", "0.5", "-3", "0.75", "2"];
 
-/// A network that gives back six values, of scales and zero points as [`SCALES`] has them.
+/// Network that reconstructs six values, with scales and zero points from [`SCALES`].
 const AUTOENCODER: &str = "\
 schema: 1
 inputs:
@@ -59,7 +59,7 @@ nodes:
 outputs: [y]
 ";
 
-/// Runs it on 40 random samples with labels; gives its folder.
+/// Runs the network on 40 random samples with labels; returns its folder.
 fn run(dir: &Path, name: &str, labels: &Path, more: &[&str]) -> std::path::PathBuf {
     let out = dir.join(name);
     let words = [&dir.join("net.yaml"), labels, &out].map(|path| path.to_string_lossy().into_owned());
@@ -88,7 +88,7 @@ fn detectors_and_regressors_are_recomputed() {
     assert!(recompute(&classified, &SCALES) > 6 * 8);
 }
 
-/// What labels and shapes leave no doubt about; and what is refused.
+/// Tasks that labels and shapes imply, and refusals.
 #[test]
 fn tasks() {
     let dir = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn tasks() {
     );
 }
 
-/// An autoencoder has no classes: what it gives back is compared with what it read.
+/// An autoencoder has no classes: its output is compared with its input.
 #[test]
 fn the_shared_autoencoder_detects() {
     let (Some(model), Some(windows)) =

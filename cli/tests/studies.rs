@@ -1,4 +1,4 @@
-//! The studies of `examples/studies`: every axis that people ask for, and what comes out.
+//! Studies of `examples/studies`: every axis that users ask for, with its result.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::common::{Row, csv_rows, root, succeed};
 
-/// Runs a study; its table has `points` rows, `axes` at its end, and at least `different` different accuracies or
-/// agreements.
+/// Runs a study and checks its table: `points` rows, `axes` at its end, and at least `different` distinct
+/// accuracies or agreements.
 fn check(name: &str, points: usize, axes: &[&str], different: usize) -> Vec<Row> {
     let dir = tempfile::tempdir().unwrap();
     let study = root().join("examples/studies").join(name);
@@ -24,7 +24,7 @@ fn check(name: &str, points: usize, axes: &[&str], different: usize) -> Vec<Row>
     assert!(rows.iter().all(|row| !row["top1_agreement"].is_empty()), "{name}");
     let drawn = |plot: &str| fs::metadata(out.join(Path::new("plots").join(plot))).unwrap().len();
     assert!(drawn("axes.svg") > 2000, "{name}");
-    // Where nothing is drawn, the reason is the right one.
+    // If nothing is drawn, the stated reason is right.
     let report = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(!report.contains("No point ran to its end"), "{name}");
     let by_width = rows.iter().any(|row| !row["bits"].is_empty());
@@ -32,7 +32,7 @@ fn check(name: &str, points: usize, axes: &[&str], different: usize) -> Vec<Row>
     rows
 }
 
-/// The place of a level means the same as its name.
+/// A level's index is equivalent to its name.
 #[test]
 fn a_level_by_its_place() {
     let dir = tempfile::tempdir().unwrap();
@@ -50,7 +50,8 @@ fn a_level_by_its_place() {
     assert_eq!(sweep("0"), by_name);
 }
 
-/// Greedy sums do not overflow on the way where each product fits, in 16 bits; of other orders none is that good.
+/// With greedy order, partial sums do not overflow if each product fits, in 16 bits; no other order is as
+/// good.
 #[test]
 fn bits_by_order() {
     let rows = check("bits_by_order.yaml", 48, &["reduction_order.walk", "accumulation.acc.bits"], 20);
@@ -102,7 +103,7 @@ fn seeds() {
     check("seeds.yaml", 20, &["seed"], 18);
 }
 
-/// Every preset that there is.
+/// Sweeps every preset in the folder of presets.
 #[test]
 fn presets() {
     let count = fs::read_dir(root().join("hwmodels/presets")).unwrap().count();

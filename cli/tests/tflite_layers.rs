@@ -1,5 +1,5 @@
-//! Layers that accelerators run, of every operator of TFLite that has them, through both engines against LiteRT: one
-//! recorded network of each operator and type (`scripts/make_tflite_oracle.py`).
+//! Accelerated layers of every TFLite operator that has them, in both engines, against LiteRT: one recorded
+//! network of each operator and type (`scripts/make_tflite_oracle.py`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ fn bytes(hex: &Value) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
 }
 
-/// How many layers of each operation ran on the accelerator; both runs of both engines gave the runtime's codes.
+/// Checks that both runs of both engines give the runtime's codes, and returns the number of accelerated
+/// layers per operation.
 fn check(sets: &[&str]) -> BTreeMap<&'static str, usize> {
     let text = std::fs::read_to_string(root().join("frontends/tests/data/tflite_oracle.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();

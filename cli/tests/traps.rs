@@ -1,4 +1,4 @@
-//! A point of a sweep in which an overflow is trapped is a result like any other; a run that traps fails.
+//! A point of a sweep with a trapped overflow is an ordinary result; a run that traps fails.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ outputs: [y]
 ";
 const WIDTHS: &str = "--bits 14..=20";
 
-/// A folder with `network`.
+/// Creates a folder with `network`.
 fn folder(network: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.yaml"), network).unwrap();
@@ -63,7 +63,7 @@ fn rows(dir: &Path, out: &str) -> Vec<Row> {
     csv_rows(&dir.join(out).join("summary.csv"))
 }
 
-/// What `run` says of the same point, if it traps there.
+/// Returns the error of `run` at a point, if it traps there.
 fn run(dir: &Path, row: &Row, more: &str) -> Option<String> {
     let [bits, overflow] = [&row["bits"], &row["overflow"]];
     let point = format!("--set accumulation.acc.bits={bits} --set accumulation.acc.overflow={overflow}");
@@ -78,7 +78,7 @@ fn run(dir: &Path, row: &Row, more: &str) -> Option<String> {
     }
 }
 
-/// Sweeps with a mode that traps beside others, compared with runs and with sweeps of the others alone.
+/// Compares sweeps that include a trapping mode with runs, and with sweeps of the other modes alone.
 fn check(network: &str, more: &str) {
     let dir = folder(network);
     let dir = dir.path();
@@ -99,7 +99,7 @@ fn check(network: &str, more: &str) {
                 let blank = ["top1_agreement", "output_mismatch", "output_sqnr_db", "events", "wrong"];
                 assert!(blank.iter().all(|column| row[*column].is_empty()), "{more}: {row:?}");
             }
-            // Nothing overflows, so any mode does the same.
+            // Nothing overflows, so all modes are equivalent.
             None => {
                 let wrap = others.iter().find(|other| other["bits"] == row["bits"]).unwrap();
                 let mut same = row.clone();
@@ -115,7 +115,7 @@ fn check(network: &str, more: &str) {
     let page = fs::read_to_string(dir.join("out/report.html")).unwrap();
     assert!(listed.iter().all(|(_, error)| page.contains(*error)), "{more}");
 
-    // Whatever runs beside, and a point that is run anew, changes nothing.
+    // Points that run together, or again, change nothing.
     let before = contents(&dir.join("out"));
     let assert_same = |out: &str| {
         assert!(before == contents(&dir.join(out)), "{more}: {out} differs");
@@ -144,7 +144,7 @@ fn a_point_that_traps_is_a_result() {
     }
 }
 
-/// A stage that is not swept traps at every width: there is nothing to draw, and the sweep is done all the same.
+/// A stage that is not swept traps at every width: there is nothing to draw, but the sweep completes.
 #[test]
 fn every_point_may_trap() {
     let dir = folder(CONVOLUTION);

@@ -1,6 +1,6 @@
-//! Bundles of test vectors: made, re-checked, and replayed in real simulators.
+//! Bundles of test vectors: exported, rechecked, and replayed in real simulators.
 //!
-//! The simulators are run where `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
+//! The simulators run if `GUARDBIT_SIMULATORS` is set (`scripts/test` installs them and sets it).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ fn export(dir: &Path, model: &str, hw: &str, layer: &str, more: &[&str]) -> Stri
     out.into_owned()
 }
 
-/// Every file of a folder with its bytes.
+/// Returns every file of a folder with its bytes.
 fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
@@ -132,8 +132,8 @@ fn bundles_are_reproducible_and_recomputed() {
     }
 }
 
-/// What a bundle says of an order: its operands follow it, a permutation of a file is the layer's alone, and an order of
-/// single dot products leaves no operands to share.
+/// Orders in a bundle: its operands follow the order, a permutation from a file belongs only to its layer,
+/// and an order of single dot products leaves no operands to share.
 #[test]
 fn orders_of_a_bundle() {
     let dir = tempfile::tempdir().unwrap();
@@ -285,7 +285,7 @@ fn every_datapath_replays_in_ghdl() {
     }
 }
 
-/// The folder of cocotb 1.9's programs is given by `GUARDBIT_COCOTB_BIN`.
+/// `GUARDBIT_COCOTB_BIN` names the folder of cocotb 1.9's programs.
 #[test]
 #[ignore = "needs GUARDBIT_COCOTB_BIN, see scripts/test"]
 fn the_cocotb_test_passes() {
@@ -347,7 +347,7 @@ fn every_mutant_is_caught() {
         ("fpga-int14-tree", "0", "accumulation.acc.overflow=sticky"),
         ("fpga-int14-ws", "5", "accumulation.acc.overflow=saturate_symmetric"),
     ];
-    // The modes on arrays are those of `rtl_grid` too.
+    // The modes on arrays are also those of `rtl_grid`.
     let cases = if is_full() { &cases[..] } else { &cases[2..3] };
     let vhdl = dir.path().join("vhdl");
     let bundle = export(&vhdl, &digits("digits_int8.tflite"), "fpga-int14-os", "0", &[]);
@@ -362,7 +362,8 @@ fn every_mutant_is_caught() {
     }
 }
 
-/// A bundle's cycles are those of its layer alone, and re-checked as such; groups side by side are no design of an array.
+/// The cycles of a bundle are those of its layer alone, and are rechecked as such; no array design has groups
+/// side by side.
 #[test]
 fn bundles_are_of_layers_alone() {
     let dir = tempfile::tempdir().unwrap();

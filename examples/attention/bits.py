@@ -1,8 +1,8 @@
-"""Collects the accumulator bits of products of two activations from sizings, and draws them.
+"""Collects the accumulator bits of products of two activations from several sizings, and plots them.
 
     python bits.py OUT.csv OUT.png LENGTH=FOLDER ...
 
-Each FOLDER is what `guardbit size --dim tokens=LENGTH` wrote. Needs matplotlib for the picture.
+Each FOLDER is an output folder of `guardbit size --dim tokens=LENGTH`. The picture needs matplotlib.
 """
 
 import csv

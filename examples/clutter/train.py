@@ -1,7 +1,7 @@
-"""Makes the images of the clutter example, trains its network and exports it; everything is written beside this script.
+"""Generates the images of the clutter example, trains its network and exports it, all next to this script.
 
-The README says what to install. Pixels are in [0, 1], images NCHW.
-Writes clutter_float.onnx (batch normalizations are nodes of their own), calibration.npy, test_images.npy (float32) and
+The README lists what to install. Pixels are in [0, 1], and images are NCHW.
+Writes clutter_float.onnx (with separate batch normalizations), calibration.npy, test_images.npy (float32) and
 test_labels.npy (uint8).
 """
 

@@ -1,11 +1,11 @@
-"""Trains, quantizes and exports the handwritten-digits example; everything is written beside this script.
+"""Trains, quantizes and exports the handwritten-digits example, all next to this script.
 
     pip install -r requirements.txt
     python train.py
 
-Input to the network: pixel / 16, so real values in [0, 1], NHWC.
+The network reads pixel / 16, which are real values in [0, 1], as NHWC.
 Writes digits_int8.tflite, digits_float.onnx, test_images.npy (int8 codes), test_images_float.npy and calibration.npy
-(float32 real values), and test_labels.npy. The README says what is reproducible.
+(float32 real values), and test_labels.npy. The README states what is reproducible.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""A sweep cut into shards that Ray runs on its machines, and merged:
+"""Runs the shards of a sweep on the machines of a Ray cluster, and merges them:
 
     python examples/farm/ray_sweep.py study.yaml out/farm --shards 8
 
-The folders lie on a file system that all machines see.
+The folders must be on a file system that all machines share.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ray
 
-# What guardbit ends with when a signal ends it in an orderly way.
+# Exit code of guardbit after a signal that it handles.
 INTERRUPTED = 130
 
 
@@ -24,7 +24,7 @@ class Refused(Exception):
     """guardbit ended with an error: the same command would end so again."""
 
 
-# Ray runs a task again whose worker died, and one that raises `Killed`, on another machine if need be.
+# Ray repeats a task whose worker died, or that raises `Killed`, on another machine if necessary.
 @ray.remote(num_cpus=1, max_retries=3, retry_exceptions=[Killed])
 def run_shard(study: str, index: int, count: int, folder: str) -> str:
     command = ["guardbit", "sweep", study, "--shard", f"{index}/{count}", "--threads", "1", "--quiet", "-o", folder]

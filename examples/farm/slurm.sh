@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sweep as a job array, one shard per task:
+# Runs a sweep as a job array with one shard per task:
 #
 #   job=$(sbatch --parsable --array=1-8 examples/farm/slurm.sh study.yaml out/shards)
 #   sbatch --dependency=afterok:"$job" --wrap "guardbit merge out/shards/* -o out/merged"

@@ -49,8 +49,8 @@ pub(crate) struct MadeDir {
     _registered: Registered,
 }
 
-/// Creates a folder and those above it. Returns the ones that were not there, outermost first: there is no moment in which one
-/// is there without being tidied up.
+/// Creates a folder and its missing parents. Returns the created folders, outermost first; each is registered
+/// for cleanup from the moment it exists.
 pub(crate) fn create_dirs(path: &Path) -> io::Result<Vec<MadeDir>> {
     let mut missing: Vec<&Path> = path.ancestors().take_while(|path| is_missing(path)).collect();
     missing.reverse();

@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// Pipes, devices and folders are errors, because they may block forever or never end.
 ///
 /// # Errors
-/// Those of the operating system, and `InvalidInput` or `IsADirectory` if the path is not a regular file.
+/// Errors of the operating system, and `InvalidInput` or `IsADirectory` if the path is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     // Without NONBLOCK, opening a pipe waits for its writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();

@@ -17,7 +17,7 @@ impl Scratch {
     /// Creates a folder whose name starts with `prefix`.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn new(prefix: &str) -> io::Result<Self> {
         let open = |path: &Path| Open::Scratch(path.into());
         let (path, registered) = ops::create_unique_dir(&std::env::temp_dir(), prefix.as_ref(), 12, open)?;
@@ -39,7 +39,7 @@ impl Drop for Scratch {
 /// Creates a file in `folder` that has no name and vanishes when it is closed, however the process ends.
 ///
 /// # Errors
-/// Those of the operating system.
+/// Errors of the operating system.
 pub fn nameless(folder: &Path) -> io::Result<OutFile> {
     ops::create_nameless(folder)
 }

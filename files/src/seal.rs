@@ -48,7 +48,7 @@ struct Tool {
 /// Returns `content`, a JSON object with the key `tool`, as indented text with its seal.
 ///
 /// # Errors
-/// Those of the serialization of the content.
+/// Errors of the serialization of the content.
 pub fn seal(content: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(&Sealed { content, sha256: UNSEALED })?;
     Ok(seal_text(&(text + "\n")))

@@ -61,7 +61,7 @@ impl<'a> Staging<'a> {
     /// Adds a file that `write` writes piece by piece.
     ///
     /// # Errors
-    /// Those of `write`, and [`FolderError::Write`].
+    /// Errors of `write`, and [`FolderError::Write`].
     pub fn write_with<E: From<FolderError>>(
         &mut self,
         path: &str,

@@ -57,7 +57,7 @@ impl Target {
     /// Locks `path` for results that are written as a whole.
     ///
     /// # Errors
-    /// Those of [`claim`](Self::claim) and [`check`](Self::check).
+    /// Errors of [`claim`](Self::claim) and [`check`](Self::check).
     pub fn claim_for(path: &Path, existing: Existing) -> Result<Self, FolderError> {
         let target = Self::claim(path)?;
         target.check(existing)?;

@@ -29,7 +29,7 @@ pub trait Frontend: Debug + Sync {
     /// Reads the file at `path` with the rounding of a runtime profile, if the format leaves rounding to the runtime.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read), and [`FrontendError::Profile`] for formats that define the rounding themselves.
+    /// Errors of [`read`](Self::read), and [`FrontendError::Profile`] for formats that define the rounding themselves.
     fn read_as(&self, path: &Path, name: &str, profile: Profile) -> Result<Graph, FrontendError> {
         let _ = name;
         Err(FrontendError::Profile { file: path.into(), format: self.name(), profile })
@@ -38,7 +38,7 @@ pub trait Frontend: Debug + Sync {
     /// Reads the file at `path` with lengths for axes that it leaves open.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read), and with a profile those of [`read_as`](Self::read_as). Also an error if a
+    /// Errors of [`read`](Self::read), and with a profile those of [`read_as`](Self::read_as). Also an error if a
     /// length is given for an axis that is not open.
     fn read_sized(
         &self,

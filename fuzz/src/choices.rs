@@ -1,6 +1,6 @@
 //! Maps bytes to a series of choices. Equal bytes give equal choices.
 
-/// The bytes not yet used. When they run out, every choice is the first one.
+/// Bytes that are not used yet. When they run out, every choice is the first one.
 #[derive(Debug, Clone)]
 pub(crate) struct Choices<'a>(&'a [u8]);
 

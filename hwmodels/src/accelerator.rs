@@ -68,7 +68,7 @@ pub enum Depthwise {
     ByKind,
     /// One after the other.
     Serial,
-    /// As many groups in parallel as fit, on the diagonal of one matrix of weights that is 0 elsewhere.
+    /// Parallel: the groups that fit, on the diagonal of one matrix of weights that is 0 elsewhere.
     BlockDiagonal,
     /// In parallel: every lane or column reads activations of its own.
     OwnInputs,
@@ -173,7 +173,7 @@ pub enum Check {
 pub enum BiasPlace {
     /// After the last level, in an adder of its own.
     Post,
-    /// As the initial value of the last level.
+    /// Initial value of the last level.
     Preload,
     /// After requantization, scaled on its own.
     PostRequantize,

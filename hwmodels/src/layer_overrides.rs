@@ -112,8 +112,10 @@ impl LayerOverrides {
 impl Index<&str> for LayerOverrides {
     type Output = Accelerator;
 
+    /// Returns the accelerator of a layer.
+    ///
     /// # Panics
-    /// If there is no such entry.
+    /// If there is no entry for the layer.
     fn index(&self, name: &str) -> &Accelerator {
         self.get(name).expect("an entry of that name")
     }

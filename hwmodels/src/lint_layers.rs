@@ -13,9 +13,9 @@ const COMPARED: usize = 8;
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, or one tile of which does not fit its SRAM, about a key that
-/// makes them move their data again and again, and about registers that hold what 8-bit networks make of them but not what this one
-/// does: at most one of each code and memory.
+/// Returns warnings about layers that leave most of the array idle, layers one tile of which does not fit its
+/// SRAM, a key that makes layers load or store their data repeatedly, and registers that hold the values of
+/// 8-bit networks but not those of this one. There is at most one warning per code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -116,7 +116,7 @@ fn moves_again(program: &Program) -> Option<Problem> {
     ))
 }
 
-/// Bits that a layer has to move: what it loads and stores, once.
+/// Returns the bits that a layer has to move: everything it loads and stores, once.
 fn data(layer: &MacLayer) -> u128 {
     let (window, widths) = (&layer.dots.window, layer.widths);
     let bits = |sizes: &[usize], width: u32| {
@@ -199,7 +199,7 @@ fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
     others.min_by_key(|better| better.moved.bits)
 }
 
-/// The first of the layers that have something to say, and how many more there are.
+/// Returns the first layers for which `say` returns a text, and the number of further ones.
 pub(crate) fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
     let found: Vec<String> = program.mac_layers().filter_map(say).collect();
     if found.is_empty() {

@@ -4,10 +4,11 @@ use crate::bounds::{LayerBounds, Range, bias_adder_range, product_range};
 use crate::lint_layers::listed;
 use crate::{BiasPlace, MacLayer, Problem, Program};
 
-/// Bits of the codes that accumulators are usually made for.
+/// Bits of the codes for which accumulators are usually designed.
 const USUAL_BITS: u32 = 8;
 
-/// A level that would hold every sum of a layer if its codes had 8 bits, but may overflow with the wider ones that it has.
+/// Warns of a level that would hold every sum of a layer with 8-bit codes, but may overflow with the layer's
+/// wider codes.
 pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
     let key = std::cell::OnceCell::new();
     let figures = |layer: &MacLayer| {
@@ -38,21 +39,22 @@ pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
     ))
 }
 
-/// An adder of biases that does not hold every sum with its bias.
+/// Warns of a bias adder that does not hold every sum with its bias.
 pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let bias = layer.datapath.bias;
         let holds = bias.register.limits().filter(|_| bias.at != BiasPlace::Preload)?;
         let channels = layer.dots.window.channels();
         let adds = |sums: Vec<Range>| bias_adder_range(&program.graph, layer, sums.into_iter());
-        // Products as large as their types allow, which shifts make no larger: the real weights need not be looked at.
+        // Uses products of the full range of their types, which shifts do not enlarge, so that real weights
+        // are not needed.
         let of_types = product_range(&program.graph, layer).repeated(layer.order.len());
         if holds.contains(adds(vec![of_types; channels])?) {
             return None;
         }
         let last = layer.datapath.levels.last()?.register.limits();
         let bounds = LayerBounds::new(&program.graph, layer);
-        // What overflows may be anything that the level holds.
+        // After an overflow, the level may hold any of its values.
         let delivered = bounds.channels.iter().filter_map(|channel| {
             let sum = *channel.proved().last()?;
             Some(last.filter(|held| !held.contains(sum)).unwrap_or(sum))

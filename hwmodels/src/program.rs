@@ -83,7 +83,7 @@ pub struct MacLayer {
     pub packing: Packing,
     /// Bits of its codes and constants.
     pub widths: Widths,
-    /// When and where things happen.
+    /// Cycle and place of every addition.
     pub timing: LayerTiming,
 }
 

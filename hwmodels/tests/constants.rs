@@ -1,4 +1,4 @@
-//! Bytes of biases and requantization constants: by hand.
+//! Bytes of biases and requantization constants, computed by hand.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{DType, GraphBuilder, OutputSpec, Quantization, TensorType};
 use guardbit_hwmodels::{Program, from_yaml, lower};
 
-/// What a layer stores beside its weights.
+/// Constants of a layer in addition to its weights.
 #[derive(Clone, Copy)]
 struct Stored {
     bias: Option<DType>,
-    /// Scale of the weights of the first and of all other channels.
+    /// Scale of the weights of the first channel, and of all others.
     scales: [f32; 2],
     /// Zero point of the activations.
     zero_point: i32,
@@ -18,7 +18,8 @@ struct Stored {
 
 const PLAIN: Stored = Stored { bias: None, scales: [0.5; 2], zero_point: 0 };
 
-/// A 1x1 convolution of 4x4 pixels from 4 to 8 channels: 64 bytes of activations, 32 of weights, 128 of outputs.
+/// Returns a 1x1 convolution of 4x4 pixels from 4 to 8 channels: 64 bytes of activations, 32 of weights, 128
+/// of outputs.
 fn layer(stored: Stored, keys: &str) -> Program {
     let Stored { bias, scales: [first, others], zero_point } = stored;
     let scales = (0..8).map(|channel| if channel == 0 { first } else { others }).collect();
@@ -51,18 +52,19 @@ fn biases_and_multipliers_are_loaded_once() {
     };
     let biased = Stored { bias: Some(DType::Int32), ..PLAIN };
     let of_channels = Stored { scales: [0.25, 0.5], ..biased };
-    // A multiplier of 4 bytes and a shift of 1, of the layer or of each of 8 channels; a bias has 4 bytes.
+    // A multiplier of 4 bytes and a shift of 1 byte, for the layer or for each of 8 channels; a bias has 4
+    // bytes.
     check(PLAIN, "", 5);
     check(biased, "", 8 * 4 + 5);
     check(of_channels, "", 8 * (4 + 5));
     check(Stored { bias: Some(DType::Int64), ..of_channels }, "", 8 * (8 + 5));
-    // What scales nothing takes none.
+    // A scale of 1 takes no bytes.
     check(Stored { scales: [1.0; 2], ..biased }, "", 8 * 4);
-    // Of other schemes: 2 bytes and a shift, a float32, a float64.
+    // Other schemes: 2 bytes and a shift, a float32, a float64.
     check(of_channels, "requantize: {scheme: q48}\n", 8 * (4 + 2 + 1));
     check(of_channels, "requantize: {scheme: even}\n", 8 * (4 + 4));
     check(of_channels, "requantize: {scheme: float64_away}\n", 8 * (4 + 8));
-    // Zero points that are folded are a bias; where it is added, and how wide the adder is, changes nothing.
+    // Folded zero points form a bias; the place where it is added and the width of the adder change nothing.
     let shifted = Stored { zero_point: 3, ..PLAIN };
     check(shifted, "operands: {zero_point: fold}\n", 8 * 4 + 5);
     check(shifted, "", 5);
@@ -71,20 +73,21 @@ fn biases_and_multipliers_are_loaded_once() {
         "bias: {at: preload}\naccumulation: [{name: acc, terms: all, bits: 14}]\n",
         8 * (4 + 5),
     );
-    // A burst is a whole one.
+    // Bursts are rounded up.
     check(of_channels, "memory: {dram_burst_bytes: 32}\n", 96);
-    // SCALE-Sim knows none, Vela writes records of 10 bytes.
+    // SCALE-Sim counts no constants; Vela writes records of 10 bytes.
     check(of_channels, "timing: {convention: scalesim_v3}\n", 0);
     let block = "dataflow: vector\narray: {rows: 4, cols: 8, dot_width: 8, kind: block}\n";
     check(of_channels, &format!("{block}timing: {{convention: ethos_u}}\n"), 8 * 10);
 }
 
-/// Weights stay where they fit beside the constants of their layer, and come again for every stretch of pixels else.
+/// Weights stay if they fit next to the constants of their layer; otherwise they are loaded again for every
+/// stretch of pixels.
 #[test]
 fn constants_take_room_beside_the_weights() {
     let stored = Stored { bias: Some(DType::Int32), scales: [0.25, 0.5], zero_point: 0 };
     let bytes = |stored: Stored, weight_bytes: f64| {
-        // Sums of two of the 16 pixels, activations of four at a time.
+        // Sums of two of the 16 pixels, and activations of four, at a time.
         let keys = format!(
             "array: {{rows: 2, cols: 2}}\nmemory: {{double_buffer: false, activation_kib: {}, weight_kib: {}, \
              accumulator_kib: {}}}\n",

@@ -1,4 +1,4 @@
-//! Registers that do not hold what a network makes of them.
+//! Registers that do not hold the values of a network.
 
 use std::sync::Arc;
 
@@ -27,17 +27,18 @@ fn warnings(terms: usize, codes: DType, bias: i64, keys: &str) -> String {
 
 #[test]
 fn wide_codes_and_biases_may_need_more_than_32_bits() {
-    // 1024 * 32768 * 127 takes 33 bits, 256 times less with 8-bit codes; the adder sees what 32 bits hold, and 2^40.
+    // 1024 * 32768 * 127 needs 33 bits, and 256 times less with 8-bit codes; the adder receives what 32 bits
+    // hold, and 2^40.
     insta::assert_snapshot!(warnings(1024, DType::Int16, 1 << 40, ""), @r"
     guardbit::hw::too_narrow_for_codes: sums of codes of more than 8 bits may overflow, those of 8-bit codes would not: `y` needs 33 bits in `acc`, which has 32
     guardbit::hw::bias_adder_too_narrow: sums with their biases may overflow the adder of biases: `y` needs 42 bits of 32
     ");
-    // The adder of a bias that the model stores in 64 bits has as many, unless the file has a number.
+    // The adder of a bias that the model stores in 64 bits has 64 bits, unless the file states a number.
     insta::assert_snapshot!(warnings(1024, DType::Int16, 1 << 40, "bias: {at: post, bits: from_model}"), @"guardbit::hw::too_narrow_for_codes: sums of codes of more than 8 bits may overflow, those of 8-bit codes would not: `y` needs 33 bits in `acc`, which has 32");
     // The real weights prove that 512 products fit.
     assert_eq!(warnings(512, DType::Int16, 0, ""), "");
     assert_eq!(warnings(1024, DType::Int8, 1 << 20, ""), "");
-    // Levels that are too narrow for 8-bit codes as well are what is simulated.
+    // Levels that are too narrow even for 8-bit codes are narrow on purpose.
     let narrow = "accumulation: [{name: acc, terms: all, bits: 14}]";
     assert_eq!(warnings(1024, DType::Int8, 0, narrow), "");
     assert_eq!(warnings(1024, DType::Int16, 0, narrow), "");

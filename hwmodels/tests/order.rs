@@ -23,7 +23,7 @@ fn a_seed_gives_the_same_permutation_everywhere() {
     assert_eq!(random_permutation(1, 1), [0]);
 }
 
-/// Two fully connected layers of 5 and 3 products.
+/// Returns a graph of two fully connected layers of 5 and 3 products.
 fn graph() -> Arc<Graph> {
     let quantization = Some(Quantization::per_tensor(1.0, 0).unwrap());
     let ty = |shape: &[usize]| TensorType {

@@ -1,4 +1,4 @@
-"""Functions beside the commands that load a network."""
+"""Functions other than the commands that load a network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def schema(of: Literal["graph", "hw", "study"]) -> dict[str, Any]:
 
 @checked
 def accelerator(hw: Hw, *, set: Sets | None = None) -> dict[str, Any]:
-    """An accelerator with every default filled in, as its file has it."""
+    """Returns an accelerator with every default filled in, in the form of an accelerator file."""
     with inputs() as folder:
         resolved: dict[str, Any] = json.loads(_guardbit.accelerator(folder.hw(hw), sets(set)))
         return resolved
@@ -68,8 +68,8 @@ def merge(
     out: Out = None,
     force: bool = False,
 ) -> Sweep:
-    """Merges the shards of a sweep: folders, or results of `sweep`. The result equals a sweep in one piece, byte by
-    byte. With `partial`, missing points are allowed; `sweep` with the folder as `out` adds them.
+    """Merges the shards of a sweep: folders, or results of `sweep`. The result is byte-equal to a sweep in one
+    piece. With `partial`, missing points are allowed; `sweep` with the folder as `out` adds them.
     """
     to, temporary = target(out)
     with translated(own_target(to, temporary)):

@@ -20,7 +20,7 @@ from ._table import TABLE
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: Takes an argument, by its name for messages.
+#: Function that checks and converts an argument; the first parameter is its name, for messages.
 Kind = Callable[[str, Any], Any]
 
 #: Whole numbers of 64 bits.
@@ -102,11 +102,11 @@ def is_lone(given: Any) -> bool:
 
 
 def listed(name: str, given: Any) -> list[Any]:
-    """Converts one value, or several, of which there may be as many as a sweep may have points."""
+    """Converts one value, or several: at most as many as a sweep may have points."""
     if is_lone(given):
         return [given.item() if isinstance(given, np.ndarray) else given]
     most = _guardbit.MOST_POINTS
-    # A range is not written out, and an iterator need not end.
+    # A range is not expanded, and an iterator may be infinite.
     try:
         many = len(given) > most
     except TypeError:
@@ -169,7 +169,7 @@ def overrides(name: str, given: Any) -> Any:
 
 
 def watched(name: str, given: Any) -> Any:
-    """Converts a flag whether to show progress, or an observer of it."""
+    """Converts a flag that states whether to show progress, or an observer of it."""
     if isinstance(given, (bool, np.bool_)):
         return bool(given)
     if all(callable(getattr(given, method, None)) for method in ("start", "advance", "note")):
@@ -184,7 +184,7 @@ def functions(name: str, given: Any) -> Any:
     raise refused(name, "a function, or a mapping of names to functions", given)
 
 
-#: The kinds of the table, by name. Networks, accelerators, samples and methods are taken where they become files or functions.
+#: Kinds of the table, by name. Networks, accelerators, samples and methods are checked when they become files or functions.
 _TAKEN: dict[str, Kind] = {
     "text": text,
     "flag": flag,
@@ -203,7 +203,7 @@ _TAKEN: dict[str, Kind] = {
     "overrides": overrides,
 }
 
-#: Arguments that are not in the table, or of functions that are not.
+#: Kinds of arguments that are not in the table, or of functions that are not in the table.
 KINDS: dict[str, Kind] = {
     "name": text,
     "profile": text,

@@ -1,4 +1,4 @@
-"""What the functions of the commands do: arguments become a request as JSON, and the folder of results a result."""
+"""Implementation of the commands' functions: arguments become a JSON request, and the output folder becomes a result."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from ._table import TABLE
 
 Out = str | os.PathLike[str] | None
 _R = TypeVar("_R", bound=Result)
-#: Results to which a function of the user's adds.
+#: Type of results that a user's function extends.
 _Observed = TypeVar("_Observed", bound=Run | Sweep)
 
-# Axes whose values are files or networks; those of `hw` may be the content of a file.
+# Axes whose values are files or networks; a value of `hw` may be the content of a file.
 _SAMPLES = ("input", "labels")
 
 
 def run(given: dict[str, Any]) -> Run:
-    """A run."""
+    """Returns the result of a run."""
     return _observing(_guardbit.run, "run", Run, given)
 
 
 def sweep(given: dict[str, Any]) -> Sweep:
-    """A sweep, or a part of one."""
+    """Returns the result of a sweep, or of a shard of one."""
     return _observing(_guardbit.sweep, "sweep", Sweep if given["shard"] is None else Shard, given)
 
 
 def size(given: dict[str, Any]) -> Size:
-    """A sizing."""
+    """Returns the result of a sizing."""
     return _plain(_guardbit.size, "size", Size, given)
 
 
 def explore(given: dict[str, Any]) -> Exploration:
-    """An exploration."""
+    """Returns the result of an exploration."""
     return _plain(_guardbit.explore, "explore", Exploration, given)
 
 
 def vectors(given: dict[str, Any]) -> Bundle:
-    """A bundle of test vectors."""
+    """Returns a bundle of test vectors."""
     return _plain(_guardbit.vectors, "vectors", Bundle, given)
 
 
 def quantize(given: dict[str, Any]) -> Quantized:
-    """A quantized network, with the folder of its tables."""
+    """Returns a quantized network, with the folder of its tables."""
     (name, function), (weight_name, weight_function) = named(given["method"]), named(given["weight_method"])
     if given["cache"] is not None and (function or weight_function):
         raise GuardbitError("cache: what a function of your own chooses cannot be kept, since nothing says when the function is another")
@@ -68,7 +68,7 @@ def quantize(given: dict[str, Any]) -> Quantized:
     if out is None and temporary is None:
         raise GuardbitError("report: without out it has no network: name the ONNX file too")
     inputs_ = [] if not isinstance(calibration, Mapping) else list(map(str, calibration))
-    # A float network has float inputs, whatever they are called.
+    # The inputs of a float network are float, whatever their names.
     wanted: Wanted = lambda: dict.fromkeys(inputs_ or ["x"], "float32")  # noqa: E731
     given = given | {"method": name, "weight_method": weight_name, "model": os.path.abspath(model)}
     with inputs() as folder:
@@ -91,7 +91,7 @@ def _plain(call: Callable[..., None], command: str, kind: type[_R], given: dict[
 
 
 def _observing(call: Callable[..., None], command: str, kind: type[_Observed], given: dict[str, Any]) -> _Observed:
-    """A command that a function of the user's looks at."""
+    """Returns the result of a command whose layers a user's function observes."""
     statistic = given["statistic"]
     collected = None if statistic is None else Collected(statistic, points=command == "sweep")
     result = _plain(call, command, kind, given, **_observed(collected))
@@ -101,12 +101,12 @@ def _observing(call: Callable[..., None], command: str, kind: type[_Observed], g
 
 
 def _request(command: str, given: Mapping[str, Any], folder: Folder, wanted: Wanted) -> dict[str, Any]:
-    """The arguments of a command by the names of its options."""
+    """Returns the arguments of a command by the names of its options."""
     return {option: _sent(kind, name, given[name], folder, wanted) for name, (option, kind) in TABLE[command].items()}
 
 
 def _sent(kind: str, name: str, given: Any, folder: Folder, wanted: Wanted) -> Any:
-    """An argument that was checked, in JSON."""
+    """Returns a checked argument in the form of the JSON request."""
     if given is None:
         return None
     match kind:
@@ -142,7 +142,7 @@ def inputs() -> Iterator[Folder]:
 
 
 def target(out: Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
-    """The folder for results, and what removes it where it is nobody's."""
+    """Returns the output folder, and the temporary folder that owns it if the user named none."""
     if out is not None:
         return Path(out), None
     temporary = tempfile.TemporaryDirectory(prefix="guardbit-")
@@ -150,7 +150,7 @@ def target(out: Out) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
 
 
 def own_target(to: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> dict[str, str]:
-    """What a folder that nobody named is called."""
+    """Returns the replacement of the path in messages if the user named no folder."""
     return {} if temporary is None else {str(to): "the folder for temporary results", temporary.name: "the folder for temporary results"}
 
 
@@ -183,7 +183,7 @@ def _close(bar: Any) -> None:
 
 
 def _read_as(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """How networks are read: a graph was read with its own profile, as a part of its own."""
+    """Returns the arguments for reading networks; a graph keeps the profile and the part with which it was read."""
     model, profile = arguments["model"], arguments["profile"]
     given = {"from": names(arguments["from_"]), "to": names(arguments["to"]), "dim": dict(arguments["dim"] or {})}
     own = [one.cut if isinstance(one, Graph) else given for one in _several("model", model)]
@@ -197,13 +197,13 @@ def _read_as(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _wanted(model: Any, read_as: Mapping[str, Any], layer: Any) -> Wanted:
-    """The dtypes of the inputs that samples are for: of the networks if all have the same, or of what a layer reads."""
+    """Returns the dtypes of the inputs: of the networks if all agree, or of the layer's inputs."""
 
     def ask() -> Mapping[str, str]:
         try:
             networks = [_network(one, read_as) for one in _several("model", model)]
         except (GuardbitError, OSError):
-            # The command reads it again and reports what is wrong with it.
+            # The command reads the network again and reports its errors.
             return {}
         read = [one.layer_inputs(layer) if layer is not None else one.inputs for one in networks]
         types = [{tensor["name"]: tensor["dtype"] for tensor in inputs} for inputs in read]
@@ -233,13 +233,13 @@ def folders(name: str, results: Any) -> list[str | os.PathLike[str]]:
 
 
 def _axes(folder: Folder, axes: Mapping[str, Any], wanted: Wanted) -> list[list[Any]]:
-    # Values of an axis are overrides, point by point.
+    # Each point uses its value of the axis as an override.
     folder.names |= {f"--set {key}=": f"axes['{key}']: " for key in axes}
     return [[key, _values(folder, key, values, wanted)] for key, values in axes.items()]
 
 
 def _values(folder: Folder, key: str, values: Any, wanted: Wanted) -> str | list[str]:
-    """The values of an axis: a text as it is, others one by one."""
+    """Returns the values of an axis: a text is unchanged, other values become a list."""
     name = f"axes[{key!r}]"
     if isinstance(values, str):
         return str(values)

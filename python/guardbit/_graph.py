@@ -47,7 +47,7 @@ class Graph:
     `guardbit.load` reads files, and has further arguments.
     """
 
-    #: What it was called, where files have another name.
+    #: Name given by the user, if files have another name.
     _name: str | None = None
 
     def __init__(
@@ -115,7 +115,7 @@ class Graph:
         dim: Mapping[str, int] | None = None,
     ) -> None:
         self.path = path
-        #: Whether its files are its own, and go with it.
+        #: Whether the graph owns its files, which are then removed with it.
         self.is_own = False
         self._name = None
         self.profile = profile
@@ -145,7 +145,7 @@ class Graph:
         return graph
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the content of its files. A network whose file names other files is read where these are."""
+        """Pickles the content of its files. A network that refers to other files must be unpickled where these exist."""
         if self.is_own:
             return (Graph._of_files, (self._files, self.profile, self.cut, self._name))
         try:
@@ -174,26 +174,26 @@ class Graph:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the network."""
         return self._network.name if self._name is None else self._name
 
     @property
     def inputs(self) -> list[Described]:
-        """Its inputs: name, dtype, shape, scales and zero points of each tensor."""
+        """The inputs: name, dtype, shape, scales and zero points of each tensor."""
         return self._network.inputs
 
     @property
     def outputs(self) -> list[Described]:
-        """Its outputs, described like `inputs`."""
+        """The outputs, described like `inputs`."""
         return self._network.outputs
 
     @property
     def tensors(self) -> list[Described]:
-        """All of its tensors, described like `inputs`."""
+        """All tensors, described like `inputs`."""
         return self._network.tensors
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Every operation with everything that determines its codes, like `guardbit inspect --json`."""
+        """Returns every operation with everything that determines its codes, like `guardbit inspect --json`."""
         return [json.loads(node) for node in self._network.nodes()]
 
     def constant(self, name: str) -> npt.NDArray[Any]:

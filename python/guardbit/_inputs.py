@@ -16,18 +16,18 @@ from ._arguments import refused
 from ._errors import GuardbitError, warn
 from ._graph import Graph, file_name, plain, suffix_of
 
-#: A network: a file, its content, or a graph.
+#: Network: a file, its content, or a graph.
 Model = str | os.PathLike[str] | bytes | Graph
-#: An accelerator: a preset's name, a file, or the content of one.
+#: Accelerator: a preset's name, a file, or the content of a file.
 Hw = str | os.PathLike[str] | Mapping[str, Any]
 #: Samples: a .npy or .npz file, an array with the samples along its first axis, or an array per input.
 Samples = str | os.PathLike[str] | npt.ArrayLike | Mapping[str, npt.ArrayLike]
 #: Overrides of the accelerator: by key, or as KEY=VALUE.
 Sets = Mapping[str, Any] | str | Sequence[str]
-#: The dtypes of the inputs that samples are for, by name; asked for where they matter.
+#: Function that returns the dtypes of the inputs by name; called only if they matter.
 Wanted = Callable[[], Mapping[str, str]]
 
-#: Samples in a range, at most: it is written out.
+#: Maximum number of samples in a range, which is expanded.
 _MOST_IN_RANGE = 10**8
 
 
@@ -36,7 +36,7 @@ class Folder:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        #: The argument that each stands for.
+        #: Argument that each file represents.
         self.names: dict[str, str] = {}
         self._made = 0
 
@@ -46,7 +46,7 @@ class Folder:
         self._made += 1
         folder.mkdir()
         self.names[str(folder / name)] = argument
-        # Files that a reader looks for next to it.
+        # Folder in which a reader looks for further files.
         self.names[f"{folder}{os.sep}"] = ""
         return folder / name
 
@@ -119,7 +119,7 @@ def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -
         array = array.astype(np.int64)
     if array.dtype.kind == "f":
         return _float32(argument, array)
-    # Codes of 8 and 16 bits are kept: pixels are not int8.
+    # 8-bit and 16-bit codes are kept: pixels are not int8.
     if wanted is None or array.dtype.itemsize < 4:
         return array
     types = wanted()
@@ -128,7 +128,7 @@ def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -
         return array
     if dtype == "float32":
         return _float32(argument, array)
-    # Codes of 4 bits have a byte each.
+    # 4-bit codes have a byte each.
     target = np.dtype({"int4": "int8", "uint4": "uint8"}.get(dtype, dtype))
     limits = np.iinfo(target)
     if array.size and not (limits.min <= int(array.min()) and int(array.max()) <= limits.max):

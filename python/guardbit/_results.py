@@ -21,15 +21,15 @@ from ._graph import Graph
 class Result:
     """A folder of results."""
 
-    #: Name of the file with what is told of the whole.
+    #: Name of the manifest.
     _manifest = ""
-    #: The table that the result stands for.
+    #: Name of the main table.
     _main = ""
-    #: The command whose tables it has.
+    #: Command that wrote the tables.
     _command = ""
 
     def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory[str] | None) -> None:
-        #: Where the files are. Without `out` the folder goes when the result does: `save` keeps it.
+        #: Folder of the files. Without `out` it is removed together with the result, unless `save` copies it.
         self.folder = folder
         if temporary is not None:
             weakref.finalize(self, temporary.cleanup)
@@ -115,11 +115,11 @@ class Result:
 
 
 class Run(Result):
-    """Result of a run; `table` is that of the layers (layers.csv)."""
+    """Result of a run; `table` has one row per layer and level (layers.csv)."""
 
     _manifest, _main, _command = "run.json", "layers", "run"
 
-    #: What the functions given as `statistic` made of every layer of every sample; None without one.
+    #: Results of the functions given as `statistic`, for every layer and sample; None without one.
     statistics: Any = None
 
     @property
@@ -150,8 +150,8 @@ class Run(Result):
 
     @property
     def sample_events(self) -> dict[str, npt.NDArray[Any]]:
-        """The same of every layer by its name, `[samples, 3]`: events of levels, of products, of the bias; with stats="events" and
-        "full"."""
+        """The events of every sample by layer name, `[samples, 3]`: events of levels, of products, of the bias; with
+        stats="events" and "full"."""
         return self.arrays("sample_events")
 
     @property
@@ -170,7 +170,7 @@ class Sweep(Result):
 
     _manifest, _main, _command = "sweep.json", "summary", "sweep"
 
-    #: What the functions given as `statistic` made of every layer of every sample of every point; None without one.
+    #: Results of the functions given as `statistic`, for every point, layer and sample; None without one.
     statistics: Any = None
 
     @property
@@ -262,9 +262,9 @@ class Comparison:
     """Comparison of results."""
 
     def __init__(self, compared: dict[str, Any]) -> None:
-        #: The command that made all of them.
+        #: Command that wrote all results.
         self.command: str = compared["command"]
-        #: The folders, as they were named.
+        #: Folders as given.
         self.folders: list[str] = compared["folders"]
         self._compared = compared
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from . import _tables
 from ._errors import GuardbitError
 
-#: A figure of a layer and sample: exact codes and those of the hardware in; a number, several, an array, or any of these by name
-#: out. A function with a parameter `sums` or `events` gets these too.
+#: User-defined figure of a layer and sample. It gets the exact codes and the codes of the hardware, and returns a number, several
+#: numbers, an array, or any of these by name. A function with a parameter `sums` or `events` gets these too.
 Statistic = Callable[..., Any]
 
-#: Greatest number of elements of one array; each becomes a column.
+#: Maximum number of elements of one array; each becomes a column.
 _MOST_NUMBERS = 10_000
 
 

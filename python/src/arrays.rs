@@ -1,4 +1,4 @@
-//! Codes as numpy arrays, in the types that files have them in.
+//! Codes as NumPy arrays, in the dtypes used in files.
 
 use guardbit_graph::{DType, real_of};
 use ndarray::{ArrayD, IxDyn};
@@ -6,7 +6,8 @@ use numpy::{Element, IntoPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Codes as an array of `shape`: of the dtype's own width, bytes for those of 4 bits, real values for floats.
+/// Returns codes as an array of `shape` with the dtype's own width: bytes for 4-bit codes, real values for
+/// floats.
 pub fn of_codes<'py>(
     py: Python<'py>,
     dtype: DType,
@@ -23,7 +24,7 @@ pub fn of_codes<'py>(
     }
 }
 
-/// Values as an array of `shape`.
+/// Returns values as an array of `shape`.
 pub fn array<'py, T: Element>(
     py: Python<'py>,
     shape: &[usize],

@@ -1,4 +1,4 @@
-//! Calibration methods and layer statistics that are written in Python.
+//! Calibration methods and layer statistics written in Python.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,16 +14,16 @@ use pyo3::prelude::*;
 
 use crate::arrays::{array, of_codes};
 
-/// What a function raised, the first time.
+/// First exception that a function raised.
 #[derive(Debug, Clone, Default)]
 pub struct Raised {
     error: Arc<Mutex<Option<PyErr>>>,
-    /// Ends the work.
+    /// Whether the work should end.
     pub cancelled: Arc<AtomicBool>,
 }
 
 impl Raised {
-    /// Takes it out.
+    /// Takes the exception out.
     pub fn take(&self) -> Option<PyErr> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -38,7 +38,8 @@ impl Raised {
     }
 }
 
-/// A function of what was observed, in the order of [`OwnMethod::call`]: it gives the least and the greatest value.
+/// Calibration method from a Python function of the observed values, in the order of [`OwnMethod::call`]. The
+/// function returns the least and the greatest value.
 #[derive(Debug)]
 pub struct OwnMethod {
     function: Py<PyAny>,
@@ -47,7 +48,7 @@ pub struct OwnMethod {
 }
 
 impl OwnMethod {
-    /// A method of this name. What it raises is in `raised` when all is done.
+    /// Creates a method with this name. An exception is stored in `raised` until the work ends.
     pub fn new(function: Py<PyAny>, name: String, raised: Raised) -> Self {
         Self { function, name, raised }
     }
@@ -76,7 +77,7 @@ impl Method for OwnMethod {
     }
 
     fn range(&self, observed: &Observed, target: &Target) -> Range {
-        // After an error nothing that comes out is used.
+        // After an exception no result is used.
         if self.raised.is_some() {
             return MinMax.range(observed, target);
         }
@@ -87,8 +88,9 @@ impl Method for OwnMethod {
     }
 }
 
-/// Calls `function` with every accelerated layer of every sample: point, short name, index of the sample, exact codes, codes of
-/// the hardware, and if `sums` the exact and the delivered sums and the number of events of every output, else `None`.
+/// Returns an observer that calls `function` with every accelerated layer of every sample. Arguments are the
+/// point, short name, index of the sample, exact codes and codes of the hardware. With `sums`, they also
+/// include the exact and delivered sums and the number of events of every output; otherwise these are `None`.
 pub fn observer<'a>(
     function: &'a Py<PyAny>,
     sums: bool,
@@ -96,7 +98,7 @@ pub fn observer<'a>(
 ) -> impl FnMut(&Seen<'_>) -> ControlFlow<()> + 'a {
     move |seen| {
         for layer in seen.program.mac_layers() {
-            // Without the interpreter's lock: it is what takes time.
+            // Computed without the interpreter's lock, because it takes most of the time.
             let sums = if sums { seen.sums(layer) } else { None };
             let called = Python::attach(|py| observe(py, function.bind(py), seen, layer, sums.as_deref()));
             if let Err(error) = called {
@@ -121,7 +123,7 @@ fn observe(
     let codes = |run: &[Option<Codes>]| {
         run[output.index()].as_ref().map(|codes| of_codes(py, dtype, shape, &codes.to_vec())).transpose()
     };
-    // A trap ended the point before.
+    // A trap ended the point earlier.
     let (Some(exact), Some(simulated)) = (codes(seen.exact)?, codes(seen.simulated)?) else { return Ok(()) };
     let sums = sums.map(|sums| -> PyResult<_> {
         let wide = |sum: fn(&DotSum) -> i128| {

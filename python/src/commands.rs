@@ -1,4 +1,4 @@
-//! The commands: what is asked for as JSON, a folder (or file) for what comes out.
+//! Commands: a JSON request and the path of an output folder or file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ fn checked<T>(request: Result<T, StudyError>) -> Result<T, Failure> {
     request.map_err(|error| Ended::from(error).failure())
 }
 
-/// What a function of the user's raised comes before what followed from it.
+/// Returns the exception raised by a user's function in preference to the errors that followed from it.
 fn unless_raised<T>(raised: &Raised, done: PyResult<T>) -> PyResult<T> {
     match raised.take() {
-        // A signal ended the work whatever else was wrong.
+        // A signal that ended the work takes precedence over other errors.
         Some(error) if !matches!(&done, Err(other) if Python::attach(|py| is_interrupt(py, other))) => {
             Err(error)
         }
@@ -42,7 +42,8 @@ fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)
 }
 
-/// Runs a network; `statistic` is called with every layer of every sample, and with its sums if `sums`.
+/// Runs a network; `statistic` is called with every layer of every sample, and with its sums if `sums` is
+/// set.
 #[pyfunction]
 #[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None, sums=false))]
 #[allow(clippy::too_many_arguments)]
@@ -68,7 +69,7 @@ pub fn run(
     unless_raised(&raised, done)
 }
 
-/// Runs a sweep, or a part of one; `statistic` and `sums` are those of [`run`].
+/// Runs a sweep, or a shard of one; `statistic` and `sums` have the meaning of [`run`].
 #[pyfunction]
 #[pyo3(signature = (arguments, out, force, watcher, threads=None, statistic=None, sums=false))]
 #[allow(clippy::too_many_arguments)]
@@ -93,7 +94,7 @@ pub fn sweep(
     unless_raised(&raised, done)
 }
 
-/// Makes the folder of a sweep from those of its parts; with `partial` of the parts that are there.
+/// Merges the shards of a sweep into one folder; with `partial`, shards may be missing or unfinished.
 #[pyfunction]
 pub fn merge(
     py: Python<'_>,
@@ -149,7 +150,7 @@ pub fn explore(
     })
 }
 
-/// Finished results side by side, as JSON.
+/// Compares finished results; returns JSON.
 #[pyfunction]
 pub fn compare(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<String> {
     let comparison = py.detach(|| guardbit_study::compare(&folders));
@@ -157,7 +158,8 @@ pub fn compare(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<String> {
     serde_json::to_string(&comparison).map_err(|error| Failure::usage(error.to_string()).into())
 }
 
-/// Quantizes a float network. `method` and `weight_method` are functions that choose ranges in place of the named ones.
+/// Quantizes a float network. `method` and `weight_method` are functions that choose ranges instead of the
+/// named methods.
 #[pyfunction]
 #[pyo3(signature = (arguments, out, force, watcher, threads=None, method=None, weight_method=None))]
 #[allow(clippy::too_many_arguments)]
@@ -221,7 +223,7 @@ pub fn vectors(
     })
 }
 
-/// Every table that a command writes, as JSON: command, file and columns.
+/// Returns every table that a command writes, as JSON: command, file and columns.
 #[pyfunction]
 pub fn tables() -> String {
     let column = |column: &Column| {
@@ -243,13 +245,13 @@ pub fn tables() -> String {
     serde_json::Value::from_iter(TABLES.iter().map(table)).to_string()
 }
 
-/// A name as networks in YAML can have it.
+/// Returns a name in a form that is valid in graph YAML.
 #[pyfunction]
 pub fn plain_name(name: &str) -> String {
     guardbit_graph::plain_name(name).into_owned()
 }
 
-/// A JSON schema: of `graph`, `hw` or `study` files.
+/// Returns a JSON schema: of `graph`, `hw` or `study` files.
 #[pyfunction]
 pub fn schema(of: &str) -> PyResult<String> {
     match of {
@@ -260,7 +262,7 @@ pub fn schema(of: &str) -> PyResult<String> {
     }
 }
 
-/// Names and descriptions of the accelerators that come with guardbit.
+/// Returns names and descriptions of the accelerators included in guardbit.
 #[pyfunction]
 pub fn presets() -> PyResult<Vec<(String, String)>> {
     let described = |name: &str| -> Result<_, Failure> {
@@ -270,7 +272,7 @@ pub fn presets() -> PyResult<Vec<(String, String)>> {
     Ok(PRESETS.iter().map(|preset| described(preset.name)).collect::<Result<_, _>>()?)
 }
 
-/// An accelerator with every default filled in, as JSON.
+/// Returns an accelerator with every default filled in, as JSON.
 #[pyfunction]
 pub fn accelerator(hw: &str, set: Vec<String>) -> PyResult<String> {
     Ok(guardbit_hwmodels::load(hw, &set).map_err(Failure::from)?.resolved_json().to_string())

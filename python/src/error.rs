@@ -1,4 +1,4 @@
-//! Errors as Python sees them: `guardbit.GuardbitError` with a code, a place and help.
+//! Errors as seen by Python: `guardbit.GuardbitError` with a code, a place and help.
 
 use guardbit_files::FolderError;
 use guardbit_frontends::{ExportError, FrontendError};
@@ -9,7 +9,7 @@ use guardbit_study::StudyError;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
-/// What is wrong, on its way to an exception.
+/// Error that is to become an exception.
 #[derive(Debug)]
 pub struct Failure {
     code: &'static str,
@@ -19,17 +19,17 @@ pub struct Failure {
     place: Option<(String, usize, usize)>,
 }
 
-/// Why work ended without a result.
+/// Reason why work ended without a result.
 #[derive(Debug)]
 pub enum Ended {
-    /// Something is wrong with what was asked for.
+    /// The request failed.
     Failed(Failure),
-    /// It was cancelled: what cancelled it knows why.
+    /// The work was cancelled; the cause is known to the part that cancelled it.
     Cancelled,
 }
 
 impl Failure {
-    /// Arguments that make no sense.
+    /// Creates an error for invalid arguments.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: "guardbit::usage", message: message.into(), help: None, place: None }
     }
@@ -57,7 +57,7 @@ impl<E: Into<Failure>> From<E> for Ended {
 }
 
 impl Ended {
-    /// What is wrong, where nothing can be cancelled.
+    /// Returns the error of work that cannot be cancelled.
     pub fn failure(self) -> Failure {
         match self {
             Self::Failed(failure) => failure,

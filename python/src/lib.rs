@@ -1,5 +1,6 @@
-//! The extension module of the Python package `guardbit`: arguments come in as JSON, results go to folders, errors become
-//! exceptions. What it means to Python stands in `python/guardbit`; what is computed, in the other crates.
+//! Extension module of the Python package `guardbit`: arguments come as JSON, results go to folders, and
+//! errors become exceptions. The Python interface is in `python/guardbit`; computations are in the other
+//! crates.
 
 mod arrays;
 mod calibration;

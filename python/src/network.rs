@@ -1,4 +1,4 @@
-//! A network that is at hand.
+//! Network in memory.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,13 +17,13 @@ use crate::arrays::{array, of_codes};
 use crate::commands::existing;
 use crate::error::Failure;
 
-/// A quantized network as guardbit understands it.
+/// Quantized network as guardbit understands it.
 #[pyclass(frozen, module = "guardbit._guardbit")]
 pub struct Network(Arc<Graph>);
 
 #[pymethods]
 impl Network {
-    /// Reads a file.
+    /// Reads a network file.
     #[new]
     #[pyo3(signature = (path, profile=None, start=Vec::new(), end=Vec::new(), dim=BTreeMap::new()))]
     fn new(
@@ -50,33 +50,33 @@ impl Network {
         self.0.name()
     }
 
-    /// What the network reads: name, dtype, shape, scales, zero points.
+    /// Returns the inputs: name, dtype, shape, scales, zero points.
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.0.inputs().iter().map(|&id| self.described(py, id)).collect()
     }
 
-    /// What it makes.
+    /// Returns the outputs.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.0.outputs().iter().map(|&id| self.described(py, id)).collect()
     }
 
-    /// Every tensor.
+    /// Returns all tensors.
     #[getter]
     fn tensors<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let ids = self.0.tensors().iter().filter_map(|tensor| self.0.find_tensor(&tensor.name));
         ids.map(|id| self.described(py, id)).collect()
     }
 
-    /// Every operation with all that its codes follow from, as JSON.
+    /// Returns every operation with everything that determines its codes, as JSON.
     fn nodes(&self) -> PyResult<Vec<String>> {
         let forms = self.0.nodes_with_ids().map(|(id, _)| serde_json::to_string(&self.0.form(id)));
         let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
         forms.map(|form| form.map_err(wrong)).collect()
     }
 
-    /// The codes of a constant.
+    /// Returns the codes of a constant.
     fn constant<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let found = self.0.find_tensor(name).map(|id| self.0.tensor(id));
         let found = found.and_then(|tensor| Some((tensor, tensor.constant.as_ref()?)));
@@ -89,7 +89,7 @@ impl Network {
         }
     }
 
-    /// Writes the network as ONNX. With `force` an ONNX file that guardbit wrote is replaced.
+    /// Writes the network as ONNX. With `force`, an ONNX file that guardbit wrote is replaced.
     #[pyo3(signature = (path, force=false))]
     fn export(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let work = || -> Result<(), Failure> {
@@ -105,13 +105,13 @@ impl Network {
         Ok(py.detach(work)?)
     }
 
-    /// Whether samples are steps of one stream.
+    /// Returns whether samples are steps of one stream.
     #[getter]
     fn has_states(&self) -> bool {
         self.0.has_states()
     }
 
-    /// What the layer of that name or index reads; nothing if there is none.
+    /// Returns the inputs of the layer with that name or index; empty if there is none.
     fn layer_inputs<'py>(&self, py: Python<'py>, layer: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let Ok(node) = self.0.find_node(layer) else { return Ok(Vec::new()) };
         let read = self.0.node(node).inputs.iter().flatten();
@@ -119,8 +119,9 @@ impl Network {
         made.map(|&id| self.described(py, id)).collect()
     }
 
-    /// The codes of every tensor that samples make, exactly: per sample those of every input in, flat. Samples are the steps of one
-    /// stream where the network has states. Tensors have the samples along their first axis, unless there is one and no stream.
+    /// Returns the codes of every tensor that samples produce, computed exactly. Each sample is a list of
+    /// flat codes per input. Samples are the steps of one stream if the network has states. Tensors have the
+    /// samples along their first axis, except for a single sample without a stream.
     fn interpret<'py>(&self, py: Python<'py>, samples: Vec<Vec<Vec<i32>>>) -> PyResult<Bound<'py, PyDict>> {
         let graph = &self.0;
         let stacked = samples.len() != 1 || graph.has_states();
@@ -141,7 +142,7 @@ impl Network {
             let each: Vec<&[i32]> = made.iter().map(|codes| codes[index].as_slice()).collect();
             let (dtype, shape) = (tensor.ty.dtype, &tensor.ty.shape);
             let codes = match each.first() {
-                // Biases of 64 bits have no codes.
+                // 64-bit biases have no codes.
                 None | Some([]) => continue,
                 Some(first) if !stacked || tensor.constant.is_some() => of_codes(py, dtype, shape, first)?,
                 Some(_) => of_codes(py, dtype, &batch_shape(shape, each.len()), &each.concat())?,
@@ -152,7 +153,7 @@ impl Network {
     }
 }
 
-/// Whether a file is a network that guardbit wrote.
+/// Returns whether a file is a network that guardbit wrote.
 fn is_own_onnx(path: &Path) -> bool {
     const MOST: u64 = 1 << 30;
     guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))

@@ -1,4 +1,4 @@
-//! Arguments as JSON, by the names of the command line.
+//! Arguments as JSON, with the names of the command line.
 
 use std::fmt::Display;
 use std::str::FromStr;

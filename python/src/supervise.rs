@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while the calling one shows progress and listens for Ctrl-C.
+//! Runs work on a separate thread, while the calling thread shows progress and handles Ctrl-C.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,24 +12,24 @@ use pyo3::prelude::*;
 
 use crate::error::{Ended, Failure};
 
-/// How often signals are looked for, and progress is shown.
+/// Interval at which signals are checked and progress is shown.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What work tells.
+/// Message from the work.
 enum Event {
     Start(String, u64),
     Advance(u64),
     Note(String),
 }
 
-/// Progress that is shown by another thread.
+/// Progress that another thread shows.
 pub struct Remote {
     events: Sender<Event>,
     cancelled: Arc<AtomicBool>,
 }
 
 impl Progress for Remote {
-    // Nobody is left to be told where sending fails.
+    // Errors of sending are ignored: the receiver is gone.
     fn start(&self, what: &str, total: u64) {
         let _ = self.events.send(Event::Start(what.into(), total));
     }
@@ -47,11 +47,11 @@ impl Progress for Remote {
     }
 }
 
-/// Does `work` without the interpreter's lock, on `threads` threads; all cores, where nothing is said. `watcher` has the methods
-/// `start`, `advance` and `note`; the work ends when `cancelled` is set, which a signal does too.
+/// Runs `work` without the interpreter's lock, on `threads` threads (default: all cores). `watcher` has the
+/// methods `start`, `advance` and `note`. The work ends when `cancelled` is set, which a signal also does.
 ///
 /// # Errors
-/// What a signal's handler or `watcher` raises, then those of `work`.
+/// An exception of a signal handler or of `watcher`, otherwise the error of `work`.
 pub fn supervised<T: Send>(
     py: Python<'_>,
     watcher: &Bound<'_, PyAny>,
@@ -87,7 +87,7 @@ pub fn supervised<T: Send>(
     }
 }
 
-/// Shows what comes until the work is done. After something was raised, which ends the work, nothing is shown any more.
+/// Shows messages until the work is done. After an exception, which ends the work, nothing more is shown.
 fn watch(received: &Receiver<Event>, watcher: &Py<PyAny>, cancelled: &AtomicBool) -> Option<PyErr> {
     let mut raised = None;
     let mut advanced = 0;

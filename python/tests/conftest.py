@@ -1,4 +1,4 @@
-"""The Python package beside the command line: GUARDBIT_BINARY names the binary of the same sources."""
+"""Fixtures for the Python package and the command line: GUARDBIT_BINARY names the binary built from these sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS = ROOT / "examples" / "digits"
 
 @pytest.fixture
 def command(tmp_path: Path) -> Callable[..., Path]:
-    """Runs the command line; the folder that it wrote."""
+    """Returns a function that runs the command line and returns the folder that it wrote."""
 
     def run(*arguments: object, out: str = "cli") -> Path:
         folder = tmp_path / out
@@ -39,7 +39,7 @@ def labels() -> np.ndarray:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file with its bytes."""
+    """Returns every file with its bytes."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""What arguments may be, and what is said of those that may not."""
+"""Valid forms of arguments, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HUGE = 10**12
 
 
 def dense(bits: str = "int8", **more) -> Graph:
-    """A network of one layer, without states."""
+    """Returns a network of one layer, without states."""
     codes = dict(dtype=bits, scale=0.1)
     return Graph(
         inputs=[dict(name="x", shape=[1, 4], **codes)],
@@ -69,7 +69,7 @@ def test_codes_outside_the_input() -> None:
     with pytest.raises(guardbit.GuardbitError, match="x: code 128 is outside int8") as raised:
         run(wide)
     assert raised.value.code == "guardbit::input::range"
-    # A dtype that somebody chose is meant as it is.
+    # An explicitly chosen dtype is not converted.
     with pytest.raises(guardbit.GuardbitError, match="takes int8 codes") as raised:
         run(np.abs(X.astype(np.int16)).astype(np.uint8) // 2)
     assert raised.value.code == "guardbit::input::dtype"
@@ -94,7 +94,7 @@ def test_real_values_are_rounded_aloud() -> None:
 def test_labels_and_layers() -> None:
     accuracy = guardbit.run(MODEL, HW, X, Y, **CHEAP).accuracy
     assert guardbit.run(MODEL, HW, X.tolist(), Y.tolist(), **CHEAP).accuracy == accuracy
-    # What a layer reads, not the network.
+    # Samples are the layer's inputs, not those of the network.
     layer = guardbit.run(MODEL, HW, random=2, tensors=True, **CHEAP)
     names = dict(zip(layer["name"], layer["layer"]))
     read = layer.tensors[f"exact/{names['conv_1']}"].astype(np.int64)
@@ -115,7 +115,7 @@ def test_float_networks_take_any_numbers() -> None:
     assert networks[0] == networks[1] == networks[2] and whole[0] == whole[1]
 
 
-# One value is several
+# One value in place of a list
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_numpy_scalars_of_a_run() -> None:
 _W, _S, _E, _Z, _Q, _V = guardbit.run, guardbit.sweep, guardbit.explore, guardbit.size, guardbit.quantize, guardbit.vectors
 _C = np.load(DIGITS / "calibration.npy")[:4]
 
-#: A function, the argument that has to be named, and arguments beside those that it needs.
+#: Function, the argument that the message must name, and arguments in addition to required ones.
 BAD = [
     *[(_W, "threads", dict(threads=given)) for given in (0, -1, 1025, HUGE, 10**30, 1.5, "2", True, [1])],
     *[(_W, "random", dict(random=given)) for given in (0, -1, HUGE, 10**30, 2.0, "many", True, itertools.count())],
@@ -275,13 +275,13 @@ BAD = [
     (_Q, "mixed", dict(mixed="lots")),
 ]  # fmt: skip
 
-#: What no message says: options, types of Rust, positions in JSON, files that nobody named.
+#: Text that no message may contain: options, Rust types, positions in JSON, files that the user did not name.
 FOREIGN = re.compile(r"(?<![\w-])--?[a-z]|\b[ui](8|16|32|64|128|size)\b|\busize\b|line \d+ column|guardbit-\w{6,}|invalid digit|NonZero|serde")
 
 
 @pytest.mark.parametrize(("function", "names", "arguments"), BAD, ids=lambda value: None if isinstance(value, dict) else getattr(value, "__name__", str(value)))
 def test_bad_calls(function, names, arguments, tmp_path, monkeypatch) -> None:
-    """Each is refused at once, in the words of its arguments."""
+    """Each call is refused immediately, with a message in terms of its arguments."""
     monkeypatch.chdir(tmp_path)
     needs = {guardbit.quantize: dict(model=FLOAT, calibration=_C)}.get(function, dict(model=MODEL, hw=HW))
     began = time.monotonic()
@@ -297,7 +297,7 @@ def test_bad_calls(function, names, arguments, tmp_path, monkeypatch) -> None:
 
 
 def test_every_argument_has_a_kind() -> None:
-    """What is no argument of a command has a kind by its name, but what is taken where it becomes a file or a function."""
+    """Arguments that are not in the table have a kind by name, except those checked when they become files or functions."""
     own = {"model", "hw", "path", "shards", "results", "of"}
     for name in ("load", "accelerator", "run", "sweep", "merge", "size", "explore", "compare", "vectors", "quantize"):
         function = getattr(guardbit, name)
@@ -322,7 +322,7 @@ def test_messages_of_the_command_line() -> None:
 
 
 def test_every_message_of_the_sources_is_translated() -> None:
-    """Texts of the libraries that name an option or a command, as they stand in their sources."""
+    """Covers all texts in the libraries' sources that name an option or a command."""
     texts = []
     for file in sorted(ROOT.glob("*/src/**/*.rs")):
         if file.relative_to(ROOT).parts[0] in ("cli", "testing", "fuzz", "python", "rtl-vectors"):
@@ -352,7 +352,7 @@ def test_graphs_are_pickled_and_copied(tmp_path) -> None:
         for one in (again, copy.copy(graph), copy.deepcopy(graph), pickle.loads(pickle.dumps(again))):
             assert (one.name, one.inputs, one.cut, one.profile) == (graph.name, graph.inputs, graph.cut, graph.profile)
             assert_outputs(_outputs_of(one), expected)
-    # It needs the file no more.
+    # The pickle does not need the file any more.
     data = pickle.dumps(guardbit.load(moved))
     moved.unlink()
     assert pickle.loads(data).inputs
@@ -409,7 +409,7 @@ def test_bad_graphs(parts) -> None:
     assert not FOREIGN.search(text) and raised.value.place is None, text
 
 
-# Samples of a network at hand
+# Samples of a network in memory
 
 
 def test_interpret_takes_samples() -> None:
@@ -426,7 +426,7 @@ def test_interpret_takes_samples() -> None:
             graph.interpret(bad)
 
 
-# Functions of one's own
+# User-defined functions
 
 
 def test_statistics_of_several_numbers() -> None:
@@ -448,7 +448,7 @@ def test_statistics_of_several_numbers() -> None:
 
 
 def test_statistics_get_sums_and_events() -> None:
-    """They are those of sums.npz and of layers.csv."""
+    """Sums equal those of sums.npz, and events those of layers.csv."""
 
     def asked(exact, simulated, *, sums, events):
         assert isinstance(sums, guardbit.Sums) and sums.exact.shape == sums.delivered.shape == events.shape == exact.shape
@@ -472,7 +472,7 @@ def test_statistics_get_sums_and_events() -> None:
 
 
 def test_statistics_of_sweeps(tmp_path) -> None:
-    """Of every point they are those of its run, also where the folder has all points already."""
+    """Statistics of every point equal those of its run, even if the folder has all points already."""
 
     def wrong(exact, simulated, events):
         return {"wrong": int((exact != simulated).sum()), "events": int(events.sum())}
@@ -497,7 +497,7 @@ def test_statistics_of_sweeps(tmp_path) -> None:
         guardbit.sweep(MODEL, HW, X, bits=[14, 15], statistic=lambda exact, simulated: 1 / 0)
 
 
-# Calls that make tables alone
+# Calls that write only tables
 
 
 def test_tables_alone(tmp_path) -> None:
@@ -513,7 +513,7 @@ def test_tables_alone(tmp_path) -> None:
         _ = alone.report
     with pytest.raises(KeyError, match="none"):
         alone.plot("accuracy")
-    # A folder that has pages keeps them.
+    # Existing pages of a folder are kept.
     out = tmp_path / "out"
     whole = guardbit.sweep(MODEL, HW, X, bits=[14], out=out).files
     assert guardbit.sweep(MODEL, HW, X, bits=[14], out=out, **CHEAP).files == whole
@@ -526,14 +526,14 @@ STREAMS = json.loads((ROOT / "frontends" / "tests" / "data" / "tflite_streams.js
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream["name"])
 def test_interpret_runs_every_step_of_a_stream(stream) -> None:
-    """Samples are steps: LiteRT made these outputs, 50 after one another."""
+    """Samples are steps: LiteRT computed these outputs, 50 in sequence."""
     graph = guardbit.load(bytes.fromhex(stream["model"]))
     assert graph.has_states and not dense().has_states
     (given,), (expected,) = stream["inputs"], stream["litert_ref"]
     made = graph.interpret(np.array(given))[graph.outputs[0]["name"]]
     assert len(made) == 50
     np.testing.assert_array_equal(made.ravel(), expected)
-    # One step is the first one, and has its axis too.
+    # A single step is the first one, and has the sample axis too.
     first = graph.interpret(np.array(given)[: len(given) // 50])[graph.outputs[0]["name"]]
     np.testing.assert_array_equal(first, made[:1])
 

@@ -28,13 +28,13 @@ def mlp(weights=WEIGHTS, **more) -> Graph:
 
 
 def requantized(sums: np.ndarray, multiplier: float) -> np.ndarray:
-    """Half away from 0: no sum of these networks lies so near a half that doubles would not do."""
+    """Requantizes with half away from 0. Doubles suffice, because no sum of these networks is close to a half."""
     real = sums * multiplier
     return np.clip(np.sign(real) * np.floor(np.abs(real) + 0.5), -128, 127).astype(np.int64)
 
 
 def narrow(x: np.ndarray, w: np.ndarray, bits: int) -> np.ndarray:
-    """Sums that saturate after every addition."""
+    """Returns sums that saturate after every addition."""
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     sums = np.zeros((x.shape[0], w.shape[0]), dtype=np.int64)
     for k in range(x.shape[1]):
@@ -62,7 +62,7 @@ def test_a_graph_of_arrays_is_what_numpy_computes():
 
 
 def test_graphs_are_exported(tmp_path):
-    """What is written reads as the same network; a file is replaced by force, and only if guardbit wrote it."""
+    """The written file reads as an equal network; `force` replaces only a file that guardbit wrote."""
     codes = dict(scale=0.1, dtype="uint8", zero_point=128)
     dense = dict(op="fully_connected", inputs=["x", "w"], output=dict(name="y", **codes), requantize="even", keep_num_dims=True)
     graph = Graph(
@@ -148,5 +148,5 @@ def test_columns_keep_every_value():
     assert found["e"].tolist() == [True, False]
     assert found["f"].tolist() == [9007199254740993, 1]
     assert found["g"].tolist() == ["1_0", "2"]
-    # No float64 holds it, and a blank cell is beside it.
+    # No float64 holds this value, and the column has a blank cell.
     assert guardbit.columns("a\n9007199254740993\n\"\"\n")["a"].tolist() == [9007199254740993, None]

@@ -1,4 +1,4 @@
-"""Errors, progress, Ctrl-C, and functions of the user's own."""
+"""Errors, progress, Ctrl-C, and user-defined functions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_progress_raises_ends_the_work(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops(tmp_path: Path) -> None:
-    """A million samples take minutes; SIGINT ends it in moments, and what a sweep has stored stays."""
+    """A million samples take minutes; SIGINT ends the call at once, and stored points of a sweep are kept."""
     script = f"""
 import guardbit
 try:
@@ -119,7 +119,7 @@ def test_other_threads_run_meanwhile() -> None:
     took = time.monotonic() - began
     done.set()
     thread.join()
-    # Held all the time it would count a few times at the beginning and at the end.
+    # With the lock held throughout, it would count only a few times at the beginning and at the end.
     assert counted[0] > 20, f"{counted[0]} in {took} s"
 
 
@@ -159,7 +159,7 @@ def quantize(method, **more):
 
 
 def test_own_calibration_method() -> None:
-    """A method of one's own that does what a method of guardbit's does gives the same network; another one, its ranges."""
+    """A user-defined method equal to one of guardbit's gives an equal network; another one gives its ranges."""
     seen: list[guardbit.Observed] = []
 
     def least_and_greatest(observed: guardbit.Observed) -> tuple[float, float]:

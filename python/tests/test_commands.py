@@ -1,4 +1,4 @@
-"""What the functions give is what the command line writes, byte by byte."""
+"""Results of the functions are byte-equal to those of the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HW = "fpga-int14-os"
 
 
 def files(tmp_path: Path, x: np.ndarray, y: np.ndarray) -> list[str]:
-    """Options of the command line for the same arrays in files, under the names that the package gives them."""
+    """Returns command-line options for these arrays in files, with the file names that the package uses."""
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", y)
     return ["--input", str(tmp_path / "x.npy"), "--labels", str(tmp_path / "y.npy")]
@@ -71,7 +71,7 @@ def test_sweep(command, tmp_path, images, labels, out):
     assert_same(t.folder, theirs)
     rows = list(csv.DictReader(io.StringIO((theirs / "summary.csv").read_text())))
     assert t.columns == list(rows[0])
-    # Files have six digits.
+    # Files have six decimals.
     assert [int(row["right"]) / int(row["samples"]) for row in rows] == list(t["accuracy"])
     assert [float(row["accuracy"]) for row in rows] == [round(share, 6) for share in t["accuracy"]]
     assert [int(row["bits"]) for row in rows] == list(t["bits"])
@@ -221,7 +221,7 @@ def test_threads(images):
 
 
 def test_no_simulator_is_needed(monkeypatch, images):
-    """The package calls no binary."""
+    """The package does not call the binary."""
     monkeypatch.setenv("PATH", "")
     assert os.environ["PATH"] == ""
     assert guardbit.run(MODEL, HW, images[:1]).files

@@ -10,7 +10,7 @@ from guardbit import _progress
 
 
 def test_quick_work_leaves_no_empty_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is displayed stays in the notebook that is saved: work of less than a second displays nothing."""
+    """Work of less than a second displays nothing, because displayed output stays in the saved notebook."""
     shown: list[str] = []
 
     class Handle:

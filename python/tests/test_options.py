@@ -1,4 +1,4 @@
-"""Every option of a command is an argument of its function, and the other way round."""
+"""Every option of a command is an argument of its function, and vice versa."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import guardbit
 # Options that have other names in Python.
 NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "dump_sums": "sums", "output_dir": "out", "axis": "axes", "from": "from_"}
 QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
-# What only a command line has: texts on a terminal, exit codes, and options that say the default.
+# Options without use in Python: terminal output, exit codes, and options that state the default.
 COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "per_channel", "asymmetric"}
-# Options that make no difference to what a command writes.
+# Options that do not change the command's output.
 UNUSED = {"merge": {"threads"}}
-# What the command line has as positional arguments, or not at all.
+# Arguments that are positional on the command line, or do not exist there.
 PYTHON = {"model", "hw", "shards", "progress", "statistic", "plots"}
 
 
 def options(command: str) -> dict[str, str | None]:
-    """Those of its help text, with their defaults."""
+    """Returns the options in the command's help text, with their defaults."""
     text = subprocess.run([os.environ["GUARDBIT_BINARY"], command, "--help"], capture_output=True, text=True, check=True).stdout
     _, *parts = re.split(r"^ +(?:-\w, )?--([a-z][a-z-]+)", text, flags=re.MULTILINE)
     found = {}
@@ -39,7 +39,7 @@ def test_options(command: str) -> None:
     names = NAMES | (QUANTIZE if command == "quantize" else {})
     theirs = {names.get(name, name) for name in options(command)} - COMMAND_LINE - PYTHON
     ours = set(inspect.signature(getattr(guardbit, command)).parameters) - PYTHON
-    # A folder of its own is an option of `quantize` alone.
+    # Only `quantize` has a separate folder as an option.
     ours -= set() if command == "quantize" else {"report"}
     assert theirs - ours == UNUSED.get(command, set())
     assert ours - theirs == set()
@@ -47,7 +47,7 @@ def test_options(command: str) -> None:
 
 @pytest.mark.parametrize(("command", "count"), [("run", 2), ("sweep", 1), ("size", 2), ("vectors", 2), ("quantize", 4)])
 def test_defaults(command: str, count: int) -> None:
-    """What a function takes where nothing is said is what the command line takes."""
+    """The defaults of a function equal those of the command line."""
     names = NAMES | (QUANTIZE if command == "quantize" else {})
     theirs = {names.get(name, name): default for name, default in options(command).items()}
     parameters = inspect.signature(getattr(guardbit, command)).parameters.values()

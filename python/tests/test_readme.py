@@ -1,4 +1,4 @@
-"""The Python lines of the README and of the documentation run, and say what the command line says."""
+"""The Python code of README and docs runs, and gives the results of the command line."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_the_first_lines(page, command, monkeypatch, capsys):
         "sweep", DIGITS / "digits_int8.tflite", "--hw", "fpga-int14-os", "--input", DIGITS / "test_images.npy", "--labels",
         DIGITS / "test_labels.npy", "--axis", "accumulation.acc.bits=15,16", "--axis", "reduction_order.walk=forward,reverse",
     )  # fmt: skip
-    # The files hold the same samples under other names.
+    # The files contain equal samples under other names.
     for table in ("summary.csv", "sweep.csv"):
         assert (t.folder / table).read_bytes() == (theirs / table).read_bytes()
     assert "accuracy" in capsys.readouterr().out
 
 
 def test_the_other_lines(monkeypatch):
-    """Of docs/python.md, one after the other."""
+    """Runs the code of docs/python.md in order."""
     monkeypatch.chdir(ROOT)
     rng = np.random.default_rng(1)
     quantize = guardbit.quantize

@@ -1,4 +1,4 @@
-"""The types of columns: those that the tables of the extension say, whatever cells there are."""
+"""Types of columns: those stated by the extension, for any cells."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def results(tmp_path_factory) -> dict[str, guardbit.Result]:
 
 
 def values(column, kind: str) -> list:
-    """Cells as Python has them, None for what is missing."""
+    """Returns cells as Python values, with None for missing ones."""
     if kind == "pandas":
         return [None if cell is None or cell is __import__("pandas").NA else cell for cell in column.tolist()]
     return column.to_list() if kind == "polars" else column.tolist()
@@ -51,7 +51,7 @@ def dtype(column) -> str:
     return f"{masked}{column.dtype}".lower()
 
 
-#: What columns of a type are, where cells can be blank and where not.
+#: Types of columns, with and without blank cells.
 EXPECTED = {
     "pandas": {"int64": ["int64", "int64"], "float64": "float64", "bool": ["bool", "boolean"], "width": "int64", "integer": "int64"},
     "polars": {"int64": "int64", "float64": "float64", "bool": "boolean", "width": "int64", "integer": "int64", "text": "string"},
@@ -63,7 +63,7 @@ EXPECTED = {
 
 
 def test_every_column_has_its_type(results, kind):
-    """Of every table that the commands write: blank columns too."""
+    """Covers every table that the commands write, including blank columns."""
     seen, blank = 0, 0
     for command, result in results.items():
         command = result._command
@@ -108,7 +108,7 @@ def test_nullable_integers_of_pandas_are_int64():
 
 
 def test_shares_are_those_of_counts(results, kind):
-    """Of 12 samples no share has six decimals."""
+    """Shares of 12 samples are not exact with six decimals."""
     table = results["sweep"].table
     for share, count in [("accuracy", "right"), ("accuracy_exact", "right_exact"), ("top1_agreement", "agreeing")]:
         for part, whole, found in zip(*(values(table[name], kind) for name in (count, "samples", share)), strict=True):
@@ -123,7 +123,7 @@ def test_shares_are_those_of_counts(results, kind):
 
 
 def test_events_of_samples(kind):
-    """Over all samples and layers they are those of the table of layers."""
+    """The sum over all samples and layers equals that of the table of layers."""
     run = guardbit.run(MODEL, HW, random=3, set={"product.bits": 12, "bias.bits": 14}, plots=False, report=False)
     layers, samples = run.table, run.samples
     total = lambda table, column: sum(value or 0 for value in values(table[column], kind))
@@ -137,7 +137,7 @@ def test_events_of_samples(kind):
 
 
 def test_integers_of_any_size(kind):
-    """No float64 holds them, nor int64."""
+    """Neither float64 nor int64 holds these integers."""
     text = "index,layer,op,level,bits,overflow,dots,terms,max_prefix\n0,x,conv2d,acc,auto,,1,1,170141183460469231731687303715884105727\n1,y,conv2d,acc,14,wrap,1,1,\n"
     table = guardbit._tables.table(text, ("run", "layers"))
     assert values(table["max_prefix"], kind) == [2**127 - 1, None]

@@ -1,4 +1,4 @@
-"""What `mypy --strict` has to accept: calls as users write them. It is not run."""
+"""Calls as users write them, which `mypy --strict` must accept. This file is not run."""
 
 from pathlib import Path
 from typing import Any

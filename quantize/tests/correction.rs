@@ -93,8 +93,8 @@ fn corrected_codes_are_nearly_the_best() {
     }
 }
 
-/// Where one register holds the sum of all products, the nearest code that fits is that of the definition: with activations from -128 to
-/// 127 no sum leaves the register.
+/// If one register holds the sum of all products, the nearest code that fits equals that of the definition:
+/// with activations from -128 to 127, no sum leaves the register.
 #[test]
 fn the_nearest_code_is_found_at_once() {
     let fits = |codes: &[i32], bits: u32| {
@@ -126,7 +126,7 @@ fn the_nearest_code_is_found_at_once() {
     }
 }
 
-/// Few windows may be kept as they are, or as products of cells: both give the same codes.
+/// Few windows may be kept as they are, or as products of cells: both give equal codes.
 #[test]
 fn few_windows_say_what_their_products_say() {
     const CELLS: usize = 96;
@@ -136,7 +136,7 @@ fn few_windows_say_what_their_products_say() {
         (0..24).map(|_| drawn(CELLS).into_iter().map(|value| value.max(-0.2) as f32).collect()).collect();
     let weights = drawn(CELLS);
     let real = Windows::of_group(&Window::dense(1, CELLS, 1), 0, &windows);
-    // No two cells alike: which comes first would be a matter of rounding.
+    // No two cells are alike; otherwise their order would depend on rounding.
     let seen = real.map(|value| value - 0.05 * value * value);
     let of = |moments: Moments| (Correction::new(&moments).unwrap(), moments);
     let (few, own) = of(Moments::of_few(&real, true).seen_as(&real, &seen));

@@ -155,12 +155,13 @@ proptest! {
     }
 }
 
-/// Layers of more than 2^14 weights are searched on fewer channels, windows and scales. They lose at most 1 dB beside their halves, which
-/// are not large and have inputs of their own, and are the same with any number of threads.
+/// Layers of more than 2^14 weights are searched on fewer channels, windows and scales. They lose at most 1
+/// dB compared with their halves, which are not large and have their own inputs. Results do not depend on the
+/// number of threads.
 #[test]
 fn large_layers_are_nearly_as_good_as_their_halves() {
     let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
-    // Windows are kept where there are at most half as many as products, else products of cells are.
+    // Windows are kept if there are at most half as many as products; otherwise products of cells are kept.
     for (terms, channels, windows, bits) in [(24, 690, 160, 10), (36, 460, 16, 12)] {
         let mut numbers = Numbers::new(terms as u64);
         let weights: Vec<Vec<f32>> =
@@ -197,7 +198,8 @@ fn large_layers_are_nearly_as_good_as_their_halves() {
     }
 }
 
-/// The sign test of 8 samples at most, in counts: `P(X >= better)` of that many fair draws is 5 % at most.
+/// Returns the result of a sign test of at most 8 samples, in counts: `P(X >= better)` of that many fair
+/// draws is at most 5 %.
 fn is_safer(own: &[SampleScore], other: &[SampleScore]) -> bool {
     let Some(pairs) =
         own.iter().zip(other).map(|(own, other)| own.safe.zip(other.safe)).collect::<Option<Vec<_>>>()

@@ -36,7 +36,7 @@ fn what_a_sizing_writes() {
 
 #[test]
 fn what_a_run_writes() {
-    // What was counted for plots alone has tables of its own.
+    // Tables that exist only for plots need full statistics.
     for (stats, number) in [(StatsLevel::None, 18), (StatsLevel::Events, 18), (StatsLevel::Full, 21)] {
         let run = common::run_record(stats);
         check(|| run_documents(&about(), &run).unwrap(), number);

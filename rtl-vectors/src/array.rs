@@ -386,7 +386,7 @@ pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
     arithmetic.levels.last().map_or(32, |l| l.register.port_bits)
 }
 
-/// Whether some register of a level overflows in a dot product of output channel `channel`.
+/// Returns whether some register of a level overflows in a dot product of output channel `channel`.
 fn overflows(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> bool {
     let mut any = false;
     trace_observed(layer, channel, operands, &mut |step| any |= step.overflow.is_some());

@@ -246,7 +246,7 @@ impl Beats {
     }
 }
 
-/// Per level and beat, whether a run of the level ends.
+/// Returns, per level and beat, whether a run of the level ends.
 pub(crate) fn run_ends(datapath: &Datapath, terms: usize, lanes: usize) -> Vec<Vec<bool>> {
     let beats = terms.div_ceil(lanes).max(1);
     let mut ends: Vec<Vec<bool>> = Vec::new();

@@ -121,7 +121,7 @@ impl Seen {
         }
     }
 
-    /// The next step; those of one level come in order.
+    /// Counts the next step; steps of one level come in order.
     pub fn step(&mut self, step: &LevelStep) {
         let place = Coverpoint::Level(step.level);
         let Some(check) = &mut self.checks[step.level] else { return };
@@ -170,7 +170,7 @@ impl RunSides {
         self.last = Some(side);
     }
 
-    /// The bin of the whole run; none of a run without additions.
+    /// Returns the bin of the whole run; `None` for a run without additions.
     fn bin(self) -> Option<String> {
         let prefix = match (self.high, self.low) {
             (false, false) => "in",

@@ -250,7 +250,7 @@ impl Words {
         format!("{head}{words};\n").into_bytes()
     }
 
-    /// A word a line.
+    /// Returns one word per line, in hexadecimal.
     fn hex(&self) -> String {
         String::from_utf8(self.mem()).unwrap_or_default()
     }

@@ -52,7 +52,7 @@ pub struct BatchTensors {
     /// Tensors of the narrow hardware, by program. In isolated mode each tensor is what its own layer
     /// produced from exact inputs. A program that was stopped has the tensors it produced before.
     pub simulated: Vec<Vec<Option<Codes>>>,
-    /// By program, the events of every accelerated layer in order of execution; empty unless they are asked for.
+    /// Events of every accelerated layer in order of execution, by program; empty unless they are requested.
     pub events: Vec<Vec<EventCounts>>,
 }
 

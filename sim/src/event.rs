@@ -46,18 +46,18 @@ pub struct Event {
     pub out: OutputPosition,
     /// The register.
     pub stage: EventStage,
-    /// The last product, in the order of addition, that the sum contains; 0 for a preloaded bias.
+    /// Index of the last product, in the order of addition, that the sum contains; 0 for a preloaded bias.
     pub k: usize,
-    /// Index of the run within the dot product; of a product, that of the innermost level.
+    /// Index of the run within the dot product; for a product, the run of the innermost level.
     pub run: usize,
-    /// What the accumulator held (the exact sum, where overflow is checked at the hand-over). For the bias adder, the sum
-    /// that the last level delivered; 0 for a product, and for a bias that is fitted by itself.
+    /// Value of the accumulator before the event (the exact sum if overflow is checked at the hand-over). For the
+    /// bias adder, the sum that the last level delivered; 0 for a product, and for a bias that is fitted alone.
     pub held: i128,
-    /// What was added (0 at a hand-over): a product, or the bias with its side sums.
+    /// Added value (0 at a hand-over): a product, or the bias with its side sums.
     pub addend: i128,
-    /// What the overflow mode made of the exact result: what the register holds afterwards, before any shift.
+    /// Value that the register holds after the event by its overflow mode, before any shift.
     pub stored: i128,
-    /// The rail that was crossed.
+    /// Rail that was crossed.
     pub direction: Direction,
     /// Position among the events of the levels in its dot product: nodes of one tree can share all of the above. 0 for
     /// products and biases.
@@ -70,7 +70,7 @@ impl Event {
         self.held + self.addend
     }
 
-    /// The order in which events are listed: sample, cycle, output, register, k.
+    /// Returns the order in which events are listed: sample, cycle, output, register, k.
     pub fn order(&self) -> Order {
         (self.sample, self.place.cycle, self.out, self.stage, self.k, self.sequence)
     }

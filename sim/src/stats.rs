@@ -44,14 +44,14 @@ pub struct LayerStats {
     counted: EventCounts,
 }
 
-/// Events of one layer, by the registers that they are of.
+/// Numbers of events of one layer, by register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
-    /// Of all accumulation levels.
+    /// Events of all accumulation levels.
     pub levels: u64,
-    /// Of the product register.
+    /// Events of the product register.
     pub products: u64,
-    /// Of the bias.
+    /// Events of the bias.
     pub biases: u64,
 }
 
@@ -258,14 +258,15 @@ impl LayerStats {
         self.first_event_cycle.is_none_or(|first| cycle < first)
     }
 
-    /// The cycle from which on no event of a level in `sample` is listed any more or the first one; `None` if there is none
-    /// yet.
+    /// Returns the cycle from which on no further event of a level in `sample` is listed or can be the first
+    /// one; `None` if there is no such cycle yet.
     pub(crate) fn listed_before(&self, sample: usize) -> Option<u64> {
         // Products and biases that are listed may have left no room before the first event of a level.
         self.first_events.before(sample).zip(self.first_event_cycle).map(|(listed, first)| listed.max(first))
     }
 
-    /// The cycle from which on no product and no bias of `sample` is listed any more; `None` if there is none yet.
+    /// Returns the cycle from which on no further product or bias event of `sample` is listed; `None` if
+    /// there is no such cycle yet.
     pub(crate) fn narrowings_listed_before(&self, sample: usize) -> Option<u64> {
         self.first_events.before(sample)
     }

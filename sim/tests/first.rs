@@ -12,9 +12,9 @@ const ROWS: usize = 16;
 const TERMS: usize = ROWS + 1;
 const CHANNELS: usize = 17;
 
-/// Returns one dot product per channel over an array of [`ROWS`] rows. Products are 1, except for one of 100
-/// at the end of the first pass, and the only one of the second pass, also of 100, which is added while sums
-/// of the first still move down the columns.
+/// Checks the first event of one dot product per channel over an array of [`ROWS`] rows. Products are 1, except
+/// for one of 100 at the end of the first pass, and the only one of the second pass, also of 100, which is added
+/// while sums of the first still move down the columns.
 fn check(reduce: Reduce, chain: u32, acc: u32) {
     let loud = |k: usize| if k == ROWS - 1 || k == ROWS { 100 } else { 1 };
     let sample: Vec<i32> = (0..TERMS).map(loud).collect();

@@ -58,7 +58,7 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every event that is counted is listed, at its register, with what the overflow mode made of the exact result.
+/// Every counted event is listed, at its register, with the value that the overflow mode stored.
 fn check_listed(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
     let layer = program.mac_layers().next().unwrap();
@@ -97,7 +97,7 @@ fn check_listed(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What the fast engine covers it settles: every dot product of a layer without packing.
+/// The fast engine settles every dot product that it covers: all of a layer without packing.
 fn check_settled(case: &Case) -> Result<(), TestCaseError> {
     let program = program(&case.graph, &case.accelerator);
     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {

@@ -1,9 +1,9 @@
-//! Times the quantizer: rows of a CSV table.
+//! Benchmarks the quantizer and prints rows of a CSV table.
 //!
 //!     quantizer FLOAT.onnx CALIBRATION.npy [SAMPLES]
 //!
-//! The samples are taken over and over until they are SAMPLES, 1,000 unless told otherwise. Columns: tool, subject,
-//! setting, threads, figure, unit.
+//! The samples are repeated until there are SAMPLES (default: 1000). Columns: tool, subject, setting,
+//! threads, figure, unit.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How long everything is measured at least.
+/// Minimum duration of every measurement.
 const LEAST: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Failure> {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Failure> {
     forms(&graph, &samples, print)
 }
 
-/// The two forms of a network on the same samples, with wide accumulators.
+/// Measures both forms of a network on equal samples, with wide accumulators.
 fn forms(
     graph: &guardbit_graph::Graph,
     samples: &[Sample],
@@ -77,7 +77,7 @@ fn forms(
     Ok(())
 }
 
-/// The mean time of one call.
+/// Returns the mean time of one call.
 fn time(mut call: impl FnMut() -> Result<usize, Failure>) -> Result<Duration, Failure> {
     let begin = Instant::now();
     let mut calls = 0;
@@ -88,7 +88,7 @@ fn time(mut call: impl FnMut() -> Result<usize, Failure>) -> Result<Duration, Fa
     Ok(begin.elapsed() / calls)
 }
 
-/// Real samples of a network of one input, along the first axis.
+/// Reads real samples of a network with one input, along the first axis.
 fn samples(path: &Path) -> Result<Vec<Sample>, Failure> {
     let mut file = File::open(path)?;
     let header = Header::read(&mut file)?;

@@ -1,9 +1,9 @@
-//! What a sweep costs beside its points: rows of a CSV table.
+//! Benchmarks the overhead of a sweep over its points and prints rows of a CSV table.
 //!
 //!     sweep_cost MODEL.tflite IMAGES.npy [SAMPLES [REPEATS]]
 //!
-//! One thread; the points are 8 to 24 bits, wrapping and saturating. Everything that is compared is measured in turn,
-//! and the medians of the repeats are set against each other. Columns: tool, subject, setting, threads, figure, unit.
+//! One thread; the points are 8 to 24 bits, wrapping and saturating. The variants are measured in turn, and
+//! medians of the repeats are compared. Columns: tool, subject, setting, threads, figure, unit.
 
 mod common;
 
@@ -83,12 +83,12 @@ fn measure(graph: &Arc<Graph>, name: &str, samples: &Samples, repeats: usize) ->
     Ok(())
 }
 
-/// Seconds of a sweep's points, as many together as [`guardbit_study::sweep`] takes.
+/// Returns the seconds of a sweep's points, in groups of the size that [`guardbit_study::sweep`] uses.
 fn sweep(programs: &[&Program], samples: &Samples, options: Options) -> Result<f64, Failure> {
     programs.chunks(POINTS_TOGETHER).map(|together| time(together, samples, options)).sum()
 }
 
-/// Seconds that this thread worked; the first sample runs untimed.
+/// Returns the CPU seconds of this thread; the first sample runs untimed.
 fn time(programs: &[&Program], samples: &Samples, options: Options) -> Result<f64, Failure> {
     let mut points = Batch::new(programs, options)?;
     points.run_batch(&samples[..1])?;

@@ -1,12 +1,12 @@
-//! Times the simulator on one thread or more, without reading and writing files: rows of a CSV table.
+//! Benchmarks the simulator on one or more threads, without file access, and prints rows of a CSV table.
 //!
 //!     throughput layer                                   one layer whose sums all overflow
-//!     throughput datapaths                               the same layer on other datapaths, beside the scalar engine
+//!     throughput datapaths                               that layer on other datapaths, and on the scalar engine
 //!     throughput network MODEL.tflite IMAGES.npy         a network on a batch of 64
-//!     throughput network MODEL IMAGES BITS STATS THREADS the same in one setting
-//!     throughput layers MODEL                            no times: sizes of its matrix products, M,K,N each
+//!     throughput network MODEL IMAGES BITS STATS THREADS a network in one setting
+//!     throughput layers MODEL                            no times: M,K,N of each matrix product
 //!
-//! `scripts/bench` runs it beside its peers. Columns: tool, subject, setting, threads, figure, unit.
+//! `scripts/bench` runs it next to comparable tools. Columns: tool, subject, setting, threads, figure, unit.
 
 mod common;
 
@@ -19,10 +19,10 @@ use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
 use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel, Stepper};
 
-/// Samples of a network.
+/// Number of samples of a network.
 const BATCH: usize = 64;
 
-/// How long everything is measured at least.
+/// Minimum duration of every measurement.
 const LEAST: Duration = Duration::from_millis(250);
 
 /// Accumulator bits, statistics, threads.
@@ -56,12 +56,13 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-/// Pixels, channels and products of a dot product of the layer.
+/// Pixels, channels and products per dot product of the layer.
 const LAYER: [usize; 3] = [16 * 16, 64, 576];
-/// Multiplications of the layer.
+/// Number of multiplications of the layer.
 const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
-/// A 3x3 convolution of 64 channels over 16x16 pixels, full-range random operands: what peers step through too.
+/// Returns a 3x3 convolution of 64 channels over 16x16 pixels with random full-range operands, which other
+/// tools also step through.
 fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
     let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
     let codes =
@@ -90,7 +91,7 @@ fn layer() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The stepping kernel by itself: it steps and counts, as the peers do, and nothing more.
+/// Benchmarks the stepping kernel alone: it steps and counts, as the other tools do.
 fn kernel(isa: Isa) -> Result<(), Failure> {
     let [pixels, channels, terms] = LAYER;
     let rows = |seed, rows: usize, cols: usize| -> Vec<Vec<i16>> {
@@ -107,7 +108,7 @@ fn kernel(isa: Isa) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every datapath whose setting has `part` in it.
+/// Benchmarks every datapath whose setting contains `part`.
 fn datapaths(part: &str) -> Result<(), Failure> {
     let chain = |bits| format!("accumulation.chain.bits={bits}");
     let tree = |bits| format!("accumulation.tree.bits={bits}");
@@ -159,7 +160,7 @@ fn network(model: &Path, images: &Path, settings: &[Setting]) -> Result<(), Fail
     Ok(())
 }
 
-/// Output pixels, products and channels of every layer that is one matrix product.
+/// Prints output pixels, products and channels of every layer that is one matrix product.
 fn layers(model: &Path) -> Result<(), Failure> {
     let graph = Arc::new(guardbit_frontends::load(model)?);
     let program = guardbit_hwmodels::lower(graph, &guardbit_hwmodels::load("fpga-int14-os", &[])?)?;
@@ -176,7 +177,7 @@ fn quiet() -> Options {
     Options { events_per_layer: 0, ..Options::default() }
 }
 
-/// Seconds per sample on a preset with some keys set; the first sample runs untimed.
+/// Returns the seconds per sample on a preset with some overrides; the first sample runs untimed.
 fn time(
     graph: &Arc<Graph>,
     (hw, sets): (&str, &[String]),
@@ -196,8 +197,8 @@ fn time(
     Ok(seconds?)
 }
 
-/// Seconds that `work` takes on so many threads: CPU time where it is one, so that what other processes take does not
-/// count. Done again and again, since clocks of threads tick slowly.
+/// Returns the seconds that `work` takes on `threads` threads. With one thread it is CPU time, so that other
+/// processes do not count. The work is repeated, because thread clocks have a coarse resolution.
 fn time_of<E>(threads: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let (start, cpu) = (Instant::now(), cpu_seconds());
     let mut times = 0;

@@ -1,4 +1,4 @@
-//! Arrays in `.npy` and `.npz` files, of whatever dtype, read piece by piece.
+//! Arrays of any dtype in `.npy` and `.npz` files, read piece by piece.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -11,37 +11,38 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::StudyError;
 use crate::error::Wanted;
 
-/// Elements that are read at once.
+/// Number of elements read at once.
 pub(crate) const CHUNK: usize = 1 << 16;
 
-/// A compressed array may unpack to so many bytes, or to so many times its own if that is more.
+/// Limit on the unpacked size of a compressed array, in bytes. The limit is a multiple of the compressed size
+/// if that is larger.
 const UNPACKED_BYTES: u64 = 1 << 28;
 const UNPACKED_TIMES: u64 = 100;
 
-/// A file with one array, or with several under names.
+/// File with one array, or with several named arrays.
 pub(crate) struct ArrayFile {
     path: PathBuf,
     wanted: Wanted,
-    /// The name of the array of a `.npy` file is empty.
+    /// Names of the arrays; the name is empty for a `.npy` file.
     names: Vec<String>,
     archive: Option<ZipArchive<BufReader<File>>>,
-    /// A `.npy` file that is open already.
+    /// Open file, for a `.npy` file.
     file: Option<File>,
 }
 
-/// An array as it stands in a file.
+/// Array in a file.
 #[derive(Debug)]
 pub(crate) struct Array {
     path: PathBuf,
     header: Header,
-    /// Shared by all who read the array: each seeks first.
+    /// File, shared by all readers of the array: each seeks first.
     file: RefCell<File>,
-    /// Where the elements begin.
+    /// Offset of the elements.
     start: u64,
 }
 
 impl ArrayFile {
-    /// Opens a `.npy` file, or a `.npz` file with each array under its name.
+    /// Opens a `.npy` file, or a `.npz` file with named arrays.
     pub fn open(path: &Path, wanted: Wanted) -> Result<Self, StudyError> {
         if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
             return Ok(Self {
@@ -61,18 +62,18 @@ impl ArrayFile {
         Ok(Self { path: path.into(), wanted, names, archive: Some(archive), file: None })
     }
 
-    /// A `.npy` file that was made of what `path` names.
+    /// Wraps an open `.npy` file that was created from the contents of `path`.
     pub fn opened(path: &Path, wanted: Wanted, file: File) -> Self {
         let names = vec![String::new()];
         Self { path: path.into(), wanted, names, archive: None, file: Some(file) }
     }
 
-    /// The names of its arrays.
+    /// Returns the names of the arrays.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Opens the array `names()[index]` if `check` takes its header. Nothing is unpacked before.
+    /// Opens the array `names()[index]` if `check` accepts its header. Nothing is unpacked before.
     pub fn array<T>(
         &mut self,
         index: usize,
@@ -94,7 +95,7 @@ impl ArrayFile {
         let checked = check(&header)?;
         let needed = needed(&header, member.size()).map_err(|problem| in_array(&problem))?;
         let (file, start) = if member.compression() == CompressionMethod::Stored {
-            // Read where it is, once its checksum is known to be right.
+            // Read the stored member in place, once its checksum is verified.
             let found = io::copy(&mut member, &mut io::sink()).map_err(|e| in_array(&e))?;
             expect_bytes(needed, found).map_err(|problem| in_array(&problem))?;
             (open(&path, wanted)?, member.data_start() + header.length)
@@ -107,7 +108,7 @@ impl ArrayFile {
                 return Err(in_array(&problem));
             }
             let mut file = tempfile::tempfile().map_err(|e| in_array(&e))?;
-            // One byte more than there should be: the end is where its checksum is looked at.
+            // Reads one byte more than expected, because the checksum is verified at the end of the member.
             let found = io::copy(&mut (&mut member).take(needed + 1), &mut file).map_err(|e| in_array(&e))?;
             expect_bytes(needed, found).map_err(|problem| in_array(&problem))?;
             (file, 0)
@@ -117,7 +118,7 @@ impl ArrayFile {
     }
 }
 
-/// Opens a file that holds one array, if `check` takes its header.
+/// Opens a file that holds one array, if `check` accepts its header.
 pub(crate) fn open_one(
     path: &Path,
     wanted: Wanted,
@@ -130,7 +131,7 @@ pub(crate) fn open_one(
     }
 }
 
-/// Bytes of the elements, if they and the header make `size` bytes.
+/// Returns the bytes of the elements, if header and elements take `size` bytes.
 fn needed(header: &Header, size: u64) -> Result<u64, String> {
     let needed = header.bytes().unwrap_or(u64::MAX);
     expect_bytes(needed, size.saturating_sub(header.length)).map(|()| needed)
@@ -148,12 +149,12 @@ impl Array {
         &self.header.shape
     }
 
-    /// The dtype as numpy names it.
+    /// Returns the dtype's name in NumPy.
     pub fn dtype(&self) -> &'static str {
         self.header.element.name()
     }
 
-    /// All elements, in C order.
+    /// Returns all elements, in C order.
     pub fn values(&self) -> Result<Values, StudyError> {
         match self.shape() {
             [] => self.read(0, 1),
@@ -161,14 +162,14 @@ impl Array {
         }
     }
 
-    /// `count` rows along the first axis, from row `first` on.
+    /// Returns `count` rows along the first axis, starting at row `first`.
     pub fn rows(&self, first: usize, count: usize) -> Result<Values, StudyError> {
         let (rows, rest) = self.shape().split_first().map_or((1, &[][..]), |(&rows, rest)| (rows, rest));
         let len: usize = rest.iter().product();
         if !self.header.fortran {
             return self.read(first * len, count * len);
         }
-        // The first axis lies closest: each column of the rest is one piece.
+        // In Fortran order the first axis is contiguous: each column of the other axes is one piece.
         let mut columns = Values::Other;
         for column in 0..len {
             extend(&mut columns, self.read(column * rows + first, count)?);
@@ -177,7 +178,8 @@ impl Array {
         Ok(pick(&columns, &from))
     }
 
-    /// Reads the bytes of `count` rows from row `first` on, in C order; whether they lie so in the file.
+    /// Reads the bytes of `count` rows starting at row `first`, in C order. Returns whether the file stores
+    /// them in this order.
     pub fn row_bytes(&self, first: usize, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
         if self.header.fortran {
             return Ok(false);
@@ -187,14 +189,14 @@ impl Array {
         Ok(true)
     }
 
-    /// `count` elements from element `first` on, in the order of the file.
+    /// Returns `count` elements starting at element `first`, in the order of the file.
     fn read(&self, first: usize, count: usize) -> Result<Values, StudyError> {
         let mut bytes = Vec::new();
         self.bytes(first, count, &mut bytes)?;
         self.header.element.values(&bytes).map_err(|error| broken(&self.path, error))
     }
 
-    /// The same as bytes, in place of those that were there.
+    /// Reads the bytes of `count` elements into `bytes`, replacing its contents.
     fn bytes(&self, first: usize, count: usize, bytes: &mut Vec<u8>) -> Result<(), StudyError> {
         let failed = |error: NpyError| broken(&self.path, error);
         let size = self.header.element.bytes();
@@ -212,7 +214,7 @@ impl Array {
     }
 }
 
-/// Adds more elements of the same kind.
+/// Appends more elements of the same kind.
 pub(crate) fn extend(all: &mut Values, more: Values) {
     match (&mut *all, more) {
         (Values::Integers(values), Values::Integers(more)) => values.extend(more),
@@ -229,7 +231,7 @@ fn pick(values: &Values, from: &[usize]) -> Values {
     }
 }
 
-/// For every element of `[rows, rest..]` in C order, its place in Fortran order.
+/// Returns, for every element of `[rows, rest..]` in C order, its index in Fortran order.
 fn c_order_from_fortran(rest: &[usize], rows: usize) -> Vec<usize> {
     let columns: Vec<usize> = npy::fortran_places(rest).collect();
     (0..rows).flat_map(|row| columns.iter().map(move |column| column * rows + row)).collect()
@@ -251,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// An archive with one member of these bytes.
+    /// Creates an archive with one member of these bytes.
     fn archive(folder: &Path, pieces: impl IntoIterator<Item = Vec<u8>>) -> PathBuf {
         let path = folder.join("x.npz");
         let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
@@ -275,7 +277,7 @@ mod tests {
         open_one(path, Wanted::Samples, check).and_then(|array| array.values()).map_err(|e| e.to_string())
     }
 
-    /// Nothing is unpacked before its header is known to be right, and then no more than the header says.
+    /// Nothing is unpacked before its header is verified, and then only the size that the header states.
     #[test]
     fn archives_are_unpacked_within_limits() {
         let dir = tempfile::tempdir().unwrap();

@@ -5,35 +5,35 @@ use std::str::FromStr;
 
 use guardbit_num::{MAX_BITS, MIN_BITS};
 
-/// Widths to sweep, in ascending order, each once.
+/// Widths to sweep: ascending and distinct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitList(Vec<u32>);
 
-/// A text that is no list of widths.
+/// Text that is not a list of widths.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BitListError {
-    /// Anything else.
+    /// Text of any other form.
     #[error("`{0}` is no list of widths: write 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
     NoList(String),
-    /// A range that says nothing of its last number.
+    /// Range that does not state whether its end is included.
     #[error(
         "`{low}..{high}` could end with {high} or before it: write {low}..={high}, which includes {high}"
     )]
     OpenRange {
-        /// As written.
+        /// Lower end as written.
         low: String,
-        /// As written.
+        /// Upper end as written.
         high: String,
     },
 }
 
 impl BitList {
-    /// The widths.
+    /// Returns the widths.
     pub fn widths(&self) -> &[u32] {
         &self.0
     }
 
-    /// A list of these widths.
+    /// Creates a list of these widths.
     ///
     /// # Errors
     /// [`BitListError`] if there are none, or one is outside `2..=64`.
@@ -52,7 +52,7 @@ impl FromStr for BitList {
         let error = || BitListError::NoList(text.into());
         let number =
             |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
-        // A text may name a width any number of times.
+        // A text may list a width more than once.
         let mut widths = BTreeSet::new();
         for part in text.split(',') {
             match part.split_once("..") {

@@ -1,4 +1,4 @@
-//! Finished results side by side.
+//! Compares finished results side by side.
 
 mod folder;
 
@@ -12,31 +12,31 @@ use serde_json::Value;
 use crate::StudyError;
 use folder::{Folder, Kind, joined, kind_of};
 
-/// Most folders that are compared.
+/// Maximum number of folders.
 const MOST_FOLDERS: usize = 64;
 
-/// Results side by side. Every row has a value per folder, in their order; empty where a folder has none.
+/// Results side by side. Every row has one value per folder, in their order; empty if a folder has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The command that made all of them.
+    /// Command that wrote all of them.
     pub command: String,
-    /// The folders, as they were named.
+    /// Folders as they were named.
     pub folders: Vec<String>,
-    /// Settings, inputs and keys of accelerators that differ.
+    /// Settings, inputs and accelerator keys that differ.
     pub settings: Vec<Compared>,
-    /// Figures of each as a whole that differ.
+    /// Overall figures that differ.
     pub totals: Vec<Compared>,
-    /// What tells rows apart: layer and level, or the axes that all folders name.
+    /// Columns that identify rows: layer and level, or the axes that all folders name.
     pub axes: Vec<String>,
-    /// Figures of layers, levels or points that all have, where they differ.
+    /// Figures of layers, levels or points present in all folders, if they differ.
     pub rows: Vec<ComparedRow>,
-    /// Figures that are the same in all folders.
+    /// Number of figures that are equal in all folders.
     pub same: usize,
-    /// Rows that some folders do not have, by what tells them.
+    /// Rows missing in some folders, by their identifying values.
     pub unmatched: Vec<String>,
 }
 
-/// A setting or a figure.
+/// Setting or figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Compared {
     /// Its name.
@@ -48,7 +48,7 @@ pub struct Compared {
 /// A figure of a row of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ComparedRow {
-    /// What tells the row from others: the layer and its level, or the point.
+    /// Identifier of the row: the layer and its level, or the point.
     pub row: String,
     /// The column.
     pub column: String,
@@ -56,7 +56,7 @@ pub struct ComparedRow {
     pub values: Vec<String>,
 }
 
-/// Parts of a manifest that are settings, whatever made it.
+/// Parts of a manifest that are settings, for all commands.
 const SETTINGS: [&str; 10] = [
     "tool",
     "arithmetic",
@@ -70,7 +70,7 @@ const SETTINGS: [&str; 10] = [
     "depends_on.settings",
 ];
 
-/// Puts the finished results of several folders side by side.
+/// Compares the finished results of several folders.
 ///
 /// # Errors
 /// [`StudyError::Compare`] for a folder without finished results, or results of different commands.
@@ -112,12 +112,12 @@ pub fn compare(folders: &[PathBuf]) -> Result<Comparison, StudyError> {
     })
 }
 
-/// Settings that differ.
+/// Returns the settings that differ.
 fn settings(folders: &[Folder]) -> Vec<Compared> {
     let of = |folder: &Folder| {
         let mut found = BTreeMap::new();
         for part in SETTINGS {
-            // The only one of a list needs no name.
+            // A single list item needs no name.
             match find(&folder.manifest, part).as_array().map(Vec::as_slice) {
                 Some([only]) => flatten(part.strip_suffix('s').unwrap_or(part), only, &mut found),
                 _ => flatten(part, find(&folder.manifest, part), &mut found),
@@ -125,7 +125,7 @@ fn settings(folders: &[Folder]) -> Vec<Compared> {
         }
         found
     };
-    // Of a name with a hash, the hash tells more.
+    // If a name and a hash differ, the hash is the more specific one.
     let all: Vec<BTreeMap<String, String>> = folders.iter().map(of).collect();
     compared(&all, |name| !name.ends_with("sha256") && !name.ends_with("description"))
         .collect::<Vec<_>>()
@@ -135,7 +135,7 @@ fn settings(folders: &[Folder]) -> Vec<Compared> {
         .collect()
 }
 
-/// Figures of each as a whole.
+/// Returns the overall figures that differ.
 fn totals(kind: &Kind, folders: &[Folder]) -> Vec<Compared> {
     let of = |folder: &Folder| {
         let mut found = BTreeMap::new();
@@ -156,7 +156,7 @@ fn totals(kind: &Kind, folders: &[Folder]) -> Vec<Compared> {
     compared(&all, |name| !name.contains('[')).collect()
 }
 
-/// A row per name that some folder has.
+/// Returns a row for every name that occurs in any folder.
 fn compared<'a>(
     all: &'a [BTreeMap<String, String>],
     wanted: impl Fn(&str) -> bool + 'a,
@@ -176,13 +176,13 @@ fn compared_rows(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<Compa
     };
     let all: Vec<HashMap<Vec<String>, usize>> = folders.iter().map(by_key).collect();
     let names: Vec<String> = axes.iter().map(|axis| short_key(axis)).collect();
-    // Names of two axes that are cut to the same are not cut.
+    // If two axis names have equal abbreviations, they are not abbreviated.
     let unclear = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     let names: Vec<&str> =
         names.iter().zip(axes).map(|(name, axis)| if unclear(name) { axis.as_str() } else { name }).collect();
     let (mut rows, mut same, mut unmatched) = (Vec::new(), 0, Vec::new());
     let mut done: std::collections::HashSet<Vec<&str>> = Default::default();
-    // In the order of the first folder, then what others have in addition.
+    // Order of the first folder, followed by names that occur only in others.
     for key in folders
         .iter()
         .flat_map(|folder| folder.keys(axes))
@@ -209,12 +209,12 @@ fn compared_rows(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<Compa
     (rows, same, unmatched)
 }
 
-/// What stands at a dotted path.
+/// Returns the value at a dotted path.
 fn find<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, |value, key| &value[key])
 }
 
-/// Every single value below `value` by its path; levels of accumulation by their names.
+/// Collects every leaf below `value` by its path; levels of accumulation are named.
 fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {

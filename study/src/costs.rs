@@ -1,11 +1,11 @@
-//! Cost models that a command was asked for.
+//! Cost models selected for a command.
 
 use guardbit_files::Digest;
 use guardbit_hwmodels::HwError;
 use guardbit_hwmodels::cost::{CostModel, load_cost};
 use serde::Serialize;
 
-/// A cost model by name and content.
+/// Cost model by name and content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct CostId {
     name: String,
@@ -18,7 +18,7 @@ impl CostId {
     }
 }
 
-/// The models of names or paths, each once.
+/// Loads the models with these names or paths, without duplicates.
 pub(crate) fn load(names: &[String]) -> Result<Vec<CostModel>, HwError> {
     let mut models: Vec<CostModel> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! What can be wrong with a study.
+//! Errors of studies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,29 +14,29 @@ use guardbit_sim::SimError;
 use crate::axes::argument_keys;
 use crate::{AxisError, MAX_POINTS, MergeError, Misuse};
 
-/// Why a run or a sweep cannot be done.
+/// Reason why a run, a sweep or another study fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// The network.
+    /// Error of the network file.
     #[error(transparent)]
     Model(#[from] FrontendError),
-    /// The accelerator.
+    /// Error of the accelerator.
     #[error(transparent)]
     Hw(#[from] HwError),
-    /// The network on the accelerator.
+    /// Error of lowering the network onto the accelerator.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// The simulation.
+    /// Error of the simulation.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// The results.
+    /// Error of the results.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The arguments.
+    /// Error of the arguments.
     #[error(transparent)]
     Arguments(#[from] Misuse),
-    /// The study file.
+    /// Error of the study file.
     #[error("{}:{line}:{column}: {message}", path.display())]
     StudyFile {
         /// The file.
@@ -47,60 +47,60 @@ pub enum StudyError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
-        /// What may help.
+        /// Advice on a fix.
         help: Option<String>,
     },
-    /// A budget that no network of mixed widths keeps.
+    /// Budget that no network of mixed widths meets.
     #[error("no network of mixed widths keeps the budget {budget}; the nearest that was met has {nearest}")]
     MixedBudget {
         /// The budget.
         budget: String,
-        /// The nearest that there is.
+        /// Nearest value reached.
         nearest: String,
     },
-    /// Axes that make no sense, or a value that an argument cannot have.
+    /// Invalid axes, or a value that an argument cannot have.
     #[error(transparent)]
     Axis(#[from] AxisError),
-    /// A sweep that varies nothing.
+    /// Sweep that varies nothing.
     #[error("nothing is varied")]
     NothingVaried,
-    /// A grid that is too large.
+    /// Grid that is too large.
     #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
     TooManyPoints {
-        /// How many it has.
+        /// Number of points of the grid.
         points: usize,
     },
-    /// A file that cannot be read.
+    /// File that cannot be read.
     #[error("{}: {} cannot be read: {source}", path.display(), wanted.name())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What it was to be.
+        /// Expected contents of the file.
         wanted: Wanted,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// More random samples than there may be.
+    /// More random samples than allowed.
     #[error("{asked} random samples of {codes} codes each are too many: at most {allowed}")]
     TooManyRandom {
-        /// Number of samples that was asked for.
+        /// Requested number of samples.
         asked: usize,
-        /// Number of samples that there may be.
+        /// Maximum number of samples.
         allowed: usize,
         /// Codes per sample.
         codes: usize,
     },
-    /// A file that holds no usable array.
+    /// File without a usable array.
     #[error("{}: {problem}", path.display())]
     Array {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// An archive without an array for an input.
+    /// Archive without an array for an input.
     #[error("{}: no array is called `{input}`", path.display())]
     MissingInput {
         /// The file.
@@ -110,44 +110,44 @@ pub enum StudyError {
         /// All inputs of the network.
         inputs: Vec<String>,
     },
-    /// Samples of the wrong dtype.
+    /// Samples of a wrong dtype.
     #[error("{}: input `{input}` takes {expected} codes or float32 values, found {found}", path.display())]
     InputDType {
         /// The file.
         path: PathBuf,
         /// The input.
         input: String,
-        /// Dtype of the file.
+        /// Dtype found in the file.
         found: &'static str,
         /// Dtype of the input's codes.
         expected: &'static str,
     },
-    /// Samples of the wrong shape.
+    /// Samples of a wrong shape.
     #[error("{}: input `{input}` takes shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
     InputShape {
         /// The file.
         path: PathBuf,
         /// The input.
         input: String,
-        /// Shape of the file.
+        /// Shape found in the file.
         found: Vec<usize>,
         /// Shape of one sample.
         expected: Vec<usize>,
     },
-    /// A code that the input cannot hold.
+    /// Code that the input cannot hold.
     #[error("{}: code {code} is outside {ty}", path.display())]
     CodeRange {
         /// The file.
         path: PathBuf,
         /// The code.
         code: i64,
-        /// What the input may hold.
+        /// Codes that the input can hold.
         ty: CodeType,
     },
-    /// Nothing to run.
+    /// No samples to run.
     #[error("there are no samples to run")]
     NoSamples,
-    /// Fewer samples than were asked for.
+    /// Fewer samples than requested.
     #[error(
         "{}: {} asked for, it has {available}",
         path.display(),
@@ -156,12 +156,12 @@ pub enum StudyError {
     TooFewSamples {
         /// The file.
         path: PathBuf,
-        /// How many were asked for.
+        /// Requested number of samples.
         asked: usize,
-        /// How many there are.
+        /// Available number of samples.
         available: usize,
     },
-    /// Samples that are not the first ones of a stream.
+    /// Samples that do not start at the beginning of a stream.
     #[error("{}: a seed draws some of its samples, but `{model}` has states: its samples are steps of one stream", path.display())]
     StepsLeftOut {
         /// The file.
@@ -169,29 +169,29 @@ pub enum StudyError {
         /// The network.
         model: String,
     },
-    /// A network that cannot be quantized because steps of a stream hand on codes.
+    /// Network that cannot be quantized because it hands on codes between steps of a stream.
     #[error("`{model}` has states, which steps of a stream hand on: it cannot be quantized")]
     QuantizedStates {
         /// The network.
         model: String,
     },
-    /// Labels that do not go with the samples.
+    /// Labels that do not match the samples.
     #[error("{}: {problem}", path.display())]
     Labels {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// An output that the network does not have.
+    /// Output that the network does not have.
     #[error("the network has no output `{name}`")]
     UnknownOutput {
         /// The name.
         name: String,
-        /// The outputs there are.
+        /// Existing outputs.
         outputs: Vec<String>,
     },
-    /// An output that tells no anomalies.
+    /// Output that cannot be scored as an anomaly detector.
     #[error("output `{name}` of shape {} tells no anomalies", Brief(shape))]
     NoDetector {
         /// The output.
@@ -199,23 +199,23 @@ pub enum StudyError {
         /// Its shape.
         shape: Vec<usize>,
     },
-    /// Labels or a task, but several outputs.
+    /// Labels or a task with several outputs and no selected one.
     #[error("the network has several outputs: the labels could belong to any of them")]
     AmbiguousOutput {
-        /// The outputs.
+        /// Existing outputs.
         outputs: Vec<String>,
     },
-    /// A level that the accelerator does not have.
+    /// Level that the accelerator does not have.
     #[error("`{hw}` has no accumulation level `{level}`")]
     UnknownLevel {
         /// The accelerator.
         hw: String,
         /// The level.
         level: String,
-        /// The levels there are.
+        /// Existing levels.
         levels: Vec<String>,
     },
-    /// No level named, and not exactly one to choose.
+    /// No level given, and not exactly one candidate.
     #[error("`{hw}` has {} accumulation levels with a width: which one is to be swept?", levels.len())]
     AmbiguousLevel {
         /// The accelerator.
@@ -223,52 +223,52 @@ pub enum StudyError {
         /// The levels with a width.
         levels: Vec<String>,
     },
-    /// Nothing that the accelerator could run.
+    /// Network of which the accelerator runs no operation.
     #[error("`{hw}` runs no operation of `{model}`: there is no accumulator to vary or size{}", listed(host))]
     NothingOffloaded {
         /// The accelerator.
         hw: String,
         /// The network.
         model: String,
-        /// What the host runs of its MAC layers by reason, as sentences.
+        /// Sentences on the MAC layers that run on the host, by reason.
         host: Vec<String>,
     },
-    /// A layer that the accelerator does not run.
+    /// Layer that the accelerator does not run.
     #[error("`{hw}` runs no layer `{layer}` of this network")]
     UnknownLayer {
-        /// The name or index.
+        /// Name or index as given.
         layer: String,
         /// The accelerator.
         hw: String,
-        /// Index and short name of the layers that it runs under names like it.
+        /// Index and short name of accelerated layers with similar names.
         near: Vec<(usize, String)>,
     },
-    /// A number that is the name of one layer and the index of another.
+    /// Number that is both the name of a layer and the index of another.
     #[error("`{layer}` is the name of `{by_name}` and the index of `{by_index}`: which one is meant?")]
     AmbiguousLayer {
-        /// The number.
+        /// Number as given.
         layer: String,
-        /// Short name of the one.
+        /// Short name of the layer with this name.
         by_name: String,
-        /// Short name of the other.
+        /// Short name of the layer with this index.
         by_index: String,
     },
-    /// Sums that an archive of int64 cannot hold.
+    /// Sums that do not fit an int64 archive.
     #[error("sums of layer `{layer}` leave an unsigned register of 64 bits: int64 does not hold them")]
     WideSums {
         /// Short name of the layer.
         layer: String,
     },
-    /// A budget of accuracy, but nothing to measure it by.
+    /// Accuracy budget without labels.
     #[error("a budget of accuracy needs labels")]
     BudgetWithoutLabels,
-    /// A budget of accuracy and labels, but a task that has none.
+    /// Accuracy budget for a task without accuracy.
     #[error("a budget of accuracy needs a network that says classes, and the task is `{task}`")]
     BudgetOfTask {
-        /// What the network does.
+        /// Task of the network.
         task: &'static str,
     },
-    /// A layer method that looks at the accelerator, but none is named.
+    /// Layer method that needs an accelerator, without one.
     #[error(
         "method `{method}` chooses by what comes out of an accelerator's accumulators, and none is named"
     )]
@@ -276,68 +276,68 @@ pub enum StudyError {
         /// The method.
         method: String,
     },
-    /// A budget of agreement, but no output holds class scores.
+    /// Agreement budget without an output of class scores.
     #[error("a budget of agreement needs an output of class scores")]
     BudgetWithoutClasses,
-    /// An objective that no cost model tells.
+    /// Objective that no selected cost model provides.
     #[error("the objective `{what}` is told by no cost model of {models}")]
     NoSuchCost {
-        /// The objective.
+        /// Name of the objective.
         what: &'static str,
-        /// The models.
+        /// Selected models.
         models: String,
     },
     /// Results that cannot be compared.
     #[error("{problem}")]
     Compare {
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The synthesis tool.
+    /// Error of the synthesis tool.
     #[error("no areas: {problem}")]
     Area {
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The quantization.
+    /// Error of the quantization.
     #[error(transparent)]
     Quantize(#[from] QuantizeError),
-    /// A setting of the quantizer.
+    /// Invalid setting of the quantizer.
     #[error("{setting}: {problem}")]
     QuantizeSetting {
-        /// As it was written.
+        /// Setting as written.
         setting: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A place that the quantized network, or its report, cannot have.
+    /// Path that cannot be used for the quantized network or its report.
     #[error("{}: {problem}", path.display())]
     QuantizeOutput {
         /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: &'static str,
     },
-    /// The quantized network as a file.
+    /// Error when writing the quantized network.
     #[error("{}: {source}", path.display())]
     Export {
         /// The file.
         path: PathBuf,
-        /// Why it cannot be written.
+        /// Reason of the error.
         source: ExportError,
     },
-    /// Work that was to end before it was done: see [`Progress::is_cancelled`](crate::Progress::is_cancelled).
+    /// Work that was cancelled: see [`Progress::is_cancelled`](crate::Progress::is_cancelled).
     #[error("interrupted")]
     Interrupted,
-    /// Folders that do not become one.
+    /// Error of merging folders.
     #[error(transparent)]
     Merge(Box<MergeError>),
-    /// The folder for results.
+    /// Error of the output folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
 }
 
-/// What a file was to be.
+/// Expected contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// The network.
@@ -360,7 +360,7 @@ impl Wanted {
         }
     }
 
-    /// Which file was looked for, and what such a file holds.
+    /// Returns advice on which file was expected, and what such a file contains.
     fn help(self, path: &Path) -> String {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let holds = match self {
@@ -378,12 +378,12 @@ impl Wanted {
 }
 
 impl StudyError {
-    /// The error of a file that cannot be read.
+    /// Returns the error for a file that cannot be read.
     pub(crate) fn read(path: &Path, wanted: Wanted, source: io::Error) -> Self {
         Self::Read { path: path.into(), wanted, source }
     }
 
-    /// A name for this kind of error that does not change.
+    /// Returns a stable name for this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Model(error) => error.code(),
@@ -434,7 +434,7 @@ impl StudyError {
         }
     }
 
-    /// What may help.
+    /// Returns advice on a fix.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Model(error) => error.help(),
@@ -449,7 +449,7 @@ impl StudyError {
         }
     }
 
-    /// What there is in place of what was asked for.
+    /// Returns the available alternatives to the requested name.
     fn choices(&self) -> Option<String> {
         Some(match self {
             Self::Axis(AxisError::Where { .. }) => {
@@ -495,7 +495,7 @@ impl StudyError {
         })
     }
 
-    /// What may help whatever was asked for.
+    /// Returns advice that does not depend on the request.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::MixedBudget { .. } => "loosen it, or take --method guaranteed for narrow accumulators",
@@ -550,7 +550,7 @@ fn sizes(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Sentences behind a message.
+/// Returns sentences to append to a message.
 fn listed(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| format!("; {sentence}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Running programs over all samples, batch by batch.
+//! Runs programs over all samples, batch by batch.
 
 use std::time::{Duration, Instant};
 
@@ -10,30 +10,30 @@ use crate::score::Scorer;
 use crate::subject::Subject;
 use crate::{Progress, StudyError, registers};
 
-/// Samples per batch, and those of networks that take next to no time. The first batch is a single sample: mostly it holds
-/// all events that are listed.
+/// Samples per batch: usual number, and maximum for very small networks. The first batch is a single sample,
+/// which mostly contains all events that are listed.
 const BATCH: usize = 32;
 const LONG_BATCH: usize = 256;
-/// Products that are worth a batch of one program.
+/// Products per batch of one program.
 const BATCH_PRODUCTS: usize = 1 << 30;
-/// Where several programs run together: enough for every thread to have something to do.
+/// Minimum samples per batch if several programs run together: enough work for every thread.
 const LEAST_BATCH: usize = 8;
 
-/// The sample by whose time the rest is judged: before it everything is cold.
+/// Index of the sample whose time is measured: the samples before it run with cold caches.
 const JUDGED: usize = 1;
 
-/// How long programs that run together may take, so that little is lost when they are interrupted.
+/// Time limit for programs that run together, so that little is lost on interruption.
 ///
-/// Where it would take longer, only the first ones go on; results do not depend on it.
+/// If the limit would be exceeded, only the first programs continue. Results do not depend on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub limit: Duration,
-    /// So many go on however long they take: together they share work.
+    /// Minimum number of programs that continue, however long they take: together they share work.
     pub least: usize,
 }
 
 impl Pace {
-    /// How many of `programs` go on, if one of `samples` samples took `time` for all of them.
+    /// Returns how many of `programs` continue, if one of `samples` samples took `time` for all of them.
     fn allowed(self, programs: usize, samples: usize, time: Duration) -> usize {
         let whole = time.as_secs_f64() * samples as f64;
         let share = self.limit.as_secs_f64() / whole.max(f64::MIN_POSITIVE);
@@ -41,14 +41,14 @@ impl Pace {
         allowed.max(self.least.max(1)).min(programs)
     }
 
-    /// How many programs come next, where `programs` took `time`.
+    /// Returns the number of programs to run next, if `programs` took `time`.
     pub fn next(self, programs: usize, time: Duration) -> usize {
         let share = self.limit.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
         ((programs as f64 * share) as usize).max(self.least.max(1))
     }
 }
 
-/// What a run left behind.
+/// Results of a run.
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
@@ -56,16 +56,16 @@ pub(crate) struct Executed {
     pub settled: Settled,
 }
 
-/// Programs over the same samples.
+/// Results of programs over common samples.
 pub(crate) struct ExecutedTogether {
-    /// A program in which an overflow was trapped has left behind nothing but that.
+    /// Result per program; a trapped overflow replaces all other results of its program.
     pub each: Vec<Result<Executed, SimError>>,
-    /// The statistics of the same hardware with accumulators that hold every sum, where they were counted beside:
-    /// in propagated mode the programs themselves only show what their own overflow left of the activations.
+    /// Statistics of the hardware with accumulators that hold every sum, if they were counted. In propagated
+    /// mode, the programs themselves only show sums of activations that their own overflow has changed.
     pub unlimited: Option<Vec<Option<LayerStats>>>,
 }
 
-/// Runs `program` over the samples of `subject`. `then` gets the tensors of every sample, in order.
+/// Runs `program` over the samples of `subject`. `then` receives the tensors of every sample, in order.
 pub(crate) fn execute(
     subject: &Subject,
     program: &Program,
@@ -77,8 +77,8 @@ pub(crate) fn execute(
     Ok(executed.swap_remove(0)?)
 }
 
-/// The same with several programs that differ in their registers alone, and with what their layers need of an
-/// accumulator, if `options` ask for prefixes. With a `pace` it may end with less than all of them: the first ones.
+/// Runs several programs that differ only in their registers. If `options` request prefixes, also returns the
+/// accumulator requirements of their layers. With a `pace` it may finish only the first programs.
 pub(crate) fn execute_together(
     subject: &Subject,
     programs: &[&Program],
@@ -97,22 +97,22 @@ pub(crate) fn execute_together(
     Ok(ExecutedTogether { each, unlimited })
 }
 
-/// How programs run over all samples.
+/// Batches of samples for several programs.
 struct Batches<'a> {
     subject: &'a Subject,
     options: Options,
     pace: Option<Pace>,
-    /// So many programs, the first ones, run beside the others: neither shown nor given up.
+    /// Number of first programs that run in addition: neither shown nor dropped.
     beside: usize,
     progress: &'a dyn Progress,
 }
 
 impl Batches<'_> {
-    /// Samples per batch: each point holds tensors of its own.
+    /// Returns the number of samples per batch. Memory limits it, because each point holds its own tensors.
     fn batch(&self, programs: &[&Program]) -> usize {
         let products = programs.iter().flat_map(|program| program.mac_layers());
         let products: usize = products.map(|layer| layer.dots.window.dots() * layer.order.len()).sum();
-        // Memory counts where there are few products.
+        // Memory is the limit if there are few products.
         let codes: usize = self.subject.graph.tensors().iter().map(|tensor| tensor.ty.len()).sum();
         let most = if self.options.keep == Keep::Outputs { LONG_BATCH } else { BATCH };
         let batch = BATCH_PRODUCTS / products.saturating_add(codes.saturating_mul(4)).max(1);
@@ -161,7 +161,7 @@ impl Batches<'_> {
                 points.keep_first(kept);
                 scorers.truncate(kept);
             }
-            // What is judged counts only for those that go on: the least of them, before it is known how many.
+            // The time counts only for programs that continue; before their number is known, use the minimum.
             let going_on = match pace {
                 Some(pace) if next == JUDGED && count > JUDGED => pace.least.min(scorers.len() - beside),
                 _ => scorers.len() - beside,
@@ -170,7 +170,7 @@ impl Batches<'_> {
             progress.advance(done - told);
             told = done;
         }
-        // Where every program was stopped, there is nothing to do with the other samples.
+        // If every program has trapped, the remaining samples need no work.
         progress.advance((count * (scorers.len() - beside)) as u64 - told);
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
         let executed =
@@ -185,7 +185,7 @@ impl Batches<'_> {
 mod tests {
     use super::*;
 
-    /// Half the time for all: half of the points; never less than the least.
+    /// Half the time for all programs lets half of them continue, but never fewer than the minimum.
     #[test]
     fn a_pace_allows_what_is_done_in_time() {
         let pace = Pace { limit: Duration::from_secs(10), least: 2 };

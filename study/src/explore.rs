@@ -1,4 +1,5 @@
-//! Designs of an accelerator for one network: what each loses, takes and costs, and which of them no other beats.
+//! Explores designs of an accelerator for one network: errors, cycles and costs of each, and the Pareto
+//! front.
 
 mod candidate;
 mod designs;
@@ -29,7 +30,7 @@ use folder::ExploreFolder;
 use plan::Plan;
 use values::{Measured, Values};
 
-/// What hardware did on the samples, whatever design has its values.
+/// Results of hardware on the samples, valid for all designs with equal values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub samples: u64,
@@ -37,7 +38,7 @@ pub(crate) struct Outcome {
     pub right_exact: Option<u64>,
     pub right: Option<u64>,
     pub mismatch: u64,
-    /// The overflow that was trapped: nothing else was counted.
+    /// Trapped overflow, if any: nothing else was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trapped: Option<String>,
 }
@@ -73,11 +74,11 @@ impl Outcome {
 
 /// Explores the designs of `request` and writes the results to `out`.
 ///
-/// A folder that an interrupted exploration of the same things left behind is resumed, and ends equal to an uninterrupted one,
-/// byte by byte.
+/// An interrupted exploration of equal inputs and settings is resumed, and its final output is byte-equal to
+/// that of an uninterrupted one.
 ///
 /// # Errors
-/// [`StudyError`]. A point in which an overflow is trapped is a result like any other.
+/// [`StudyError`]. A point with a trapped overflow is an ordinary result.
 pub fn explore(
     request: &ExploreRequest,
     out: &Path,
@@ -96,7 +97,7 @@ pub fn explore(
     Ok(record)
 }
 
-/// An exploration on its way.
+/// Exploration in progress.
 struct Explorer<'a> {
     plan: &'a Plan,
     folder: &'a ExploreFolder<'a>,
@@ -104,8 +105,8 @@ struct Explorer<'a> {
 }
 
 impl Explorer<'_> {
-    /// The record, and the accelerators of the designs that no other beats and of the recommended one, if there is a budget that
-    /// something keeps.
+    /// Returns the record and the accelerators of the Pareto front, and of the recommended design if one meets
+    /// the budget.
     fn run(&self) -> Result<(ExploreRecord, Vec<Document>), StudyError> {
         let plan = self.plan;
         let measured = self.measure()?;
@@ -126,7 +127,7 @@ impl Explorer<'_> {
             plan.points.iter().zip(&values).enumerate().map(of_point).collect();
         if let Some(budget) = plan.request.budget {
             for found in designs::search(self, budget, &measured)? {
-                // What the axes have, too, needs no second row.
+                // A design that equals a point of the axes gets no second row.
                 let known = |one: &Candidate| {
                     one.accelerator.datapath == found.accelerator.datapath
                         && one.values == found.values
@@ -151,7 +152,8 @@ impl Explorer<'_> {
         Ok((record, accelerators))
     }
 
-    /// What accelerators run of the network; of those that differ in it, the one that runs least.
+    /// Returns the operations that accelerators run; if accelerators differ in it, those of the one that runs
+    /// least.
     fn coverage(&self) -> Result<CoverageRecord, StudyError> {
         let plan = self.plan;
         let one =
@@ -160,7 +162,8 @@ impl Explorer<'_> {
         Ok(all.into_iter().min_by_key(|coverage| coverage.macs_on_accelerator).unwrap_or_default())
     }
 
-    /// What accumulators that hold everything meet, once for all points that differ in widths alone.
+    /// Measures the requirements of accumulators that hold everything, once for all points that differ only
+    /// in widths.
     fn measure(&self) -> Result<Vec<Measured>, StudyError> {
         let plan = self.plan;
         let one = |&first: &usize| {
@@ -174,7 +177,7 @@ impl Explorer<'_> {
         plan.structures.iter().map(one).collect()
     }
 
-    /// Runs one of all points that provably have the same values.
+    /// Returns the outcomes by values: of points that provably have equal values, only one is simulated.
     fn simulate(
         &self,
         measured: &[Measured],

@@ -13,19 +13,19 @@ use crate::array;
 use crate::error::Wanted;
 use crate::samples::Samples;
 
-/// The labels of the samples that are run.
+/// Labels of the samples that are run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Labels {
-    /// A class each.
+    /// One class per sample.
     Classes(Vec<usize>),
-    /// Whether each is an anomaly.
+    /// Whether each sample is an anomaly.
     Anomalies(Vec<bool>),
-    /// The values that a regressor is to give, sample after sample.
+    /// Expected values of a regressor, sample after sample.
     Values(Vec<f32>),
 }
 
 impl Labels {
-    /// What a network with such labels does.
+    /// Returns the task of a network with such labels.
     pub fn task(&self) -> Task {
         match self {
             Self::Classes(_) => Task::Classify,
@@ -35,22 +35,22 @@ impl Labels {
     }
 }
 
-/// A file of labels before it is known what they are for.
+/// File of labels before their meaning is known.
 #[derive(Debug)]
 pub(crate) struct LabelFile {
     path: PathBuf,
-    /// Samples in the file.
+    /// Number of samples in the file.
     samples: usize,
-    /// Without the samples.
+    /// Shape without the sample axis.
     shape: Vec<usize>,
-    /// Of the samples that are run.
+    /// Values of the samples that are run.
     values: Values,
     dtype: &'static str,
 }
 
 impl LabelFile {
-    /// Reads the labels of `samples` from a file that has some for each sample of theirs, along the first axis: at most
-    /// `longest`.
+    /// Reads the labels of `samples` from a file with at most `longest` values per sample, along the first
+    /// axis.
     pub fn read(path: &Path, samples: &Samples, longest: usize) -> Result<Self, StudyError> {
         let needed = samples.available();
         let is_long = |rest: &[usize]| rest.iter().copied().fold(1, usize::saturating_mul) > longest.max(1);
@@ -75,26 +75,26 @@ impl LabelFile {
         Ok(Self { path: path.into(), samples: needed, shape, values, dtype: array.dtype() })
     }
 
-    /// As read from a file of one integer per sample.
+    /// Creates labels equal to those read from a file with one integer per sample.
     #[cfg(test)]
     pub fn of_integers(labels: &[i64]) -> Self {
         let values = Values::Integers(labels.to_vec());
         Self { path: PathBuf::new(), samples: labels.len(), shape: Vec::new(), values, dtype: "int64" }
     }
 
-    /// Whether each sample has 0 or 1, and there are both.
+    /// Returns whether each label is 0 or 1, and both occur.
     pub fn tells_anomalies(&self) -> bool {
         self.is_scalar()
             && matches!(&self.values, Values::Integers(values)
                 if [0, 1].iter().all(|flag| values.contains(flag)) && values.iter().all(|value| [0, 1].contains(value)))
     }
 
-    /// Whether each sample has real values of that shape.
+    /// Returns whether each sample has real values of shape `output`.
     pub fn has_values_of(&self, output: &[usize]) -> bool {
         matches!(self.values, Values::Float32(_)) && self.fits(output)
     }
 
-    /// A class for each sample: integers of any width, shape `[n]` (or `[n, 1]`), below `classes`.
+    /// Returns a class for each sample: integers of any width, shape `[n]` (or `[n, 1]`), below `classes`.
     pub fn classes(&self, classes: usize) -> Result<Labels, StudyError> {
         let class = |value: i64| {
             usize::try_from(value).ok().filter(|&class| class < classes).ok_or_else(|| {
@@ -104,7 +104,7 @@ impl LabelFile {
         Ok(Labels::Classes(self.integers()?.iter().map(|&value| class(value)).collect::<Result<_, _>>()?))
     }
 
-    /// Whether each sample is an anomaly: 0 or 1, shape `[n]` (or `[n, 1]`).
+    /// Returns for each sample whether it is an anomaly: 0 or 1, shape `[n]` (or `[n, 1]`).
     pub fn anomalies(&self) -> Result<Labels, StudyError> {
         let flag = |&value: &i64| match value {
             0 => Ok(false),
@@ -114,7 +114,8 @@ impl LabelFile {
         Ok(Labels::Anomalies(self.integers()?.iter().map(flag).collect::<Result<_, _>>()?))
     }
 
-    /// Real values for each sample: float32, shape `[n, ...]` with the rest that of the output without axes of 1.
+    /// Returns real values for each sample: float32, shape `[n, ...]`, where the other axes are those of the
+    /// output without axes of length 1.
     pub fn values(&self, output: &[usize]) -> Result<Labels, StudyError> {
         match &self.values {
             Values::Float32(_) if !self.fits(output) => {
@@ -163,13 +164,13 @@ fn broken(path: &Path, problem: String) -> StudyError {
 }
 
 impl Labels {
-    /// The classes, if they are some.
+    /// Returns the classes, if the labels are classes.
     pub fn classes(&self) -> Option<&[usize]> {
         if let Self::Classes(classes) = self { Some(classes) } else { None }
     }
 
-    /// Their content: classes and anomalies as little-endian 64-bit integers, one per sample; values as little-endian IEEE-754
-    /// singles.
+    /// Returns the digest of the content: classes and anomalies as little-endian 64-bit integers, one per
+    /// sample; values as little-endian IEEE-754 singles.
     pub fn digest(&self) -> Digest {
         let whole =
             |values: &mut dyn Iterator<Item = u64>| values.flat_map(u64::to_le_bytes).collect::<Vec<u8>>();

@@ -1,4 +1,4 @@
-//! What one layer of a network reads, sample by sample.
+//! Inputs of one layer of a network, sample by sample.
 
 use guardbit_graph::{LookupError, NodeId};
 use guardbit_hwmodels::Program;
@@ -9,26 +9,27 @@ use crate::settings::RunRequest;
 use crate::subject::{HwId, Subject};
 use crate::{Progress, StudyError};
 
-/// A layer with the codes that it reads.
+/// Layer with the codes that it reads.
 #[derive(Debug, Clone)]
 pub struct LayerInput {
     /// The network on the accelerator.
     pub program: Program,
-    /// The layer.
+    /// Node of the layer.
     pub node: NodeId,
-    /// Per sample the codes that the layer reads.
+    /// Codes that the layer reads, per sample.
     pub inputs: Vec<LayerCodes>,
-    /// The network's file name and the SHA-256 of the graph with its weights, as in [`Identity`](crate::Identity).
+    /// File name of the network and the SHA-256 of the graph with its weights, as in
+    /// [`Identity`](crate::Identity).
     pub model: [String; 2],
-    /// The accelerator's name and the SHA-256 of what it resolves to, as there.
+    /// Name of the accelerator and the SHA-256 of its resolved form, as in [`Identity`](crate::Identity).
     pub accelerator: [String; 2],
-    /// Where the samples came from, in words.
+    /// Origin of the samples, in words.
     pub origin: String,
 }
 
-/// Runs `request` as far as it takes to know what the layer `name_or_index` reads.
+/// Runs `request` as far as needed to get the codes that the layer `name_or_index` reads.
 ///
-/// Stages that trap do not stop the run: they act as under `observe`. The program keeps them as they are.
+/// Trapping stages do not stop the run: they act as under `observe`. The returned program keeps the traps.
 ///
 /// # Errors
 /// [`StudyError`] if the network does not load or run, or has no such layer on the accelerator.
@@ -74,7 +75,7 @@ pub fn layer_input(
     })
 }
 
-/// The layer of that name or index, if the accelerator runs it.
+/// Returns the layer with that name or index, if the accelerator runs it.
 pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
     let graph = &program.graph;
     let short = |node| graph.short_name(node).to_owned();

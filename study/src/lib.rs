@@ -1,7 +1,7 @@
-//! What a person asks for as a whole: runs, sweeps, study files, samples and labels.
+//! Complete tasks: runs, sweeps, study files, samples and labels.
 //!
-//! [`run`](run()), [`sweep`](sweep()) and [`size`](size()) take a checked request, load everything that it names, simulate, and
-//! write a folder that is either complete or not there (a sweep: resumable).
+//! [`run`](run()), [`sweep`](sweep()) and [`size`](size()) take a checked request, load everything that it
+//! names, simulate, and write an output folder that is either complete or absent (a sweep is resumable).
 
 mod arguments;
 mod array;
@@ -74,16 +74,16 @@ pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_obs
 
 use sweep::{point_file, predictions_file};
 
-/// How many events are listed per layer where nothing else is asked for.
+/// Default number of events listed per layer.
 pub const DEFAULT_EVENTS: usize = 1000;
-/// How many random samples are run where no input is given.
+/// Default number of random samples, if no input is given.
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
-/// Most threads: beyond this starting them fails on many systems.
+/// Maximum number of threads: starting more fails on many systems.
 pub const MOST_THREADS: usize = 1024;
-/// How many dot products of real activations a bundle of test vectors has where nothing else is asked for.
+/// Default number of dot products of real activations in a bundle of test vectors.
 pub const DEFAULT_CASES: usize = 32;
 
-/// Who made a file.
+/// Program that wrote a file.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Tool {
     name: &'static str,
@@ -92,7 +92,7 @@ struct Tool {
 
 const TOOL: Tool = Tool { name: "guardbit", version: env!("CARGO_PKG_VERSION") };
 
-/// What a report says about how its results were made.
+/// Returns a report's description of how its results were obtained.
 fn about<'a>(
     settings: Vec<(&str, String)>,
     accelerators: impl IntoIterator<Item = &'a Accelerator>,
@@ -107,8 +107,8 @@ fn about<'a>(
     }
 }
 
-/// A manifest as a sealed file.
+/// Returns a manifest as a sealed file.
 fn sealed(content: &impl Serialize) -> Vec<u8> {
-    // Only maps with keys that are no strings cannot be written; there are none.
+    // Writing can fail only for maps with keys that are not strings; there are none.
     guardbit_files::seal(content).unwrap_or_default().into_bytes()
 }

@@ -1,24 +1,24 @@
-//! Which samples of a file are run.
+//! Selection of samples from a file.
 
 use guardbit_frontends::random_subset;
 use guardbit_reports::number;
 use serde::Serialize;
 
-/// Which samples of a file are run; they keep their order.
+/// Selected samples of a file, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(untagged)]
 pub enum Pick {
-    /// All of them.
+    /// All samples.
     #[default]
     All,
-    /// The first ones.
+    /// First samples.
     First {
-        /// How many.
+        /// Number of samples.
         first: usize,
     },
-    /// Different ones, drawn by [`random_subset`].
+    /// Distinct samples drawn by [`random_subset`].
     Random {
-        /// How many.
+        /// Number of samples.
         count: usize,
         /// Seed of the draws.
         seed: u64,
@@ -26,8 +26,8 @@ pub enum Pick {
 }
 
 impl Pick {
-    /// With a number of samples the first ones, or with a seed too those that it draws. A seed alone picks nothing:
-    /// `None`.
+    /// Selects the first `samples` samples, or with a seed that many drawn ones. Returns `None` for a seed
+    /// without a number of samples.
     pub fn new(samples: Option<usize>, seed: Option<u64>) -> Option<Self> {
         match (samples, seed) {
             (None, None) => Some(Self::All),
@@ -37,7 +37,7 @@ impl Pick {
         }
     }
 
-    /// How many are asked for, if not all.
+    /// Returns the number of selected samples, unless all are selected.
     pub(crate) fn count(self) -> Option<usize> {
         match self {
             Self::All => None,
@@ -45,7 +45,7 @@ impl Pick {
         }
     }
 
-    /// The indices of those that are run, out of `available`, if not all.
+    /// Returns the indices of the selected samples out of `available`, unless all are selected.
     pub(crate) fn indices(self, available: usize) -> Option<Vec<usize>> {
         match self {
             Self::All => None,
@@ -54,7 +54,7 @@ impl Pick {
         }
     }
 
-    /// In words.
+    /// Returns a description in words.
     pub(crate) fn describe(self) -> Option<String> {
         match self {
             Self::All => None,

@@ -1,23 +1,23 @@
-//! How far a long run is.
+//! Progress of a long run.
 
-/// Told of progress; the command line shows it.
+/// Receiver of progress; the command line shows it.
 pub trait Progress: Sync {
-    /// Work of `total` samples begins, described by `what`.
+    /// Starts work on `total` samples, described by `what`.
     fn start(&self, what: &str, total: u64);
-    /// `samples` more are done.
+    /// Reports that `samples` more are done.
     fn advance(&self, samples: u64);
-    /// What work whose end is not known is at, in a few words.
+    /// Reports the current step of work without a known end, in a few words.
     fn step(&self, _what: &str) {}
-    /// A remark for the person at the terminal.
+    /// Reports a remark for the user at the terminal.
     fn note(&self, text: &str);
-    /// Whether the work is to end now, with [`StudyError::Interrupted`](crate::StudyError::Interrupted): asked for between
-    /// batches of samples.
+    /// Returns whether the work should end now with
+    /// [`StudyError::Interrupted`](crate::StudyError::Interrupted); called between batches of samples.
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// Shows nothing.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! The same network with other registers.
+//! Programs with other registers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use guardbit_num::{Format, MAX_BITS, MIN_BITS, Overflow};
 use crate::StudyError;
 use crate::subject::Subject;
 
-/// The program with the registers that `register` gives for the levels of its layers; `None` leaves one as it is.
+/// Returns the program with the registers that `register` returns for the levels of its layers; `None` keeps
+/// a register.
 pub(crate) fn with(
     subject: &Subject,
     program: &Program,
@@ -20,13 +21,13 @@ pub(crate) fn with(
     subject.lower_any(&accelerator)
 }
 
-/// The program with accumulators that hold every sum: nothing overflows in them, so each layer reads what it would
-/// read of any accumulators that are wide enough. Other stages that trap observe.
+/// Returns the program with accumulators that hold every sum, so that each layer reads activations without
+/// overflow. Other stages that trap observe instead.
 pub(crate) fn unlimited(subject: &Subject, program: &Program) -> Result<Program, StudyError> {
     Ok(observing_traps(&with(subject, program, |_, level| Some(wide(level)))?))
 }
 
-/// The same program with every stage that traps made to observe: overflow is noted and stops nothing.
+/// Returns the program with trapping stages changed to observe: overflow is counted and stops nothing.
 pub(crate) fn observing_traps(program: &Program) -> Program {
     let mut observing = program.clone();
     for step in &mut observing.steps {
@@ -42,14 +43,15 @@ pub(crate) fn observing_traps(program: &Program) -> Program {
     observing
 }
 
-/// Gives every layer of `program`, whose accelerator this is, registers of its own; an adder that lanes share stays as it is.
+/// Gives every layer of `program` its own registers in the accelerator; an adder that lanes share is left
+/// unchanged.
 pub(crate) fn resize(
     accelerator: &mut Accelerator,
     program: &Program,
     register: impl Fn(&MacLayer, &Level) -> Option<Register>,
 ) {
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
-    // Entries of layers that the program does not run stay as they are.
+    // Entries of layers that the program does not run are kept.
     let entries = accelerator.layers.iter();
     let mut named: BTreeMap<Option<NodeId>, (String, Accelerator)> = entries
         .map(|(name, own)| (program.graph.find_node(name).ok(), (name.to_owned(), own.clone())))
@@ -66,7 +68,8 @@ pub(crate) fn resize(
     accelerator.layers = named.into_values().collect();
 }
 
-/// A register that holds every sum. One without a sign keeps a width, since what it needs is counted without one.
+/// Returns a register that holds every sum. An unsigned register keeps a width, because its requirement is
+/// counted without a sign.
 pub(crate) fn wide(level: &Level) -> Register {
     match level.register {
         Register::Fixed { format, .. } if !format.is_signed() => {
@@ -76,13 +79,13 @@ pub(crate) fn wide(level: &Level) -> Register {
     }
 }
 
-/// A register of `bits` with the sign of the level's own; `None` beyond the widths that registers can have.
+/// Returns a register of `bits` bits with the level's signedness; `None` if the width is not supported.
 pub(crate) fn fixed(level: &Level, bits: u32, overflow: Overflow) -> Option<Register> {
     let format = Format::new(bits.max(MIN_BITS), level.register.is_signed()).ok()?;
     Some(Register::Fixed { format, overflow })
 }
 
-/// What a level does with what does not fit; saturation, if it has no width yet.
+/// Returns the overflow mode of a level; saturation if it has no width yet.
 pub(crate) fn overflow(level: &Level) -> Overflow {
     match level.register {
         Register::Auto => Overflow::Saturate,

@@ -1,4 +1,4 @@
-//! `run.json` and `size.json`: from what a result was made, and what it is.
+//! Contents of `run.json` and `size.json`: inputs and results.
 
 use guardbit_files::FileEntry;
 use guardbit_hwmodels::Accelerator;
@@ -11,7 +11,8 @@ use crate::subject::{FileId, HwId, InputId, Subject};
 /// Version of these files.
 const SCHEMA: u32 = 3;
 
-/// The JSON of a folder of results. `D` are the settings that decide what is in it, `S` all of them, `R` is the result.
+/// JSON of a results folder. `D` is the type of the settings that decide the results, `S` of all settings,
+/// `R` of the result.
 #[derive(Serialize)]
 pub(crate) struct ResultJson<'a, D, S, R> {
     schema: u32,
@@ -30,7 +31,7 @@ pub(crate) struct ResultJson<'a, D, S, R> {
 }
 
 impl<'a, D: Serialize, S: Serialize, R: Serialize> ResultJson<'a, D, S, R> {
-    /// That of `subject` on `hw`.
+    /// Returns the JSON of `subject` on `hw`.
     pub fn new(
         command: &'static str,
         (subject, hw): (&'a Subject, &Accelerator),

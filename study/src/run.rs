@@ -1,4 +1,4 @@
-//! One network on one accelerator.
+//! Runs one network on one accelerator.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::subject::{CommonSettings, InputOrigin, Subject};
 use crate::sums::Sums;
 use crate::{Progress, StudyError, TableFormat};
 
-/// Runs `request` and writes its results to `out`, which appears only when it is complete.
+/// Runs `request` and writes its results to `out`, which is created only when it is complete.
 ///
 /// # Errors
 /// [`StudyError`]; nothing is left behind in that case.
@@ -36,29 +36,30 @@ pub fn run(
     run_observed(request, out, existing, progress, None)
 }
 
-/// Looks at what the layers made of every sample, in order. The work ends with [`StudyError::Interrupted`] where it breaks.
+/// Observer of the layers' tensors for every sample, in order. The run ends with [`StudyError::Interrupted`]
+/// if it returns `Break`.
 pub type Observer<'a> = dyn FnMut(&Seen<'_>) -> ControlFlow<()> + 'a;
 
-/// One sample that went through a program.
+/// Tensors of one sample that went through a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// The point of a sweep, by its index in the list of all; 0 of a run.
+    /// Index of the sweep's point among all points; 0 for a run.
     pub point: usize,
-    /// The sample, from 0.
+    /// Index of the sample, from 0.
     pub sample: usize,
-    /// What each layer read.
+    /// Source of each layer's inputs.
     pub mode: Mode,
-    /// The program.
+    /// Program that ran.
     pub program: &'a Program,
-    /// Every tensor of the exact network.
+    /// All tensors of the exact network.
     pub exact: &'a [Option<Codes>],
-    /// Every tensor of the narrow hardware, as far as it was made.
+    /// All tensors of the narrow hardware that were computed.
     pub simulated: &'a [Option<Codes>],
 }
 
 impl Seen<'_> {
-    /// Returns the sums of every dot product of a layer on the activations that it read, in the order of its output tensor; `None`
-    /// if these were not made.
+    /// Returns the sums of every dot product of a layer on the activations that it read, in the order of its
+    /// output tensor; `None` if these were not computed.
     pub fn sums(&self, layer: &MacLayer) -> Option<Vec<DotSum>> {
         let run = match self.mode {
             Mode::Propagated => self.simulated,
@@ -69,10 +70,10 @@ impl Seen<'_> {
     }
 }
 
-/// As [`run`](run()), with somebody who looks at every tensor on the way.
+/// Runs `request` as [`run`](run()) does, and passes every tensor to an observer.
 ///
 /// # Errors
-/// Those of [`run`](run()).
+/// [`StudyError`] under the conditions of [`run`](run()).
 pub fn run_observed(
     request: &RunRequest,
     out: &Path,
@@ -159,7 +160,7 @@ pub fn run_observed(
     Ok(record)
 }
 
-/// What was run, and what came of it.
+/// Inputs and results of a run.
 struct Made<'a> {
     subject: &'a Subject,
     program: &'a Program,
@@ -167,7 +168,7 @@ struct Made<'a> {
     record: &'a RunRecord,
 }
 
-/// The settings that decide what a run writes.
+/// Settings that decide the output of a run.
 #[derive(Serialize)]
 struct Deciding {
     #[serde(flatten)]
@@ -186,7 +187,7 @@ fn is_no(asked: &bool) -> bool {
     !asked
 }
 
-/// What of the results stands in `run.json`.
+/// Part of the results that `run.json` contains.
 #[derive(Serialize)]
 struct Figures<'a> {
     outcome: &'a ScoreFigures,
@@ -241,7 +242,7 @@ fn write(
     Ok(staging.write(Manifest::Run.file(), &crate::sealed(&json))?)
 }
 
-/// What the fast engine could do without stepping, in words.
+/// Describes which part the fast engine settled without stepping.
 fn settled(settled: &Settled) -> String {
     let Settled { by_weights, by_sums, stepped } = settled;
     format!(
@@ -249,7 +250,7 @@ fn settled(settled: &Settled) -> String {
     )
 }
 
-/// What was run, in words for the report.
+/// Describes the run in words for the report.
 fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> About {
     let settings = &request.settings;
     let mut pairs = vec![
@@ -271,7 +272,7 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     About { pages: settings.pages, ..crate::about(pairs, [accelerator]) }
 }
 
-/// Name and description, which is that of the accelerator before `sets`.
+/// Returns name and description of the accelerator; the description is that of the accelerator before `sets`.
 pub(crate) fn in_words(accelerator: &Accelerator, sets: &[String]) -> String {
     let name = &accelerator.name;
     match (accelerator.description.as_str(), sets) {

@@ -1,4 +1,4 @@
-//! The events of every sample: as a table over all layers, and layer by layer on their way into an archive.
+//! Events of every sample: as a table over all layers, and per layer on the way into an archive.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,31 +11,32 @@ use guardbit_sim::EventCounts;
 
 use crate::StudyError;
 
-/// Registers that are counted apart: levels, products, biases.
+/// Kinds of registers that are counted separately: levels, products, biases.
 const KINDS: usize = 3;
 /// Bytes of the counts of one layer.
 const BYTES: usize = KINDS * 8;
-/// Bytes of a piece of the file.
+/// Bytes of one piece of the file.
 const PIECE: usize = 1 << 20;
 
-/// Event counts of the samples so far: rows over all layers in memory, those of single layers in a file without a name.
+/// Event counts of the samples so far. Rows over all layers are in memory, and counts of single layers are in
+/// a file without a name.
 ///
-/// The file consists of pieces of equally many samples, the last one of fewer. A piece holds layer after layer, so that every
-/// layer's counts are read once.
+/// The file consists of pieces with equal numbers of samples; the last one may have fewer. A piece holds
+/// layer after layer, so that every layer's counts are read once.
 pub(crate) struct SampleEvents<'p> {
     program: &'p Program,
     folder: PathBuf,
     file: BufWriter<OutFile>,
     /// Number of accelerated layers.
     layers: usize,
-    /// Counts of the samples that are not in the file yet.
+    /// Counts of the samples that have not been written to the file yet.
     pending: Vec<EventCounts>,
-    /// `samples.csv`.
+    /// Rows of `samples.csv`.
     pub rows: Vec<SampleRow>,
 }
 
 impl<'p> SampleEvents<'p> {
-    /// Returns counts of no sample for the layers of `program`. The file lies in `folder` but cannot be seen there.
+    /// Creates empty counts for the layers of `program`. The file is in `folder`, but not visible there.
     pub fn new(program: &'p Program, folder: &Path) -> Result<Self, StudyError> {
         let write = |source| FolderError::Write { path: folder.into(), source };
         let file = BufWriter::new(nameless(folder).map_err(write)?);

@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Command, InStudy, ROWS, Row, respelled};
 use crate::axes::argument_names;
 
-/// The schema (draft 2020-12) as text. The committed `study.schema.json` is the same.
+/// Returns the schema (draft 2020-12) as text, equal to the committed `study.schema.json`.
 pub fn study_schema() -> String {
     guardbit_files::schema_text::<Study>(|_| ())
 }
 
-/// A study file.
+/// Study file.
 struct Study;
 
 impl JsonSchema for Study {
@@ -45,7 +45,7 @@ impl JsonSchema for Study {
     }
 }
 
-/// The keys of a map in study files.
+/// Returns the keys of a map in study files.
 fn settings(place: InStudy) -> Map<String, Value> {
     let rows = ROWS.iter().filter(|row| row.in_study == place);
     rows.map(|row| {
@@ -83,7 +83,8 @@ fn schema(row: &Row) -> Value {
     }
 }
 
-/// Any key is one of the accelerator; those of a run are listed, so that an editor offers them.
+/// Returns the schema of axes. Any accelerator key is allowed; arguments of a run are listed so that editors
+/// offer them.
 fn axes() -> Value {
     let values = json!({ "anyOf": [
         { "type": "array", "minItems": 1 },

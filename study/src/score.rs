@@ -1,4 +1,4 @@
-//! How well a network did: classes, values or anomalies, and output codes against the exact network.
+//! Scores of a network: classes, values or anomalies, and output codes against the exact network.
 
 mod outputs;
 mod values;
@@ -14,12 +14,12 @@ use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
 use crate::labels::Labels;
 use values::{anomaly, codes, reals, step, steps, top1};
 
-/// Elements of an output that is kept sample by sample, at most.
+/// Maximum elements of an output that is stored for every sample.
 const SMALL_OUTPUT: usize = 64;
-/// Bytes of all of its codes, at most.
+/// Maximum number of all of its codes.
 const SMALL_CODES: usize = 1 << 22;
 
-/// What is scored.
+/// Definition of what is scored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scoring<'a> {
     pub graph: &'a Graph,
@@ -34,14 +34,14 @@ pub(crate) struct Scoring<'a> {
 pub(crate) struct Scorer<'a> {
     scoring: Scoring<'a>,
     verdict: Verdict,
-    /// Per output that is kept.
+    /// Outputs that are stored.
     kept: Vec<TensorId>,
 }
 
 impl<'a> Scorer<'a> {
     pub fn new(scoring: Scoring<'a>) -> Self {
         let Scoring { graph, outputs, labels, mode, samples } = scoring;
-        // In isolated mode only per-layer figures are defined, and those of the exact network.
+        // In isolated mode, only per-layer figures and figures of the exact network are defined.
         let propagated = mode == Mode::Propagated;
         let error = |&id: &TensorId| {
             let scale = step(graph.tensor(id));
@@ -113,7 +113,7 @@ impl<'a> Scorer<'a> {
         self.verdict.score.samples += 1;
     }
 
-    /// Code by code.
+    /// Compares the outputs code by code.
     fn compare(&mut self, exact: &[Option<Codes>], simulated: &[Option<Codes>]) {
         let Scoring { graph, outputs, .. } = self.scoring;
         let score = &mut self.verdict.score;
@@ -132,7 +132,7 @@ impl<'a> Scorer<'a> {
     fn classify(&mut self, sample: usize, exact: Option<usize>, simulated: Option<usize>) {
         let Verdict { score, predictions, .. } = &mut self.verdict;
         if let Some(classes) = &mut predictions.classes {
-            // -1: an output without elements has no class.
+            // An output without elements has no class, which is stored as -1.
             let class =
                 |class: Option<usize>| class.and_then(|class| i32::try_from(class).ok()).unwrap_or(-1);
             classes.extend([class(exact)], [class(simulated)]);
@@ -154,7 +154,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Counts how far the values of a sample are from their labels.
+    /// Counts the errors of a sample's values against their labels.
     fn regress(&mut self, sample: usize, exact: &[f64], simulated: &[f64]) {
         let Some(Labels::Values(labels)) = self.scoring.labels else { return };
         let Some(error) = &mut self.verdict.score.label_error else { return };
@@ -169,7 +169,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The verdict. `layers` are the statistics per node.
+    /// Returns the verdict. `layers` are the statistics per node.
     pub fn finish(self, layers: &[Option<LayerStats>]) -> Verdict {
         let mut verdict = self.verdict;
         if self.scoring.mode == Mode::Isolated {
@@ -186,7 +186,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// Labels as a column of `predictions.npz`.
+/// Returns labels as a column of `predictions.npz`.
 fn label_column(labels: &Labels) -> Option<Vec<i32>> {
     match labels {
         Labels::Classes(classes) => Some(classes.iter().map(|&class| class as i32).collect()),
@@ -202,7 +202,8 @@ mod tests {
     use super::*;
     use crate::labels::LabelFile;
 
-    /// Which output of a network that reads `input` codes and makes a tensor of `shape` holds class scores.
+    /// Returns whether an output of shape `shape` is taken for class scores, in a network that reads `input`
+    /// codes.
     fn check(input: usize, shape: &str, name: Option<&str>, labelled: bool) -> bool {
         let text = format!(
             "schema: 1\n\
@@ -218,7 +219,8 @@ mod tests {
         outputs.classes().is_some()
     }
 
-    /// Real values are counted in steps that do not depend on the order of samples, and the greatest is the class.
+    /// Real values are counted in steps independent of the order of samples, and the largest value is the
+    /// class.
     #[test]
     fn outputs_in_float_are_scored() {
         let text = "schema: 1\ninputs:\n  - {name: x, shape: [1, 3], dtype: int8, scale: 0.5}\nnodes:\n  \

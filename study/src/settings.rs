@@ -1,4 +1,4 @@
-//! What commands are asked to do: requests, and how arguments become them with defaults in place of those that are not given.
+//! Requests of commands, and their construction from arguments and defaults.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -19,43 +19,43 @@ use crate::{
     InputSource, Objective, Pick, QuantizeChoices, QuantizeRequest, Shard, StudyError,
 };
 
-/// What runs and sweeps have in common.
+/// Settings shared by runs, sweeps and similar commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What the network is run on.
+    /// Samples that the network runs on.
     pub input: InputSource,
-    /// What the samples are to come out as: a class each, 1 for an anomaly, or values.
+    /// Expected results of the samples: classes, 1 for an anomaly, or values.
     pub labels: Option<PathBuf>,
-    /// What the output is judged by; what labels and shapes leave no doubt about, if nothing is said.
+    /// Task that scores the output; by default inferred from labels and shapes if unambiguous.
     pub task: Option<Task>,
-    /// The output that is scored; all, if there is no name.
+    /// Output that is scored; all outputs if no name is given.
     pub output: Option<String>,
-    /// What each layer reads.
+    /// Source of each layer's inputs.
     pub mode: Mode,
-    /// How much is counted.
+    /// Amount of statistics.
     pub stats: StatsLevel,
     /// Overrides of the accelerator: `KEY=VALUE`.
     pub sets: Vec<String>,
-    /// How many events are listed per layer.
+    /// Number of events listed per layer.
     pub events: usize,
-    /// The runtime whose results the network has, where its format leaves rounding to the runtime.
+    /// Runtime whose results the network reproduces, if its format leaves rounding to the runtime.
     pub profile: Option<Profile>,
-    /// The part of the network that is run, all of it by default, and lengths of axes that its file leaves open.
+    /// Part of the network to run (default: all of it), and lengths of axes that its file leaves open.
     pub cut: Cut,
-    /// In what files tables are written.
+    /// File format of tables.
     pub format: TableFormat,
-    /// What is made in addition to tables.
+    /// Outputs in addition to tables.
     pub pages: Pages,
 }
 
-/// In what files tables are written.
+/// File format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TableFormat {
-    /// CSV.
+    /// CSV only.
     #[default]
     Csv,
-    /// CSV, and Parquet beside it.
+    /// CSV and Parquet.
     Parquet,
 }
 
@@ -72,7 +72,7 @@ impl FromStr for TableFormat {
 }
 
 impl Settings {
-    /// A run on `input` as it is: all layers read what the ones before them made, and nothing is counted.
+    /// Returns the settings of a plain run on `input`: propagated mode without statistics.
     pub fn new(input: InputSource) -> Self {
         Self {
             input,
@@ -90,115 +90,115 @@ impl Settings {
         }
     }
 
-    /// The network in a file, or a part of it, as the runtime of the profile has it.
+    /// Loads the network of a file, or a part of it, with the arithmetic of the profile's runtime.
     pub(crate) fn network(&self, model: &Path) -> Result<Graph, FrontendError> {
         guardbit_frontends::load_part(model, self.profile, &self.cut)
     }
 }
 
-/// A run of one network on one accelerator.
+/// Request to run one network on one accelerator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRequest {
-    /// The network's file.
+    /// File of the network.
     pub model: PathBuf,
-    /// A preset's name or a file's path.
+    /// Name of a preset or path of a file.
     pub hw: String,
-    /// The rest.
+    /// Common settings.
     pub settings: Settings,
-    /// Whether every tensor is written out.
+    /// Whether every tensor is written.
     pub dump_tensors: bool,
-    /// Cost models that tell energy and area: names or files' paths.
+    /// Cost models of energy and area: names or paths.
     pub costs: Vec<String>,
-    /// What is kept of the sums of single dot products.
+    /// Sums of single dot products to store.
     pub sums: SumsRequest,
-    /// The layer that is run alone, by name or index: the samples are what it reads. The whole network without one.
+    /// Layer to run alone, by name or index: the samples are its inputs. By default the whole network runs.
     pub layer: Option<String>,
 }
 
-/// What is kept of the sums of single dot products.
+/// Sums of single dot products to store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SumsRequest {
     /// Whether their distribution is counted, for every layer, level and channel.
     pub histograms: bool,
-    /// The layers, by name or index, of which every exact and delivered sum is written out.
+    /// Layers, by name or index, whose exact and delivered sums are all written.
     pub dump: Vec<String>,
 }
 
 impl SumsRequest {
-    /// Whether anything is kept.
+    /// Returns whether any sums are stored.
     pub fn is_any(&self) -> bool {
         self.histograms || !self.dump.is_empty()
     }
 }
 
-/// A search for the widths that a network needs on one accelerator.
+/// Request to find the widths that a network needs on one accelerator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeRequest {
-    /// The network's file.
+    /// File of the network.
     pub model: PathBuf,
-    /// A preset's name or a file's path.
+    /// Name of a preset or path of a file.
     pub hw: String,
-    /// The rest.
+    /// Common settings.
     pub settings: Settings,
-    /// How much error is allowed; without one, widths are only proved and measured.
+    /// Error budget; without one, widths are only proved and measured.
     pub budget: Option<Budget>,
-    /// Who is asked for areas, if anyone.
+    /// Tool that determines areas, if any.
     pub area: Option<AreaTool>,
-    /// What is looked at of two-level accumulators.
+    /// Extent of the grid of two-level accumulators.
     pub grid: Grid,
-    /// What is synthesized for them: the reference RTL, name and text of every file.
+    /// Files of the reference RTL to synthesize: name and text of each.
     pub rtl: &'static [(&'static str, &'static str)],
 }
 
-/// An exploration of accelerators for one network.
+/// Request to explore accelerators for one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExploreRequest {
-    /// The network's file.
+    /// File of the network.
     pub model: PathBuf,
-    /// A preset's name or a file's path.
+    /// Name of a preset or path of a file.
     pub hw: String,
-    /// The rest.
+    /// Common settings.
     pub settings: Settings,
-    /// What is varied of the accelerator.
+    /// Axes over keys of the accelerator.
     pub axes: Axes,
-    /// How much error is allowed; without one nothing is recommended.
+    /// Error budget; without one, no design is recommended.
     pub budget: Option<Budget>,
-    /// What designs are to have little of, the first one above all; cycles, area and energy if empty.
+    /// Objectives to minimize, most important first; cycles, area and energy if empty.
     pub objectives: Vec<Objective>,
-    /// Cost models that tell energy and area: names or files' paths.
+    /// Cost models of energy and area: names or paths.
     pub costs: Vec<String>,
 }
 
-/// A sweep over the width of one level, or over anything else.
+/// Request to sweep the width of one level, or any other setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweepRequest {
-    /// The networks' files.
+    /// Files of the networks.
     pub models: Vec<PathBuf>,
-    /// Presets' names or files' paths.
+    /// Names of presets or paths of files.
     pub hws: Vec<String>,
-    /// The rest.
+    /// Common settings.
     pub settings: Settings,
-    /// The level that is swept; the only one with a width, if there is no name.
+    /// Level to sweep; the only one with a width if no name is given.
     pub level: Option<String>,
-    /// Its widths, if they are swept.
+    /// Widths of the level, if they are swept.
     pub bits: Option<BitList>,
-    /// Its overflow modes; the accelerator's own, if empty.
+    /// Overflow modes of the level; the accelerator's own if empty.
     pub overflow: Vec<Overflow>,
-    /// What else is varied.
+    /// Further axes.
     pub axes: Axes,
-    /// Whether [`Settings::stats`] was asked for; otherwise it follows the mode, where that is varied.
+    /// Whether [`Settings::stats`] was given; otherwise it follows the mode, if that is varied.
     pub stats_given: bool,
-    /// A folder of points that other sweeps left there, and to which those of this one are added.
+    /// Folder of points of other sweeps, to which points of this sweep are added.
     pub cache: Option<PathBuf>,
-    /// The part of the points that is run; all, if there is none.
+    /// Part of the points to run; all if `None`.
     pub shard: Option<Shard>,
 }
 
-/// Most points of a sweep.
+/// Maximum number of points of a sweep.
 pub const MAX_POINTS: usize = 10_000;
 
 impl SweepRequest {
-    /// How many points it has; those that a condition leaves out are counted too.
+    /// Returns the number of points, including points that a condition excludes.
     pub fn points(&self) -> usize {
         let widths = self.bits.as_ref().map_or(1, |bits| bits.widths().len());
         let sizes = [self.models.len(), self.hws.len(), self.axes.size(), widths, self.overflow.len().max(1)];
@@ -206,8 +206,8 @@ impl SweepRequest {
     }
 }
 
-/// What a sweep counts unless told: in propagated mode events, which cost much less; in isolated mode everything,
-/// since the required bits of one point answer all others.
+/// Returns the default statistics of a sweep. In propagated mode only events are counted, which is much
+/// faster. In isolated mode everything is counted, because the required bits of one point answer all others.
 pub fn default_sweep_stats(mode: Mode) -> StatsLevel {
     match mode {
         Mode::Propagated => StatsLevel::Events,
@@ -216,10 +216,10 @@ pub fn default_sweep_stats(mode: Mode) -> StatsLevel {
 }
 
 impl Arguments {
-    /// What `guardbit run` is asked to do.
+    /// Returns the request of `guardbit run`.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn run_request(&self) -> Result<RunRequest, StudyError> {
         Ok(RunRequest {
             model: self.one_model()?,
@@ -232,10 +232,10 @@ impl Arguments {
         })
     }
 
-    /// What `guardbit sweep` is asked to do, without a study file.
+    /// Returns the request of `guardbit sweep` without a study file.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn sweep_request(&self) -> Result<SweepRequest, StudyError> {
         Ok(SweepRequest {
             models: self.model.clone(),
@@ -251,10 +251,10 @@ impl Arguments {
         })
     }
 
-    /// What `guardbit sweep` is asked to do with the study file that stands in place of the network.
+    /// Returns the request of `guardbit sweep` with a study file in place of the network.
     ///
     /// # Errors
-    /// [`StudyError`] if the file is wrong, or another argument is one that it states itself.
+    /// [`StudyError`] if the file is invalid, or if another argument is given that the file states.
     pub fn study_request(&self) -> Result<SweepRequest, StudyError> {
         let beside = |row: &&Row| {
             row.is_given(self) && row.commands.has(Command::Sweep) && !row.beside_study && !row.is_positional
@@ -268,10 +268,10 @@ impl Arguments {
         Ok(SweepRequest { settings, cache: self.cache.clone(), shard: self.shard, ..study })
     }
 
-    /// What `guardbit size` is asked to do; `rtl` is what is synthesized for areas.
+    /// Returns the request of `guardbit size`; `rtl` is synthesized for areas.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn size_request(
         &self,
         rtl: &'static [(&'static str, &'static str)],
@@ -287,10 +287,10 @@ impl Arguments {
         })
     }
 
-    /// What `guardbit explore` is asked to do.
+    /// Returns the request of `guardbit explore`.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn explore_request(&self) -> Result<ExploreRequest, StudyError> {
         Ok(ExploreRequest {
             model: self.one_model()?,
@@ -303,12 +303,12 @@ impl Arguments {
         })
     }
 
-    /// The run that tells `guardbit vectors` what its layer reads.
+    /// Returns the run that determines the inputs of the layer of `guardbit vectors`.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn vectors_request(&self) -> Result<RunRequest, StudyError> {
-        // Where no samples are to be drawn, the seed draws dot products alone.
+        // If no samples are drawn, the seed only draws dot products.
         let draws_samples = self.input.is_none() || self.samples.is_some();
         let drawing = Self { seed: self.seed.filter(|_| draws_samples), ..self.clone() };
         let settings = drawing.settings(Command::Vectors, |_| StatsLevel::None)?;
@@ -323,20 +323,20 @@ impl Arguments {
         })
     }
 
-    /// How many dot products of real activations `guardbit vectors` exports.
+    /// Returns how many dot products of real activations `guardbit vectors` exports.
     pub fn cases(&self) -> usize {
         self.cases.unwrap_or(DEFAULT_CASES)
     }
 
-    /// The data formats of `guardbit vectors`, by name.
+    /// Returns the names of the data formats of `guardbit vectors`.
     pub fn formats(&self) -> Vec<String> {
         if self.formats.is_empty() { vec!["dec".into()] } else { self.formats.clone() }
     }
 
-    /// What `guardbit quantize` is asked to do.
+    /// Returns the request of `guardbit quantize`.
     ///
     /// # Errors
-    /// [`StudyError`] if arguments do not go together.
+    /// [`StudyError`] if arguments are inconsistent.
     pub fn quantize_request(&self) -> Result<QuantizeRequest, StudyError> {
         self.check(Command::Quantize)?;
         let path = self.calibration.clone().ok_or_else(|| Misuse::missing("calibration"))?;
@@ -358,7 +358,7 @@ impl Arguments {
         })
     }
 
-    /// How a network is to be quantized.
+    /// Returns the settings of the quantization.
     pub fn choices(&self) -> QuantizeChoices {
         let word = |given: &Option<String>, default: &str| given.as_deref().unwrap_or(default).to_owned();
         QuantizeChoices {
@@ -380,16 +380,16 @@ impl Arguments {
         }
     }
 
-    /// The part of the network, and lengths of its open axes.
+    /// Returns the part of the network to run, and lengths of its open axes.
     ///
     /// # Errors
-    /// An axis has two lengths.
+    /// If an axis has two lengths.
     pub fn cut(&self) -> Result<Cut, StudyError> {
         let dims = Dims::of_all(&self.dim).map_err(|problem| Misuse::value("dim", problem))?;
         Ok(Cut { from: self.from.clone(), to: self.to.clone(), dims })
     }
 
-    /// What runs have in common. `default_stats` is what is counted in a mode where nothing else is asked for.
+    /// Returns the common settings. `default_stats` returns the default statistics of a mode.
     pub(crate) fn settings(
         &self,
         command: Command,
@@ -426,9 +426,9 @@ impl Arguments {
         Ok(Axes::new(self.axis.clone(), &zips, conditions)?)
     }
 
-    /// Which samples of the file are used.
+    /// Returns the selection of samples from the file.
     fn pick(&self) -> Result<Pick, StudyError> {
-        // The rules leave no seed without samples.
+        // The rules reject a seed without samples.
         Pick::new(self.samples, self.seed).ok_or_else(|| Misuse::missing("samples").into())
     }
 
@@ -442,7 +442,7 @@ impl Arguments {
 }
 
 impl Settings {
-    /// Settings as arguments: what manifests list.
+    /// Returns the settings as arguments, for the list in manifests.
     pub(crate) fn arguments(&self) -> Arguments {
         Arguments {
             mode: Some(self.mode),
@@ -458,7 +458,7 @@ impl Settings {
 }
 
 impl RunRequest {
-    /// What `run.json` lists.
+    /// Returns the settings that `run.json` lists.
     pub(crate) fn listed(&self) -> Listed {
         let arguments = Arguments {
             layer: self.layer.clone(),
@@ -473,7 +473,7 @@ impl RunRequest {
 }
 
 impl SizeRequest {
-    /// What `size.json` lists.
+    /// Returns the settings that `size.json` lists.
     pub(crate) fn listed(&self) -> Listed {
         let arguments = Arguments { budget: self.budget, grid: Some(self.grid), ..self.settings.arguments() };
         Listed::new(Command::Size, &arguments)
@@ -481,7 +481,7 @@ impl SizeRequest {
 }
 
 impl ExploreRequest {
-    /// What `explore.json` lists.
+    /// Returns the settings that `explore.json` lists.
     pub(crate) fn listed(&self) -> Listed {
         let arguments = Arguments {
             axis: self.axes.list().to_vec(),
@@ -495,14 +495,14 @@ impl ExploreRequest {
 }
 
 impl SweepRequest {
-    /// What `sweep.json` lists: what all points have in common. What is varied stands in its points.
+    /// Returns the settings that `sweep.json` lists: the ones common to all points. Each point lists its own.
     pub(crate) fn listed(&self) -> Listed {
         Listed::new(Command::Sweep, &self.settings.arguments())
     }
 }
 
 impl QuantizeRequest {
-    /// What `quantize.json` lists.
+    /// Returns the settings that `quantize.json` lists.
     pub(crate) fn listed(&self) -> Listed {
         let config = &self.config;
         let LayerSetting { activations, weights, per_channel, .. } = config.setting;

@@ -1,4 +1,4 @@
-//! The width that every accumulator needs: proved, measured, and within an error budget.
+//! Sizes every accumulator: proved widths, measured widths, and widths within an error budget.
 
 mod area;
 mod budget;
@@ -37,10 +37,11 @@ use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
 
-/// The accelerator with the recommended widths.
+/// File of the accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
 
-/// Sizes the accumulators of `request` and writes the results to `out`, which appears only when it is complete.
+/// Sizes the accumulators of `request` and writes the results to `out`, which is created only when it is
+/// complete.
 ///
 /// # Errors
 /// [`StudyError`]; nothing is left behind in that case.
@@ -88,7 +89,7 @@ pub fn size(
     Ok(record)
 }
 
-/// What a reader of the figures has to know.
+/// Returns remarks for readers of the figures.
 fn remarks(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], out_of_reach: bool) -> Vec<String> {
     let graph = &sizing.program.graph;
     let leaving = |may_overflow: &dyn Fn(&SizedLayer<'_>) -> bool| match layers
@@ -112,7 +113,7 @@ fn remarks(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], out_of_reach: bool) -
     remarks.chain(of_budget.into_iter().flatten()).collect()
 }
 
-/// Levels whose sums no register holds that is like theirs.
+/// Returns a remark on unsigned levels that hold their sums at no width.
 fn of_levels_without_sign(layers: &[SizedLayer<'_>]) -> Option<String> {
     let levels = layers.iter().flat_map(|sized| {
         let levels = sized.layer.datapath.levels.iter().enumerate();
@@ -128,7 +129,7 @@ fn of_levels_without_sign(layers: &[SizedLayer<'_>]) -> Option<String> {
     })
 }
 
-/// What a reader of the budget's figures has to know.
+/// Returns remarks for readers of the budget's figures.
 fn of_budget(sizing: &Sizing<'_>, budget: Budget, out_of_reach: bool) -> Vec<String> {
     let samples = sizing.subject.samples.count() as u64;
     let out_of_reach = out_of_reach.then(|| {
@@ -140,16 +141,18 @@ fn of_budget(sizing: &Sizing<'_>, budget: Budget, out_of_reach: bool) -> Vec<Str
     budget.finer_than_one(samples, sizing.codes_per_sample()).into_iter().chain(out_of_reach).collect()
 }
 
-/// Designs within a budget: widths per accelerated layer and level, with what the network does at them.
+/// Designs within a budget: widths per accelerated layer and level, with the network's results at these
+/// widths.
 pub(crate) struct Designs {
-    /// Each layer with widths of its own.
+    /// Designs with widths per layer.
     pub mixed: Vec<(Vec<Vec<u32>>, Score)>,
-    /// One width per level for all layers.
+    /// Designs with one width per level for all layers.
     pub uniform: Vec<(Vec<Vec<u32>>, Score)>,
 }
 
 impl Designs {
-    /// Where narrowing ends on every path; none where not even accumulators that nothing overflows are within the budget.
+    /// Returns the end of narrowing on every path; none if even accumulators without overflow are outside the
+    /// budget.
     pub fn find(
         request: &SizeRequest,
         subject: &Subject,
@@ -174,17 +177,17 @@ impl Designs {
     }
 }
 
-/// What a sizing works on.
+/// Inputs of a sizing.
 struct Sizing<'a> {
     request: &'a SizeRequest,
     subject: &'a Subject,
-    /// The network on the accelerator as it is.
+    /// Network on the unchanged accelerator.
     program: &'a Program,
     progress: &'a dyn Progress,
 }
 
 impl Sizing<'_> {
-    /// The statistics of accumulators that are wide enough for everything.
+    /// Returns the statistics of accumulators that are wide enough for everything.
     fn measure(&self) -> Result<Executed, StudyError> {
         let program = registers::unlimited(self.subject, self.program)?;
         let options = Options {
@@ -196,7 +199,7 @@ impl Sizing<'_> {
         self.run("samples", &program, options)
     }
 
-    /// Output codes of one sample that are compared.
+    /// Returns the number of compared output codes per sample.
     fn codes_per_sample(&self) -> u64 {
         let graph = &self.subject.graph;
         self.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum()
@@ -213,20 +216,20 @@ impl Sizing<'_> {
     }
 }
 
-/// The settings that decide what a sizing writes.
+/// Settings that decide the output of a sizing.
 #[derive(Serialize)]
 struct Deciding<'a> {
     #[serde(flatten)]
     common: CommonSettings,
     budget: &'a Option<String>,
-    /// The tool with its version.
+    /// Tool with its version.
     area: &'a Option<String>,
-    /// What is looked at of two levels, unless it is all.
+    /// Extent of the grid of two levels, unless it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     grid: Option<&'static str>,
 }
 
-/// What of the results stands in `size.json`.
+/// Part of the results that `size.json` contains.
 #[derive(Serialize)]
 struct Figures<'a> {
     result: &'a SizeRecord,
@@ -272,7 +275,7 @@ fn write(
     Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
 }
 
-/// The accelerated layers' statistics, in order of execution.
+/// Returns the statistics of accelerated layers, in order of execution.
 fn of_layers<'a>(
     program: &'a Program,
     stats: &'a [Option<LayerStats>],

@@ -1,4 +1,4 @@
-//! Codes of tensors on their way into an archive: as many as there are samples, but not in memory.
+//! Spools codes of tensors for an archive on disk instead of in memory.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use guardbit_sim::{Codes, Keep};
 
 use crate::StudyError;
 
-/// The two runs of a tensor, as they are called in an archive.
+/// Names in the archive of the two runs of a tensor.
 const RUNS: [&str; 2] = ["exact", "simulated"];
 
 /// Tensors of every sample, sample after sample, in a file without a name.
@@ -23,19 +23,19 @@ pub(crate) struct Spool {
     samples: usize,
 }
 
-/// Where a tensor lies within a sample: one run after the other.
+/// Position of a tensor within a sample: one run after the other.
 struct Spooled {
     id: TensorId,
     name: String,
     dtype: DType,
     shape: Vec<usize>,
-    /// Codes of one run; 0 where a run has none.
+    /// Codes of one run; 0 if a run has none.
     len: usize,
     at: u64,
 }
 
 impl Spool {
-    /// For the tensors that `keep` keeps, in a file that lies in `folder` but cannot be seen there.
+    /// Creates a spool for the tensors that `keep` selects. Its file is in `folder`, but not visible there.
     pub fn new(graph: &Graph, keep: Keep, folder: &Path) -> Result<Self, StudyError> {
         let write = |source| FolderError::Write { path: folder.into(), source };
         let file = BufWriter::new(nameless(folder).map_err(write)?);
@@ -67,7 +67,7 @@ impl Spool {
         self.file.write_all(&bytes).map_err(|source| self.failed(source))
     }
 
-    /// Writes the tensors that `wanted` names to the archive `path`, under `exact/` and `simulated/`.
+    /// Writes the tensors that `wanted` selects to the archive `path`, under `exact/` and `simulated/`.
     pub fn pack(
         &mut self,
         staging: &mut Staging<'_>,
@@ -114,7 +114,7 @@ impl Spool {
     }
 }
 
-/// The tensors whose codes a simulation hands back, in the order of their ids.
+/// Returns the tensors whose codes a simulation returns, in the order of their ids.
 fn kept(graph: &Graph, keep: Keep) -> Vec<TensorId> {
     let mut ids: Vec<TensorId> = match keep {
         Keep::Outputs => graph.outputs().to_vec(),
@@ -128,7 +128,7 @@ fn kept(graph: &Graph, keep: Keep) -> Vec<TensorId> {
     ids
 }
 
-/// Bytes that hold a code.
+/// Returns the bytes that hold a code.
 fn code_bytes(dtype: DType) -> usize {
     match dtype {
         DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => 1,
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// What goes in comes out, run by run and sample by sample.
+    /// Checks that codes read back equal the written ones, for each run and sample.
     fn check(dtype: DType) {
         let x = Operand::input("x", TensorType::quantized(&[1, 2], dtype, 1.0, 0).unwrap());
         let output = OutputSpec::quantized("y", dtype, 1.0, 0).unwrap();
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn codes_of_every_dtype_come_back() {
-        // A network has no activations of more than 16 bits.
+        // Activations have at most 16 bits.
         DType::ALL.into_iter().filter(|&dtype| dtype.bits() <= 16).for_each(check);
     }
 }

@@ -1,4 +1,4 @@
-//! Study files: a sweep in YAML.
+//! Reads study files: sweeps in YAML.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::axes::argument;
 use crate::error::Wanted;
 use crate::{Axis, AxisError, StudyError, SweepRequest};
 
-/// Most bytes of a study file.
+/// Maximum bytes of a study file.
 const MOST_BYTES: u64 = 1 << 17;
 
-/// Most elements of a list.
+/// Maximum elements of a list.
 const MOST_ELEMENTS: usize = 1000;
 
 const OUTLINE: &str = "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
@@ -32,7 +32,7 @@ const OUTLINE_OF_AXES: &str =
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
 /// # Errors
-/// [`StudyError::StudyFile`] with the place of what is wrong.
+/// [`StudyError::StudyFile`] with the position of the problem.
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
@@ -61,7 +61,7 @@ fn at_key(path: &Path, text: String, key: &str, message: String, help: Option<St
     StudyError::StudyFile { path: path.into(), text, line, column, message, help }
 }
 
-/// What is wrong with the axes; of a condition, where it stands in the file as it is.
+/// Converts an error of axes; for a condition, finds the position in the file.
 fn of_axes(path: &Path, text: String, error: AxisError) -> StudyError {
     let within = match &error {
         AxisError::Where { condition, at, .. } => {
@@ -79,29 +79,29 @@ fn of_axes(path: &Path, text: String, error: AxisError) -> StudyError {
     StudyError::StudyFile { path: path.into(), text, line, column, message, help }
 }
 
-/// Line and column, from 1, of a key of a study.
+/// Returns line and column, from 1, of a key of a study.
 fn key_place(text: &str, key: &str) -> (usize, usize) {
     (text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1), 1)
 }
 
-/// Line and column, from 1, of a byte of a text.
+/// Returns line and column, from 1, of a byte offset in a text.
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// A study as it is read.
+/// Study as read.
 #[derive(Debug, Default)]
 pub(crate) struct RawStudy(Arguments);
 
-/// A preset, or a file relative to `dir`.
+/// Returns the name of a preset, or the path of a file relative to `dir`.
 fn accelerator(dir: &Path, hw: &str) -> String {
     if preset(hw).is_some() { hw.into() } else { dir.join(hw).to_string_lossy().into_owned() }
 }
 
 impl RawStudy {
-    /// A list in which something stands twice.
+    /// Returns a list that contains a value twice, if any.
     fn repeated(&self) -> Option<[&'static str; 3]> {
         fn repeats<T: Eq + Hash>(list: &[T]) -> bool {
             let mut seen = HashSet::new();
@@ -114,7 +114,7 @@ impl RawStudy {
         if repeats(&self.0.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
     }
 
-    /// What it says. Paths are relative to `dir`.
+    /// Returns the arguments that the study states. Paths are relative to `dir`.
     fn arguments(self, dir: &Path) -> Arguments {
         let Self(mut all) = self;
         all.moved(dir);
@@ -129,24 +129,24 @@ impl RawStudy {
     }
 }
 
-/// A key of a study, or of its `sweep`.
+/// Key of a study, or of its `sweep`.
 #[derive(Clone, Copy)]
 enum Key {
     Schema,
     Sweep,
-    /// Those whose values are maps.
+    /// Axes: keys whose values are maps.
     Axes,
     Set,
     Dim,
     Row(&'static Row),
 }
 
-/// Keys that are read: all of one map.
+/// Set of keys that one map may have.
 #[derive(Clone, Copy)]
 struct Keys(InStudy);
 
 impl Keys {
-    /// Every key with its name, in order.
+    /// Returns every key with its name, in order.
     fn all(self) -> Vec<(&'static str, Key)> {
         let rows = ROWS.iter().filter(|row| row.in_study == self.0).map(|row| match row.name {
             "axis" => ("axes", Key::Axes),
@@ -177,7 +177,7 @@ impl Visitor<'_> for Keys {
         f.write_str("the name of a setting")
     }
 
-    // Here, so that the error has the place of the key.
+    // Fail here, so that the error has the position of the key.
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
         let all = self.all();
         all.iter().find(|(known, _)| *known == name).copied().ok_or_else(|| {
@@ -187,7 +187,7 @@ impl Visitor<'_> for Keys {
     }
 }
 
-/// Reads the keys of one map into arguments.
+/// Reader of the keys of one map into arguments.
 struct Section<'a>(Keys, &'a mut Arguments);
 
 impl<'de> DeserializeSeed<'de> for Section<'_> {
@@ -247,7 +247,7 @@ impl<'de> Deserialize<'de> for RawStudy {
     }
 }
 
-/// Reads the value of an argument, or one of several. Errors have the place of the value.
+/// Reader of one or several values of an argument. Errors have the position of the value.
 struct Values<'a> {
     row: &'static Row,
     all: &'a mut Arguments,
@@ -327,7 +327,7 @@ impl<'de> Visitor<'de> for Values<'_> {
     }
 }
 
-/// The only version of the file format.
+/// Version of the file format; only one exists.
 #[derive(Debug)]
 struct SchemaOne;
 
@@ -342,7 +342,7 @@ impl<'de> Deserialize<'de> for SchemaOne {
     }
 }
 
-/// Axes in the order in which they stand, each a text of values or a list of them.
+/// Axes in the order of the file, each with a text of values or a list of values.
 #[derive(Debug, Default)]
 struct RawAxes(Vec<Axis>);
 
@@ -377,7 +377,7 @@ impl<'de> Deserialize<'de> for RawAxes {
     }
 }
 
-/// A value as it would stand in a line of YAML.
+/// Returns a value in the flow form of YAML.
 fn flow(value: &serde_yaml::Value) -> String {
     use serde_yaml::Value;
     match value {
@@ -399,7 +399,7 @@ fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
     let full = guardbit_files::plain_words(&error.to_string());
     let message = full.split(" at line ").next().unwrap_or(&full).to_string();
     let help = help(&message);
-    // The help lists the keys.
+    // The help text lists the keys.
     let message = match message.split_once(", expected ") {
         Some((unknown, _)) if unknown.contains("unknown field") => unknown.to_string(),
         _ => message,
@@ -407,7 +407,7 @@ fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
     StudyError::StudyFile { path: path.into(), text: text.into(), line, column, message, help: Some(help) }
 }
 
-/// For a wrong key all that there are, else the outline of a study.
+/// Returns the list of valid keys for an unknown key, otherwise the outline of a study.
 fn help(message: &str) -> String {
     let keys: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match keys.split_first() {

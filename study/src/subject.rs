@@ -1,4 +1,4 @@
-//! What is simulated: a network on samples, loaded and checked before anything is run or written.
+//! Subject of a simulation: a network with samples, loaded and checked before anything is run or written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::samples::Samples;
 use crate::score::{ScoredNames, ScoredOutputs, Scoring};
 use crate::{InputSource, Pick, Progress, Settings, StudyError};
 
-/// A network with its samples and labels.
+/// Network with its samples and labels.
 #[derive(Debug)]
 pub(crate) struct Subject {
     pub graph: Arc<Graph>,
@@ -32,41 +32,41 @@ pub(crate) struct Subject {
     pub outputs: ScoredOutputs,
 }
 
-/// A file by name and content; its folder makes no difference to results.
+/// File by name and content; its folder makes no difference to results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FileId {
     pub file: String,
-    /// Of what was read from it, and from the files that it names: see [`crate::identity`].
+    /// Digest of the data read from it and from the files that it refers to: see [`crate::identity`].
     pub sha256: Digest,
-    /// Of its bytes.
+    /// Digest of the file's bytes.
     pub file_sha256: Digest,
-    /// Of a part of a network: tensors that are its inputs, and its outputs.
+    /// Inputs and outputs of a part of a network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
-    /// Lengths that axes were given which the file leaves open.
+    /// Lengths given for axes that the file leaves open.
     #[serde(skip_serializing_if = "Dims::is_empty")]
     pub dim: Dims,
 }
 
-/// The samples by origin and content.
+/// Samples by origin and content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct InputId {
     #[serde(flatten)]
     pub origin: InputOrigin,
     pub samples: usize,
-    /// Of the codes: see [`crate::identity`].
+    /// Digest of the codes: see [`crate::identity`].
     pub sha256: Digest,
-    /// Real values outside what the input's codes stand for.
+    /// Number of real values outside the range of the input's codes.
     #[serde(skip_serializing_if = "is_zero")]
     pub clipped: u64,
-    /// What is doubtful about real values.
+    /// Doubts about real values.
     #[serde(skip)]
     pub doubts: Vec<String>,
 }
 
-/// Where samples came from.
+/// Origin of samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum InputOrigin {
@@ -74,16 +74,16 @@ pub(crate) enum InputOrigin {
     Random { random: usize, seed: u64 },
 }
 
-/// An accelerator by name and content.
+/// Accelerator by name and content.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct HwId {
     pub name: String,
-    /// Of what it resolves to: see [`crate::identity`].
+    /// Digest of its resolved form: see [`crate::identity`].
     pub sha256: Digest,
     pub resolved: Value,
 }
 
-/// A network and what it is known by. Subjects that differ in samples share it.
+/// Network with its identification, shared by subjects that differ only in samples.
 #[derive(Debug)]
 pub(crate) struct Network {
     graph: Arc<Graph>,
@@ -102,7 +102,7 @@ impl Network {
     }
 }
 
-/// The settings that decide figures, whatever else a command has.
+/// Settings that decide figures, common to all commands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CommonSettings {
     mode: &'static str,
@@ -111,7 +111,7 @@ pub(crate) struct CommonSettings {
 }
 
 impl FileId {
-    /// A file with the content that was read from it.
+    /// Returns a file with the digest of the data read from it.
     fn new(path: &Path, sha256: Digest, wanted: Wanted) -> Result<Self, StudyError> {
         let file_sha256 = file_digest(path, wanted)?;
         Ok(Self {
@@ -136,7 +136,7 @@ impl HwId {
 }
 
 impl Subject {
-    /// Whether labels say the class of every sample.
+    /// Returns whether labels state the class of every sample.
     pub fn has_classes(&self) -> bool {
         self.labels.as_ref().and_then(Labels::classes).is_some()
     }
@@ -145,7 +145,8 @@ impl Subject {
         Self::of_graph(settings.network(model)?, model, settings)
     }
 
-    /// One layer of a network alone, with the accelerator that it has there; the samples are what the layer reads.
+    /// Loads one layer of a network alone, with its accelerator in the network; the samples are the layer's
+    /// inputs.
     pub fn load_layer(
         model: &Path,
         settings: &Settings,
@@ -159,12 +160,12 @@ impl Subject {
         Ok((Self::of_graph(program.graph.single_node(node), model, settings)?, own))
     }
 
-    /// A network that is at hand; `model` is the file that it is from.
+    /// Creates a subject from a graph in memory; `model` is its source file.
     pub fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         Self::of_network(&Network::of_graph(graph, model, settings)?, model, settings)
     }
 
-    /// A network that several subjects share.
+    /// Creates a subject from a network that several subjects share.
     pub fn of_network(network: &Network, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let graph = Arc::clone(&network.graph);
         let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
@@ -200,7 +201,8 @@ impl Subject {
         })
     }
 
-    /// What the samples are known by: those of other networks from the same file are the same, whatever their codes.
+    /// Returns a key of the samples. Samples of other networks from one file have equal keys, whatever their
+    /// codes.
     pub fn samples_key(&self) -> String {
         let origin = match &self.input.origin {
             InputOrigin::File { file_sha256, pick, .. } => (*file_sha256, pick.describe()),
@@ -210,18 +212,18 @@ impl Subject {
         Digest::of_json(&(origin, self.input.samples, labels)).to_string()
     }
 
-    /// What there is to score.
+    /// Returns what is scored.
     pub fn scoring(&self, mode: Mode) -> Scoring<'_> {
         let (graph, outputs, labels) = (&self.graph, &self.outputs, self.labels.as_ref());
         Scoring { graph, outputs, labels, mode, samples: self.samples.count() }
     }
 
-    /// The network on an accelerator, which may run none of its operations.
+    /// Lowers the network onto an accelerator, which may run none of its operations.
     pub fn lower_any(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
         Ok(lower(Arc::clone(&self.graph), accelerator)?)
     }
 
-    /// The network on an accelerator that runs at least one of its operations.
+    /// Lowers the network onto an accelerator that runs at least one of its operations.
     pub fn lower(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
         let program = self.lower_any(accelerator)?;
         if program.mac_layers().next().is_none() {
@@ -232,7 +234,7 @@ impl Subject {
         Ok(program)
     }
 
-    /// What a result of this on `accelerator` depends on.
+    /// Returns what a result of this subject on `accelerator` depends on.
     pub fn depends_on<S: Serialize>(&self, accelerator: &Accelerator, settings: S) -> DependsOn<S> {
         let sources = Sources {
             model: self.model.sha256,
@@ -243,7 +245,7 @@ impl Subject {
         DependsOn::new(sources, settings)
     }
 
-    /// The settings that decide the figures of a point of a sweep, and those of anything else beside its own.
+    /// Returns the settings that decide the figures of a sweep's point. Other results add their own settings.
     pub fn settings(&self, settings: &Settings) -> CommonSettings {
         CommonSettings {
             mode: settings.mode.name(),
@@ -258,7 +260,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl InputId {
-    /// Says how many real values were clipped, if any were, and what else is doubtful about them.
+    /// Notes the number of clipped real values, if any, and other doubts about them.
     pub fn note_doubts(&self, progress: &dyn Progress) {
         let InputOrigin::File { file, .. } = &self.origin else { return };
         self.doubts.iter().for_each(|doubt| progress.note(&format!("{file}: {doubt}")));
@@ -270,7 +272,7 @@ impl InputId {
         }
     }
 
-    /// In words.
+    /// Returns a description in words.
     pub fn describe(&self) -> String {
         match &self.origin {
             InputOrigin::File { file, pick, .. } => {

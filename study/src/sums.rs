@@ -1,4 +1,4 @@
-//! The sums of single dot products: their distribution, and themselves.
+//! Sums of single dot products: their distribution, and each sum.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -14,23 +14,23 @@ use crate::StudyError;
 use crate::layer_input::accelerated;
 use crate::settings::SumsRequest;
 
-/// The two sums of a dot product, as they are called in an archive.
+/// Names in the archive of the two sums of a dot product.
 const SUMS: [&str; 2] = ["exact", "delivered"];
 /// Bytes of a sum.
 const BYTES: usize = 8;
 
-/// Looks at the sums of every sample that went through a program.
+/// Collector of the sums of every sample that went through a program.
 pub(crate) struct Sums<'p> {
     program: &'p Program,
     mode: Mode,
-    /// Per level; empty unless they are counted.
+    /// Histograms per level; empty unless they are counted.
     pub histograms: Vec<SumHistogram>,
     spool: Option<SumSpool>,
     samples: usize,
 }
 
 impl<'p> Sums<'p> {
-    /// What `request` asks for. What is kept of single sums lies in `folder`, but cannot be seen there.
+    /// Creates a collector for `request`. Stored sums are in `folder`, but not visible there.
     pub fn new(
         request: &SumsRequest,
         program: &'p Program,
@@ -45,7 +45,7 @@ impl<'p> Sums<'p> {
         Ok(Self { program, mode, histograms, spool, samples: 0 })
     }
 
-    /// The next sample, of which every tensor was kept.
+    /// Adds the next sample, whose tensors were all kept.
     pub fn add(&mut self, sample: &BatchTensors) -> Result<(), StudyError> {
         let run = match self.mode {
             Mode::Propagated => &sample.simulated[0],
@@ -79,7 +79,7 @@ impl<'p> Sums<'p> {
         }
     }
 
-    /// Writes `sum_histograms.npz` and `sums.npz`, as far as they were asked for.
+    /// Writes `sum_histograms.npz` and `sums.npz`, if requested.
     pub fn write(&mut self, staging: &mut Staging<'_>) -> Result<(), StudyError> {
         if !self.histograms.is_empty() {
             staging.write_with("sum_histograms.npz", |out| {
@@ -96,7 +96,8 @@ impl<'p> Sums<'p> {
     }
 }
 
-/// The edges of the bins, and per kind the counts, `[channel, bin]`, one below and one above them.
+/// Adds the edges of the bins and, per kind, the counts `[channel, bin]`, with one bin below and one above
+/// the edges.
 fn add_histogram<W: Write + Seek>(
     npz: &mut NpzWriter<W>,
     histogram: &SumHistogram,
@@ -111,12 +112,12 @@ fn add_histogram<W: Write + Seek>(
     Ok(())
 }
 
-/// A number that 64 bits hold: edges and counts do.
+/// Converts a number that fits 64 bits, as edges and counts do.
 fn clamped<T: TryInto<i64>>(value: T) -> i64 {
     value.try_into().unwrap_or(i64::MAX)
 }
 
-/// Sums on their way into an archive, sample after sample, in a file without a name.
+/// Spool of sums for an archive: sample after sample, in a file without a name.
 struct SumSpool {
     folder: std::path::PathBuf,
     file: BufWriter<OutFile>,
@@ -152,7 +153,7 @@ impl SumSpool {
         Ok(())
     }
 
-    /// The sums as arrays of the shape of the layer's output, one sample after the other.
+    /// Packs the sums as arrays with the shape of the layer's output, one sample after the other.
     fn pack(
         &mut self,
         program: &Program,
@@ -198,7 +199,7 @@ impl SumSpool {
     }
 }
 
-/// Whether a sum may be too large for 64 bits with a sign.
+/// Returns whether a sum may exceed 64 signed bits.
 fn delivers_unsigned(layer: &MacLayer) -> bool {
     let last = layer.datapath.levels.last();
     last.is_some_and(|level| match level.register {

@@ -1,4 +1,4 @@
-//! A grid of runs over the width and overflow mode of one level, and over anything else, resumable.
+//! Sweeps: resumable grids of runs over the width and overflow mode of one level, or over anything else.
 
 mod cache;
 mod plan;
@@ -23,26 +23,27 @@ use resume::{Found, SweepFolder};
 pub use resume::{Merging, merge, merge_partial};
 pub(crate) use resume::{point_file, predictions_file};
 
-/// Points that run together, at most. More share more work; fewer lose less when a sweep is interrupted.
+/// Maximum number of points that run together. More points share more work; fewer lose less on interruption.
 pub const POINTS_TOGETHER: usize = 18;
 
-/// Layers of all points that run together, at most: each keeps its counts, some 30 KiB, until all samples are through.
+/// Maximum number of layers, over all points, that run together: each keeps its counts, about 30 KiB, until
+/// all samples are done.
 const LAYERS_TOGETHER: usize = 4000;
 
-/// Points that run together are stored when all samples are through: about so often.
+/// Approximate interval of storing points: points that run together are stored when all samples are done.
 const PACE: Pace = Pace { limit: Duration::from_secs(10), least: 2 };
 
 /// Runs every point of `request` and writes the results to `out`, if given.
 ///
-/// A folder that an interrupted sweep with the same inputs and settings left behind is resumed, and ends equal to
-/// an uninterrupted one, byte by byte. Some points of one network on one accelerator run together, at most
-/// [`POINTS_TOGETHER`] and as many as take about ten seconds (but two at least), and are stored when all samples are
-/// through: only those that were on their way begin anew.
+/// A folder of an interrupted sweep with equal inputs and settings is resumed. Its final contents are
+/// byte-equal to those of an uninterrupted sweep. Points of one network on one accelerator run together: at
+/// most [`POINTS_TOGETHER`], and as many as take about ten seconds, but at least two. They are stored when
+/// all samples are done, so an interruption loses only the points that were running.
 ///
-/// With a [`Shard`](crate::Shard) only its points are run, and the folder is one for [`merge`].
+/// With a [`Shard`](crate::Shard), only its points run, and the folder is an input of [`merge`].
 ///
 /// # Errors
-/// [`StudyError`]. A point in which an overflow is trapped is a result like any other.
+/// [`StudyError`]. A point with a trapped overflow is an ordinary result.
 pub fn sweep(
     request: &SweepRequest,
     out: Option<&Path>,
@@ -52,11 +53,11 @@ pub fn sweep(
     sweep_observed(request, out, existing, progress, None)
 }
 
-/// As [`sweep`](sweep()), with somebody who looks at every tensor of every point on the way: all points are run, those too that
-/// the folder or the cache has.
+/// Runs `request` as [`sweep`](sweep()) does, and passes every tensor of every point to an observer. All
+/// points run, even if the folder or the cache has them.
 ///
 /// # Errors
-/// Those of [`sweep`](sweep()).
+/// [`StudyError`] under the conditions of [`sweep`](sweep()).
 pub fn sweep_observed(
     request: &SweepRequest,
     out: Option<&Path>,
@@ -78,7 +79,7 @@ pub fn sweep_observed(
         progress.note(&format!("{hits} of {} points are from the cache", plan.points.len()));
     }
     if let Some(folder) = &folder {
-        // What is made of all points is made when the parts are merged.
+        // Outputs over all points are created when shards are merged.
         let documents = match plan.shard {
             None => {
                 let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
@@ -91,7 +92,7 @@ pub fn sweep_observed(
     Ok(records)
 }
 
-/// What is made of all points.
+/// Returns the outputs over all points.
 fn documents(
     about: &About,
     records: &[PointRecord],
@@ -104,7 +105,7 @@ fn documents(
     Ok(documents)
 }
 
-/// A sweep on its way.
+/// Sweep in progress.
 struct Sweep<'a> {
     plan: &'a Plan,
     folder: Option<&'a SweepFolder<'a>>,
@@ -147,7 +148,7 @@ impl Sweep<'_> {
         Ok(found.all()?)
     }
 
-    /// The record of a point that is done, here or in another study.
+    /// Returns the record of a point that is done, here or in another study.
     fn known(&self, index: usize) -> Result<Option<PointRecord>, StudyError> {
         if let Some(record) = self.stored(index) {
             return Ok(Some(record));
@@ -161,7 +162,7 @@ impl Sweep<'_> {
         Ok(Some(record))
     }
 
-    /// Keeps a point that was run.
+    /// Stores a point that was run.
     fn keep(&self, index: usize, record: &PointRecord, predictions: &Predictions) -> Result<(), StudyError> {
         if self.folder.is_none() && self.cache.is_none() {
             return Ok(());
@@ -177,7 +178,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// The record of a point that is stored in the folder.
+    /// Returns the record of a point that is stored in the folder.
     fn stored(&self, index: usize) -> Option<PointRecord> {
         match self.folder?.found(index, &self.plan.points[index]) {
             Found::Same(record) => Some(*record),
@@ -190,7 +191,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Runs some points of one group and stores them: the first ones, at least one.
+    /// Runs the first points of one group, at least one, and stores them.
     fn run_together(
         &self,
         points: &[usize],
@@ -210,7 +211,7 @@ impl Sweep<'_> {
             ..Options::default()
         };
         let all: Vec<&Program> = programs.iter().collect();
-        // What was looked at once is not run again.
+        // Points that an observer has seen are not run again.
         let pace = observer.is_none().then_some(self.pace);
         let mut samples = 0;
         let mut look = |tensors: &BatchTensors| {
@@ -262,7 +263,7 @@ mod tests {
 
     const NETWORK: &str = include_str!("../tests/net.yaml");
 
-    /// How many points are stored whenever samples are done, and how many samples that are.
+    /// Observer of how many points are stored whenever samples are done, with the number of those samples.
     struct Watch {
         points: PathBuf,
         done: AtomicU64,
@@ -281,7 +282,7 @@ mod tests {
         fn note(&self, _text: &str) {}
     }
 
-    /// Where time is short, few points run together, and each is stored before the next ones begin.
+    /// With little time, few points run together, and each is stored before the next ones begin.
     #[test]
     fn points_are_stored_as_they_end() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Files that are generated from the table of arguments.
+//! Checks the files generated from the table of arguments.
 
 use std::fs;
 use std::path::Path;
 
 use guardbit_study::{Command, Row, arguments_text, python_text};
 
-/// With `GUARDBIT_BLESS=1` in the environment the files are written anew.
+/// `GUARDBIT_BLESS=1` renews the files.
 #[test]
 fn the_committed_files_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -20,7 +20,7 @@ fn the_committed_files_are_current() {
     }
 }
 
-/// Rust reads more texts as numbers than a user means.
+/// Rust's number parser accepts texts that a user would not mean as numbers.
 #[test]
 fn numbers_are_finite() {
     let row = Row::find(Command::Quantize, "least_sqnr").unwrap();

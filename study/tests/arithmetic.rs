@@ -1,4 +1,4 @@
-//! The figures that `ARITHMETIC_VERSION` stands for: whoever changes one is reminded to raise it.
+//! Figures that `ARITHMETIC_VERSION` stands for: a change of any of them is a reminder to raise it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const PRESETS: [&str; 7] = [
     "dsp48e2-int8x2",
 ];
 
-/// Everything that is counted on a few random samples of the digits network.
+/// Returns all counts for a few random samples of the digits network.
 fn figures() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let graph = Arc::new(guardbit_frontends::load(&root.join("examples/digits/digits_int8.tflite")).unwrap());

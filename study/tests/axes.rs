@@ -1,4 +1,4 @@
-//! Sweeps over any axis.
+//! Sweeps over arbitrary axes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ accumulation:
 - {name: acc, reduce: serial, terms: all, bits: 12, overflow: wrap}
 ";
 
-/// A folder with a network and an accelerator of two levels.
+/// Folder with a network and an accelerator with two levels.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -67,8 +67,8 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
 }
 
-/// Every point of a sweep over four axes has the figures of a run of its own, and every byte of a sweep of that point
-/// alone: its file, its rows of every table, and what was said of every sample.
+/// Every point of a sweep over four axes has the figures of a separate run, and is byte-equal to a sweep of
+/// that point alone: its file, its rows of every table, and its predictions for every sample.
 #[test]
 fn points_are_runs() {
     let folder = Folder::new();
@@ -122,7 +122,7 @@ fn points_are_runs() {
         assert_eq!(own, lines(&alone.join("classes.csv"))[1..], "classes of point {index}");
         assert!(!own.is_empty());
 
-        // The point as the only one of a sweep.
+        // Sweep with this point only.
         let single: Vec<String> =
             record.parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect();
         let single: Vec<&str> = single.iter().map(String::as_str).collect();
@@ -137,7 +137,7 @@ fn points_are_runs() {
     assert_eq!(row, table.len());
 }
 
-/// An accelerator in a file is shown by the file's name: its folder makes no difference to results.
+/// An accelerator file is shown by its name: its folder makes no difference to results.
 #[test]
 fn folders_of_accelerators_are_not_told() {
     let table = || {
@@ -152,7 +152,7 @@ fn folders_of_accelerators_are_not_told() {
     assert!(table() == table());
 }
 
-/// The number of events depends on the axes: a sweep that ran one point for all would pass else.
+/// The number of events depends on the axes; otherwise a sweep that runs one point for all would pass.
 #[test]
 fn axes_reach_the_accelerator() {
     let folder = Folder::new();
@@ -168,7 +168,7 @@ fn axes_reach_the_accelerator() {
     }
 }
 
-/// Which combinations there are, in order.
+/// Checks the combinations, in order.
 fn check(list: &[&str], zips: &[&[&str]], conditions: &[&str], expected: &[&[&str]]) {
     let list = list.iter().map(|text| text.parse::<Axis>().unwrap()).collect();
     let zips: Vec<Vec<String>> =
@@ -189,7 +189,7 @@ fn axes_multiply_pair_and_leave_out() {
     check(&["a=1,0,0", "b=0,1,0"], &[&["a", "b"]], &[], &[&["1", "0"], &["0", "1"], &["0", "0"]]);
 }
 
-/// What is said of axes that make no sense.
+/// Messages about invalid axes.
 #[test]
 fn errors() {
     let folder = Folder::new();
@@ -218,7 +218,7 @@ fn errors() {
     insta::assert_snapshot!(message(&[]), @"guardbit::study::nothing: nothing is varied");
 }
 
-/// A study file says the same.
+/// A study file defines equal axes.
 #[test]
 fn study_files() {
     let folder = Folder::new();
@@ -253,8 +253,8 @@ fn study_files() {
     insta::assert_snapshot!(format!("{}: {none}", none.code()), @"guardbit::study::no_point: no combination of the axes satisfies `where`: seed > 2");
 }
 
-/// A sweep over quantizations of a float network has the figures of networks that are quantized one by one, each for its point's
-/// accelerator where the method aims at it.
+/// A sweep over quantizations of a float network has the figures of networks that are quantized separately,
+/// each for its point's accelerator if the method depends on it.
 #[test]
 fn quantizations_are_axes() {
     let digits = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits").join(name);

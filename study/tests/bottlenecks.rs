@@ -1,4 +1,4 @@
-//! What binds a layer, by hand: 64 activations, 10 outputs, int8.
+//! Bottlenecks of a layer, computed by hand: 64 activations, 10 outputs, int8.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ nodes:
 outputs: [z]
 ";
 
-/// Cycles of array, ports and memory outside, and what binds the layer.
+/// Checks the cycles of array, ports and external memory, and the bottleneck of the layer.
 fn check(sets: &[&str], [ideal, array, ports, outside]: [u64; 4], bound: Bound) {
     let graph = guardbit_frontends::read_yaml(NETWORK, Path::new(""), "net").unwrap();
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
@@ -34,21 +34,22 @@ fn check(sets: &[&str], [ideal, array, ports, outside]: [u64; 4], bound: Bound) 
 
 #[test]
 fn layers_by_hand() {
-    // 640 products on 256 elements; one fold of 64 steps, 30 cycles of skew, 16 of draining; 640 weights through a port of 16
-    // bytes; 64 activations, 640 weights, and a multiplier of 4 bytes with its shift from outside, 8 bytes a cycle.
-    // It takes 301 cycles; 206 with that memory twice as fast, 246 with an array that is.
+    // 640 products on 256 elements: one fold of 64 steps, 30 cycles of skew, 16 of drain. 640 weights pass a
+    // port of 16 bytes. 64 activations, 640 weights, and a 4-byte multiplier with its shift come from
+    // external memory at 8 bytes a cycle. The total is 301 cycles, 206 with that memory twice as fast, and
+    // 246 with the array twice as fast.
     check(&[], [3, 110, 40, 89], Bound::Dram);
     check(&["memory.dram_bytes_per_cycle=1"], [3, 110, 40, 709], Bound::Dram);
     check(&["memory.sram_bytes_per_cycle=1"], [3, 110, 640, 89], Bound::WeightPort);
-    // One element: ten folds of 64 steps, one cycle to drain.
+    // One element: ten folds of 64 steps, one cycle of drain.
     check(&["array.rows=1", "array.cols=1"], [640, 641, 40, 89], Bound::Compute);
-    // Loads and stores one after the other: 709 and 10 bytes.
+    // Loads and stores are sequential: 709 and 10 bytes.
     check(&["memory.double_buffer=false", "memory.dram_bytes_per_cycle=1"], [3, 110, 40, 719], Bound::Dram);
-    // SCALE-Sim: ceil(10 / 16) * (64 + 16 + 16 - 2) - 1 cycles, and no memories.
+    // SCALE-Sim: ceil(10 / 16) * (64 + 16 + 16 - 2) - 1 cycles, no memories.
     check(&["timing.convention=scalesim_v3"], [3, 93, 0, 0], Bound::Mapping);
 }
 
-/// Three layers of a network, convolutions and a dense one.
+/// Network of three layers: convolutions and a dense layer.
 const NETWORK_OF_THREE: &str = "schema: 1
 inputs:
   - {name: x, shape: [1, 12, 12, 3], dtype: int8, scale: 0.1}
@@ -64,8 +65,8 @@ nodes:
 outputs: [out]
 ";
 
-/// What is busy is so within the layer's cycles, and no layer is above the roof of the array or, where stalls count, of the memory
-/// outside.
+/// Busy cycles are within the layer's cycles. No layer exceeds the roof of the array or, if stalls count, of
+/// the external memory.
 #[test]
 fn nothing_is_above_the_roof() {
     let graph = Arc::new(guardbit_frontends::read_yaml(NETWORK_OF_THREE, Path::new(""), "net").unwrap());
@@ -81,7 +82,7 @@ fn nothing_is_above_the_roof() {
                 assert!(row.dram_cycles <= row.cycles && row.sram_cycles <= row.cycles, "{what}");
                 assert!(row.macs <= timing.peak_macs_per_cycle * row.cycles, "{what}");
                 if timing.convention != TimingConvention::Overlapped.name() {
-                    // Others count latencies, or no memory at all.
+                    // Other conventions count latencies, or no memory at all.
                     continue;
                 }
                 let passes = row.dram_cycles as f64 * timing.dram_bytes_per_cycle;

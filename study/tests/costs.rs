@@ -26,7 +26,7 @@ fn program(hw: &str, sets: &[&str]) -> Program {
     lower(Arc::new(graph), &load(hw, &sets).unwrap()).unwrap()
 }
 
-/// What a part costs: label, instances, uses, energy, area, flip-flops.
+/// Expected costs of a part: label, instances, uses, energy, area, flip-flops.
 type Expected = (&'static str, u64, f64, Option<f64>, Option<f64>, Option<f64>);
 
 fn near(found: Option<f64>, expected: Option<f64>) -> bool {
@@ -55,7 +55,7 @@ fn check(model: &str, hw: &str, sets: &[&str], expected: &[Expected]) {
         assert!(near(cost.area, *area), "{model} {label}: area {:?}, not {area:?}", cost.area);
         assert!(near(cost.flip_flops, *flip_flops), "{model} {label}: {:?} flip-flops", cost.flip_flops);
     }
-    // One layer: the network is the layer.
+    // The network consists of one layer, so its costs are those of the layer.
     let sum = |of: fn(&Expected) -> Option<f64>| {
         let all: Vec<f64> = expected.iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.iter().sum())
@@ -64,16 +64,17 @@ fn check(model: &str, hw: &str, sets: &[&str], expected: &[Expected]) {
     assert!(near(network.total.area, sum(|row| row.4)), "{model}: {:?}", network.total);
 }
 
-/// Words of 128 bits: activations 64 * 8 read, 10 * 8 written, 64 * 8 loaded and 10 * 8 stored are 1184 bits; weights 640 * 8
-/// read and loaded are 10240 bits, and a multiplier of 32 bits is loaded with its shift of 8.
+/// Words of 128 bits. Activations: 64 * 8 bits read, 10 * 8 written, 64 * 8 loaded and 10 * 8 stored are 1184
+/// bits. Weights: 640 * 8 bits read and loaded are 10240 bits, plus a loaded multiplier of 32 bits with its
+/// shift of 8 bits.
 const ACTIVATION_WORDS: f64 = 1184.0 / 128.0;
 const WEIGHT_WORDS: f64 = 10_280.0 / 128.0;
-/// Bits from and to the outside: 64 * 8 + 640 * 8 + 40 + 10 * 8.
+/// Bits from and to external memory: 64 * 8 + 640 * 8 + 40 + 10 * 8.
 const OUTSIDE: f64 = 5752.0;
 
-/// 12.68 pJ and 6350 um2 for 32 x 32 bits, 0.21 pJ and 278 um2 for an adder of 32 bits, 0.009 pJ and 5.98 um2 for a bit of a
-/// register. Aladdin has no memory of more than 128 words: one of 256 KiB with words of 128 bits is CACTI's point of that size,
-/// 42.06 pJ and 684200 um2.
+/// Aladdin: 12.68 pJ and 6350 um2 for 32 x 32 bits, 0.21 pJ and 278 um2 for a 32-bit adder, 0.009 pJ and 5.98
+/// um2 per register bit. Aladdin has no memory above 128 words. For 256 KiB with words of 128 bits, CACTI's
+/// point of that size gives 42.06 pJ and 684200 um2.
 #[test]
 fn aladdin_by_hand() {
     check(
@@ -94,8 +95,9 @@ fn aladdin_by_hand() {
     );
 }
 
-/// Sums that move down the columns: a chain of 16 products in every element, four chains of a dot product in the accumulator
-/// below. Its SRAM has words of 1024 bits: 10 sums of 14 bits written and read in 4 passes are 1120 bits.
+/// Sums move down the columns: a chain of 16 products in every element, and four chains per dot product in
+/// the accumulator below. Its SRAM has words of 1024 bits: 10 sums of 14 bits written and read in 4 passes
+/// are 1120 bits.
 #[test]
 fn adders_below_the_columns_by_hand() {
     check(
@@ -116,7 +118,7 @@ fn adders_below_the_columns_by_hand() {
     );
 }
 
-/// A memory of 128 words of 32 bits: 0.009 + 0.02947 * 7 / 32 * 128 = 0.834160 pJ a word.
+/// A memory of 128 words of 32 bits: 0.009 + 0.02947 * 7 / 32 * 128 = 0.834160 pJ per word.
 #[test]
 fn small_memories_by_hand() {
     let sets = ["memory.activation_kib=0.5", "memory.sram_bytes_per_cycle=4"];
@@ -127,12 +129,12 @@ fn small_memories_by_hand() {
         part.cost.energy_pj.map(|energy| energy / part.accesses)
     };
     assert!(near(word("sram activation"), Some(0.009 + 0.02947 * 7.0 / 32.0 * 128.0)));
-    // 256 KiB with words of 32 bits: CACTI's point.
+    // CACTI's point for 256 KiB with words of 32 bits.
     assert!(near(word("sram weight"), Some(17.9)));
 }
 
-/// Between CACTI's points on straight lines: 96 KiB with words of 48 bits lies in the middle of 64 and 128 KiB and of 32 and 64
-/// bits. Beyond the table a memory is made of several RAMs.
+/// Linear interpolation between CACTI's points: 96 KiB with words of 48 bits is halfway between 64 and 128
+/// KiB, and between 32 and 64 bits. Beyond the table, a memory consists of several RAMs.
 #[test]
 fn srams_between_points_by_hand() {
     let word = |kib: f64, bytes: f64| {
@@ -145,20 +147,21 @@ fn srams_between_points_by_hand() {
     let (energy, area) = word(96.0, 6.0);
     assert!(near(energy, Some((10.56 + 13.81 + 14.15 + 18.29) / 4.0)), "{energy:?}");
     assert!(near(area, Some((1.575e5 + 3.293e5 + 1.651e5 + 3.395e5) / 4.0)), "{area:?}");
-    // Two banks of 1024 KiB, of which one is used; smaller and narrower memories count as the smallest and narrowest.
+    // Two banks of 1024 KiB, one of which is active; smaller and narrower memories count as the smallest and
+    // narrowest.
     let (energy, area) = word(2048.0, 16.0);
     assert!(near(energy, Some(81.95)) && near(area, Some(2.0 * 2.719e6)), "{energy:?} {area:?}");
     for (kib, bytes) in [(2.0, 4.0), (4.0, 1.0)] {
         let (energy, area) = word(kib, bytes);
         assert!(near(energy, Some(2.269)) && near(area, Some(1.045e4)), "{energy:?} {area:?}");
     }
-    // Words of 2048 bits are two slices of 1024 bits and half the size, all of which are used.
+    // Words of 2048 bits are two active slices of 1024 bits with half the size each.
     let (energy, area) = word(128.0, 256.0);
     assert!(near(energy, Some(2.0 * 113.8)) && near(area, Some(2.0 * 2.121e5)), "{energy:?} {area:?}");
 }
 
-/// 40 nm lies 8/13 of the way from 32 to 45 nm: energy 0.456936 + 8/13 * (0.69302 - 0.456936) = 0.60221846, area 0.46 + 8/13 *
-/// 0.54 = 0.79230769; 7 nm has 0.065358 and 0.059.
+/// 40 nm is 8/13 of the way from 32 to 45 nm: energy 0.456936 + 8/13 * (0.69302 - 0.456936) = 0.60221846,
+/// area 0.46 + 8/13 * 0.54 = 0.79230769. 7 nm has 0.065358 and 0.059.
 #[test]
 fn scaled_to_seven_nanometres_by_hand() {
     let energy = 0.065_358 / (0.456_936 + 8.0 / 13.0 * 0.236_084);
@@ -178,8 +181,9 @@ fn scaled_to_seven_nanometres_by_hand() {
     );
 }
 
-/// 0.2 pJ for 8 x 8 bits; an addition of 14 bits lies 6/24 of the way from 0.03 to 0.1 pJ: 0.0475 pJ. 64 bits of a memory of 256
-/// KiB lie 224/992 of the way from 20 to 100 pJ: 38.06451613 pJ. 64 bits from outside take 1300 pJ.
+/// 0.2 pJ for 8 x 8 bits. A 14-bit addition is 6/24 of the way from 0.03 to 0.1 pJ: 0.0475 pJ. 64 bits of a
+/// 256 KiB memory are 224/992 of the way from 20 to 100 pJ: 38.06451613 pJ. 64 bits from external memory take
+/// 1300 pJ.
 #[test]
 fn horowitz_by_hand() {
     let word = 2.0 * (20.0 + 224.0 / 992.0 * 80.0);
@@ -198,7 +202,8 @@ fn horowitz_by_hand() {
     );
 }
 
-/// 300 + 1.1 * 256 * (1 * (2 * ceil(16 / 6) - 1) * 16 + 16 * (2 * 1 - 1) + 14) = 300 + 1.1 * 256 * (80 + 16 + 14) = 31276.
+/// Expected cost: 300 + 1.1 * 256 * (1 * (2 * ceil(16 / 6) - 1) * 16 + 16 * (2 * 1 - 1) + 14) = 300 + 1.1 *
+/// 256 * (80 + 16 + 14) = 31276.
 #[test]
 fn finn_by_hand() {
     check(
@@ -217,7 +222,8 @@ fn finn_by_hand() {
     );
 }
 
-/// A multiplier of 8 x 8 bits is 166 LUTs, a saturating accumulator of W bits 2 W - 1 LUTs and W flip-flops, a wrapping one W.
+/// An 8 x 8-bit multiplier has 166 LUTs. A saturating accumulator of W bits has 2 W - 1 LUTs and W
+/// flip-flops; a wrapping one has W LUTs.
 #[test]
 fn xc7_by_hand() {
     for (mode, luts) in [("saturate", 27.0), ("wrap", 14.0)] {
@@ -243,9 +249,9 @@ fn xc7_by_hand() {
     assert!(network.area_without.contains(&"adder acc".to_owned()), "{network:?}");
 }
 
-/// A multiplier of 8 x 8 bits is 13225 um2. An accumulator of 14 bits that wraps was 4552 um2 in another synthesis, one of 32 bits
-/// 10758, one of 14 bits that saturates 4764. Mapping to cells is a heuristic: these agree to 1 %; one of 32 bits that saturates
-/// does not (12999 there, 11456 in the model).
+/// An 8 x 8-bit multiplier is 13225 um2. In another synthesis, a 14-bit wrapping accumulator was 4552 um2, a
+/// 32-bit one 10758, and a 14-bit saturating one 4764. Mapping to cells is a heuristic: these agree within 1
+/// %. A 32-bit saturating accumulator does not (12999 there, 11456 in the model).
 #[test]
 fn osu018_by_hand() {
     let model = load_cost("yosys-osu018").unwrap();
@@ -262,7 +268,7 @@ fn osu018_by_hand() {
     }
 }
 
-/// Zero points that the multiplier sees make its operands wider: int8 less -128 is 9 bits.
+/// Zero points at the multiplier widen its operands: int8 minus -128 has 9 bits.
 #[test]
 fn widths_are_those_of_the_operands() {
     let shifted = NETWORK.replace("scale: 0.1}\nconstants", "scale: 0.1, zero_point: -128}\nconstants");
@@ -283,7 +289,7 @@ fn areas(model: &CostModel, part: &str, set: &str) -> Option<f64> {
     Some(part.cost.area? / part.instances as f64)
 }
 
-/// The committed tables are what the tools say.
+/// The committed tables equal the tools' output.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn tables_come_from_yosys() {

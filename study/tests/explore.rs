@@ -1,4 +1,4 @@
-//! Exploring designs: against every point run alone, and laws of budgets.
+//! Explored designs against every point run alone, and laws of budgets.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use guardbit_study::{
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-/// Three layers, so that what overflows in one changes what the next reads.
+/// Three layers: overflow in one changes the inputs of the next.
 const NETWORK: &str = "\
 schema: 1
 inputs:
@@ -30,7 +30,7 @@ nodes:
 outputs: [out]
 ";
 
-/// Two convolutions and a product of enough pixels and channels to keep an array busy.
+/// Two convolutions and a product with enough pixels and channels to keep an array busy.
 const LARGER: &str = "\
 schema: 1
 inputs:
@@ -93,7 +93,7 @@ impl Folder {
     }
 }
 
-/// A run on its own with these overrides.
+/// Returns a separate run with these overrides.
 fn alone(folder: &Folder, out: &str, sets: Vec<String>) -> RunRecord {
     let request = RunRequest {
         model: folder.path("net.yaml"),
@@ -107,18 +107,18 @@ fn alone(folder: &Folder, out: &str, sets: Vec<String>) -> RunRecord {
     run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap()
 }
 
-/// Its cycles on the accelerator, area and energy.
+/// Returns the cycles on the accelerator, area and energy of a separate run.
 fn cycles_and_costs(folder: &Folder, out: &str, sets: Vec<String>) -> (u64, Option<f64>, Option<f64>) {
     let alone = alone(folder, out, sets);
     (alone.timing.cycles, alone.costs[0].area, alone.costs[0].energy_pj)
 }
 
-/// The overrides that make a row's design.
+/// Returns the overrides that produce a row's design.
 fn sets_of(record: &ExploreRecord, row: usize) -> Vec<String> {
     record.parameters[row].iter().map(|one| format!("{}={}", one.key, one.value)).collect()
 }
 
-/// What more of one thing buys is what a run with that key twice as large has.
+/// A row of the sensitivity table equals a run with that key doubled.
 #[test]
 fn sensitivities_are_those_of_runs() {
     let folder = Folder::new();
@@ -135,7 +135,7 @@ fn sensitivities_are_those_of_runs() {
         let mut sets = sets_of(&record, base.point);
         sets.push(format!("{}={}", row.doubled, row.value.unwrap() * 2.0));
         if row.doubled == "clock_mhz" {
-            // The memory outside does not see the clock.
+            // The external memory does not depend on the clock.
             sets.extend(
                 ["memory.dram_bytes_per_cycle=4", "memory.dram_latency_cycles=200"].map(String::from),
             );
@@ -151,7 +151,8 @@ fn sensitivities_are_those_of_runs() {
     assert!(record.sensitivity[1..].iter().any(|row| row.cycles < base.cycles));
 }
 
-/// Twice as much of what binds a design makes it faster; an array that is twice as fast sees memories that are half as fast.
+/// Doubling the bottleneck of a design makes it faster. An array that is twice as fast sees memories at half
+/// the pace.
 #[test]
 fn what_binds_a_design_is_worth_doubling() {
     let folder = Folder::new();
@@ -215,7 +216,7 @@ fn what_binds_a_design_is_worth_doubling() {
     assert!(helps >= 9 * not && seen.len() >= 3, "{seen:?}");
 }
 
-/// A host that is slow enough binds every design, unless it is fast again.
+/// A slow host bounds every design, and a fast one none.
 #[test]
 fn a_slow_host_binds() {
     let folder = Folder::new();
@@ -225,13 +226,13 @@ fn a_slow_host_binds() {
         assert_eq!(row.bound == "host", parameters[0].value == "0.001", "{row:?}");
         assert_eq!(row.bound_ratio.unwrap() < 0.6 && row.bound == "host", row.host_cycles > row.cycles);
     }
-    // Of the front, whatever loses nothing is as good: the host alone makes these designs faster.
+    // The clock of the host changes no cycles of the accelerator.
     let of = |key: &str| record.sensitivity.iter().find(|row| row.doubled == key).unwrap();
     assert_eq!(of("host.clock_mhz").cycles_ratio, Some(1.0));
     assert!(of("host.clock_mhz").latency_ratio <= Some(1.0));
 }
 
-/// Warnings are those of `guardbit hw check`, and the share of differing codes is what the budget bounds.
+/// Warnings equal those of `guardbit hw check`, and the share of differing codes is what the budget bounds.
 #[test]
 fn doubtful_designs_are_named() {
     let folder = Folder::new();
@@ -248,7 +249,7 @@ fn doubtful_designs_are_named() {
             row.warnings.contains("at most half of the array"),
             record.parameters[index][0].value == "64"
         );
-        // 40 samples of 4 codes.
+        // 40 samples with 4 codes each.
         assert_eq!(row.mismatch_share.unwrap().value(), row.output_mismatch.unwrap() as f64 / 160.0);
     }
     let named: Vec<usize> = record.front_warnings().iter().flat_map(|(_, rows)| rows.clone()).collect();
@@ -259,14 +260,14 @@ fn settings(sets: Vec<String>) -> Settings {
     Settings { sets, ..Settings::new(InputSource::Random { count: 40, seed: 7 }) }
 }
 
-/// What is compared of a design: what it loses, cycles, area, energy.
+/// Compared figures of a design: loss, cycles, area, energy.
 type Score = [f64; 4];
 
 fn beats(a: &Score, b: &Score) -> bool {
     a.iter().zip(b).all(|(a, b)| a <= b) && a != b
 }
 
-/// Every point run alone, by its values of the axes.
+/// Returns the scores of all points run alone, by their axis values.
 fn enumerated(folder: &Folder, record: &ExploreRecord) -> Vec<Score> {
     let mut scores = Vec::new();
     for (index, parameters) in record.parameters.iter().enumerate() {
@@ -292,7 +293,7 @@ fn score(row: &PointRow) -> Score {
     [lost, row.cycles as f64, row.area.unwrap(), row.energy_pj.unwrap()]
 }
 
-/// Points that are not run have the figures of a run of their own, and the front is that of all runs.
+/// Points that are not simulated have the figures of a separate run, and the front is that of all runs.
 #[test]
 fn the_front_is_that_of_a_full_enumeration() {
     let folder = Folder::new();
@@ -321,7 +322,7 @@ fn the_front_is_that_of_a_full_enumeration() {
     assert!(on_front.iter().filter(|on| **on).count() > 3, "{on_front:?}");
 }
 
-/// Rows of the same `values` have the same results, and of other ones mostly others.
+/// Rows with equal `values` have equal results, and rows with other ones mostly others.
 #[test]
 fn equal_values_are_equal() {
     let folder = Folder::new();
@@ -342,7 +343,7 @@ fn recommended(record: &ExploreRecord) -> Option<&PointRow> {
     record.rows.iter().find(|row| row.recommended)
 }
 
-/// What `size` recommends for the first hardware, priced by the same model.
+/// Returns the score of the widths that `size` recommends for the first hardware, priced by one model.
 fn sized(folder: &Folder, budget: &str) -> Score {
     let request = SizeRequest {
         model: folder.path("net.yaml"),
@@ -377,7 +378,8 @@ fn sized(folder: &Folder, budget: &str) -> Score {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
 
-    /// A looser budget never costs more, whatever comes first; and what `size` finds is never better.
+    /// A looser budget never costs more, for any order of objectives, and the result of `size` is never
+    /// better.
     #[test]
     fn a_looser_budget_never_costs_more(
         shares in prop::collection::vec(0u32..60, 2..4),
@@ -408,7 +410,7 @@ proptest! {
     }
 }
 
-/// Labels of 40 samples: int64, little-endian.
+/// Creates labels of 40 samples: int64, little-endian.
 fn labels(folder: &Folder, classes: &[u8]) -> PathBuf {
     let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}", classes.len());
     let header = format!("{header:<117}\n");
@@ -421,7 +423,7 @@ fn labels(folder: &Folder, classes: &[u8]) -> PathBuf {
     path
 }
 
-/// Samples, or output codes, that a design loses; of a share of 40 samples, and of 4 codes each.
+/// Returns the samples or output codes that a design loses: out of 40 samples, or 4 codes of each.
 fn lost(kind: &str, outcome: &guardbit_reports::ScoreFigures) -> u64 {
     let count = |share: Option<guardbit_reports::Fraction>| (share.unwrap().value() * 40.0).round() as u64;
     match kind {
@@ -434,8 +436,8 @@ fn lost(kind: &str, outcome: &guardbit_reports::ScoreFigures) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(6), ..ProptestConfig::default() })]
 
-    /// Every design of the front, run by itself on its own file, has the figures of its row, and is within the budget if and only if
-    /// its row says so; some are.
+    /// Every design of the front, run alone from its own file, has the figures of its row. It is within the
+    /// budget exactly if its row states so; some are.
     #[test]
     fn designs_of_the_front_keep_what_they_say(
         share in 0u32..40,
@@ -505,7 +507,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// What was begun, in words.
+/// Titles of started work.
 #[derive(Default)]
 struct Begun(std::sync::Mutex<Vec<String>>);
 
@@ -519,7 +521,8 @@ impl guardbit_study::Progress for Begun {
     fn note(&self, _text: &str) {}
 }
 
-/// A folder that lost some of what was simulated, and all that is made of it, ends as it was; another exploration is refused.
+/// A folder that lost some simulation results and all outputs is completed to its earlier state; another
+/// exploration is refused.
 #[test]
 fn explorations_are_resumed() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! What an exploration does not run: every design has the values of the same point of a sweep, which runs each.
+//! Designs that an exploration does not simulate: every design has the values of the corresponding point of a
+//! sweep, which runs each.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,11 +12,11 @@ use guardbit_testing::cases;
 use ndarray::Array2;
 use proptest::prelude::*;
 
-/// Outputs of the three layers.
+/// Output sizes of the three layers.
 const SIZES: [usize; 3] = [6, 6, 4];
 const INPUTS: usize = 12;
 
-/// Weights of one sign and then of the other, for activations that are never negative: sums come back from where they went.
+/// Weights of one sign, then of the other, for nonnegative activations: sums rise and return.
 fn weights(magnitudes: &[i8], outputs: usize) -> String {
     let terms = magnitudes.len() / outputs;
     let signed = magnitudes.iter().enumerate().map(|(index, &magnitude)| {
@@ -26,7 +27,7 @@ fn weights(magnitudes: &[i8], outputs: usize) -> String {
     format!("{:?}", signed.collect::<Vec<_>>())
 }
 
-/// Three layers with a branch around one, so that what overflows in one changes what the next reads.
+/// Returns three layers with a branch around one: overflow in one changes the inputs of the next.
 fn network(magnitudes: &[i8]) -> String {
     let (a, rest) = magnitudes.split_at(SIZES[0] * INPUTS);
     let (b, c) = rest.split_at(SIZES[1] * SIZES[0]);
@@ -50,7 +51,7 @@ outputs: [out]
     )
 }
 
-/// One code, taken as it is: the sums are the codes.
+/// One code with weight 1: sums equal codes.
 const IDENTITY: &str = "\
 schema: 1
 inputs:
@@ -69,7 +70,7 @@ fn accelerator(levels: &[String]) -> String {
     )
 }
 
-/// Designs of the axes, each beside the point of a sweep; gives how many were not simulated.
+/// Compares the designs of the axes with the points of a sweep; returns how many designs were not simulated.
 fn check(
     network: &str,
     accelerator: &str,
@@ -120,7 +121,7 @@ fn overflow() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"])
 }
 
-/// How a level is, but for its name, run and width.
+/// Generates the settings of a level without its name, run and width.
 fn level() -> impl Strategy<Value = String> {
     let check = prop::sample::select(vec!["each_add", "hand_over"]);
     let reduce = prop::sample::select(vec!["serial", "serial", "tree"]);
@@ -132,8 +133,8 @@ fn level() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(24), ..ProptestConfig::default() })]
 
-    /// Widths around those that suffice, of every layer together or of each its own, of one level and of two, with exact products
-    /// and with narrow ones.
+    /// Widths around the sufficient ones, common to all layers or per layer, with one level and two, and with
+    /// exact and narrow products.
     #[test]
     fn designs_have_the_values_of_their_points(
         magnitudes in prop::collection::vec(1i8..=127, SIZES[0] * INPUTS + SIZES[1] * SIZES[0] + SIZES[2] * SIZES[1]),
@@ -161,7 +162,7 @@ proptest! {
     }
 }
 
-/// What is proved of exact products says nothing of products that wrap: sums of what is never negative become negative.
+/// A proof for exact products does not cover products that wrap: sums of nonnegative values become negative.
 #[test]
 fn wrapped_products_prove_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -171,14 +172,15 @@ fn wrapped_products_prove_nothing() {
     let axes =
         ["accumulation.acc.bits=7..=10".to_owned(), "product.bits=7".into(), "product.overflow=wrap".into()];
     let input = InputSource::File { path: input, pick: Default::default() };
-    // Codes from 0 on are one code: 100, the exact sum, and 0, as which a register without a sign holds -28.
+    // Codes from 0 on all become one code: 100, the exact sum, and 0, because an unsigned register holds -28
+    // as 0.
     let network = IDENTITY
         .replace("scale: 1.0}\nconstants", "scale: 1.0, zero_point: -128}\nconstants")
         .replace("scale: 1.0}}", "scale: 1.0, zero_point: 127}}");
     check(&network, &accelerator(&levels), &axes, input).unwrap();
 }
 
-/// Symmetric saturation has no least code: -128 needs 9 bits there.
+/// Symmetric saturation excludes the least code, so -128 needs 9 bits.
 #[test]
 fn the_least_code_is_none_of_symmetric_saturation() {
     let dir = tempfile::tempdir().unwrap();

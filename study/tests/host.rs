@@ -1,4 +1,4 @@
-//! Time of what the host runs: by hand, and laws of the two sides together.
+//! Time of host operations: computed by hand, and laws of accelerator and host together.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use guardbit_hwmodels::{InferenceCycles, Program, load, lower};
 use guardbit_reports::{HostRow, NetworkTiming};
 use proptest::prelude::*;
 
-/// A network of images `[1, 4, 4, 8]`, all int8 but where a node says otherwise.
+/// Returns a program for images `[1, 4, 4, 8]`, all int8 unless a node states otherwise.
 fn program(nodes: &str, outputs: &str, sets: &[&str]) -> Program {
     let network = format!(
         "schema: 1
@@ -27,7 +27,7 @@ nodes:
 
 const OUT: &str = "output: {name: y, dtype: int8, scale: 0.1}";
 
-/// Operations, bytes, cycles and what binds a node that makes `y`.
+/// Checks operations, bytes, cycles and bottleneck of a node that produces `y`.
 fn check(node: &str, sets: &[&str], expected: (u64, u64, u64, &str)) {
     let rows = HostRow::all(&program(&format!("  - {{{node}}}\n"), "y", sets));
     let found = (rows[0].operations, rows[0].bytes, rows[0].cycles, rows[0].bound.as_str());
@@ -36,33 +36,34 @@ fn check(node: &str, sets: &[&str], expected: (u64, u64, u64, &str)) {
 
 #[test]
 fn operations_by_hand() {
-    // 128 elements of 14 operations, two at a time; 3 * 128 bytes, eight at a time.
+    // 128 elements of 14 operations, two per cycle; 3 * 128 bytes, eight per cycle.
     let add = format!("op: add, inputs: [x, x], {OUT}");
     check(&add, &[], (1792, 384, 896, "lanes"));
     check(&add, &["host.lanes=1"], (1792, 384, 1792, "lanes"));
     check(&add, &["host.ops_per_cycle=0.3"], (1792, 384, 2987, "lanes"));
     check(&add, &["host.lanes=1024"], (1792, 384, 48, "memory"));
     check(&add, &["host.lanes=1024", "host.bytes_per_cycle=0.7"], (1792, 384, 549, "memory"));
-    // 896 cycles of a third of the accelerator's clock, which is also that of the host where nothing else is said.
+    // 896 cycles at a third of the accelerator's clock, which is the host's default clock.
     check(&add, &["clock_mhz=300", "host.clock_mhz=100"], (1792, 384, 2688, "lanes"));
     check(&add, &["clock_mhz=300", "host.clock_mhz=700"], (1792, 384, 384, "lanes"));
     check(&add, &["clock_mhz=100"], (1792, 384, 896, "lanes"));
-    // Copies take no arithmetic, another shape nothing.
+    // Copies need no arithmetic, and a reshape needs nothing.
     let transpose = format!("op: transpose, inputs: [x], permutation: [0, 2, 1, 3], {OUT}");
     check(&transpose, &[], (0, 256, 32, "memory"));
     check(&format!("op: reshape, inputs: [x], shape: [128], {OUT}"), &[], (0, 0, 0, "nothing"));
-    // Windows of 4 cells, 32 outputs of 4 comparisons and 2 ends.
+    // 32 outputs with windows of 4 cells: 4 comparisons and 2 limits each.
     let pool = format!("op: max_pool2d, inputs: [x], kernel: [2, 2], stride: [2, 2], padding: valid, {OUT}");
     check(&pool, &[], (192, 160, 96, "lanes"));
-    // 128 outputs of 8 products, a bias and 5; 128 + 64 + 128 bytes.
+    // 128 outputs of 8 products, a bias and 5 operations each; 128 + 64 + 128 bytes.
     let conv = format!("op: conv2d, inputs: [x, w], {OUT}");
     check(&conv, &["offload=[]"], (128 * 14, 320, 896, "lanes"));
-    // gemmlowp's exponential twice.
+    // Two evaluations of gemmlowp's exponential.
     let softmax = "op: softmax, inputs: [x], beta: 1, output: {name: y, dtype: int8, scale: 0.00390625, zero_point: -128}";
     check(softmax, &[], (128 * 90, 256, 5760, "lanes"));
 }
 
-/// A convolution and an addition of the input side by side, then a sum of both: the host's first addition is hidden.
+/// A convolution and an addition of the input in parallel, then their sum: the first addition on the host is
+/// hidden.
 #[test]
 fn branches_overlap() {
     let branches = "  - {op: conv2d, inputs: [x, w], output: {name: a, dtype: int8, scale: 0.1}}
@@ -82,7 +83,8 @@ fn branches_overlap() {
     assert!((timing.overlapped_us - us(cycles.overlapped)).abs() < 1e-6);
 }
 
-/// Any network of convolutions, additions and reshapes: what each node is, and which tensors made before it reads.
+/// Generates a network of convolutions, additions and reshapes: each node's kind, and the earlier tensors
+/// that it reads.
 fn nodes() -> impl Strategy<Value = (String, usize)> {
     let node = (0..3usize, any::<prop::sample::Index>(), any::<prop::sample::Index>());
     prop::collection::vec(node, 1..12).prop_map(|nodes| {
@@ -104,8 +106,8 @@ fn nodes() -> impl Strategy<Value = (String, usize)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(guardbit_testing::cases(64)))]
 
-    /// Both sides together take as long as the longer one at least and as both one after the other at most; a faster host never
-    /// takes longer, and time on the accelerator does not depend on it.
+    /// Both sides together take at least the longer time and at most the sum. A faster host never takes
+    /// longer, and the accelerator's time does not depend on it.
     #[test]
     fn sides_together((nodes, count) in nodes(), lanes in 1..64usize) {
         let every: Vec<String> = (1..=count).map(|index| format!("t{index}")).collect();
@@ -121,7 +123,7 @@ proptest! {
     }
 }
 
-/// What would saturate is refused with its name.
+/// Work whose time would saturate is refused by name.
 #[test]
 fn too_slow_a_host() {
     let network = "schema: 1

@@ -1,4 +1,4 @@
-//! What a stored point is known by: anything that decides its figures, and nothing else.
+//! Identity of a stored point: changes with everything that decides its figures, and with nothing else.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,7 @@ layers:
   y: {accumulation.acc.bits: 13}
 ";
 
-/// Everything that a sweep of one point is made from.
+/// Inputs of a sweep with one point.
 #[derive(Clone)]
 struct Study {
     files: BTreeMap<&'static str, String>,
@@ -61,7 +61,7 @@ struct Study {
     codes: Vec<i8>,
     classes: Vec<i64>,
     labelled: bool,
-    /// Of the network.
+    /// File name of the network.
     file_name: &'static str,
     folder: &'static str,
     settings: Settings,
@@ -100,7 +100,7 @@ impl Study {
         self
     }
 
-    /// Runs it in a new folder; gives `sweep.json`.
+    /// Runs the study in a new folder; returns `sweep.json`.
     fn manifest(&self) -> Value {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join(self.folder);
@@ -153,7 +153,7 @@ fn write<T: WritableElement>(dir: &Path, name: &str, array: ArrayD<T>) -> PathBu
     path
 }
 
-/// One change each, with a name.
+/// Returns changes of one thing each, with a name.
 fn changes() -> Vec<(String, Study)> {
     let mut all: Vec<(String, Study)> = Vec::new();
     let texts = [
@@ -194,7 +194,7 @@ fn changes() -> Vec<(String, Study)> {
     }
     let outputs = study.clone().edit("net.yaml", "outputs: [s]", "outputs: [y, s]");
     let mut add = |name: &str, change: &dyn Fn(&mut Study)| {
-        // Of several outputs one is named, so that labels belong to it.
+        // With several outputs, one is named so that labels apply to it.
         let mut changed = if name.starts_with("output") { outputs.clone() } else { study.clone() };
         changed.settings.output = name.starts_with("output").then(|| "s".into());
         change(&mut changed);
@@ -218,7 +218,7 @@ fn changes() -> Vec<(String, Study)> {
     add("set", &|study| study.settings.sets.push("accumulation.chain.bits=11".into()));
     add("width", &|study| study.bits = "15");
     add("overflow", &|study| study.overflow = vec![Overflow::Wrap]);
-    // The same accelerator, but events are summed at another level.
+    // The accelerator is unchanged, but events are summed at another level.
     add("level", &|study| (study.level, study.bits) = ("chain", "12"));
     all
 }
@@ -228,17 +228,17 @@ fn any_change_gives_another_identity() {
     let mut seen = BTreeMap::from([(Study::new().identity(), "none".to_owned())]);
     for (change, study) in changes() {
         if let Some(other) = seen.insert(study.identity(), change.clone()) {
-            // Two ways to the same change.
+            // Two ways to make one change.
             let same = [("acc.yaml: overflow: wrap", "overflow")];
             assert!(same.contains(&(other.as_str(), change.as_str())), "`{change}` is as `{other}`");
         }
     }
 }
 
-/// What is done to a study.
+/// Modification of a study.
 type Change = fn(&mut Study);
 
-/// Other names, other places, other words for the same.
+/// Other names, paths and spellings keep the identity.
 #[test]
 fn the_same_things_keep_it() {
     let same: [(&str, Change); 6] = [
@@ -265,7 +265,7 @@ fn the_same_things_keep_it() {
     }
 }
 
-/// The derivation as it is written down, done by hand.
+/// The documented derivation, recomputed by hand.
 #[test]
 fn the_derivation_is_the_documented_one() {
     let study = Study::new();

@@ -1,12 +1,13 @@
 //! Time and memory of every reader against the size of what it reads.
 //!
-//! The table [`ROWS`] has one row per reader and kind of file. A row is a name, the file's extension, a generator that
-//! makes a file of about so many bytes, the reader, and what comes of it: `None` if the file is taken, or the code of
-//! the error (a part of its text where a reader has no codes). Each row is read at two sizes, the second eight times
-//! the first, each in a process of its own, a few times. Time must then grow by less than [`TIMES`], and the peak of
-//! memory by less than [`MEMORY`] bytes for every byte more of the file.
+//! The table [`ROWS`] has one row per reader and kind of file. A row has a name, the file's extension, a
+//! generator of a file of a given size, the reader, and the result. The result is `None` if the file is
+//! accepted, otherwise the code of the error (or a part of its text for readers without codes). Each row is
+//! read at two sizes, the second eight times the first, several times, each in a separate process. Time must
+//! grow by less than [`TIMES`], and peak memory by less than [`MEMORY`] bytes per additional byte of the
+//! file.
 //!
-//! A row for another reader needs nothing but its line, a generator and a function from a path to a result.
+//! Another reader needs only its row, a generator, and a function from a path to a result.
 
 #[path = "../../frontends/tests/tflite/writer.rs"]
 #[allow(dead_code)]
@@ -25,20 +26,20 @@ use writer::{Model, Operator, Tensor};
 
 /// Bytes of the smaller file.
 const SIZE: usize = 100_000;
-/// How much larger the larger one is.
+/// Ratio of the larger to the smaller file.
 const FACTOR: usize = 8;
-/// Growth of time that is taken for proportional: with [`FACTOR`] 8, a square law gives 64.
+/// Maximum growth of time that counts as proportional: with [`FACTOR`] 8, quadratic time gives 64.
 const TIMES: f64 = 16.0;
 /// Times below this are noise.
 const NOISE: f64 = 5e-3;
-/// Bytes of memory for a byte of the file: a list of small numbers in text becomes events and integers of 64 bits, twice
-/// where it is read again for the place of an error.
+/// Maximum bytes of memory per byte of the file. A list of small numbers in text becomes events and 64-bit
+/// integers, and is read twice to locate an error.
 const MEMORY: f64 = 400.0;
 /// Memory beyond which growth counts.
 const SLACK: u64 = 24 << 20;
-/// Bytes of an error's text.
+/// Maximum bytes of an error's text.
 const MESSAGE: usize = 4000;
-/// Runs of each size; the best counts.
+/// Runs of each size; the best one counts.
 const REPEATS: usize = 3;
 
 type Reader = fn(&Path) -> Result<(), String>;
@@ -81,11 +82,11 @@ const ROWS: &[Row] = &[
     ("labels of another shape", "npy", npy_samples, labels, Some("guardbit::labels")),
 ];
 
-/// What reading one file took.
+/// Time and memory of reading one file.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     seconds: f64,
-    /// Of the whole process.
+    /// Peak memory of the whole process.
     peak_bytes: u64,
 }
 
@@ -132,7 +133,7 @@ fn check(index: usize, &(name, extension, generate, ..): &Row) -> Result<(), Str
     }
 }
 
-/// Names the row and the file to a process of its own.
+/// Environment variable that names the row and the file for a separate process.
 const TASK: &str = "GUARDBIT_LIMITS_TASK";
 
 fn in_process(index: usize, path: &Path) -> Result<Cost, String> {
@@ -149,7 +150,7 @@ fn in_process(index: usize, path: &Path) -> Result<Cost, String> {
     Ok(Cost { seconds: next().parse().unwrap(), peak_bytes: next().parse().unwrap() })
 }
 
-/// Does nothing unless [`in_process`] asks for it.
+/// Does nothing unless [`in_process`] requests it.
 #[test]
 fn one_row() {
     let Ok(task) = std::env::var(TASK) else { return };
@@ -171,13 +172,13 @@ fn one_row() {
     println!("\ncost: {seconds} {}", peak());
 }
 
-/// Seconds that this thread has run, without what others took; `None` where the system does not tell.
+/// Returns the CPU seconds of this thread; `None` if the system does not report them.
 fn busy() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
-/// The most memory that this process ever had; 0 where the system does not tell.
+/// Returns the peak memory of this process; 0 if the system does not report it.
 fn peak() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -205,7 +206,7 @@ fn labels(path: &Path) -> Result<(), String> {
 fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let model = dir.path().join("net.yaml");
-    // A network of one layer that reads 8 codes.
+    // Network of one layer that reads 8 codes.
     std::fs::write(&model, include_str!("net.yaml").replace("16", "8")).unwrap();
     let settings = Settings { labels: labels.map(Path::to_owned), ..Settings::new(input) };
     let request = RunRequest {
@@ -222,9 +223,9 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
         .map_err(|error| format!("{}: {error} {}", error.code(), error.help().unwrap_or_default()))
 }
 
-// Generators: `size` is about the number of bytes.
+// Generators; `size` is the approximate number of bytes.
 
-/// A chain of RELUs under these names.
+/// Returns a chain of RELUs with these names.
 fn relus(names: Vec<String>) -> Vec<u8> {
     let mut tensors = vec![Tensor::int8("input", &[1, 4], 0.5, 0)];
     let operators = (0..names.len() as i32).map(|i| Operator::new(19, &[i], i + 1)).collect();
@@ -236,7 +237,7 @@ fn tflite_chain(size: usize) -> Vec<u8> {
     relus((0..size / 250).map(|i| format!("model/conv_{i}/Relu")).collect())
 }
 
-/// Pairs of nodes of one base, all bases alike but for their ends.
+/// Returns pairs of nodes whose names differ only at the end.
 fn tflite_names(size: usize) -> Vec<u8> {
     let base = |i: usize| format!("{}{i:06}", "a".repeat(22));
     relus((0..size / 500).flat_map(|i| [format!("x/{}", base(i)), format!("y/{}", base(i))]).collect())
@@ -259,7 +260,7 @@ fn tflite_inputs(size: usize) -> Vec<u8> {
     Model::new(tensors, vec![operator]).to_bytes()
 }
 
-/// Nodes between an input `x` of these sizes, constants, and an output `y`.
+/// Returns nodes between an input `x` of these sizes, constants, and an output `y`.
 fn onnx(nodes: Vec<onnx::Node>, constants: Vec<onnx::Tensor>) -> Vec<u8> {
     let inputs = vec![("x".into(), onnx::element::FLOAT, vec![1, 4])];
     onnx::Model { opset: 13, nodes, constants, inputs, outputs: vec!["y".into()] }.to_bytes()
@@ -306,7 +307,7 @@ fn onnx_name(size: usize) -> Vec<u8> {
     onnx(vec![onnx::Node::new(&"N".repeat(size), &["x"], &["y"])], Vec::new())
 }
 
-/// A graph with these constants and nodes, both in YAML.
+/// Returns a graph with these constants and nodes, both in YAML.
 fn graph(constants: &str, nodes: &str, output: &str) -> Vec<u8> {
     format!(
         "schema: 1\ninputs:\n  - {{name: x, shape: [1, 8], dtype: int8, scale: 1}}\nconstants: {constants}\n\
@@ -355,7 +356,7 @@ fn yaml_deep(size: usize) -> Vec<u8> {
     graph("[]", &"[".repeat(size), "x")
 }
 
-/// Brackets that a plain count would miss, since quotes hold as many closing ones.
+/// Returns brackets that a plain count would miss, because quotes contain as many closing ones.
 fn yaml_quoted(size: usize) -> Vec<u8> {
     graph("[]", &"[ \"]\", ".repeat(size / 7), "x")
 }
@@ -400,7 +401,7 @@ fn yaml_text(size: usize) -> Vec<u8> {
         .collect()
 }
 
-/// An array of int8 with its header.
+/// Returns an int8 array with its header.
 fn npy(shape: &str, fortran: &str, elements: usize) -> Vec<u8> {
     let text = format!("{{'descr': '|i1', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
@@ -418,7 +419,7 @@ fn npy_fortran(size: usize) -> Vec<u8> {
     npy(&format!("({count}, 8)"), "True", count * 8)
 }
 
-/// A header of version 2 with that text.
+/// Returns a version 2 header with this text.
 fn header(text: &str) -> Vec<u8> {
     [&b"\x93NUMPY\x02\x00"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
 }
@@ -432,7 +433,7 @@ fn npy_spaces(size: usize) -> Vec<u8> {
     header(&" ".repeat(size))
 }
 
-/// An archive with one compressed member.
+/// Returns an archive with one compressed member.
 fn npz(member: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let options =
@@ -451,7 +452,7 @@ fn npz_samples(size: usize) -> Vec<u8> {
     npz(&member)
 }
 
-/// Far more than the file's bytes when unpacked.
+/// Returns an archive that unpacks to far more bytes than the file has.
 fn npz_zeros(size: usize) -> Vec<u8> {
     npz(&npy(&format!("({size}, 100)"), "False", size * 100))
 }

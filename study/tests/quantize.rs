@@ -1,4 +1,4 @@
-//! Quantization as a whole: files in, a file out.
+//! Quantization end to end: files in, a file out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,13 +67,14 @@ fn digits_in_8_bits_are_as_accurate_as_in_float() {
     assert!(
         network.tensors().iter().all(|tensor| !tensor.ty.dtype.is_float() || tensor.name.contains("real"))
     );
-    // The same again is the same, byte for byte.
+    // A repetition is byte-equal.
     let again = folder.path().join("again.onnx");
     run(&request(), &again, Existing::Refuse).unwrap();
     assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&out).unwrap());
 }
 
-/// One layer has a narrow accumulator, by its name in the quantized network: plain weights overflow it, those of a guarantee do not.
+/// One layer, named as in the quantized network, has a narrow accumulator: plain weights overflow it,
+/// guaranteed weights do not.
 #[test]
 fn a_layer_has_registers_of_its_own() {
     for (method, overflows) in [("min-max", true), ("guaranteed", false)] {
@@ -107,10 +108,10 @@ fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(digits("digits_float.onnx")).unwrap());
 }
 
-/// Name, float network, samples, settings.
+/// Test case: name, float network, samples, settings.
 type Case = (String, Graph, Vec<Vec<Vec<f32>>>, Config);
 
-/// Random networks as ONNX Runtime has kernels for them: codes of 8 bits.
+/// Returns random networks that ONNX Runtime has kernels for: 8-bit codes.
 fn cases() -> Vec<Case> {
     let every = |seed: u64| -> Vec<Layer> {
         let all = [
@@ -170,7 +171,7 @@ fn cases() -> Vec<Case> {
 
 const CASES: u64 = 150;
 
-/// The codes of the only output that real values have.
+/// Returns the codes of the only output with real values.
 fn codes_of(graph: &Graph, sample: &[Vec<f32>]) -> Vec<i32> {
     let input = graph.tensor(graph.inputs()[0]);
     let q = input.ty.quantization.as_ref().unwrap();
@@ -182,7 +183,7 @@ fn codes_of(graph: &Graph, sample: &[Vec<f32>]) -> Vec<i32> {
     graph.interpret(&[&codes]).unwrap().swap_remove(graph.outputs()[0].index())
 }
 
-/// What ONNX Runtime makes of the networks of a folder otherwise than is expected.
+/// Returns the differences between ONNX Runtime's results for a folder of networks and the expected ones.
 fn different(folder: &Path, inputs: Map<String, Value>, expected: &[(String, Vec<f32>)]) -> Vec<String> {
     std::fs::write(folder.join("inputs.json"), Value::Object(inputs).to_string()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
@@ -202,8 +203,8 @@ fn different(folder: &Path, inputs: Map<String, Value>, expected: &[(String, Vec
     wrong
 }
 
-/// Networks quantized dynamically, whose float operations are exact in float32, make in ONNX Runtime what they make here when they are
-/// read again, bit by bit; and their integer products are layers.
+/// Dynamically quantized networks whose float operations are exact in float32 have bit-equal results in ONNX
+/// Runtime and, when read again, here. Their integer products are layers.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn dynamic_networks_are_equal_in_onnx_runtime() {
@@ -249,8 +250,8 @@ fn dynamic_networks_are_equal_in_onnx_runtime() {
     assert!(wrong.is_empty(), "{} of {} differ: {wrong:#?}", wrong.len(), expected.len());
 }
 
-/// Dynamic quantization is written, needs no accelerator, and is about as accurate as the float network; its layers have accumulators,
-/// and settings that it does not know are errors.
+/// A dynamically quantized network is written, needs no accelerator, and is about as accurate as the float
+/// network. Its layers have accumulators, and unsupported settings are errors.
 #[test]
 fn dynamic_quantization_is_a_file_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,7 +275,7 @@ fn dynamic_quantization_is_a_file_like_any_other() {
     }
 }
 
-/// Outputs have the names of the float file's, and the number of samples stays open where that leaves it open.
+/// Outputs keep the names of the float file, and an open number of samples stays open.
 #[test]
 fn names_and_open_sizes_are_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -298,7 +299,7 @@ fn names_and_open_sizes_are_kept() {
     }
 }
 
-/// What is written has the same codes in guardbit and in ONNX Runtime.
+/// A written network has equal codes in guardbit and in ONNX Runtime.
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON"]
 fn quantized_networks_are_equal_in_onnx_runtime() {
@@ -335,7 +336,8 @@ fn quantized_networks_are_equal_in_onnx_runtime() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// No budget of accumulator bits takes a network that is worse than one width for all layers within it, and what it takes is written.
+/// With any budget of accumulator bits, the chosen network is at least as good as one width for all layers,
+/// and it can be written.
 #[test]
 fn mixed_widths_are_no_worse_than_uniform_ones() {
     let folder = tempfile::tempdir().unwrap();
@@ -374,8 +376,8 @@ fn mixed_widths_are_no_worse_than_uniform_ones() {
     }
 }
 
-/// Widths of single layers keep their budget, the network that is written has them, and a budget that nothing keeps is an
-/// error that says what is nearest.
+/// Widths of single layers meet their budget and are those of the written network. A budget that cannot be
+/// met is an error that states the nearest value.
 #[test]
 fn mixed_widths_keep_their_budget() {
     let folder = tempfile::tempdir().unwrap();
@@ -399,7 +401,7 @@ fn mixed_widths_keep_their_budget() {
     assert!(error.to_string().contains(" bytes"), "{error}");
 }
 
-/// What was told of a search, which ends where a step says `end`.
+/// Progress of a search, which ends at a step that contains `end`.
 #[derive(Default)]
 struct Told {
     steps: Mutex<Vec<String>>,
@@ -425,7 +427,8 @@ impl guardbit_study::Progress for Told {
     }
 }
 
-/// A search that ended early takes up its finished layers, and ends as one in one piece; so does one whose files are damaged.
+/// An interrupted search reuses its finished layers and ends with the result of an uninterrupted one; so does
+/// one with damaged files.
 #[test]
 fn a_search_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -455,7 +458,7 @@ fn a_search_goes_on_where_it_was() {
         assert_eq!(stopped.unwrap_err().code(), "guardbit::interrupted");
         let (resumed, layers, notes) = search(method, Some(&cache), "");
         assert_eq!(resumed.unwrap(), *whole.as_ref().unwrap(), "{method}");
-        // `overflow-aware` looks at networks of other settings after the first one.
+        // `overflow-aware` evaluates networks of other settings after the first one.
         let second = method == "overflow-aware";
         assert_eq!(layers, [false, second, true], "{method}");
         assert!(notes.iter().any(|note| note.starts_with("finished parts of the search")), "{notes:?}");
@@ -472,7 +475,7 @@ fn a_search_goes_on_where_it_was() {
     assert!(notes.iter().any(|note| note.ends_with("is damaged and not used; remove it")), "{notes:?}");
 }
 
-/// Networks of mixed widths that were looked at are not looked at again.
+/// Networks of mixed widths are evaluated only once.
 #[test]
 fn networks_of_mixed_widths_are_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Every numeric key of an accelerator at, around and far beyond the ends of its range: it is refused, or the network
-//! runs with it, on every engine alike.
+//! Every numeric accelerator key at, around and far beyond the limits of its range: it is refused, or the
+//! network runs with equal results on all engines.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ nodes:
 outputs: [y]
 ";
 
-/// Accelerators in which the keys mean something, with the names of their first and last levels.
+/// Accelerators in which the keys have an effect, with the names of their first and last levels.
 const BASES: &[(&str, &str, &str)] = &[
     ("fpga-int14-os", "acc", "acc"),
     ("fpga-int14-ws", "chain", "acc"),
@@ -36,7 +36,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("ethos-u55-256", "", ""),
 ];
 
-/// A numeric key with the ends of its range.
+/// Numeric key with the limits of its range.
 #[derive(Debug)]
 struct Key {
     path: String,
@@ -45,7 +45,7 @@ struct Key {
     is_whole: bool,
 }
 
-/// All numeric keys of the schema.
+/// Returns all numeric keys of the schema.
 fn keys() -> Vec<Key> {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
     let mut keys = Vec::new();
@@ -76,7 +76,7 @@ fn collect(schema: &Value, node: &Value, path: &str, keys: &mut Vec<Key>) {
 }
 
 impl Key {
-    /// Values to try, and whether they are in range.
+    /// Returns values to try, and whether they are in range.
     fn values(&self) -> Vec<(String, bool)> {
         let step = if self.is_whole { 1.0 } else { 1e-7 };
         let near = [self.least, self.greatest, self.least - step, self.greatest + 1.0, 0.0, -1.0];
@@ -97,13 +97,14 @@ impl Key {
         numbers.chain(odd.map(|value| (value.into(), false))).collect()
     }
 
-    /// The key in an accelerator of these levels, and what has to be set beside it; `None` where it has no meaning.
+    /// Returns overrides for the key in an accelerator with these levels, including settings that it
+    /// requires; `None` if it has no effect.
     fn sets(&self, first: &str, last: &str, value: &str) -> Option<Vec<String>> {
         let level = match self.path.as_str() {
             "schema" => return None,
-            // A number of a list means nothing without the others: `order::what_is_no_permutation`.
+            // One number of a list has no effect alone: see `order::what_is_no_permutation`.
             "reduction_order.permutations.*" => return None,
-            // The last level takes all.
+            // The last level takes all terms.
             "accumulation.*.terms" if first == last => return None,
             "accumulation.*.terms" => first,
             path if path.starts_with("accumulation.") => last,
@@ -155,7 +156,7 @@ fn check(graph: &Arc<Graph>, base: &str, sets: &[String], in_range: bool) {
     assert!(in_range, "{what} is accepted");
     let program = match lower(Arc::clone(graph), &accelerator) {
         Ok(program) => program,
-        // Multipliers cannot give back any number of bits.
+        // A multiplier can restore only a limited number of bits.
         Err(error) => {
             assert!(what.contains("shift"), "{what}: {error}");
             return;

@@ -1,4 +1,4 @@
-//! The schema of study files takes what is read, and nothing else.
+//! The schema of study files accepts exactly what the reader accepts.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use guardbit_files::schema_violations;
 use guardbit_study::{load_study, study_schema};
 
-/// With `GUARDBIT_BLESS=1` in the environment the file is written anew.
+/// `GUARDBIT_BLESS=1` renews the file.
 #[test]
 fn the_committed_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("study.schema.json");
@@ -23,7 +23,7 @@ fn is_valid(text: &str) -> bool {
     schema_violations(&schema, &serde_yaml::from_str(text).unwrap()).is_empty()
 }
 
-/// The studies of `examples/`.
+/// Study files of `examples/`.
 #[test]
 fn examples_are_valid() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
@@ -44,7 +44,7 @@ fn examples_are_valid() {
 
 const STUDY: &str = "schema: 1\nmodel: net.yaml\nhw: fpga-int14-os\nsweep: {bits: 8..=10}\n";
 
-/// A study with a part replaced: whether schema and reader take it. `agree` is whether both say the same.
+/// Checks whether schema and reader accept a study with a part replaced. `agree` is whether both must agree.
 fn check(from: &str, to: &str, valid: bool) {
     let text = STUDY.replacen(from, to, 1);
     assert_eq!(is_valid(&text), valid, "{text}");

@@ -1,4 +1,4 @@
-//! Parts of a sweep: together they are the sweep, byte by byte.
+//! Shards of a sweep: merged, they are byte-equal to the sweep.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
     }
 }
 
-/// Every file of a folder and of those in it.
+/// Returns every file of a folder and its subfolders.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.flat_map(|path| match path.is_dir() {
@@ -40,14 +40,15 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|(path, bytes)| (path.strip_prefix(folder).map_or(path.clone(), Into::into), bytes)).collect()
 }
 
-/// Runs part `index` of `count`; its folder.
+/// Runs shard `index` of `count`; returns its folder.
 fn part(dir: &Path, axes: &[String], index: usize, count: usize) -> PathBuf {
     let out = dir.join(format!("part{index}of{count}"));
     sweep(&request(dir, axes, Shard::new(index, count)), Some(&out), Existing::Refuse, &Silent).unwrap();
     out
 }
 
-/// What a process that is killed while it writes point `at` of its own leaves: `sweep.json` as it began, and the points before.
+/// Restores the state after a process is killed while it writes its point `at`: the initial `sweep.json`, and
+/// the points before.
 fn cut(folder: &Path, begun: &[u8], at: usize) {
     fs::write(folder.join("sweep.json"), begun).unwrap();
     let mut points: Vec<_> = fs::read_dir(folder.join("points"))
@@ -57,14 +58,14 @@ fn cut(folder: &Path, begun: &[u8], at: usize) {
         .collect();
     points.sort();
     points.iter().skip(at).for_each(|point| fs::remove_file(point).unwrap());
-    // These come last.
+    // Predictions are written last.
     fs::remove_dir_all(folder.join("predictions")).unwrap();
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the number of parts, and whichever of them was cut off and run again.
+    /// Holds for any number of shards, and any interrupted and resumed ones.
     #[test]
     fn merged_parts_are_the_whole(
         count in 1_usize..9,
@@ -79,7 +80,7 @@ proptest! {
         let dir = dir.path();
         let mut axes = vec![format!("accumulation.acc.bits=9..={}", 8 + widths)];
         axes.extend(walks.then(|| "reduction_order.walk=forward,reverse".into()));
-        // A trapped point is a result like any other.
+        // A trapped point is an ordinary result.
         axes.extend(trap.then(|| "accumulation.acc.overflow=trap,wrap".into()));
         let whole = dir.join("whole");
         let records =
@@ -104,12 +105,12 @@ proptest! {
         let merged = merge(&parts, &dir.join("merged"), Existing::Refuse).unwrap();
         prop_assert_eq!(merged, records);
         prop_assert!(contents(&dir.join("merged")) == contents(&whole));
-        // It is the folder of a sweep: the same sweep has nothing left to do there.
+        // The merged folder is the folder of a sweep: running the sweep there has nothing left to do.
         sweep(&request(dir, &axes, None), Some(&dir.join("merged")), Existing::Refuse, &Silent).unwrap();
         prop_assert!(contents(&dir.join("merged")) == contents(&whole));
     }
 
-    /// Parts are disjoint, and together everything; none has two points more than another.
+    /// Shards are disjoint and together complete; their sizes differ by at most one.
     #[test]
     fn every_point_has_one_part(points in 0_usize..20_000, count in 1_usize..3_000) {
         let ranges: Vec<_> = (1..=count).map(|index| Shard::new(index, count).unwrap().points(points)).collect();
@@ -120,13 +121,13 @@ proptest! {
     }
 }
 
-/// The manifest of a part before its first point, as guardbit writes it.
+/// Returns the manifest of a shard before its first point, as guardbit writes it.
 fn begun(text: &str) -> String {
     let start = text.rfind("\"files\": [").unwrap();
     let text =
         format!("{}\"files\": [],\n  \"sha256\": \"{}\"\n}}\n", &text[..start], guardbit_files::UNSEALED);
     let text = text.replace("\"complete\": true", "\"complete\": false");
-    // Points that trapped are told at the end.
+    // Trapped points are listed at the end.
     let text = match text.find("  \"trapped\": [") {
         Some(at) => {
             let end = at + text[at..].find("  \"shard\": ").unwrap();
@@ -160,7 +161,7 @@ fn shards_are_read_from_text() {
     }
 }
 
-/// Id, count, first, last and step of a job array's task, as `sbatch --array` of Slurm 22.05 sets them.
+/// Id, count, first, last and step of a job array's task, as set by `sbatch --array` of Slurm 22.05.
 #[test]
 fn shards_are_read_from_slurm() {
     let missing = "SLURM_ARRAY_TASK_ID is not set: `slurm` is for a task of a job array (sbatch --array)";
@@ -173,7 +174,7 @@ fn shards_are_read_from_slurm() {
         ("0-3", ["3", "4", "0", "3", "1"], "4/4"),
         ("10-16:2", ["14", "4", "10", "16", "2"], "3/4"),
         ("5", ["5", "1", "5", "5", ""], "1/1"),
-        // With 1,3,7 and 2,3,5-7 nothing says which tasks there are.
+        // With 1,3,7 and 2,3,5-7 the variables do not reveal the set of tasks.
         ("1,3,7", ["3", "3", "1", "7", "1"], uneven),
         ("0-3", ["4", "4", "0", "3", "1"], uneven),
         ("none", ["", "", "", "", ""], missing),

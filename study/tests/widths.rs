@@ -1,4 +1,5 @@
-//! A width that a run calls enough is enough when it is set: on random networks of several layers, in both modes.
+//! A width reported as sufficient is sufficient when it is set: on random networks of several layers, in both
+//! modes.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +12,7 @@ use guardbit_testing::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A chain of layers on a datapath.
+/// Chain of layers on a datapath.
 #[derive(Debug, Clone)]
 struct Case {
     network: String,
@@ -48,7 +49,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Convolutions of 1x1 to 3x3, one behind the other: seed of the weights, kernel, channels, scale of the output.
+/// Returns a chain of 1x1 to 3x3 convolutions: seed of the weights, kernel, channels, scale of the output.
 fn network(layers: &[(u32, usize, usize, u32)]) -> String {
     let (mut constants, mut nodes) = (String::new(), String::new());
     let (mut read, mut depth) = ("x".to_owned(), 2usize);
@@ -95,12 +96,13 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
     run(&request, &folder.join(name), Existing::Refuse, &Silent).unwrap()
 }
 
-/// Bits that the run names for an overflow mode, per layer.
+/// Returns the bits that the run reports for an overflow mode, per layer.
 type Enough = fn(&LayerRow) -> Option<u32>;
 const WRAP: Enough = |row| row.exact_required_final;
 const SATURATE: Enough = |row| row.exact_required_prefix;
 
-/// The widths of `met` set for every layer: each its own, or at each level the widest for all.
+/// Returns overrides with the widths of `met` for every layer: per layer, or at each level the widest of all
+/// layers.
 fn sets(met: &RunRecord, overflow: Overflow, enough: Enough, own: bool) -> Vec<String> {
     let widest = |level: &str| {
         let rows = met.layers.iter().filter(|row| row.level == level);
@@ -118,7 +120,7 @@ fn sets(met: &RunRecord, overflow: Overflow, enough: Enough, own: bool) -> Vec<S
 fn check(case: &Case) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
     let met = ran(folder.path(), case, "met", case.mode, Vec::new());
-    // The same hardware, wide: with dropped bits it is not the exact network.
+    // Compare with the hardware at wide widths: with dropped bits it differs from the exact network.
     let wide: Vec<String> =
         met.layers.iter().map(|row| format!("accumulation.{}.bits=auto", row.level)).collect();
     let wide = ran(folder.path(), case, "wide", case.mode, wide);

@@ -1,9 +1,11 @@
-//! Times rten-gemm on exact products of 8-bit matrices as large as the layers of a network: rows of a CSV table.
+//! Benchmarks rten-gemm on exact products of 8-bit matrices with the sizes of a network's layers; prints rows of a
+//! CSV table.
 //!
 //!     gemm-peer SUBJECT M,K,N...
 //!
-//! A layer of M output pixels, K products and N channels is a matrix of M x K bytes times one of K x N weights that is
-//! packed before. Windows are not gathered, nothing is requantized: no convolution by this library is faster. One thread.
+//! A layer of M output pixels, K products and N channels is a matrix of M x K bytes times a packed matrix of K x N
+//! weights. Windows are not gathered and nothing is requantized, so no convolution by this library is faster. One
+//! thread.
 //! Columns: tool, subject, setting, threads, figure, unit.
 
 use std::time::{Duration, Instant};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_tensor::NdTensorView;
 
-/// How long every layer is measured at least.
+/// Minimum duration of every measurement.
 const LEAST: Duration = Duration::from_millis(100);
 
 fn main() {

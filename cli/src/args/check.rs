@@ -20,7 +20,7 @@ pub struct CheckArgs {
     pub timeout: u64,
 }
 
-/// What replays a bundle.
+/// Simulator that replays a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SimulatorChoice {
     /// No simulator

@@ -28,7 +28,7 @@ pub struct InspectArgs {
     pub export: Option<PathBuf>,
 }
 
-/// The names of the passes, with what they do.
+/// Returns the names of the passes with their descriptions.
 fn passes() -> PossibleValuesParser {
     PossibleValuesParser::new(
         PASSES.iter().map(|pass| PossibleValue::new(pass.name()).help(pass.description())),

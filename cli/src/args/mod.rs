@@ -1,4 +1,4 @@
-//! Arguments as they are typed, one file per command. Checked requests are types of `guardbit-study`.
+//! Command-line arguments, one file per command. Checked requests are types of `guardbit-study`.
 
 mod check;
 mod compare;

@@ -1,4 +1,4 @@
-//! Options of commands that load a network, from their table in `guardbit-study`.
+//! Options of commands that load a network, generated from their table in `guardbit-study`.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -8,12 +8,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches};
 use guardbit_study::{Arguments, Command, Kind, Row, Shape};
 
-/// A command with arguments in the table.
+/// Command with arguments in the table.
 pub trait Tabled {
     const COMMAND: Command;
 }
 
-/// Declares types for commands.
+/// Declares a type per command.
 macro_rules! tabled {
     ($($name:ident)*) => {
         $(
@@ -29,7 +29,7 @@ macro_rules! tabled {
 
 tabled!(Run Sweep Size Explore Vectors Quantize Inspect);
 
-/// The arguments of a command as they were typed.
+/// Arguments of a command as given.
 #[derive(Debug, Clone)]
 pub struct Given<C>(Arguments, PhantomData<C>);
 
@@ -42,9 +42,9 @@ impl<C> Deref for Given<C> {
 }
 
 impl<C> Given<C> {
-    /// The folder for results.
+    /// Returns the output folder.
     pub fn out(&self) -> &Path {
-        // clap asks for it where a command cannot do without.
+        // clap requires the folder for commands that need one.
         self.output_dir.as_deref().unwrap_or(Path::new(""))
     }
 }
@@ -77,14 +77,14 @@ fn option(command: Command, row: &'static Row) -> Arg {
     if row.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }
-    // Only a study file has several networks and accelerators.
+    // Only a study file can have several networks and accelerators.
     let once = row.shape == Shape::One || ["model", "hw"].contains(&row.name);
     let arg = arg.action(if once { ArgAction::Set } else { ArgAction::Append }).value_name(row.value);
     let arg = if row.is_list { arg.value_delimiter(',') } else { arg };
     arg.value_parser(parser(row))
 }
 
-/// Checks values where they are typed, so that the message names the option.
+/// Returns a parser that checks a value, so that error messages name its option.
 fn parser(row: &'static Row) -> ValueParser {
     if let Some(choices) = row.choices {
         let choice = |(name, help): (&'static str, Option<&'static str>)| match help {

@@ -10,7 +10,7 @@ use crate::args::{CompareArgs, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
-/// The number of rows missing in some folder that are named; further ones are counted.
+/// Maximum number of rows missing in some folder that are listed; further ones are counted.
 const UNMATCHED: usize = 10;
 
 pub fn compare(args: &CompareArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -66,7 +66,7 @@ fn row_name(command: &str) -> &'static str {
     }
 }
 
-/// The last parts of paths, as many as tell them apart.
+/// Returns the shortest path endings that distinguish the folders.
 fn short(folders: &[String]) -> Vec<String> {
     let parts: Vec<Vec<&str>> =
         folders.iter().map(|folder| folder.split('/').filter(|part| !part.is_empty()).collect()).collect();

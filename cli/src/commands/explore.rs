@@ -35,11 +35,11 @@ struct Summary<'a> {
     sensitivity: &'a [SensitivityRow],
 }
 
-/// Most warnings, and points that one names.
+/// Maximum number of warnings, and of points listed in a warning.
 const MOST_WARNINGS: usize = 8;
 const MOST_NAMED: usize = 6;
 
-/// What is doubtful about the designs of the front.
+/// Returns warnings about the designs of the front.
 fn warnings_text(record: &ExploreRecord) -> Vec<String> {
     let warnings = record.front_warnings();
     let line = |(warning, rows): &(&str, Vec<usize>)| {

@@ -59,7 +59,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
     Ok(warned(&before))
 }
 
-/// Writes a network as a file that is not there yet: ONNX or graph YAML, as its name says.
+/// Writes a network as a new file: ONNX or graph YAML, according to its extension.
 fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("onnx") => {
@@ -77,7 +77,7 @@ fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes graph YAML, and a folder beside it with the arrays that it names: the text is there when they are.
+/// Writes graph YAML, and next to it a folder with the arrays that it names. The YAML file is created last.
 fn export_yaml(graph: &Graph, path: &Path) -> Result<(), Failure> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = format!("{stem}_arrays");
@@ -107,7 +107,7 @@ fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {
     }
 }
 
-/// The network after these passes; `None` if they leave it as it is.
+/// Returns the network after these passes; `None` if they do not change it.
 fn after(graph: &Graph, passes: &[String]) -> Result<Option<Graph>, PatchError> {
     let mut changed = None;
     for pass in passes.iter().filter_map(|name| passes::find(name)) {
@@ -116,7 +116,7 @@ fn after(graph: &Graph, passes: &[String]) -> Result<Option<Graph>, PatchError> 
     Ok(changed)
 }
 
-/// A network before and after passes.
+/// Network before and after passes.
 #[derive(Serialize)]
 struct Passed<'a> {
     passes: &'a [String],
@@ -124,7 +124,7 @@ struct Passed<'a> {
     after: Vec<Line<'a>>,
 }
 
-/// A network, on an accelerator where one is given.
+/// Network, with its accelerator if one is given.
 struct View {
     graph: Arc<Graph>,
     program: Option<Program>,
@@ -151,7 +151,7 @@ impl View {
         Ok(Self { graph, program, ops })
     }
 
-    /// The operations with all that their codes follow from.
+    /// Returns the operations with everything that determines their codes.
     fn lines(&self) -> Vec<Line<'_>> {
         let ids = self.graph.nodes_with_ids();
         self.ops.iter().zip(ids).map(|(op, (id, _))| Line { op, node: self.graph.form(id) }).collect()
@@ -162,7 +162,7 @@ impl View {
     }
 }
 
-/// One operation for machines.
+/// Operation in JSON output.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
@@ -170,21 +170,21 @@ struct Line<'a> {
     node: NodeForm<'a>,
 }
 
-/// One operation, as it is printed.
+/// Operation in text output.
 #[derive(Serialize)]
 struct OpLine {
     index: usize,
-    /// The short name, and the full one: that of the output tensor.
+    /// Short name, and full name: the name of the output tensor.
     name: String,
     layer: String,
     op: &'static str,
     inputs: Vec<Option<String>>,
     shape: Vec<usize>,
     dtype: &'static str,
-    /// Least and greatest code, where they are fewer than those of the dtype.
+    /// Minimum and maximum code, if the dtype has more.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[i32; 2]>,
-    /// Distance between neighbouring codes, where it is not 1.
+    /// Distance between neighbouring codes, if it is not 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<u32>,
     #[serde(skip)]
@@ -194,9 +194,9 @@ struct OpLine {
     /// Products per dot product, and number of dot products.
     terms: Option<usize>,
     dots: Option<usize>,
-    /// Multiply-accumulates of one inference, if it multiplies, whoever runs it.
+    /// Multiply-accumulates of one inference, if the operation multiplies, on accelerator or host.
     macs: Option<u64>,
-    /// What the reader took otherwise than it stands in the file.
+    /// Differences between the file and what the reader made of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,7 +211,8 @@ struct OpLine {
     stall_dram_cycles: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tile: Option<TileRecord>,
-    /// Bytes of activations that stay on the chip while it runs, its own included; absent where none ever do.
+    /// Bytes of activations that stay on the chip while the operation runs, including its own; absent if no
+    /// activations ever do.
     #[serde(skip_serializing_if = "Option::is_none")]
     resident_bytes: Option<u64>,
 }
@@ -310,7 +311,7 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
     out
 }
 
-/// The datapath of the accelerator; of single layers, where theirs is another one.
+/// Describes the datapath of the accelerator, and of single layers if theirs differs.
 fn datapaths(program: &Program) -> String {
     let common = &program.accelerator.datapath;
     let mut out = format!("all layers: {}\n", common.describe());
@@ -321,7 +322,7 @@ fn datapaths(program: &Program) -> String {
     out
 }
 
-/// What was taken otherwise than it stands in the file; what was done to several tensors is said once.
+/// Lists the differences between file and network; equal ones of several tensors are listed once.
 fn notes(notes: &[Note]) -> String {
     const NAMED: usize = 3;
     let mut out = String::new();
@@ -339,7 +340,7 @@ fn notes(notes: &[Note]) -> String {
     out
 }
 
-/// A name as a terminal may show it: bounded, and without control characters.
+/// Returns a name that is safe for a terminal: bounded, and without control characters.
 fn printable(name: &str) -> String {
     const LONGEST: usize = 100;
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };

@@ -1,4 +1,4 @@
-//! One file per command.
+//! Commands, one file each.
 
 mod check;
 mod compare;
@@ -33,7 +33,8 @@ use crate::args::Global;
 use crate::diagnostic::Failure;
 use crate::progress::Bar;
 
-/// Warns of layers that work on real values though their weights are codes in the file. `strict` makes an error of it.
+/// Warns of layers that work on real values although their weights are codes in the file. With `strict` it is
+/// an error.
 fn warn_of_float(layers: Vec<String>, strict: bool, global: &Global) -> ExitCode {
     match layers.is_empty() || global.quiet && !strict {
         true => ExitCode::SUCCESS,
@@ -41,7 +42,7 @@ fn warn_of_float(layers: Vec<String>, strict: bool, global: &Global) -> ExitCode
     }
 }
 
-/// Says what is run where nobody said it.
+/// Notes the default samples if none were given.
 fn note_random(given: &Arguments, settings: &Settings, bar: &Bar) {
     if let (None, InputSource::Random { count, seed }) = (given.random, &settings.input) {
         bar.note(&format!("no --input: running {count} random samples, seed {seed}"));

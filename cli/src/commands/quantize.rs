@@ -25,7 +25,7 @@ pub fn quantize(args: &Given<Quantize>, global: &Global) -> Result<ExitCode, Fai
         } else {
             String::new()
         };
-        // Parts are what is calibrated.
+        // Only static quantization calibrates parts.
         let parts = if args.dynamic { String::new() } else { parts_text(&record.parts)? + "\n" };
         print(&format!("{parts}{layers}{}", outcome(&record)))?;
     }

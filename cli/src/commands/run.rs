@@ -62,7 +62,7 @@ fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
     Some(format!("{all}; layers: {}", layers.join(", ")))
 }
 
-/// The figures of the whole network, one a line.
+/// Returns the figures of the whole network, one per line.
 fn outcome_text(record: &RunRecord) -> String {
     let outcome = &record.outcome;
     let mut lines = vec![("samples", outcome.samples.to_string())];

@@ -29,7 +29,7 @@ pub fn size(args: &Given<Size>, global: &Global) -> Result<ExitCode, Failure> {
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 
-/// How many dot products of all layers together do not fit a width.
+/// Returns how many dot products of all layers do not fit each width.
 fn rates_text(rates: &[SizeRateRow]) -> String {
     let percent = |share: Option<guardbit_reports::Fraction>| {
         share.map_or(String::new(), |share| format!("{:.2}", share.value() * 100.0))
@@ -63,7 +63,7 @@ fn outcome_text(record: &SizeRecord) -> String {
     lines.chain(remarks.iter().chain(&record.remarks).map(|remark| format!("note: {remark}\n"))).collect()
 }
 
-/// The recommended bits of all levels of all layers together; none where a level has no width.
+/// Returns the sum of the recommended bits of all levels of all layers; `None` if a level has no width.
 fn total_bits(record: &SizeRecord) -> Option<u32> {
     record.levels.iter().map(|row| row.bits_recommended.bits()).sum()
 }

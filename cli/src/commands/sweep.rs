@@ -1,4 +1,4 @@
-//! `guardbit sweep`, and `guardbit merge` of its parts.
+//! Commands `guardbit sweep` and `guardbit merge`.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
     Ok(shown)
 }
 
-/// Points that are named, of those that are missing in a sweep.
+/// Maximum number of missing points that are listed.
 const NAMED: usize = 20;
 
 pub fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -73,7 +73,8 @@ pub fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failure> {
     Ok(if status.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// What of a sweep is missing: a line per shard that is, then one per point, of the first ones.
+/// Lists what is missing in a sweep: a line per missing shard, then one per missing point, for the first
+/// ones.
 fn missing_text(sweep: &SweepStatus) -> String {
     let mut text = String::new();
     if !sweep.missing_shards.is_empty() {
@@ -113,7 +114,7 @@ fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCo
     Ok(warn_of_float(layers, strict, global))
 }
 
-/// A point for machines: its row of `summary.csv`, and what it has of every axis.
+/// Point in JSON output: its row of `summary.csv`, and its value on every axis.
 #[derive(Serialize)]
 struct Row<'a> {
     #[serde(flatten)]

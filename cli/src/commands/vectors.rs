@@ -64,13 +64,13 @@ pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats by name.
+/// Returns formats by name.
 fn named<T: FromStr<Err: Display>>(option: &str, names: &[String]) -> Result<Vec<T>, Failure> {
     let one = |name: &String| name.parse().map_err(|error| Failure::usage(format!("--{option}: {error}")));
     names.iter().map(one).collect()
 }
 
-/// Bins that no case hits and no bound forbids.
+/// Returns the bins that no case hits and no bound excludes.
 fn missed(manifest: &Manifest) -> impl Iterator<Item = &Bin> {
     manifest.coverage.bins.iter().filter(|bin| bin.cases == 0 && bin.unreachable.is_none())
 }

@@ -1,4 +1,4 @@
-//! Running the real binary.
+//! Helpers that run the real binary.
 #![allow(dead_code)]
 
 pub mod writers;
@@ -12,7 +12,7 @@ use assert_cmd::Command;
 use ndarray::{ArrayD, IxDyn, OwnedRepr};
 use ndarray_npy::NpzReader;
 
-/// The project's root.
+/// Returns the project's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
 }
@@ -21,7 +21,7 @@ pub fn digits(file: &str) -> String {
     root().join("examples/digits").join(file).to_string_lossy().into_owned()
 }
 
-/// A file of the shared models; `None`, said aloud, where they are absent.
+/// Returns a file of the shared models; `None`, with a message, if they are absent.
 pub fn shared_model(file: &str) -> Option<String> {
     let path = root().join("../shared/models").join(file);
     if !path.exists() {
@@ -31,7 +31,8 @@ pub fn shared_model(file: &str) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// What an environment variable names: a tool that tests need which are ignored without it.
+/// Returns the value of an environment variable that names a required tool; tests that need it are ignored by
+/// default.
 pub fn needed(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set; see scripts/test"))
 }
@@ -40,7 +41,7 @@ pub fn guardbit(args: &[&str]) -> Output {
     Command::cargo_bin("guardbit").unwrap().args(args).output().unwrap()
 }
 
-/// Runs it; it must succeed. Returns stdout.
+/// Runs the binary; it must succeed. Returns stdout.
 pub fn succeed(args: &[&str]) -> String {
     let output = guardbit(args);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -48,7 +49,7 @@ pub fn succeed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Every array of an archive of int8 arrays.
+/// Returns every array of an archive of int8 arrays.
 pub fn int8_arrays(path: &Path) -> Vec<(String, ArrayD<i8>)> {
     let mut archive = NpzReader::new(File::open(path).unwrap()).unwrap();
     let names = archive.names().unwrap();
@@ -60,15 +61,15 @@ pub fn int8_array(archive: &mut NpzReader<File>, name: &str) -> ArrayD<i8> {
     array.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The cells of a row of a table by column.
+/// Cells of a row of a table, by column.
 pub type Row = BTreeMap<String, String>;
 
-/// The rows of a CSV file, in order.
+/// Returns the rows of a CSV file, in order.
 pub fn csv_rows(path: &Path) -> Vec<Row> {
     csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
-/// Every file below `folder` with its bytes.
+/// Returns every file below `folder` with its bytes.
 pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -78,7 +79,7 @@ pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                 folders.push(entry.path());
             } else {
                 let name = entry.path().strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-                // A pipe would wait for ever.
+                // Reading a pipe would block forever.
                 let bytes = if entry.path().is_file() { fs::read(entry.path()).unwrap() } else { Vec::new() };
                 files.insert(name, bytes);
             }
@@ -87,7 +88,7 @@ pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// The same files with the same bytes.
+/// Checks that both folders have equal files.
 pub fn assert_same(a: &Path, b: &Path) {
     let (a, b) = (contents(a), contents(b));
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());

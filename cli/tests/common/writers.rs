@@ -1,4 +1,5 @@
-//! Commands that write folders, and a small network for them: the real binary with faults at its file operations.
+//! Commands that write folders, with a small network: the real binary with injected faults in its file
+//! operations.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use super::contents;
 
 const NETWORK: &str = include_str!("../../../study/tests/net.yaml");
 
-/// Every command that writes a folder, without its options for the samples. The folder is called `out`.
+/// Every command that writes a folder, without its options for samples. The folder is called `out`.
 pub const COMMANDS: [(&str, &str); 5] = [
     ("run", "run net.yaml --hw fpga-int14-os -o out"),
     ("sweep", "sweep net.yaml --hw fpga-int14-os --bits 12..=14 -o out"),
@@ -23,20 +24,21 @@ pub const COMMANDS: [(&str, &str); 5] = [
     ("vectors", "vectors net.yaml --hw fpga-int14-os --layer 0 --cases 1 --formats dec -o out"),
 ];
 
-/// The manifests of commands that go on where they were.
+/// Manifests of commands that resume.
 pub const RESUMED: [&str; 2] = ["sweep.json", "explore.json"];
 
-/// Whether a command goes on where it was.
+/// Returns whether a command resumes.
 pub fn resumes(name: &str) -> bool {
     RESUMED.contains(&format!("{name}.json").as_str())
 }
 
-/// The command of a name.
+/// Returns the command line of a command.
 pub fn command(name: &str) -> &'static str {
     COMMANDS.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// Faults are there in builds with debug assertions only: the tests are built as the binary is.
+/// Returns whether faults can be injected: only in builds with debug assertions. Tests are built like the
+/// binary.
 pub fn has_faults() -> bool {
     if !cfg!(debug_assertions) {
         eprintln!("skipped: a release has no faults");
@@ -44,7 +46,7 @@ pub fn has_faults() -> bool {
     cfg!(debug_assertions)
 }
 
-/// A folder to call guardbit in.
+/// Folder in which guardbit is run.
 pub struct Place(pub tempfile::TempDir);
 
 impl Place {
@@ -54,7 +56,7 @@ impl Place {
         place
     }
 
-    /// With the folder `out` as it is elsewhere.
+    /// Creates a place whose folder `out` has these files.
     pub fn with_out(out: &BTreeMap<String, Vec<u8>>) -> Self {
         let place = Self::new();
         for (name, bytes) in out {
@@ -71,19 +73,19 @@ impl Place {
         self.path().join("out")
     }
 
-    /// Writes a file and the folders above it.
+    /// Writes a file and its parent folders.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    /// What is in `out`, if it is there.
+    /// Returns the files of `out`, if it exists.
     pub fn found(&self) -> Option<BTreeMap<String, Vec<u8>>> {
         self.out().exists().then(|| contents(&self.out()))
     }
 
-    /// Everything here, but what is in `out`.
+    /// Returns the names of all files here, except those in `out`.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
         let mut names: Vec<String> =
@@ -93,13 +95,13 @@ impl Place {
         names
     }
 
-    /// Fails if anything temporary is here.
+    /// Fails if a temporary file remains.
     pub fn assert_tidy(&self, what: &str) {
         assert_eq!(self.names(), ["net.yaml"], "{what}");
     }
 
     fn prepare(&self, args: &str, fault: &str) -> Command {
-        // A test may be run where signals are ignored.
+        // A test may be run with ignored signals.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_guardbit")]);
         command.current_dir(self.path()).args(args.split_whitespace()).env("GUARDBIT_FAULT", fault);
@@ -107,18 +109,18 @@ impl Place {
         command
     }
 
-    /// Runs it with a fault; an empty one is none.
+    /// Runs the binary with a fault; an empty text means none.
     pub fn call(&self, args: &str, fault: &str) -> Output {
         self.prepare(args, fault).output().unwrap()
     }
 
-    /// Runs it; it must succeed.
+    /// Runs the binary; it must succeed.
     pub fn succeed(&self, args: &str) {
         let output = self.call(args, "");
         assert!(output.status.success(), "{args}: {}", stderr(&output));
     }
 
-    /// The file operations of a run that must succeed, from 1.
+    /// Returns the file operations, numbered from 1, of a run that must succeed.
     pub fn operations(&self, args: &str, fault: &str) -> Vec<String> {
         let log = tempfile::NamedTempFile::new().unwrap();
         let output = self.call(args, &format!("log:{},{fault}", log.path().display()));
@@ -126,7 +128,7 @@ impl Place {
         fs::read_to_string(log.path()).unwrap().lines().map(String::from).collect()
     }
 
-    /// Starts it; returns as soon as it pauses at an operation.
+    /// Starts the binary; returns as soon as it pauses at an operation.
     pub fn start_paused(&self, args: &str, operation: usize, more: &str) -> Child {
         let log = tempfile::NamedTempFile::new().unwrap();
         let fault = format!("pause:{operation},log:{},{more}", log.path().display());
@@ -143,7 +145,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The number of the first operation whose line holds both texts.
+/// Returns the number of the first operation whose line contains both texts.
 pub fn number_of(operations: &[String], name: &str, path: &str) -> usize {
     let found = operations.iter().position(|line| line.contains(name) && line.contains(path));
     found.unwrap_or_else(|| panic!("no {name} {path} in {operations:#?}")) + 1

@@ -1,4 +1,4 @@
-//! Bundles with one thing changed.
+//! Bundles with one change.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{check_message, hostile, limited};
 
-/// A bundle in `dir`, as it was exported.
+/// Exports a bundle to `dir`, and returns its manifest.
 fn bundle(dir: &Path) -> Value {
     let net = hostile("exact_preload.yaml");
     let args = [
@@ -28,7 +28,7 @@ fn bundle(dir: &Path) -> Value {
     serde_json::from_slice(&fs::read(dir.join("bundle/manifest.json")).unwrap()).unwrap()
 }
 
-/// `check` says that the bundle is not what it says: exit code 1 or 2, soon, in few words.
+/// Checks that `check` rejects the bundle: exit code 1 or 2, quickly, with a short message.
 fn check_caught(dir: &Path, what: &str) {
     let output = limited(dir, &["check", "bundle"]);
     let code = output.status.code().unwrap_or_else(|| panic!("{what}: {:?}", output.status));
@@ -37,7 +37,7 @@ fn check_caught(dir: &Path, what: &str) {
     assert!(output.stdout.len() < 16 << 10, "{what}: {} bytes of results", output.stdout.len());
 }
 
-/// The manifest with other values at some places.
+/// Checks a manifest with other values at some pointers.
 fn check_changed(changes: &[(&str, Value)]) {
     let dir = tempfile::tempdir().unwrap();
     let manifest = bundle(dir.path());
@@ -112,7 +112,7 @@ fn claims_that_are_not_true_are_caught() {
     check_changed(&claims.map(|at| (at, json!(77))));
 }
 
-/// A file that the manifest names is a pipe, or without end.
+/// A file named in the manifest is a pipe, or endless.
 #[test]
 fn files_that_are_none_are_caught() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Files that are too long to be kept.
+//! Files that are too long to be stored.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use ndarray_npy::WriteNpyExt;
 const QUAD: [&[u8]; 3] =
     [include_bytes!("quad_head.part"), include_bytes!("quad_middle.part"), include_bytes!("quad_tail.part")];
 const LONG: [&[u8]; 2] = [include_bytes!("long_head.part"), include_bytes!("long_tail.part")];
-/// Elements of an array that is packed a thousandfold.
+/// Elements of an array that compresses a thousandfold.
 const BOMB: u64 = 1 << 30;
 const NESTED: &[u8] = include_bytes!("nested_20.npy");
 const V2: &[u8] = include_bytes!("v2_hlen_4g.npy");
@@ -48,13 +48,13 @@ pub fn write_long(dir: &Path) {
     archive(&dir.join("nested.npz"), &mut &NESTED[..]);
 }
 
-/// An array in numpy's format.
+/// Writes an array in NumPy's format.
 pub fn npy(path: &Path, values: &[i8], shape: &[usize]) {
     let array = ndarray::ArrayD::from_shape_vec(shape, values.to_vec()).unwrap();
     array.write_npy(File::create(path).unwrap()).unwrap();
 }
 
-/// 50,000 operators that are one table.
+/// Returns a file with 50,000 operators that share one table.
 fn quad() -> Vec<u8> {
     let offsets = (0..50_000u32).flat_map(|i| (0x30d4c - 4 * i).to_le_bytes());
     let outputs = (0..50_000).flat_map(|_| 1u32.to_le_bytes());
@@ -62,12 +62,12 @@ fn quad() -> Vec<u8> {
     parts.concat()
 }
 
-/// More than the columns that 16 bits count.
+/// Returns text with more columns than 16 bits count.
 fn long_text() -> String {
     "x".repeat(70_000)
 }
 
-/// A network in one line, with an error at its end.
+/// Returns a network in one line, with an error at its end.
 fn graph_line() -> String {
     let names: Vec<String> =
         (0..7000).map(|i| format!("{{name: t{i}, shape: [1], dtype: int8, scale: 1}}")).collect();
@@ -77,7 +77,7 @@ fn graph_line() -> String {
     )
 }
 
-/// A billion values out of nine lines.
+/// Returns nine lines that expand to a billion values.
 fn aliases() -> String {
     let mut text = String::from("schema: 1\na0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
     for i in 1..10 {
@@ -87,13 +87,13 @@ fn aliases() -> String {
     text
 }
 
-/// An accelerator with entries for 2,000 layers.
+/// Returns an accelerator with entries for 2,000 layers.
 fn layers() -> String {
     let entry = |i| format!("  layer{i}: {{accumulation.acc.bits: 16}}\n");
     format!("schema: 1\nextends: fpga-int14-os\nlayers:\n{}", (0..2000).map(entry).collect::<String>())
 }
 
-/// A network with weights in a file.
+/// Returns a network with weights in a file.
 fn weights_in(file: &str) -> String {
     format!(
         "schema: 1\ninputs: [{{name: x, shape: [1, 8], dtype: int8, scale: 1}}]\n\
@@ -102,7 +102,7 @@ fn weights_in(file: &str) -> String {
     )
 }
 
-/// An archive with one member `x.npy`, compressed.
+/// Writes an archive with one compressed member `x.npy`.
 fn archive(path: &Path, bytes: &mut dyn Read) {
     let mut archive = zip::ZipWriter::new(File::create(path).unwrap());
     archive.start_file("x.npy", zip::write::SimpleFileOptions::default().large_file(true)).unwrap();

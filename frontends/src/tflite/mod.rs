@@ -35,7 +35,7 @@ pub fn read_tflite(bytes: &[u8], name: &str) -> Result<Graph, FrontendError> {
 /// Reads a TFLite file from memory with the rounding of a runtime profile.
 ///
 /// # Errors
-/// Those of [`read_tflite`], and an error for operators whose results in that runtime are unknown.
+/// Errors of [`read_tflite`], and an error for operators whose results in that runtime are unknown.
 pub fn read_tflite_as(bytes: &[u8], name: &str, profile: Profile) -> Result<Graph, FrontendError> {
     graph(bytes, name, profile).map_err(|error| FrontendError::format(name, error))
 }

@@ -125,7 +125,7 @@ impl Frontend for GraphYaml {
         &["yaml", "yml"]
     }
 
-    /// Other kinds of files are YAML, too.
+    /// Names the files in error messages, because other kinds of files are YAML too.
     fn files(&self) -> String {
         "graph .yaml".into()
     }

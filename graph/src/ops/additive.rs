@@ -184,7 +184,7 @@ macro_rules! additive {
             const EFFORT: $crate::effort::Effort = $crate::effort::Effort::per_output(2 * ($crate::effort::CENTRE + 3) + 1 + $crate::effort::REQUANTIZE + $crate::effort::CLAMP);
             const MONOTONICITY: $crate::ops::Monotonicity = $crate::ops::Monotonicity::$monotonicity;
 
-            /// The multipliers are computed in float64 whatever the rule.
+            /// Always uses multipliers in float64, for any rule.
             fn requantize(&self) -> Option<$crate::Requantize> {
                 Some($crate::Requantize { scheme: self.scheme, rule: $crate::MultiplierRule::Float64 })
             }

@@ -199,8 +199,8 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
     })
 }
 
-/// Figures of a built-in model that a file names under `with`. They must be of the file's own technology and unit, because the
-/// totals add them.
+/// Returns the figures of a built-in model that a file names under `with`. They must be of the file's own
+/// technology and unit, because the totals add them.
 fn figures_with(
     name: &str,
     index: usize,

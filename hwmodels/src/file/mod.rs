@@ -23,7 +23,7 @@ pub(crate) use crate::keys::AcceleratorFile;
 use crate::keys::OrderMap;
 
 impl AcceleratorFile {
-    /// The keys that a file may have, in their order.
+    /// Returns the keys that a file may have, in their order.
     pub fn keys() -> impl Iterator<Item = &'static str> {
         static KEYS: LazyLock<Value> =
             LazyLock::new(|| serde_yaml::to_value(AcceleratorFile::default()).unwrap_or_default());

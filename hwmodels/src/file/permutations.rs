@@ -8,15 +8,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::order::MOST_NUMBERS;
 
-/// Named lists of numbers as JSON, nothing of them checked: a text, since it is copied for every layer that has overrides.
+/// Named lists of numbers as unchecked JSON. It is stored as text, because it is copied for every layer that
+/// has overrides.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PermutationsFile(String);
 
-/// Named lists of numbers. A list on its own is known by its length.
+/// Named lists of numbers. A list without a name is identified by its length.
 pub(crate) struct NamedLists(pub Vec<(String, Vec<i64>)>);
 
 impl PermutationsFile {
-    /// These lists.
+    /// Returns the text of these lists.
     pub fn of<'a>(lists: impl Iterator<Item = (&'a str, Vec<i64>)>) -> Self {
         let text = |(name, numbers): (&str, Vec<i64>)| {
             let json = |value: serde_json::Result<String>| value.unwrap_or_default();
@@ -25,10 +26,10 @@ impl PermutationsFile {
         Self(format!("{{{}}}", lists.map(text).collect::<Vec<_>>().join(",")))
     }
 
-    /// What it holds.
+    /// Parses the text.
     ///
     /// # Errors
-    /// In words, if it is no JSON of lists of whole numbers.
+    /// A description of the problem if the text is not JSON with lists of whole numbers.
     pub fn lists(&self) -> Result<NamedLists, String> {
         serde_json::from_str(&self.0).map_err(|error| error.to_string())
     }
@@ -40,7 +41,7 @@ impl Serialize for PermutationsFile {
     }
 }
 
-/// From lists, or from the text that they are kept as.
+/// Reads lists, or the text in which they are stored.
 impl<'de> Deserialize<'de> for PermutationsFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextOrLists;
@@ -127,7 +128,7 @@ impl<'de> Visitor<'de> for Lists {
     }
 }
 
-/// Reads a list of at most so many numbers.
+/// Reads a list of at most the given number of elements.
 struct List(usize);
 
 impl<'de> DeserializeSeed<'de> for List {

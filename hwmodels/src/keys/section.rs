@@ -20,7 +20,7 @@ pub(crate) struct KeyRow {
     pub meaning: &'static str,
 }
 
-/// A value in its range, or the default where it is missing.
+/// Returns a value if it is in its range, or the default if it is missing.
 pub(super) fn checked<K: Key>(
     section: &KeyPath,
     name: &str,
@@ -103,7 +103,7 @@ macro_rules! sections {
                     })
                 }
 
-                /// The section of a file.
+                /// Returns the section in the form of a file.
                 pub(crate) fn file(&self) -> $file {
                     #[allow(clippy::needless_update, reason = "some sections have other keys")]
                     $file {

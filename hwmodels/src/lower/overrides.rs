@@ -63,7 +63,7 @@ impl Overrides {
     }
 }
 
-/// An override may remove a layer from the accelerator; one that has no effect is a mistake.
+/// Fails for an override without any effect; removing a layer from the accelerator is an effect.
 fn check_changes(
     graph: &Graph,
     node: NodeId,

@@ -28,10 +28,10 @@ pub(super) fn restricted(mut dots: DotProducts, output: CodeRange) -> DotProduct
     dots
 }
 
-/// Bits of all biases, multipliers and shifts of a layer.
+/// Returns the bits of all biases, multipliers and shifts of a layer.
 ///
-/// A bias has the bits that the model stores it in, or [`BIAS_BITS`]. There is one multiplier per channel, or one
-/// for the layer where all channels have the same, and none where nothing is scaled.
+/// A bias has the bits that the model stores it in, or [`BIAS_BITS`]. There is one multiplier per channel, or
+/// one for the layer if all channels have equal multipliers, and none if nothing is scaled.
 pub(super) fn constant_bits(dots: &DotProducts, has_bias: bool, exact: &[Requantizer]) -> u64 {
     let channels = dots.window.channels() as u64;
     let bias = if has_bias { dots.bias.as_ref().map_or(BIAS_BITS, |bias| bias.bits) } else { 0 };

@@ -1,13 +1,13 @@
-//! The closed forms for one array and nothing else: what a design of the array alone takes.
+//! Closed forms of cycles for one array alone, without a layer's memories.
 
 use super::mapping::{Mapping, times};
 use super::{Gemm, overlapped, scalesim_v3};
 use crate::{Accelerator, TimingConvention};
 
-/// Cycles of matrix products on one core's array, with a memory that takes no time.
+/// Cycles of matrix products on the array of one core, with ideal memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArrayCycles {
-    /// Fillings of the array.
+    /// Folds: fillings of the array.
     pub folds: usize,
     /// Cycles in which a fold's stationary operand is loaded before its first step.
     pub preload: usize,
@@ -19,20 +19,21 @@ pub struct ArrayCycles {
     pub period: usize,
     /// Cycles in which sums leave the array after its last addition.
     pub drain: usize,
-    /// From the first operand to the last sum out of the array.
+    /// Cycles from the first operand to the last sum that leaves the array.
     pub cycles: u64,
-    /// What the convention counts of them.
+    /// Cycles that the convention counts.
     pub counted: u64,
 }
 
 impl ArrayCycles {
-    /// The cycles of the matrix products `gemm`. Conventions that have no array of their own count as `overlapped`.
+    /// Returns the cycles of the matrix products `gemm`. Conventions without an array of their own count as
+    /// `overlapped`.
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
         let mapping = Mapping::new(accelerator, gemm);
         let folds = mapping.folds();
         let (period, counted) = match accelerator.timing.convention {
             TimingConvention::ScalesimV3 => (folds.span(), scalesim_v3::schedule(&mapping).compute),
-            // Every fold loads, or hands on, all rows of the array, those in use or not.
+            // Every fold loads or shifts through all rows of the array, used or not.
             _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),
         };
         Self {

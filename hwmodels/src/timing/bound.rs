@@ -1,46 +1,48 @@
-//! What keeps a layer from being faster.
+//! Names the resource that limits the speed of a layer.
 
 use std::fmt;
 
 use super::Cost;
 use crate::{Accelerator, Memory};
 
-/// What a layer waits for most: the resource that shortens it most if it is twice as fast.
+/// Bottleneck of a layer: the resource that saves the most cycles when it becomes twice as fast.
 ///
-/// Four resources are compared ([`Doubled`]): the array, the ports of both operands (`memory.sram_bytes_per_cycle`), the port of the
-/// sums (`memory.accumulator_bytes_per_cycle`) and the memory outside. Sizes of memories and of the array are not compared:
-/// they change what is moved as well.
+/// Four resources are compared ([`Doubled`]): the array, the ports of both operands
+/// (`memory.sram_bytes_per_cycle`), the port of the sums (`memory.accumulator_bytes_per_cycle`) and the
+/// external memory. Sizes of memories and of the array are not compared, because they also change the amount
+/// of data moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bound {
-    /// The array, of whose products in the compute cycles half or more are the layer's.
+    /// The array, if at least half of its products in the compute cycles belong to the layer.
     Compute,
-    /// The array, of whose products in the compute cycles less than half are the layer's: how the layer lies on it.
+    /// The array, if less than half of its products in the compute cycles belong to the layer: the mapping
+    /// wastes it.
     Mapping,
-    /// The ports of the operands; that of the activations is busier.
+    /// Ports of the operands; the port of the activations is busier.
     ActivationPort,
-    /// The ports of the operands; that of the weights is busier.
+    /// Ports of the operands; the port of the weights is busier.
     WeightPort,
-    /// The port of the sums that wait in their SRAM.
+    /// Port of the sums that wait in their SRAM.
     AccumulatorPort,
-    /// The memory outside.
+    /// External memory.
     Dram,
 }
 
-/// Cycles of a layer of which one resource is twice as fast, with the tiles that are best then.
+/// Cycles of a layer when one resource is twice as fast, each with the tiles that are best in that case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Doubled {
-    /// The array: everything that it does takes half the cycles.
+    /// The array: all its work takes half the cycles.
     pub array: u64,
-    /// The ports of activations and weights.
+    /// Ports of activations and weights.
     pub operand_ports: u64,
-    /// The port of sums.
+    /// Port of the sums.
     pub accumulator_port: u64,
-    /// The memory outside: twice the rate, half the latency.
+    /// External memory: twice the rate, half the latency.
     pub dram: u64,
 }
 
 impl Bound {
-    /// Every one.
+    /// All bounds, in the order in which tables list them.
     pub const ALL: [Self; 6] = [
         Self::Compute,
         Self::Mapping,
@@ -50,13 +52,14 @@ impl Bound {
         Self::Dram,
     ];
 
-    /// Returns what binds a layer with this cost.
+    /// Returns the bottleneck of a layer with this cost.
     pub fn of(cost: &Cost) -> Self {
         Self::of_all([cost])
     }
 
-    /// Returns what binds layers that run one after the other: the resource that leaves the fewest cycles in all of them
-    /// together when it is twice as fast. Of equals the one that is busy for longer, then the first of [`ALL`](Self::ALL).
+    /// Returns the bottleneck of layers that run one after the other: the resource that leaves the fewest
+    /// total cycles when it is twice as fast. A tie goes to the resource that is busy longer, then to the
+    /// first of [`ALL`](Self::ALL).
     pub fn of_all<'a>(costs: impl IntoIterator<Item = &'a Cost>) -> Self {
         let mut all = Cost::default();
         for cost in costs {
@@ -79,7 +82,7 @@ impl Bound {
         least.map_or(array, |(bound, ..)| bound)
     }
 
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -91,7 +94,7 @@ impl Bound {
         }
     }
 
-    /// What it is, in words.
+    /// Returns a description in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Compute => "products",
@@ -103,7 +106,8 @@ impl Bound {
         }
     }
 
-    /// The key of the accelerator that says how fast the resource is; `None` for the array, whose speed is that of the clock.
+    /// Returns the accelerator key that sets the speed of the resource; `None` for the array, whose speed is
+    /// set by the clock.
     pub fn key(self) -> Option<&'static str> {
         match self {
             Self::Compute | Self::Mapping => None,
@@ -115,12 +119,13 @@ impl Bound {
 }
 
 impl Doubled {
-    /// Where a convention counts the cycles of the array alone.
+    /// Returns the doubled cycles for a convention that counts the array alone.
     pub(super) fn without_memories(cycles: u64) -> Self {
         Self { array: cycles.div_ceil(2), operand_ports: cycles, accumulator_port: cycles, dram: cycles }
     }
 
-    /// What `cycles` says of accelerators with other memories. An array that is twice as fast sees memories that are half as fast.
+    /// Evaluates `cycles` on accelerators with other memories. A faster array is modelled as memories that
+    /// are half as fast, followed by halving the cycles.
     pub(super) fn measured(accelerator: &Accelerator, cycles: impl Fn(&Accelerator) -> u64) -> Self {
         let with = |memory: Memory| cycles(&Accelerator { memory, ..accelerator.clone() });
         let memory = accelerator.memory;
@@ -146,7 +151,7 @@ impl Doubled {
         }
     }
 
-    /// Cycles with the resource of a bound twice as fast.
+    /// Returns the cycles when the resource of `bound` is twice as fast.
     pub fn of(&self, bound: Bound) -> u64 {
         match bound {
             Bound::Compute | Bound::Mapping => self.array,
@@ -167,8 +172,8 @@ impl fmt::Display for Bound {
 mod tests {
     use super::*;
 
-    /// With so many ideal and compute cycles, cycles in which ports and memory outside are busy, and cycles with array, operand
-    /// ports, accumulator port and memory outside twice as fast.
+    /// Returns a cost from ideal and compute cycles, busy cycles of the ports and of the external memory, and
+    /// cycles with the array, the operand ports, the accumulator port and the external memory twice as fast.
     fn cost([ideal, array]: [u64; 2], port_cycles: [u64; 3], outside: u64, doubled: [u64; 4]) -> Cost {
         let [of_array, operand_ports, accumulator_port, dram] = doubled;
         Cost {
@@ -190,12 +195,13 @@ mod tests {
         check(cost([50, 100], [80, 90, 0], 0, [60, 59, 100, 100]), Bound::WeightPort);
         check(cost([50, 100], [0; 3], 0, [60, 100, 59, 100]), Bound::AccumulatorPort);
         check(cost([50, 100], [0; 3], 0, [60, 100, 100, 59]), Bound::Dram);
-        // Of equals that which is busy for longer, then the first.
+        // Ties go to the resource that is busy longer, then to the first.
         check(cost([50, 100], [101, 0, 0], 102, [100; 4]), Bound::Dram);
         check(cost([50, 100], [100, 0, 0], 100, [100; 4]), Bound::Compute);
     }
 
-    /// A network is bound by what helps all layers together, which need not bind any of them.
+    /// A network is bound by the resource that helps all layers together, which need not bind any single
+    /// layer.
     #[test]
     fn layers_together() {
         let first = cost([50, 100], [0; 3], 0, [50, 60, 100, 100]);

@@ -1,4 +1,4 @@
-//! What a layer costs: cycles, bytes, time.
+//! Cost of a layer: cycles, bytes and time.
 
 use guardbit_graph::Window;
 
@@ -8,43 +8,44 @@ use super::search::Choice;
 use super::{Doubled, Schedule};
 use crate::Array;
 
-/// What one inference costs in one layer.
+/// Cost of one layer in one inference.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// Cycles with memories that take no time, with the tiles that are best then.
+    /// Cycles with ideal memories, with the tiles that are best in that case.
     pub compute_cycles: u64,
-    /// The other cycles.
+    /// Stall cycles: all other cycles.
     pub stall_cycles: u64,
-    /// Those of them that would be left with a memory outside that takes no time.
+    /// Stall cycles that would remain with an ideal external memory.
     pub stall_sram_cycles: u64,
-    /// The others: those that wait for the memory outside.
+    /// Stall cycles that wait for the external memory.
     pub stall_dram_cycles: u64,
-    /// Cycles of the products alone, on an array that is always full.
+    /// Cycles of the products alone on an array that is always full.
     pub ideal_cycles: u64,
-    /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
+    /// Cycles in which any port between the SRAMs and the array is busy; 0 if the convention does not count
+    /// them.
     pub sram_cycles: u64,
-    /// Cycles in which the port of the activations, that of the weights and that of the sums have something to do.
+    /// Busy cycles of the ports of activations, weights and sums.
     pub port_cycles: [u64; 3],
-    /// Cycles in which the memory outside has something to do; 0 where the convention counts none.
+    /// Busy cycles of the external memory; 0 if the convention does not count them.
     pub dram_cycles: u64,
-    /// Cycles with one resource twice as fast.
+    /// Cycles when one resource is twice as fast.
     pub doubled: Doubled,
-    /// Products, padding included.
+    /// Products, including padding.
     pub macs: u64,
-    /// Products that the array could have made in all cycles.
+    /// Products that the array could compute in all cycles.
     pub capacity: u64,
-    /// Bytes between the chip and its outside memory.
+    /// Bytes moved between the chip and external memory.
     pub dram_bytes: u64,
-    /// Bytes between the SRAMs and the array: operands, outputs, and sums that wait in their SRAM.
+    /// Bytes moved between the SRAMs and the array: operands, outputs, and sums that wait in their SRAM.
     pub sram_bytes: u64,
     /// Time at the clock, in microseconds.
     pub microseconds: f64,
-    /// What passes where.
+    /// Bits moved along each path.
     pub moved: Moved,
 }
 
-/// Bits that pass between memories and arrays in one inference of a layer, of all cores. Weights that are activations count
-/// as such.
+/// Bits moved between memories and arrays in one inference of a layer, for all cores. Weights that are
+/// activations count as weights between SRAM and array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
     /// Activations from their SRAM to the array.
@@ -53,42 +54,43 @@ pub struct Moved {
     pub weights: u128,
     /// Sums to and from their SRAM.
     pub sums: u128,
-    /// Outputs from the array, to the SRAM of activations.
+    /// Outputs from the array to the SRAM of activations.
     pub outputs: u128,
-    /// Activations from outside, in whole bursts.
+    /// Activations loaded from external memory, in whole bursts.
     pub loaded_activations: u128,
-    /// Weights from outside, in whole bursts.
+    /// Weights loaded from external memory, in whole bursts.
     pub loaded_weights: u128,
-    /// Biases and requantization constants from outside, in whole bursts.
+    /// Biases and requantization constants loaded from external memory, in whole bursts.
     pub loaded_constants: u128,
-    /// Outputs to the outside, in whole bursts.
+    /// Outputs stored to external memory, in whole bursts.
     pub stored: u128,
 }
 
 impl Moved {
-    /// Between the SRAMs and the array.
+    /// Returns the bits between the SRAMs and the array.
     pub fn inside(&self) -> u128 {
         [self.activations, self.weights, self.sums, self.outputs].into_iter().fold(0, u128::saturating_add)
     }
 
-    /// From outside.
+    /// Returns the bits loaded from external memory.
     pub fn loaded(&self) -> u128 {
         let all = [self.loaded_activations, self.loaded_weights, self.loaded_constants];
         all.into_iter().fold(0, u128::saturating_add)
     }
 
-    /// Between the chip and its outside memory.
+    /// Returns the bits between the chip and external memory.
     pub fn outside(&self) -> u128 {
         self.loaded().saturating_add(self.stored)
     }
 
-    /// To and from the SRAM of activations, on both of its sides.
+    /// Returns the bits to and from the SRAM of activations, on both of its sides.
     pub fn activation_sram(&self) -> u128 {
         let all = [self.activations, self.outputs, self.loaded_activations, self.stored];
         all.into_iter().fold(0, u128::saturating_add)
     }
 
-    /// To and from the SRAM of weights, on both of its sides: weights, and constants on their way into it.
+    /// Returns the bits to and from the SRAM of weights, on both of its sides. They include constants on
+    /// their way in.
     pub fn weight_sram(&self) -> u128 {
         self.weights.saturating_add(self.loaded_weights).saturating_add(self.loaded_constants)
     }
@@ -136,13 +138,13 @@ impl Cost {
         add(&mut self.doubled.dram, other.doubled.dram);
     }
 
-    /// The part of the array's products that the layer needs, from 0 to 1.
+    /// Returns the fraction of the array's products that the layer needs, from 0 to 1.
     pub fn utilization(&self) -> f64 {
         if self.capacity == 0 { 0.0 } else { self.macs as f64 / self.capacity as f64 }
     }
 }
 
-/// Whole bytes.
+/// Converts bits to whole bytes.
 fn bytes(bits: u128) -> u64 {
     u64::try_from(bits.div_ceil(BYTE)).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,8 @@
-//! NPU cycles as Arm's compiler for Ethos-U55 (ethos-u-vela 5.2.0) estimates them for a layer of a network.
+//! NPU cycles of a layer as estimated by Arm's compiler for Ethos-U55 (ethos-u-vela 5.2.0).
 //!
-//! The array is of kind `block`: `rows` pixels by `cols` channels, `dot_width` products each, is what the hardware
-//! computes at once (a micro-block). The layer is cut into blocks of outputs that fit the shared RAM
-//! (`accumulator_kib`) beside the activations they need; a block takes
+//! The array has kind `block`. `rows` pixels by `cols` channels with `dot_width` products each form a
+//! micro-block, which the hardware computes at once. The layer is cut into blocks of outputs that fit the
+//! shared RAM (`accumulator_kib`) together with the activations they need. A block takes
 //!
 //! ```text
 //! dpu    = ceil(C / ifm depth) * sum over windows of up to 8x8 (max(4 * cols, 4 * Uxy) * window * Uz + delay)
@@ -11,23 +11,25 @@
 //! op     = max(dpu, out, cmd) * blocks + the other of dpu and out
 //! ```
 //!
-//! with U micro-blocks per block and axis. With few input channels four cells of the window share a step ("part
-//! kernel"), `window` being `ceil(cells / 4) * ceil(ifm depth / 8)`; a depthwise layer takes `4 * Uxy * ceil(cells /
-//! 4) * Uz`. The operation, the SRAM and the flash work at the same time, and the layer takes the longest of them:
+//! Here U is the number of micro-blocks per block and axis. With few input channels, four cells of the window
+//! share a step ("part kernel"), and `window` is `ceil(cells / 4) * ceil(ifm depth / 8)`. A depthwise layer
+//! takes `4 * Uxy * ceil(cells / 4) * Uz`. The operation, the SRAM and the flash work in parallel, and the
+//! slowest of them sets the time of the layer:
 //!
 //! ```text
 //! cycles = max(op, sram bytes / sram_bytes_per_cycle, weight bytes / dram_bytes_per_cycle + latency)
 //! ```
 //!
-//! Weights are read again for every block of pixels: from the flash where that takes no longer than the operation (and
-//! in fully connected layers), else once from the flash into a buffer in the SRAM, and from there. SRAM bytes are the
-//! activations of every block, halos and repetitions included, the outputs, and weights that are buffered; depths are
-//! rounded up to 16, and blocks one pixel wide use half of a burst. The block is the one with the least traffic, or the
-//! one with the fewest cycles where that saves a tenth.
+//! Weights are read again for every block of pixels. They come from the flash if that takes no longer than
+//! the operation, and always in fully connected layers. Otherwise they are copied once from the flash into a
+//! buffer in the SRAM and read from there. SRAM bytes are the activations of every block (including halos and
+//! repetitions), the outputs, and the buffered weights. Depths are rounded up to 16, and blocks one pixel
+//! wide use half of a burst. The compiler takes the block with the least traffic, unless the block with the
+//! fewest cycles saves at least a tenth.
 //!
-//! Simplifications, which `docs/accelerators.md` measures: compressed weights take 0.9 of their bytes, and 10 bytes of
-//! bias and scale per channel come on top; activations stay in the SRAM; no layer waits for the weights of its first
-//! block, which arrive while the layer before works.
+//! Simplifications (measured in `docs/accelerators.md`): compressed weights take 0.9 of their bytes, plus 10
+//! bytes of bias and scale per channel. Activations stay in the SRAM. No layer waits for the weights of its
+//! first block, which arrive during the previous layer.
 
 use guardbit_graph::Window;
 
@@ -40,21 +42,21 @@ use crate::{Accelerator, Array, Memory};
 /// `Ethos_U55_High_End_Embedded`.
 const SRAM_LATENCY: f64 = 32.0;
 const SRAM_BURST: usize = 32;
-/// Channels that lie together in the SRAM: a brick of NHCWB16. Blocks are as deep, or a multiple of it.
+/// Channels stored together in the SRAM: a brick of NHCWB16. The depth of a block is a multiple of it.
 const BRICK: usize = 16;
-/// Most channels of an image, which lies in the SRAM pixel by pixel.
+/// Maximum channels of an image, which is stored in the SRAM pixel by pixel.
 const IMAGE_DEPTH: usize = 4;
 /// Largest block of outputs: rows, columns, channels.
 const MAX_BLOCK: [usize; 3] = [32, 64, 128];
 /// Bytes of a channel's bias and scale: 40 bits of bias, 32 of scale, 8 with the shift.
 const SCALE_BYTES: u32 = 10;
-/// Part of the cycles below which a block is taken for its speed. Fitted to the compiler's figures.
+/// Cycle ratio below which the faster block is taken. Fitted to the compiler's figures.
 const WORTH: f64 = 0.9;
-/// Bytes of compressed weights over those of their codes: 0.72 to 0.98 in trained layers, of which depthwise ones stay as
-/// they are.
+/// Ratio of compressed weight bytes to code bytes. In trained layers it is 0.72 to 0.98; depthwise layers are
+/// not compressed.
 const COMPRESSED: f64 = 0.9;
 
-/// Bits of the biases and scales of a layer, which come with its weights.
+/// Returns the bits of a layer's biases and scales, which are transferred with its weights.
 pub(super) fn constants(window: &Window, widths: Widths) -> u128 {
     let per_channel = if widths.weight == 0 { 0 } else { 8 * u128::from(SCALE_BYTES) };
     per_channel * window.channels() as u128
@@ -78,27 +80,27 @@ pub(super) fn schedule(
     Schedule { lead: 0, fold, of_tile: 1, gap: 0, group, last: u64::MAX, compute, inside, busy, cycles }
 }
 
-/// A layer as the compiler sees it. Sizes are `[rows, columns, channels]`.
+/// Layer as the compiler sees it. Sizes are `[rows, columns, channels]`.
 struct Layer<'a> {
     array: Array,
     memory: &'a Memory,
     input: [usize; 3],
     output: [usize; 3],
-    /// Cells of the window, dilated.
+    /// Size of the dilated window.
     kernel: [usize; 2],
     stride: [usize; 2],
     depthwise: bool,
-    /// A dot product per output, without a window: its weights are not buffered.
+    /// Whether each output is one dot product without a window; such weights are not buffered.
     fully_connected: bool,
     part_kernel: bool,
     activation_bytes: usize,
-    /// Bytes of weights as they come from outside, biases and scales included.
+    /// Bytes of weights loaded from external memory, including biases and scales.
     weight_bytes: f64,
     /// Columns and rows of the micro-block.
     unit: [usize; 3],
 }
 
-/// A block of outputs and the activations that it needs.
+/// Block of outputs and the activations that it needs.
 #[derive(Clone, Copy)]
 struct Block {
     output: [usize; 3],
@@ -141,8 +143,8 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// The block with the least traffic per output among those that fit the shared RAM, and the one that takes the
-    /// fewest cycles.
+    /// Returns the block with the least traffic per output among the blocks that fit the shared RAM, and the
+    /// block with the fewest cycles.
     fn blocks(&self) -> [Block; 2] {
         let limit = |axis: usize| self.output[axis].min(MAX_BLOCK[axis]).next_multiple_of(self.unit[axis]);
         let first = self.block(self.unit);
@@ -159,7 +161,7 @@ impl<'a> Layer<'a> {
                         fast = (cycles, block);
                     }
                     let (traffic, cover) = (self.traffic(block), self.coverage(block));
-                    // Of equal ones, the one that covers more of a small input.
+                    // A tie goes to the block that covers more of a small input.
                     if traffic < lean.0 {
                         lean = (traffic, f64::INFINITY, block);
                     } else if traffic == lean.0 && cover <= lean.1 && rows <= 4 && cols <= 4 {
@@ -198,8 +200,8 @@ impl<'a> Layer<'a> {
         Block { output, input: [reach(0), reach(1), depth] }
     }
 
-    /// Banks of 1 KiB, twice each for activations and sums; two more hold outputs, and two are reserved in the
-    /// larger configurations.
+    /// Returns whether a block fits the shared RAM. Activations and sums take banks of 1 KiB, twice each. Two
+    /// more banks hold outputs, and two are reserved in the larger configurations.
     fn fits(&self, block: Block) -> bool {
         let (granule, total) = {
             let macs = self.array.rows * self.array.cols * self.array.dot_width;
@@ -225,12 +227,12 @@ impl<'a> Layer<'a> {
         banks(input, granule).saturating_add(banks(sums, 2 * granule)) <= total.saturating_sub(2)
     }
 
-    /// A row of pixels on micro-blocks of two rows.
+    /// Returns whether the output is one row of pixels on micro-blocks of two rows.
     fn flat(&self) -> bool {
         self.output[0] == 1 && self.kernel[0] == 1 && self.unit[0] == 2
     }
 
-    /// Elements of activations and weights fetched per output.
+    /// Returns the elements of activations and weights fetched per output.
     fn traffic(&self, block: Block) -> f64 {
         let part = |axis: usize| self.output[axis] as f64 / block.output[axis] as f64;
         let whole = |axis: usize| self.output[axis].div_ceil(block.output[axis]) as f64;
@@ -254,7 +256,7 @@ impl<'a> Layer<'a> {
         (self.input[0] * self.input[1]) as f64 / covered as f64
     }
 
-    /// Cycles of the first `depth` output channels, with all weights at hand.
+    /// Returns the cycles of the first `depth` output channels, with all weights available.
     fn operation(&self, block: Block, depth: usize) -> f64 {
         let output = [self.output[0], self.output[1], depth];
         let mut block_out: [usize; 3] = std::array::from_fn(|axis| output[axis].min(block.output[axis]));
@@ -281,7 +283,7 @@ impl<'a> Layer<'a> {
         dpu.max(out) * blocks as f64 + dpu.min(out)
     }
 
-    /// Cycles of the dot products of one block.
+    /// Returns the cycles of the dot products of one block.
     fn dot_products(&self, units: [usize; 3], input_depth: usize) -> f64 {
         let pixels = units[0] * units[1];
         let pace = (4 * self.array.cols).max(4 * pixels);
@@ -308,7 +310,7 @@ impl<'a> Layer<'a> {
         times([cycles, passes]) as f64
     }
 
-    /// Cycles in which a lone micro-block waits for its own sums.
+    /// Returns the cycles in which a single micro-block waits for its own sums.
     fn delay(&self, units: [usize; 3], steps: usize) -> usize {
         let pause = if self.array.cols < 8 { 3 } else { 2 };
         match units {
@@ -318,13 +320,14 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// What a transfer of a block takes over one in whole bursts, where so many elements lie together.
+    /// Returns the time of a block transfer relative to one in whole bursts, if `elements` elements are
+    /// contiguous.
     fn burst_share(&self, elements: usize) -> f64 {
         let together = elements.saturating_mul(self.activation_bytes).clamp(1, SRAM_BURST);
         SRAM_BURST as f64 / together as f64
     }
 
-    /// Cycles of operation, SRAM and flash with these blocks.
+    /// Returns the cycles of operation, SRAM and flash with these blocks.
     fn times_of(&self, block: Block) -> Times {
         let operation = self.operation(block, self.output[2]);
         let count =
@@ -333,7 +336,7 @@ impl<'a> Layer<'a> {
         let passes = if self.depthwise { 1 } else { count(2) };
         let repeats = times([self.kernel[0].div_ceil(8), self.kernel[1].div_ceil(8), passes]) as f64;
         let depth = self.input[2];
-        // What lies together: the pixels of a brick, or the channels of a pixel.
+        // Contiguous data: the pixels of a brick, or the channels of a pixel.
         let (depth, together) = if depth <= IMAGE_DEPTH {
             (depth, block.input[2])
         } else {
@@ -362,7 +365,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Cycles with the blocks that the compiler takes.
+    /// Returns the cycles with the blocks that the compiler takes.
     fn times(&self) -> Times {
         let [lean, fast] = self.blocks().map(|block| self.times_of(block));
         let inside = |times: &Times| times.operation.max(times.sram);
@@ -370,22 +373,22 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Cycles of what works at the same time.
+/// Cycles of the resources that work in parallel.
 struct Times {
-    /// Of the array.
+    /// Cycles of the array.
     operation: f64,
-    /// Of the SRAM.
+    /// Cycles of the SRAM.
     sram: f64,
-    /// Of the memory outside.
+    /// Cycles of the external memory.
     flash: f64,
 }
 
-/// Sizes of the pieces of at most 8 into which a size is cut, and how many there are of each.
+/// Returns the sizes of the pieces of at most 8 into which a size is cut, each with its count.
 fn pieces(size: usize) -> impl Iterator<Item = (usize, usize)> {
     [(8, size / 8), (size % 8, 1)].into_iter().filter(|&(length, count)| length > 0 && count > 0)
 }
 
-/// An empty axis has nothing to be cut; it counts as one.
+/// Replaces 0 by 1: an empty axis counts as one.
 fn at_least_one(sizes: [usize; 3]) -> [usize; 3] {
     sizes.map(|size| size.max(1))
 }

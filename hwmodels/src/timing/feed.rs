@@ -1,4 +1,4 @@
-//! What the array takes from its SRAMs where nothing makes it wait.
+//! Bandwidth that the array needs from its SRAMs to run without stalls.
 
 use super::chain::{Chain, products_per_step};
 use crate::{Accelerator, Array, ArrayKind, Dataflow};
@@ -6,15 +6,15 @@ use crate::{Accelerator, Array, ArrayKind, Dataflow};
 /// Bytes of an activation or a weight.
 const INT8_BYTES: usize = 1;
 
-/// Bytes per cycle that an array takes at full speed, with int8 operands that are shared as much as can be: what no
-/// layer that fills it needs less than.
+/// Bytes per cycle that an array needs at full speed, with int8 operands that are shared as much as possible.
+/// It is a lower bound for every layer that fills the array.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Feed {
-    /// Of the operand that takes more: activations or weights.
+    /// Bytes per cycle of the operand that needs more: activations or weights.
     pub operands: f64,
-    /// Which one that is.
+    /// Name of that operand.
     pub operand: &'static str,
-    /// Of sums, written and read.
+    /// Bytes per cycle of sums, written and read.
     pub sums: f64,
 }
 
@@ -25,10 +25,10 @@ impl Feed {
         let lanes = array.rows * array.cols;
         let (activations, weights) = match (accelerator.dataflow, array.kind) {
             (Dataflow::OutputStationary, _) | (Dataflow::Vector, ArrayKind::Block) => (rows, cols),
-            // What stays is loaded once for many steps.
+            // The stationary operand is loaded once for many steps.
             (Dataflow::WeightStationary, _) => (rows, 0),
             (Dataflow::InputStationary, _) => (0, rows),
-            // Lanes in a square of pixels and channels share the most.
+            // Lanes arranged as a square of pixels and channels share the most.
             (Dataflow::Vector, ArrayKind::Outputs) => {
                 let side = lanes.isqrt();
                 (side * array.dot_width, side * array.dot_width)

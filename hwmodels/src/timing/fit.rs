@@ -1,20 +1,20 @@
-//! How much of the array a layer can fill, and how much of the SRAMs it needs.
+//! Utilization limit of a layer: how much of the array it can fill, and how much SRAM it needs.
 
 use super::mapping::{Layer, Mapping};
 use super::traffic::Tile;
 use crate::{ArrayKind, Dataflow};
 
-/// A layer's size beside that of the array and of its memories.
+/// Size of a layer compared with the array and its memories.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// Rows and columns of one array that a fold can use at most. The lanes of a vector engine that is no block
-    /// are one row.
+    /// Maximum rows and columns of one array that a fold can use. The lanes of a vector engine count as one
+    /// row, unless its kind is `block`.
     pub used: [usize; 2],
-    /// Rows and columns that there are, counted in the same way.
+    /// Rows and columns of the array, counted in the same way.
     pub size: [usize; 2],
     /// Bytes of the smallest tile: activations, weights and sums.
     pub least_bytes: [f64; 3],
-    /// Bytes that there are for one tile.
+    /// Bytes available for one tile.
     pub room_bytes: [f64; 3],
 }
 
@@ -29,13 +29,13 @@ impl Fit {
         }
     }
 
-    /// Whether at most half of the array can be used, in every fold.
+    /// Returns whether every fold can use at most half of the array.
     pub fn is_low(&self) -> bool {
         2 * self.used[0] * self.used[1] <= self.size[0] * self.size[1] && self.size != [1, 1]
     }
 }
 
-/// What the layer would fill, and the array's size.
+/// Returns the rows and columns that the layer would fill, and the array's size.
 fn wanted(dataflow: Dataflow, layer: &Layer) -> ([usize; 2], [usize; 2]) {
     let (array, gemm) = (layer.array, layer.gemm);
     let (size, lanes) = ([array.rows, array.cols], [1, array.rows * array.cols]);

@@ -1,4 +1,4 @@
-//! The matrix products that a layer is made of, and how wide its codes are.
+//! Matrix products that make up a layer, and the widths of its codes.
 
 use guardbit_graph::{Graph, NodeId, Window};
 
@@ -22,18 +22,18 @@ pub struct Gemm {
 /// Widths of a layer's codes in bits, and the size of its constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Widths {
-    /// Of an activation.
+    /// Bits of an activation.
     pub activation: u32,
-    /// Of a weight; 0 where there are none.
+    /// Bits of a weight; 0 without weights.
     pub weight: u32,
-    /// Of an output.
+    /// Bits of an output.
     pub output: u32,
-    /// Of all biases, multipliers and shifts of the layer together.
+    /// Bits of all biases, multipliers and shifts of the layer together.
     pub constants: u64,
 }
 
 impl Gemm {
-    /// The matrix products of a window.
+    /// Returns the matrix products of a window.
     pub fn of(window: &Window) -> Self {
         let [rows, cols, channels] = window.output;
         let groups = window.groups.max(1);
@@ -47,8 +47,8 @@ impl Gemm {
     }
 }
 
-/// The window of as many groups as `window` has images, each with weights of its own: one matrix product per image of two
-/// activations.
+/// Returns a window with one group per image of `window`, each with its own weights: one matrix product of
+/// two activations per image.
 pub(super) fn group_per_image(window: &Window) -> Window {
     let pixels = times([window.output[0], window.output[1]]);
     let [inputs, outputs] =
@@ -63,7 +63,8 @@ pub(super) fn group_per_image(window: &Window) -> Window {
 }
 
 impl Widths {
-    /// Returns the widths of the codes of a node that is made of dot products, without its constants: these depend on the datapath.
+    /// Returns the code widths of a node that consists of dot products. Constants are left out, because they
+    /// depend on the datapath.
     pub(crate) fn of_codes(graph: &Graph, node: NodeId) -> Self {
         let bits = |tensor| graph.tensor(tensor).ty.code_range().bits();
         let input = |index: usize| graph.node(node).inputs.get(index).copied().flatten();

@@ -1,17 +1,19 @@
-//! How the groups of a layer lie on the array (`array.depthwise`).
+//! Mapping of a layer's groups onto the array (`array.depthwise`).
 //!
-//! - `serial`: one after the other, each a matrix product of its own.
-//! - `own_inputs`: side by side; no two share activations, so that every lane or column takes its own.
-//! - `block_diagonal`: B groups as one matrix product, whose weights are 0 off the diagonal. Where sums move, the rows of a
-//!   group lie below those of the one before: B is as many as rows and columns hold. Where sums stay, the columns of groups
-//!   lie side by side, and their products stream one group after the other: B is as many as the columns hold.
+//! - `serial`: one after the other, each a separate matrix product.
+//! - `own_inputs`: side by side. Groups share no activations, so every lane or column takes its own.
+//! - `block_diagonal`: B groups as one matrix product, whose weights are 0 off the diagonal. If sums move,
+//!   the rows of a group lie below the rows of the previous one, and B is limited by rows and columns. If
+//!   sums stay, the columns of groups lie side by side, their products stream one group after the other, and
+//!   B is limited by the columns.
 //!
-//! The zeros are made on the chip: no memory holds them and no port moves them. They change no sum: they enter serial
-//! registers alone, to which 0 can be added. A group's products begin a processing element of their own, and a chain of their own
-//! unless its level is serial and holds whole groups; where sums stay, a group begins its runs anew, and the last level, whose
-//! run does not end, is serial.
+//! The zeros are generated on the chip: no memory holds them and no port moves them. They change no sum,
+//! because they enter only serial registers, to which 0 can be added. The products of a group begin in their
+//! own processing element. They also begin their own chain, unless the level is serial and holds whole
+//! groups. If sums stay, a group begins its runs anew, and the last level, whose run does not end, is serial.
 //!
-//! Groups are dealt evenly: B of them `ceil(groups / B)` times, the last time perhaps fewer, which takes as long.
+//! Groups are dealt evenly: B at a time, `ceil(groups / B)` times. The last time may have fewer groups and
+//! takes as long.
 
 use super::chain::Chain;
 use super::gemm::Gemm;
@@ -20,11 +22,11 @@ use crate::{Accelerator, Array, ArrayKind, Dataflow, Depthwise};
 /// Groups that run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Groups {
-    /// How many.
+    /// Number of groups.
     pub abreast: usize,
-    /// How many times.
+    /// Number of repetitions.
     pub times: usize,
-    /// Whether the products of each are followed by those of the next one.
+    /// Whether the products of each group are followed by those of the next one.
     pub in_turn: bool,
 }
 
@@ -43,7 +45,7 @@ impl Groups {
     }
 }
 
-/// What is done where the kind of the array decides.
+/// Returns the mapping of groups, where [`Depthwise::ByKind`] is replaced by the choice of dataflow and kind.
 fn chosen(dataflow: Dataflow, array: Array) -> Depthwise {
     match array.depthwise {
         Depthwise::ByKind if dataflow != Dataflow::Vector || array.kind == ArrayKind::Channels => {
@@ -54,7 +56,7 @@ fn chosen(dataflow: Dataflow, array: Array) -> Depthwise {
     }
 }
 
-/// Groups of one block-diagonal matrix that the array holds.
+/// Returns the number of groups of one block-diagonal matrix that fit the array.
 fn diagonal(accelerator: &Accelerator, gemm: Gemm, chain: &Chain) -> usize {
     let columns = accelerator.array.cols / gemm.channels.max(1);
     match accelerator.dataflow {

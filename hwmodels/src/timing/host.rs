@@ -1,34 +1,34 @@
-//! Time of what the host runs: the slower of its arithmetic and its memory, operation after operation.
+//! Time of operations on the host: for each operation, the slower of arithmetic and memory.
 
 use guardbit_graph::Work;
 
 use super::rate::{BYTE, Rate, scaled};
 use crate::Accelerator;
 
-/// What an operation takes on the host.
+/// Time of one operation on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTime {
-    /// What there is to do.
+    /// Amount of work.
     pub work: Work,
-    /// Cycles of the accelerator's clock, so that they can be added to those of its layers.
+    /// Cycles of the accelerator's clock, comparable with the cycles of its layers.
     pub cycles: u64,
-    /// What takes them.
+    /// Resource that limits the operation.
     pub bound: HostBound,
 }
 
-/// What an operation on the host waits for.
+/// Resource that limits an operation on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostBound {
-    /// Its lanes.
+    /// The lanes.
     Lanes,
-    /// Its memory.
+    /// The memory.
     Memory,
-    /// Nothing: it takes no time.
+    /// None: the operation takes no time.
     Nothing,
 }
 
 impl HostBound {
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lanes => "lanes",
@@ -39,12 +39,12 @@ impl HostBound {
 }
 
 impl HostTime {
-    /// The time of some work on the host of an accelerator:
-    /// `max(ceil(operations / (lanes * ops_per_cycle)), ceil(bytes / bytes_per_cycle))` of its cycles, as cycles of the
-    /// accelerator, rounded up; [`u64::MAX`] if they are more.
+    /// Returns the time of `work` on the host of an accelerator: `max(ceil(operations / (lanes *
+    /// ops_per_cycle)), ceil(bytes / bytes_per_cycle))` host cycles, converted to cycles of the accelerator
+    /// and rounded up. Saturates at [`u64::MAX`].
     pub fn new(accelerator: &Accelerator, work: Work) -> Self {
         let host = &accelerator.host;
-        // An operation passes as a byte does.
+        // Operations use the rate arithmetic of bytes.
         let operations = u128::from(work.operations) * BYTE;
         let computing = Rate::of(host.ops_per_cycle).cycles(operations, 1, host.lanes as u64);
         let moving = Rate::of(host.bytes_per_cycle).cycles(u128::from(work.bytes) * BYTE, 1, 1);

@@ -1,4 +1,5 @@
-//! Activations stay: rows hold products, columns hold pixels; sums move down the columns, channel after channel.
+//! Input stationary: rows hold products, columns hold pixels, and sums move down the columns, channel after
+//! channel.
 
 use super::moving_sums::Stationary;
 

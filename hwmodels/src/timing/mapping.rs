@@ -1,4 +1,4 @@
-//! How a dataflow cuts a matrix product into folds, and where an addition lies in its fold.
+//! Cuts a matrix product into folds by dataflow, and places additions in their fold.
 
 use super::chain::{Chain, products_per_step};
 use super::gemm::Gemm;
@@ -11,50 +11,50 @@ use crate::{Accelerator, Array, ArrayKind, Dataflow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mapping {
     dataflow: Dataflow,
-    /// That of the accelerator; a cut may choose another one.
+    /// Kind of the array: the accelerator's, unless a cut chooses another one.
     kind: ArrayKind,
-    /// What one core does; the last one may do less.
+    /// Work of one core; the last core may have less.
     layer: Layer,
-    /// What the last core does.
+    /// Work of the last core.
     last: Layer,
-    /// Cores that have something to do.
+    /// Number of cores with work.
     cores: usize,
     cut: Cut,
 }
 
-/// What a dataflow looks at.
+/// Input of a dataflow: the matrix product and the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layer {
-    /// With as many products per step as are whole runs.
+    /// Array whose products per step are whole runs.
     pub array: Array,
     pub gemm: Gemm,
-    /// How dot products fill the rows of an array through which sums move.
+    /// Placement of dot products in the rows of an array through which sums move.
     pub chain: Chain,
     pub groups: Groups,
-    /// How many pixels (weight stationary) or channels (input stationary) stream through one fold.
+    /// Number of pixels (weight stationary) or channels (input stationary) that stream through one fold.
     pub stream: usize,
 }
 
-/// What the memories make of a layer.
+/// Cut of a layer that makes it fit the memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// How much streams through one fold: pixels of weight stationary, channels of input stationary. The last fold
-    /// may have less.
+    /// Number of pixels (weight stationary) or channels (input stationary) that stream through one fold. The
+    /// last fold may have fewer.
     pub stream: usize,
     /// Folds of a tile along pixels, channels and terms.
     pub tile: [usize; 3],
     pub order: TileOrder,
-    /// Whether lanes that are free to hold any outputs hold channels of one pixel, as those of kind `folded` do. Otherwise they
-    /// hold outputs in the order of the tensor.
+    /// Whether lanes that can hold any outputs hold channels of one pixel, as in kind `folded`. Otherwise
+    /// they hold outputs in the order of the tensor.
     pub by_channel: bool,
 }
 
-/// The fillings of the array in a layer. Each has its share of what they take together.
+/// Folds of a layer: fillings of the array. Each has an equal share of the total time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Folds {
-    /// How many there are in a group.
+    /// Number of folds per group.
     pub count: usize,
-    /// How many of them a tile has, on average.
+    /// Average number of folds per tile.
     pub of_tile: usize,
     /// Number of groups.
     pub groups: usize,
@@ -64,15 +64,15 @@ pub(super) struct Folds {
     pub steps: usize,
     /// Cycles from the first processing element's step to the same step of the last one.
     pub skew: usize,
-    /// Distances between the starts of folds that follow each other without draining: their sum over the layer.
+    /// Sum over the layer of the distances between starts of folds that follow each other without draining.
     pub intervals: u64,
-    /// The greatest of them.
+    /// Largest of these distances.
     pub interval: usize,
-    /// Cycles in which the sums leave the array, unless the next fold hides them.
+    /// Cycles in which the sums leave the array, unless hidden by the next fold.
     pub drain: usize,
 }
 
-/// How a dataflow uses the array.
+/// Use of the array by a dataflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pass {
     /// Folds along pixels, channels and terms.
@@ -85,47 +85,47 @@ pub(super) struct Pass {
     pub drain: usize,
 }
 
-/// A sequence of sizes, in which few different ones come many times each.
+/// Sequence of sizes in run-length form: few distinct sizes, each repeated many times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Runs([(usize, usize); 4]);
 
-/// Where an addition lies.
+/// Place of an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     pub group: usize,
-    /// Fold along pixels, channels and terms.
+    /// Index of the fold along pixels, channels and terms.
     pub at: [usize; 3],
-    /// Cycles from the start of the fold.
+    /// Cycles since the start of the fold.
     pub offset: usize,
     pub row: usize,
     pub col: usize,
 }
 
 impl Cut {
-    /// Nothing is cut: one fold is a tile, in the dataflow's own order.
+    /// No cut: one fold is a tile, in the dataflow's own order.
     pub const NONE: Self =
         Self { stream: usize::MAX, tile: [1; 3], order: TileOrder::ChannelsOuter, by_channel: false };
 }
 
 impl Runs {
-    /// That size, once; none if it is 0.
+    /// Returns the single size `size`, or an empty sequence if it is 0.
     pub fn one(size: usize) -> Self {
         let mut runs = [(0, 0); 4];
         runs[0] = (usize::from(size > 0), size);
         Self(runs)
     }
 
-    /// Sizes of at most `most` that make `whole` together, the smaller one last.
+    /// Returns the sizes of the pieces of at most `most` that `whole` is cut into, the smaller one last.
     pub fn cut(whole: usize, most: usize) -> Self {
         Self::one(most).times(whole / most).and(Self::one(whole % most))
     }
 
-    /// That many times.
+    /// Returns the sequence repeated `count` times.
     pub fn times(self, count: usize) -> Self {
         Self(self.0.map(|(own, size)| (times([own, count]), size)))
     }
 
-    /// Those of another sequence behind these; four different sizes at most.
+    /// Appends another sequence; at most four distinct sizes in total.
     pub fn and(self, other: Self) -> Self {
         let mut both = [(0, 0); 4];
         let parts = self.0.into_iter().chain(other.0).filter(|(count, _)| *count > 0);
@@ -133,29 +133,29 @@ impl Runs {
         Self(both)
     }
 
-    /// Every size made into another one.
+    /// Applies a function to every size.
     pub fn map(self, size: impl Fn(usize) -> usize) -> Self {
         Self(self.0.map(|(count, own)| (count, if count > 0 { size(own) } else { 0 })))
     }
 
-    /// How many there are.
+    /// Returns the number of sizes.
     pub fn count(&self) -> usize {
         self.0.iter().map(|(count, _)| *count).fold(0, usize::saturating_add)
     }
 
-    /// All together.
+    /// Returns the sum of all sizes.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|&(count, size)| product([count, size])).fold(0, u64::saturating_add)
     }
 
-    /// The greatest; 0 if there is none.
+    /// Returns the largest size; 0 if there is none.
     pub fn most(&self) -> usize {
         self.0.iter().map(|(_, size)| *size).max().unwrap_or(0)
     }
 }
 
-/// Pairs of a fold and a group that it touches, of `all` values in folds of `fold` and groups of `group`: a fold
-/// touches one group more than there are borders of groups inside it.
+/// Returns the number of pairs of a fold and a group that it touches, for `all` values in folds of `fold` and
+/// groups of `group`. A fold touches one group more than it contains group borders.
 pub(super) fn touched(all: usize, fold: usize, group: usize) -> usize {
     if all == 0 {
         return 0;
@@ -176,18 +176,19 @@ fn lcm(a: usize, b: usize) -> Option<usize> {
     (a / gcd).checked_mul(b)
 }
 
-/// The product of sizes, or the greatest number.
+/// Returns the product of sizes, saturated.
 pub(super) fn product<const N: usize>(sizes: [usize; N]) -> u64 {
     sizes.into_iter().fold(1, |all, size| all.saturating_mul(size as u64))
 }
 
-/// The same as a size.
+/// Returns the product of sizes as a `usize`, saturated.
 pub(super) fn times<const N: usize>(sizes: [usize; N]) -> usize {
     sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 impl Mapping {
-    /// The cores share the groups where there are several, else the output channels.
+    /// Maps `gemm` onto the accelerator. Cores share the groups if there are several, otherwise the output
+    /// channels.
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
         let Accelerator { array, dataflow, .. } = *accelerator;
         let array = Array { dot_width: products_per_step(accelerator), ..array };
@@ -209,7 +210,7 @@ impl Mapping {
             .cut(Cut::NONE)
     }
 
-    /// The same, cut in another way.
+    /// Returns the mapping with another cut.
     pub fn cut(mut self, cut: Cut) -> Self {
         self.layer.stream = cut.stream.clamp(1, self.streamed().max(1));
         let kind = if cut.by_channel { ArrayKind::Folded } else { self.kind };
@@ -217,7 +218,7 @@ impl Mapping {
         Self { cut, ..self }
     }
 
-    /// How many pixels or channels stream through a stationary operand.
+    /// Returns how many pixels or channels stream through a stationary operand.
     pub fn streamed(&self) -> usize {
         match self.dataflow {
             Dataflow::OutputStationary | Dataflow::Vector => 1,
@@ -230,13 +231,13 @@ impl Mapping {
         self.dataflow
     }
 
-    /// Whether lanes may hold outputs in the order of the tensor, of all channels at a time.
+    /// Returns whether lanes may hold outputs in the order of the tensor, across all channels.
     pub fn is_free(&self) -> bool {
         self.dataflow == Dataflow::Vector && self.layer.array.kind == ArrayKind::Outputs
     }
 
-    /// Whether lanes that are free to hold any outputs can be held to channels of one pixel: the layer has more of them than there are
-    /// lanes.
+    /// Returns whether lanes that can hold any outputs can be restricted to channels of one pixel: the layer
+    /// has more channels than there are lanes.
     pub fn can_go_by_channel(&self) -> bool {
         let lanes = times([self.layer.array.rows, self.layer.array.cols]);
         self.dataflow == Dataflow::Vector && self.kind == ArrayKind::Outputs && self.layer.channels() > lanes
@@ -246,18 +247,19 @@ impl Mapping {
         &self.layer
     }
 
-    /// Whether all additions of a dot product happen in the same processing element.
+    /// Returns whether all additions of a dot product happen in one processing element.
     pub fn stays_in_place(&self) -> bool {
         !self.dataflow.moves_sums()
     }
 
-    /// Whether the products of a dot product are added in their order, if folds start `fold` cycles apart or more.
+    /// Returns whether the products of a dot product are added in order if folds start at least `fold` cycles
+    /// apart.
     pub fn keeps_order(&self, fold: u64) -> bool {
         let passes = self.layer.chain.passes();
         !self.dataflow.moves_sums() || passes.count() <= 1 || fold >= passes.most() as u64
     }
 
-    /// Processing elements that one fold uses at most.
+    /// Returns the maximum number of processing elements that one fold uses.
     pub fn used(&self) -> usize {
         let Layer { array, gemm, .. } = self.layer;
         let channels = self.layer.channels();
@@ -284,7 +286,7 @@ impl Mapping {
         }
     }
 
-    /// How many times groups run one after the other.
+    /// Returns how many times groups run one after the other.
     pub fn serial_groups(&self) -> usize {
         self.layer.groups.times
     }
@@ -304,19 +306,19 @@ impl Mapping {
             Dataflow::WeightStationary | Dataflow::InputStationary => moving_sums::intervals(&self.layer),
             Dataflow::Vector => Runs::one(steps),
         };
-        // Along the other axes folds are all alike.
+        // Along the other axes all folds are equal.
         let alike = times([count, groups]).checked_div(runs.count()).unwrap_or(0) as u64;
         let intervals = runs.total().saturating_mul(alike);
         Folds { count, of_tile, groups, preload, steps, skew, intervals, interval: runs.most(), drain }
     }
 
-    /// Elements that pass between the SRAMs and the array of one core in the whole layer: activations, weights, and
-    /// sums in both directions.
+    /// Returns the elements that move between the SRAMs and the array of one core in the whole layer:
+    /// activations, weights, and sums in both directions.
     pub fn reads(&self) -> [u64; 3] {
         self.reads_of(&self.layer)
     }
 
-    /// The same for all cores.
+    /// Returns [`reads`](Self::reads) summed over all cores.
     pub fn reads_of_all(&self) -> [u64; 3] {
         let (each, last) = (self.reads(), self.reads_of(&Layer { stream: self.layer.stream, ..self.last }));
         let others = (self.cores - 1) as u64;
@@ -332,7 +334,8 @@ impl Mapping {
         }
     }
 
-    /// Where level `level` adds the value that ends with product `k` of output `channel` (of all groups) at `pixel`.
+    /// Returns the place where level `level` adds the value that ends with product `k` of output `channel`
+    /// (counted over all groups) at `pixel`.
     pub fn slot(&self, pixel: usize, channel: usize, k: usize, level: usize) -> Slot {
         let of_core = (self.layer.gemm.channels * self.layer.gemm.groups).max(1);
         let (core, channel) = (channel / of_core, channel % of_core);
@@ -348,34 +351,36 @@ impl Mapping {
 }
 
 impl Layer {
-    /// Channels of the groups that run at the same time.
+    /// Returns the number of channels of the groups that run at the same time.
     pub fn channels(&self) -> usize {
         times([self.gemm.channels, self.groups.abreast])
     }
 
-    /// Steps of a dot product: each processing element takes so many products at a time.
+    /// Returns the steps of a dot product; each processing element takes `dot_width` products per step.
     pub fn steps(&self) -> usize {
         self.gemm.terms.div_ceil(self.array.dot_width)
     }
 
-    /// Tiles of as many pixels as `size`.
+    /// Returns the number of tiles of `size` pixels.
     pub fn pixel_tiles(&self, size: usize) -> usize {
         self.gemm.pixels.div_ceil(size)
     }
 
-    /// Tiles of as many channels of groups that run at the same time as `size`.
+    /// Returns the number of tiles of `size` channels, among the channels of groups that run at the same
+    /// time.
     pub fn channel_tiles(&self, size: usize) -> usize {
         self.channels().div_ceil(size)
     }
 
-    /// Where a channel lies among groups: how many times groups run before it, its group among those that run with it, and
-    /// its place among their channels.
+    /// Returns the position of a channel: how many times groups run before it, its group among those that run
+    /// with it, and its index among their channels.
     pub fn group(&self, channel: usize) -> (usize, usize, usize) {
         let place = channel % self.channels();
         (channel / self.channels(), place / self.gemm.channels, place)
     }
 
-    /// Pairs of a stretch of `size` channels and a group that it touches, of all groups.
+    /// Returns the number of pairs of a stretch of `size` channels and a group that it touches, over all
+    /// groups.
     pub fn touched(&self, size: usize) -> usize {
         let Self { gemm, groups, .. } = self;
         let of = |groups: usize| touched(times([gemm.channels, groups]), size, gemm.channels);
@@ -385,22 +390,22 @@ impl Layer {
 }
 
 impl Folds {
-    /// Cycles from the start of a fold to its last addition.
+    /// Returns the cycles from the start of a fold to its last addition.
     pub fn span(&self) -> usize {
         self.preload.saturating_add(self.steps).saturating_add(self.skew)
     }
 
-    /// Cycles from the start of a fold until its sums have left the array.
+    /// Returns the cycles from the start of a fold until its sums have left the array.
     pub fn whole(&self) -> u64 {
         self.span().saturating_add(self.drain) as u64
     }
 
-    /// How many there are in the layer.
+    /// Returns the number of folds in the layer.
     pub fn all(&self) -> u64 {
         product([self.count, self.groups])
     }
 
-    /// How many tiles the layer has, of `of_tile` folds each but for the last one of a group.
+    /// Returns the number of tiles in the layer. Each has `of_tile` folds, except the last one of a group.
     pub fn tiles(&self) -> u64 {
         product([self.count.div_ceil(self.of_tile), self.groups])
     }

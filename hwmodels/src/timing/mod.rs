@@ -1,7 +1,7 @@
-//! When and where things happen: closed forms, per dataflow and convention.
+//! Time and place of every addition, as closed forms per dataflow and convention.
 //!
 //! A layer is one matrix product per group ([`Gemm`]). A dataflow cuts it into folds, each as large as the
-//! array, and places every addition within its fold; a convention says when each fold starts.
+//! array, and places every addition within its fold. A convention defines when each fold starts.
 
 mod array;
 mod bound;
@@ -49,73 +49,75 @@ use traffic::Footprint;
 /// Cycles of one layer and the place of each of its additions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerTiming {
-    /// Cycles of one inference: with stalls under `overlapped`, compute cycles alone under `scalesim_v3`.
+    /// Cycles of one inference: including stalls under `overlapped`, compute cycles alone under
+    /// `scalesim_v3`.
     pub cycles: u64,
-    /// The array that the layer runs on, whose rows and columns places name: those of all cores, one below the
-    /// other.
+    /// Array to whose rows and columns places refer: the arrays of all cores, stacked vertically.
     pub array: Array,
-    /// What the layer costs.
+    /// Cost of the layer.
     pub cost: Cost,
-    /// How much of the array it fills, and of the SRAMs it needs.
+    /// Utilization of the array and the SRAM that the layer needs.
     pub fit: Fit,
-    /// What the SRAMs hold at a time. Searched under `overlapped`; elsewhere one fold, which need not fit.
+    /// Part of the layer that the SRAMs hold at a time. Searched under `overlapped`; otherwise one fold,
+    /// which need not fit.
     pub tile: Tile,
-    /// Which activations pass between the chip and its outside memory.
+    /// Activations that move between the chip and external memory.
     pub outside: Outside,
-    /// Bits of the SRAM of activations that its tiles take.
+    /// Bits of the SRAM of activations that the tiles occupy.
     pub(crate) buffer: u128,
     mapping: Mapping,
     tiling: Tiling,
     schedule: Schedule,
     /// `[rows, columns]` of the output.
     image: [usize; 2],
-    /// Whether each image is a matrix product with weights of its own.
+    /// Whether each image is a matrix product with its own weights.
     group_per_image: bool,
 }
 
-/// When the folds of a layer start, in cycles.
+/// Start times of a layer's folds, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Schedule {
-    /// Before the first fold.
+    /// Cycles before the first fold.
     lead: u64,
-    /// From one fold to the next, on average and rounded down.
+    /// Cycles from one fold to the next, on average and rounded down.
     fold: u64,
     /// Folds of a tile.
     of_tile: u64,
-    /// What comes on top of that between two tiles.
+    /// Additional cycles between two tiles.
     gap: u64,
-    /// From the first fold of a group to that of the next group.
+    /// Cycles from the first fold of a group to the first fold of the next group.
     group: u64,
-    /// The last cycle of a group in which something can be placed, from the group's start.
+    /// Last cycle of a group in which an addition can be placed, relative to the group's start.
     last: u64,
-    /// Of the whole layer, with memories that take no time.
+    /// Cycles of the whole layer with ideal memories.
     compute: u64,
-    /// Of the whole layer, with a memory outside that takes no time.
+    /// Cycles of the whole layer with an ideal external memory.
     inside: u64,
-    /// In which the ports of the SRAMs, and the memory outside, have something to do.
+    /// Busy cycles of the SRAM ports and of the external memory.
     busy: [u64; 2],
-    /// Of the whole layer.
+    /// Cycles of the whole layer.
     cycles: u64,
 }
 
-/// Most cycles of a layer that can be told: the greatest number up to which a double holds every integer.
+/// Maximum number of cycles of a layer: the largest number up to which `f64` represents every integer.
 pub const MAX_CYCLES: u64 = 1 << 53;
 
 impl LayerTiming {
-    /// The timing of a layer with constant weights that loads all it reads and stores all it makes.
+    /// Returns the timing of a layer with constant weights that loads all its inputs and stores all its
+    /// outputs.
     pub fn new(accelerator: &Accelerator, window: &Window, widths: Widths) -> Self {
         Self::of(accelerator, window, widths, false)
     }
 
-    /// As [`new`](Self::new), for weights that may be activations: with `two_activations`, the layer is one matrix product per
-    /// image of the window, one after the other or as groups are. Both operands are loaded into the SRAM of activations and
-    /// share its port.
+    /// Returns the timing of a layer whose weights may be activations. With `two_activations`, the layer is
+    /// one matrix product per image of the window. These products are mapped like groups. Both operands are
+    /// loaded into the SRAM of activations and share its port.
     pub fn of(accelerator: &Accelerator, window: &Window, widths: Widths, two_activations: bool) -> Self {
         Self::with(accelerator, (window, two_activations), widths, Outside::ALL, u128::MAX)
     }
 
-    /// That of the same layer with activations that stay on the chip: its tiles move no more from and to the outside than
-    /// without them.
+    /// Returns the timing if some activations stay on the chip. The tiles move no more bits from and to
+    /// external memory than without them.
     pub(crate) fn within(
         self,
         outside: Outside,
@@ -126,7 +128,8 @@ impl LayerTiming {
         Self::with(accelerator, (window, self.group_per_image), widths, outside, self.cost.moved.outside())
     }
 
-    /// The timing with tiles that move `most` bits at most from and to the outside, if there are any.
+    /// Returns the timing with tiles that move at most `most` bits from and to external memory, if there are
+    /// such tiles.
     fn with(
         accelerator: &Accelerator,
         (layer, group_per_image): (&Window, bool),
@@ -185,31 +188,34 @@ impl LayerTiming {
         }
     }
 
-    /// Whether all additions of a dot product happen in the same processing element.
+    /// Returns whether all additions of a dot product happen in one processing element.
     pub fn stays_in_place(&self) -> bool {
         self.mapping.stays_in_place()
     }
 
-    /// The level that adds along a column, where sums move down the columns.
+    /// Returns the level that adds along a column, if sums move down the columns.
     pub(crate) fn chain(&self) -> Option<Chained> {
         (!self.stays_in_place()).then(|| self.mapping.layer().chain.chained())
     }
 
-    /// Whether the places of all dot products differ only in where they begin: cycles and processing elements from the
-    /// first product on are the same, up to the last cycle in which anything can be placed.
+    /// Returns whether the places of all dot products differ only in their start. Relative to the first
+    /// product, cycles and processing elements are equal, up to the last cycle in which an addition can be
+    /// placed.
     pub fn ways_are_alike(&self) -> bool {
         let kind = self.array.kind;
         if self.mapping.dataflow() == Dataflow::Vector {
             return matches!(kind, ArrayKind::Outputs | ArrayKind::Block);
         }
-        // A dot product in several folds must have them at equal distances: tiles at the edges have fewer.
+        // A dot product in several folds needs equal distances between them, but tiles at the edges have
+        // fewer folds.
         let Tiling { grid, tile, .. } = self.tiling;
         let Schedule { of_tile, gap, .. } = self.schedule;
         let regular = of_tile <= 1 || gap == 0;
         grid[2] <= 1 || regular && (tile == [1; 3] || tile[2] >= grid[2])
     }
 
-    /// Whether both place every addition in the same cycle, out of as many, and in the same processing element.
+    /// Returns whether both timings place every addition in the same cycle of equally many, and in the same
+    /// processing element.
     pub fn places_like(&self, other: &Self) -> bool {
         let ways = |timing: &Self| {
             (
@@ -224,17 +230,20 @@ impl LayerTiming {
         ways(self) == ways(other) && self.mapping == other.mapping
     }
 
-    /// Whether within a dot product and a level the cycle never falls as `k` grows. Where it may, it does so from one
-    /// run to the next alone: a short pass begins while sums of the one before still move down the columns.
+    /// Returns whether the cycle never decreases as `k` grows, within a dot product and a level. If it
+    /// decreases, it does so only between two runs: a short pass begins while sums of the previous one still
+    /// move down the columns.
     pub fn keeps_order(&self) -> bool {
         self.mapping.keeps_order(self.schedule.fold)
     }
 
-    /// When and where level `level` adds the value that ends with product `k` of the dot product at `out`.
+    /// Returns when and where level `level` adds the value that ends with product `k` of the dot product at
+    /// `out`.
     ///
-    /// `k` counts in the order of addition. Within a run of a level the cycle never falls as `k` grows (see
-    /// [`keeps_order`](Self::keeps_order) for a whole dot product), and it is below [`cycles`](Self::cycles): SCALE-Sim
-    /// counts one cycle less per matrix product than there are, and what happens in that one is placed in the one before.
+    /// `k` counts in the order of addition. Within a run of a level, the cycle never decreases as `k` grows
+    /// (see [`keeps_order`](Self::keeps_order) for a whole dot product). The cycle is below
+    /// [`cycles`](Self::cycles). SCALE-Sim counts one cycle less per matrix product than it takes; additions
+    /// of that cycle are placed in the previous one.
     #[inline]
     pub fn place(&self, out: OutputPosition, k: usize, level: usize) -> Place {
         let in_image = out.h * self.image[1] + out.w;

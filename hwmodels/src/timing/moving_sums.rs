@@ -1,15 +1,15 @@
-//! One operand stays: rows hold products, columns hold channels (weights stay) or pixels (activations stay); sums move
-//! down the columns, one pixel or one channel after the other.
+//! Weight and input stationary dataflows. Rows hold products. Columns hold channels (weights stay) or pixels
+//! (activations stay). Sums move down the columns, one pixel or one channel after the other.
 //!
-//! With weights that stay, folds walk all products of a row of channels, then the next channels; pixels are cut where the
-//! SRAMs demand it. After `rows` cycles of loading weights, the element in row `r` and column `c` serves pixel `m` of the
-//! fold in cycle `m + r + c`. The chain and the levels below it add there; outer levels add below the bottom row, when the
-//! sum arrives. The weights of a fold are loaded, row by row, while the one before computes. With activations that stay,
-//! pixels and channels change places.
+//! If weights stay, folds walk all products of a row of channels, then the next channels. Pixels are cut only
+//! if the SRAMs require it. After `rows` cycles of loading weights, the element in row `r` and column `c`
+//! serves pixel `m` of the fold in cycle `m + r + c`. The chain and the levels inside it add there. Outer
+//! levels add below the bottom row when the sum arrives. The weights of a fold are loaded row by row while
+//! the previous fold computes. If activations stay, pixels and channels swap roles.
 
 use super::mapping::{Layer, Pass, Runs, Slot, product};
 
-/// The operand that stays.
+/// Stationary operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stationary {
     Weights,
@@ -17,7 +17,7 @@ pub(super) enum Stationary {
 }
 
 impl Stationary {
-    /// Of what streams and what the columns hold: what is of pixels and what is of channels. And back.
+    /// Maps a pair for (streamed operand, columns) to a pair for (pixels, channels), and back.
     fn swap<T>(self, [streamed, stays]: [T; 2]) -> [T; 2] {
         match self {
             Self::Weights => [streamed, stays],
@@ -25,7 +25,7 @@ impl Stationary {
         }
     }
 
-    /// Pixels and channels of a fold that uses the whole array.
+    /// Returns the pixels and channels of a fold that uses the whole array.
     fn unit(self, layer: &Layer) -> [usize; 2] {
         self.swap([layer.stream, layer.array.cols])
     }
@@ -45,13 +45,14 @@ pub(super) fn pass(layer: &Layer, stationary: Stationary) -> Pass {
     }
 }
 
-/// From the start of a fold to that of the next one: what streams, one after the other, or row after row.
+/// Returns the distance from the start of a fold to the start of the next one: the length of the stream, or
+/// the rows to load.
 pub(super) fn intervals(layer: &Layer) -> Runs {
     layer.chain.intervals(layer.stream)
 }
 
-/// Activations for every part of the channels, weights for every part of the pixels, and sums written and read in every
-/// pass, of all groups.
+/// Returns the elements read, over all groups: activations for every part of the channels, weights for every
+/// part of the pixels, and sums written and read in every pass.
 pub(super) fn reads(layer: &Layer, stationary: Stationary) -> [u64; 3] {
     let gemm = layer.gemm;
     let [pixels, channels] = stationary.unit(layer);

@@ -1,8 +1,9 @@
-//! Sums stay: rows hold pixels, columns hold channels; activations stream from the left, weights from above.
+//! Output stationary: rows hold pixels, columns hold channels, activations stream from the left and weights
+//! from above.
 //!
-//! Unless tiles are larger, folds walk all pixels of a row of channels, then the next channels. The element in row `r`
-//! and column `c` takes step `t` in cycle `t + r + c` of its fold; every level adds there. The sums of a fold leave
-//! through its columns, row by row, while the next fold computes.
+//! Unless tiles are larger, folds walk all pixels of a row of channels, then the next channels. The element
+//! in row `r` and column `c` takes step `t` in cycle `t + r + c` of its fold, and every level adds there. The
+//! sums of a fold leave through its columns, row by row, while the next fold computes.
 
 use super::mapping::{Layer, Pass, Runs, Slot, product};
 
@@ -18,17 +19,19 @@ pub(super) fn pass(layer: &Layer) -> Pass {
     }
 }
 
-/// Steps of a fold: those of a dot product, of every group whose products take their turn.
+/// Returns the steps of a fold: the steps of a dot product, for every group whose products take turns.
 fn steps(layer: &Layer) -> usize {
     layer.steps() * if layer.groups.in_turn { layer.groups.abreast } else { 1 }
 }
 
-/// From the start of a fold to that of the next one: as many cycles as a dot product has steps, or sums leave.
+/// Returns the distance from the start of a fold to the start of the next one: the steps of a dot product, or
+/// the cycles in which sums leave, whichever is longer.
 pub(super) fn intervals(layer: &Layer) -> Runs {
     Runs::cut(layer.gemm.pixels, layer.array.rows).map(|rows| rows.max(steps(layer)))
 }
 
-/// Activations for every row of channels and weights for every row of pixels, of all groups; sums stay.
+/// Returns the elements read, over all groups: activations for every row of channels, weights for every row
+/// of pixels. Sums stay.
 pub(super) fn reads(layer: &Layer) -> [u64; 3] {
     let gemm = layer.gemm;
     [

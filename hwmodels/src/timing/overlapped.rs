@@ -1,4 +1,4 @@
-//! Folds that follow each other without draining the array, and memory that may be too slow for them.
+//! Folds that follow each other without draining the array, and stalls from slow memories.
 //!
 //! With F folds over all groups in T tiles:
 //!
@@ -9,18 +9,24 @@
 //! last      = max(span + drain, sram / F)           filling and draining included
 //! ```
 //!
-//! `intervals` is the sum over all folds of the least distance to the next one, `interval` the greatest of them, and
-//! `span` the array's own: `max(K, r)` and `K + R + C - 2` for output stationary, `max(M, r)` and `2R + C + M - 2` for
-//! weight stationary, `max(N, r)` and `2R + C + N - 2` for input stationary, `ceil(K / dot_width)` and the same for a
-//! vector engine, with r of R rows in use in the fold; where the SRAMs demand that M or N be cut, they are those of the
-//! part.
+//! `intervals` is the sum over all folds of the minimum distance to the next one, and `interval` is the
+//! largest of these distances. With r of R rows in use, the minimum distance and `span` are:
 //!
-//! `sram` is the time in which all operands leave their SRAMs, each through a port of its own, and sums enter and leave
-//! theirs. `load` and `store` are what the layer moves from and to the outside ([`Traffic`]), in whole bursts, at the
-//! rate of the memory: at most so many bursts are on their way at a time, each for `latency` cycles; S are the tiles
-//! that hold complete sums. What the best tiles take with memories that take no time (`intervals - interval + span + drain`
-//! of the tiles that compute for the least time, and without double buffering the drains of the fewest tiles) are the compute
-//! cycles; the rest stalls. Cycles are saturated: a layer that takes more than [`u64::MAX`] takes as many.
+//! - output stationary: `max(K, r)` and `K + R + C - 2`
+//! - weight stationary: `max(M, r)` and `2R + C + M - 2`
+//! - input stationary: `max(N, r)` and `2R + C + N - 2`
+//! - vector engine: both `ceil(K / dot_width)`
+//!
+//! If the SRAMs require that M or N be cut, the size of the part replaces it.
+//!
+//! `sram` is the time in which all operands leave their SRAMs, each through its own port, and sums enter and
+//! leave theirs. `load` and `store` are the data that the layer moves from and to external memory
+//! ([`Traffic`]), in whole bursts, at the rate of the memory. The number of outstanding bursts is limited,
+//! and each takes `latency` cycles. S is the number of tiles that hold complete sums.
+//!
+//! Compute cycles are the cycles of the best tiles with ideal memories: `intervals - interval + span + drain`
+//! of the tiles with the shortest compute time, and without double buffering the drains of the fewest tiles.
+//! The remaining cycles are stalls. Cycles saturate at [`u64::MAX`].
 
 use super::mapping::Folds;
 use super::rate::Rate;
@@ -28,7 +34,7 @@ use super::traffic::Traffic;
 use super::{Doubled, Schedule};
 use crate::Memory;
 
-/// How fast a memory is.
+/// Speed of a memory.
 #[derive(Debug, Clone, Copy)]
 enum Pace {
     Half,
@@ -37,7 +43,7 @@ enum Pace {
     NoTime,
 }
 
-/// The paces of operand ports, accumulator port and memory outside.
+/// Paces of operand ports, accumulator port and external memory.
 #[derive(Debug, Clone, Copy)]
 struct Paces {
     operands: Pace,
@@ -45,39 +51,40 @@ struct Paces {
     outside: Pace,
 }
 
-/// The fewest cycles of some tiles, where resources are faster.
+/// Fewest cycles of a set of tiles when resources are faster.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Faster {
-    /// With memories that take no time.
+    /// Cycles with ideal memories.
     pub compute: u64,
-    /// With a memory outside that takes no time.
+    /// Cycles with an ideal external memory.
     pub inside: u64,
     pub doubled: Doubled,
 }
 
-/// What each resource takes for its part of a layer. Cycles of memories are those of memories half as fast, from which all others
-/// follow without another rounding.
+/// Cycles of each resource for its part of a layer. Memories count at half their speed; all other speeds then
+/// follow without a second rounding.
 pub(super) struct Parts {
     folds: Folds,
     double_buffer: bool,
-    /// Tiles between which the array drains, one at least.
+    /// Number of tiles between which the array drains; at least one.
     tiles: u64,
     latency: u64,
-    /// Of everything, and of a tile on average.
+    /// Cycles to load everything, and to load an average tile.
     load: [u64; 2],
     store: [u64; 2],
-    /// Of folds that follow others without draining: the array, and the ports of activations, weights and sums.
+    /// Cycles of folds that follow others without draining: on the array, and on the ports of activations,
+    /// weights and sums.
     follow: u64,
     ports_follow: [u64; 3],
-    /// Of a fold that drains.
+    /// Cycles of a fold that drains.
     last: u64,
     ports_last: [u64; 3],
-    /// Of all folds.
+    /// Cycles of all folds.
     ports: [u64; 3],
 }
 
 impl Pace {
-    /// Of the cycles at half the pace.
+    /// Converts cycles at half the pace to cycles at this pace.
     fn of(self, cycles: u64) -> u64 {
         match self {
             Self::Half => cycles,
@@ -103,7 +110,7 @@ impl Paces {
 }
 
 impl Faster {
-    /// The fewer cycles of both, each.
+    /// Returns the minimum of both in each field.
     pub fn least(self, other: Self) -> Self {
         let (a, b) = (self.doubled, other.doubled);
         let doubled = Doubled {
@@ -131,7 +138,7 @@ impl Parts {
             folds: *folds,
             double_buffer: memory.double_buffer,
             tiles,
-            // Where nothing comes from outside, nothing is waited for.
+            // Without loads there is no latency to wait for.
             latency: if traffic.load > 0 { memory.dram_latency_cycles.saturating_mul(2) } else { 0 },
             load: [outside(traffic.load, 1), outside(traffic.load, traffic.tiles[0].max(1))],
             store: [outside(traffic.store, 1), outside(traffic.store, traffic.tiles[1].max(1))],
@@ -143,7 +150,7 @@ impl Parts {
         }
     }
 
-    /// Cycles of the layer.
+    /// Returns the cycles of the layer.
     pub fn cycles(&self) -> u64 {
         self.cycles_at(Paces::AS_THEY_ARE)
     }
@@ -165,13 +172,14 @@ impl Parts {
         parts.into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Cycles of all folds that follow others, and of one that drains, with what passes the ports meanwhile.
+    /// Returns the cycles of all folds that follow others, and of one that drains, including the port traffic
+    /// meanwhile.
     fn array_at(&self, paces: Paces) -> (u64, u64) {
         let between = self.follow.max(paces.ports(self.ports_follow));
         (between, self.last.max(paces.ports(self.ports_last)))
     }
 
-    /// Cycles in which each port has something to do.
+    /// Returns the busy cycles of each port.
     pub fn ports(&self) -> [u64; 3] {
         self.ports.map(|cycles| Pace::AsIs.of(cycles))
     }
@@ -182,7 +190,7 @@ impl Parts {
             compute: at(Paces::COMPUTE),
             inside: at(Paces::INSIDE),
             doubled: Doubled {
-                // Memories are half as fast, seen from an array that is twice as fast.
+                // An array that is twice as fast sees memories at half the pace.
                 array: at(Paces::HALF).div_ceil(2),
                 operand_ports: at(Paces::OPERANDS),
                 accumulator_port: at(Paces::SUMS),
@@ -218,7 +226,8 @@ impl Parts {
             return schedule(first, between.checked_div(all - 1).unwrap_or(last), 0, 0);
         }
         let tiles = self.tiles;
-        // In their own tiles, folds follow each other; between two tiles the array drains, and the memory has its turn.
+        // Within a tile, folds follow each other. Between two tiles the array drains and the memory
+        // transfers.
         let fold = between.checked_div(all.saturating_sub(tiles)).unwrap_or(folds.interval as u64);
         let (first, end) = (load / tiles, store / tiles);
         let gap = [first, last - fold.min(last), end].into_iter().fold(0, u64::saturating_add);
@@ -226,15 +235,16 @@ impl Parts {
     }
 }
 
-/// Cycles with memories that hold everything and take no time: folds as close as they can follow each other, the last one drained.
+/// Returns the cycles with memories that hold everything and take no time: folds at the minimum distance, and
+/// a final drain.
 pub(super) fn compute_cycles(folds: &Folds) -> u64 {
     let last = if folds.all() == 0 { 0 } else { folds.whole() };
     folds.intervals.saturating_sub(folds.interval as u64).saturating_add(last)
 }
 
-/// The ports between the SRAMs and the array.
+/// Ports between the SRAMs and the array.
 struct Ports {
-    /// Twice the bits of the whole layer, of activations, weights and sums, with the rate of each port.
+    /// Twice the bits of the whole layer (activations, weights, sums), with the rate of each port.
     each: [(u128, Rate); 3],
     folds: u64,
 }
@@ -248,7 +258,7 @@ impl Ports {
         Self { each: each.map(|(bits, rate)| (bits.saturating_mul(2), rate)), folds }
     }
 
-    /// Cycles in which each of them serves so many folds at half its pace.
+    /// Returns the cycles in which each port serves `folds` folds at half its pace.
     fn cycles(&self, folds: u64) -> [u64; 3] {
         self.each.map(|(bits, rate)| rate.cycles(bits, folds, self.folds))
     }

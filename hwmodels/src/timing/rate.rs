@@ -1,16 +1,17 @@
 //! Sizes and rates of memories, in integers.
 //!
-//! Files write them as decimals. Taken to six decimals they are fractions of whole numbers, and so are cycles.
+//! Files state sizes and rates as decimals. Rounded to six decimals they are exact fractions, and so are
+//! cycles.
 
 use crate::Memory;
 
-/// 10 to the number of decimals that count.
+/// 10 to the power of the number of decimals kept.
 const SCALE: u128 = 1_000_000;
 
 /// Bits of a byte.
 pub(super) const BYTE: u128 = 8;
 
-/// Bytes that pass in so many cycles.
+/// Rate of a memory: bytes that move in a number of cycles.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     bytes: u128,
@@ -18,13 +19,13 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// So many bytes per cycle.
+    /// Returns a rate of `bytes_per_cycle` bytes per cycle.
     pub fn of(bytes_per_cycle: f64) -> Self {
         Self { bytes: scaled(bytes_per_cycle).max(1), cycles: SCALE }
     }
 
-    /// That of the memory outside: with so many bursts on their way at a time, each of which takes the latency, at most
-    /// `bursts * bytes / latency` (Little's law).
+    /// Returns the rate of the external memory. With `bursts` outstanding bursts, each of which takes the
+    /// latency, it is at most `bursts * bytes / latency` (Little's law).
     pub fn outside(memory: &Memory) -> Self {
         let port = Self::of(memory.dram_bytes_per_cycle);
         let Some(bursts) = memory.dram_outstanding_bursts else { return port };
@@ -35,23 +36,25 @@ impl Rate {
         if of_port <= of_bound { port } else { bound }
     }
 
-    /// Cycles in which `part / of` of so many bits pass, rounded up; [`u64::MAX`] if they are more. `of` is above 0.
+    /// Returns the cycles to move `part / of` of `bits` bits, rounded up and saturated at [`u64::MAX`]. `of`
+    /// is above 0.
     pub fn cycles(self, bits: u128, part: u64, of: u64) -> u64 {
         let of = u128::from(of);
         let bits = bits.saturating_mul(part.into());
-        // bits * cycles / of, rounded up. Rounding up again below makes no difference.
+        // Computes bits * cycles / of, rounded up. The second rounding up below makes no difference.
         let rest = (bits % of * self.cycles).div_ceil(of);
         let shares = (bits / of).saturating_mul(self.cycles).saturating_add(rest);
         u64::try_from(shares.div_ceil(self.bytes.saturating_mul(BYTE))).unwrap_or(u64::MAX)
     }
 }
 
-/// Whole bits of so many KiB, one part of `parts`.
+/// Returns the whole bits of one of `parts` parts of `kib` KiB.
 pub(crate) fn bits_of_kib(kib: f64, parts: u128) -> u128 {
     scaled(kib).saturating_mul(1024 * BYTE) / (SCALE * parts)
 }
 
-/// A number with at most six decimals, times 10^6. A decimal of at most 15 digits, as those of files are, is exact.
+/// Returns a number with at most six decimals, times 10^6. Exact for decimals of at most 15 digits, which
+/// files contain.
 pub(super) fn scaled(decimal: f64) -> u128 {
     (decimal * SCALE as f64).round() as u128
 }
@@ -60,7 +63,8 @@ pub(super) fn scaled(decimal: f64) -> u128 {
 mod tests {
     use super::*;
 
-    /// `ceil(bits / 8 / rate)` by hand; a double makes 6 bytes at 0.1 per cycle 60, and 3 of them at 0.3 too many.
+    /// Checks `ceil(bits / 8 / rate)` against values computed by hand. In `f64`, 6 bytes at 0.1 per cycle
+    /// give 60 cycles, and 3 bytes at 0.3 give one cycle too many.
     #[test]
     fn cycles_of_decimal_rates() {
         for (rate, bytes, expected) in [

@@ -1,18 +1,19 @@
 //! Compute cycles as SCALE-Sim 3.0.0 (scalesim-project/SCALE-Sim) counts them.
 //!
-//! Every fold costs the whole array, filling and draining included; folds do not overlap. With R rows and C
+//! Every fold costs the whole array, including filling and draining; folds do not overlap. With R rows and C
 //! columns, one matrix product takes
 //!
 //! - output stationary: `ceil(M/R) * ceil(N/C) * (K + R + C - 2) - 1`
 //! - weight stationary: `ceil(K/R) * ceil(N/C) * (2R + C + M - 2) - 1`
 //! - input stationary: `ceil(K/R) * ceil(M/C) * (2R + C + N - 2) - 1`
 //!
-//! Output stationary leaves the drain out: the sums of the last of R rows need R - 1 more cycles to leave the array, which the tool does
-//! not count (scale-sim-v3, issue 4).
+//! Output stationary leaves out the drain: the sums of the last of R rows need R - 1 more cycles to leave the
+//! array, which the tool does not count (scale-sim-v3, issue 4).
 //!
-//! The `- 1` is the index of the last cycle reported as a count (issue 125 there). Grouped layers are one
-//! matrix product per group, one after the other. SCALE-Sim has no vector engine and no `dot_width`: the former
-//! takes `folds * ceil(K / dot_width)` cycles, the latter divides K.
+//! The `- 1` arises because the tool reports the index of the last cycle as a count (scale-sim-v3, issue
+//! 125). Grouped layers are one matrix product per group, one after the other. SCALE-Sim has no vector engine
+//! and no `dot_width`. A vector engine here takes `folds * ceil(K / dot_width)` cycles, and `dot_width`
+//! divides K.
 
 use super::Schedule;
 use super::mapping::Mapping;

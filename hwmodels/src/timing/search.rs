@@ -1,15 +1,17 @@
-//! The tiles of a layer: those that fit the SRAMs and take the fewest cycles.
+//! Searches the tiles of a layer: tiles that fit the SRAMs and take the fewest cycles.
 //!
-//! Along each axis a layer is cut into 1, 2, 3, ... equal parts (from 48 on in steps of an eighth; where there would be too
-//! many combinations, in larger ones), each of
-//! whole folds; parts of the pixels also into whole lines of the image, which share less with their neighbours. What
-//! streams through a stationary operand is one fold as long as the tile. Where sums stay in place, a single fold may be
-//! loaded in slices of its terms. All combinations are tried, in both orders. Lanes that may hold any outputs hold them in the order
-//! of the tensor, all channels of some pixels before the next pixels, or channels of one pixel, in both orders. Of equally
-//! fast tiles the one that moves the fewest bytes is taken, then the first: the largest.
+//! Along each axis a layer is cut into 1, 2, 3, ... equal parts of whole folds. From 48 parts on, the number
+//! grows in steps of an eighth, or in larger steps if there would be too many combinations. Pixels are also
+//! cut into whole lines of the image, because such parts share less with their neighbours. The stream through
+//! a stationary operand is one fold as long as the tile. If sums stay in place, a single fold may be loaded
+//! in slices of its terms. All combinations are tried, in both orders. Lanes that can hold any outputs hold
+//! them in the order of the tensor (all channels of some pixels before the next pixels) or hold channels of
+//! one pixel, in both orders. Among equally fast tiles the one that moves the fewest bytes wins, then the
+//! first, which is the largest.
 //!
-//! What is tried does not depend on the memories, and no tile takes more cycles where they are larger or faster: nor
-//! does the best one. Where even the smallest tile does not fit, memories count as if they just held it.
+//! The set of candidates does not depend on the memories, and no tile takes more cycles if they are larger or
+//! faster. Therefore the best tile does not either. If even the smallest tile does not fit, memories count as
+//! if they just held it.
 
 use super::mapping::{Cut, Mapping, times};
 use super::overlapped::{Faster, Parts};
@@ -18,28 +20,30 @@ use super::traffic::{Footprint, Tile, Traffic};
 use super::{Doubled, Schedule};
 use crate::{Dataflow, Memory};
 
-/// Numbers of parts up to which every one is tried, the first one unless that makes too many combinations.
+/// Numbers of parts up to which every number is tried: the first entry, unless it makes too many
+/// combinations.
 const DENSE: [usize; 4] = [48, 24, 12, LEAST_DENSE];
 const LEAST_DENSE: usize = 6;
 
-/// Most combinations of sizes along the three axes, if so few can be had.
+/// Maximum number of combinations of sizes along the three axes, if it can be reached.
 const COMBINATIONS: usize = 1 << 17;
 
-/// A mapping with its tile and what follows from it.
+/// Mapping with its tile and the resulting schedule.
 pub(super) struct Choice {
     pub mapping: Mapping,
     pub tile: Tile,
     pub traffic: Traffic,
-    /// With the compute cycles, and those with a memory outside that takes no time, of the tiles that are best then.
+    /// Schedule, including the compute cycles and the cycles with an ideal external memory, each for the
+    /// tiles that are best in that case.
     pub schedule: Schedule,
-    /// Cycles in which the ports of activations, weights and sums have something to do.
+    /// Busy cycles of the ports of activations, weights and sums.
     pub ports: [u64; 3],
-    /// Cycles with one resource twice as fast, with the tiles that are best then.
+    /// Cycles when one resource is twice as fast, each with the tiles that are best in that case.
     pub doubled: Doubled,
 }
 
-/// The best tiles of a layer, whose footprint has room for the smallest one, among those that move `most` bits at most
-/// from and to the outside.
+/// Returns the best tiles of a layer among the tiles that move at most `most` bits from and to external
+/// memory. `footprint` has room for the smallest tile.
 pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory, most: u128) -> Choice {
     struct Found {
         mapping: Mapping,
@@ -75,14 +79,14 @@ pub(super) fn search(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memo
     Choice { mapping, tile, traffic, schedule, ports: parts.ports(), doubled: least.doubled }
 }
 
-/// The smallest tile that there can be.
+/// Returns the smallest possible tile.
 pub(super) fn smallest(mapping: &Mapping, footprint: &Footprint<'_>) -> Tile {
     let one = mapping.cut(Cut { stream: 1, ..Cut::NONE });
     let terms = if mapping.stays_in_place() { mapping.layer().array.dot_width } else { usize::MAX };
     footprint.tile(&one, terms)
 }
 
-/// Gives every tile that fits, one after the other: they may be many.
+/// Passes every tile that fits to `each`. They are not collected, because there may be many.
 fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut((Mapping, Tile))) {
     let dense = density(mapping);
     tiles(mapping, footprint, (dense, false), &mut each);
@@ -93,7 +97,7 @@ fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut
     }
 }
 
-/// Gives every tile of whole folds.
+/// Passes every tile of whole folds to a closure.
 fn tiles(
     mapping: &Mapping,
     footprint: &Footprint<'_>,
@@ -135,7 +139,7 @@ fn tiles(
     }
 }
 
-/// Gives every single fold in slices of its terms.
+/// Passes every single fold in slices of its terms to a closure.
 fn slices(
     mapping: &Mapping,
     footprint: &Footprint<'_>,
@@ -156,7 +160,8 @@ fn slices(
     }
 }
 
-/// Up to how many parts every number of them is tried: as many as leave few enough combinations.
+/// Returns the number of parts up to which every number is tried: the largest that keeps the combinations few
+/// enough.
 fn density(mapping: &Mapping) -> usize {
     let [pixels, channels, terms] = mapping.cut(Cut { stream: 1, ..Cut::NONE }).pass().grid;
     let axes = match mapping.dataflow() {
@@ -169,7 +174,8 @@ fn density(mapping: &Mapping) -> usize {
     DENSE.into_iter().find(few).unwrap_or(DENSE[DENSE.len() - 1])
 }
 
-/// Lanes that hold outputs in the order of the tensor walk them in it, all channels of some pixels before the next pixels.
+/// Returns the orders to try. Lanes that hold outputs in the order of the tensor take all channels of some
+/// pixels before the next pixels.
 fn orders(mapping: &Mapping) -> &'static [TileOrder] {
     if mapping.is_free() {
         &[TileOrder::PixelsOuter]
@@ -178,8 +184,8 @@ fn orders(mapping: &Mapping) -> &'static [TileOrder] {
     }
 }
 
-/// The sizes of 1, 2, 3, ... equal parts of `all`, the largest first: the last one is 1. From `dense` parts on, their
-/// number grows by a part of itself.
+/// Returns the sizes of 1, 2, 3, ... equal parts of `all`, largest first; the last one is 1. From `dense`
+/// parts on, the number of parts grows by a fraction of itself.
 fn sizes(all: usize, dense: usize) -> Vec<usize> {
     let all = all.max(1);
     let next = |&parts: &usize| {
@@ -192,10 +198,11 @@ fn sizes(all: usize, dense: usize) -> Vec<usize> {
     sizes
 }
 
-/// The same sizes, and each of them made up to whole lines of `line` pixels, `unit` of which are one.
+/// Adds to `sizes` each size rounded up to whole lines of `line` pixels, where `unit` pixels form one unit of
+/// size.
 fn with_lines(mut sizes: Vec<usize>, line: usize, unit: usize) -> Vec<usize> {
     let most = sizes.first().copied().unwrap_or(1);
-    // So many units are whole lines.
+    // Number of units that make up whole lines.
     let lines = line / gcd(line, unit);
     let whole: Vec<usize> =
         sizes.iter().map(|size| size.next_multiple_of(lines)).filter(|&size| size < most).collect();
@@ -231,7 +238,7 @@ mod tests {
         assert_eq!(with_lines(sizes(9, 48), 4, 2), [9, 6, 5, 4, 3, 2, 1]);
     }
 
-    /// Cycles of the best of all tiles, in every size; what streams is one fold.
+    /// Returns the cycles of the best of all tiles, in every size, with one fold per stream.
     fn best(mapping: &Mapping, footprint: &Footprint<'_>, memory: &Memory) -> u64 {
         let mut least = u64::MAX;
         for stream in 1..=mapping.streamed() {
@@ -268,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// No tile of any other size takes fewer cycles.
+        /// No tile of any other size takes fewer cycles than the search's result.
         #[test]
         fn no_other_tile_is_faster(
             dataflow in proptest::sample::select(vec![

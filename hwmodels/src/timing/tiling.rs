@@ -1,12 +1,12 @@
-//! In which order the folds of a group are walked: tile by tile.
+//! Order in which the folds of a group are walked: tile by tile.
 //!
-//! A tile is what the SRAMs hold at a time. Within a tile the folds along the terms come first, then those along the
-//! pixels, then those along the channels. Among tiles the terms come first too, so that a tile's sums are complete
-//! before the next pixels or channels begin and a dot product keeps its order.
+//! A tile is the part of a layer that the SRAMs hold at a time. Within a tile, folds walk the terms first,
+//! then the pixels, then the channels. Tiles walk the terms first too, so that a tile's sums are complete
+//! before the next pixels or channels begin, and a dot product keeps its order.
 
 use super::mapping::times;
 
-/// The order of tiles.
+/// Order of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TileOrder {
     /// All pixels of some channels, then the next channels: weights stay, activations are read again.
@@ -16,7 +16,7 @@ pub enum TileOrder {
 }
 
 impl TileOrder {
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::ChannelsOuter => "channels_outer",
@@ -25,31 +25,31 @@ impl TileOrder {
     }
 }
 
-/// The folds of a group and how they are grouped. Sizes are along pixels, channels and terms.
+/// Folds of a group and their grouping into tiles. Sizes are along pixels, channels and terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tiling {
-    /// Folds.
+    /// Number of folds.
     pub grid: [usize; 3],
-    /// Folds of a tile; those at the edges may have fewer.
+    /// Folds of a tile; tiles at the edges may have fewer.
     pub tile: [usize; 3],
     pub order: TileOrder,
 }
 
 impl Tiling {
-    /// Folds of a group.
+    /// Returns the number of folds of a group.
     pub fn folds(&self) -> usize {
         times(self.grid)
     }
 
-    /// Tiles of a group.
+    /// Returns the number of tiles of a group.
     pub fn tiles(&self) -> usize {
         times(std::array::from_fn::<_, 3, _>(|axis| self.grid[axis].div_ceil(self.tile[axis])))
     }
 
-    /// How many folds come before the one at `at`.
+    /// Returns how many folds precede the fold at `at`.
     pub fn index(&self, at: [usize; 3]) -> usize {
         if self.tile == [1; 3] {
-            // The common case, asked for every event.
+            // Fast path for the common case; this function is called for every event.
             return match self.order {
                 TileOrder::ChannelsOuter => (at[1] * self.grid[0] + at[0]) * self.grid[2] + at[2],
                 TileOrder::PixelsOuter => (at[0] * self.grid[1] + at[1]) * self.grid[2] + at[2],
@@ -72,7 +72,7 @@ impl Tiling {
 mod tests {
     use super::*;
 
-    /// Every fold comes once, those of a tile follow each other, and terms never go back.
+    /// Every fold occurs once, the folds of a tile are consecutive, and terms never go back.
     #[test]
     fn folds_are_walked_tile_by_tile() {
         for order in [TileOrder::ChannelsOuter, TileOrder::PixelsOuter] {

@@ -1,15 +1,16 @@
-//! What a layer moves, and what of it the SRAMs hold at a time.
+//! Data that a layer moves, and the part of it that the SRAMs hold at a time.
 //!
-//! An operand that fits its SRAM as a whole is loaded once. Otherwise tiles decide: what a tile shares with the one
-//! before it stays, everything else is loaded again. Neighbouring stretches of pixels overlap where windows do;
-//! slices of the terms are taken as if no two products of a slice read the same activation, if that is less than all
-//! that the stretch reads. Sums stay in their memory until they are complete: they never spill.
+//! An operand that fits its SRAM as a whole is loaded once. Otherwise tiles decide: data shared with the
+//! previous tile stays, and all other data is loaded again. Neighbouring stretches of pixels overlap if
+//! windows do. Slices of the terms are counted as if no two products of a slice read the same activation,
+//! capped at all activations that the stretch reads. Sums stay in their memory until they are complete: they
+//! never spill.
 //!
-//! Biases and requantization constants of the layer are loaded once. While it runs they stay in the SRAM of weights, whose tiles share
-//! what is left of it.
+//! Biases and requantization constants of the layer are loaded once. While the layer runs they stay in the
+//! SRAM of weights, and tiles share the remaining space.
 //!
-//! Where the weights are activations, both operands are in the SRAM of activations and count as activations: it is loaded once
-//! if it holds both as a whole.
+//! If the weights are activations, both operands are in the SRAM of activations and count as activations.
+//! Each is loaded once if the SRAM holds both as a whole.
 
 use guardbit_graph::Window;
 
@@ -21,65 +22,66 @@ use super::rate::{BYTE, bits_of_kib};
 use super::tiling::{TileOrder, Tiling};
 use crate::{Accelerator, Memory, TimingConvention};
 
-/// What a layer moves, in bits.
+/// Data that a layer moves, in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Traffic {
-    /// From outside, in the whole layer, in whole bursts.
+    /// Bits loaded from external memory in the whole layer, in whole bursts.
     pub load: u128,
-    /// To the outside, in the whole layer: every output that is stored once, in whole bursts.
+    /// Bits stored to external memory in the whole layer: every stored output once, in whole bursts.
     pub store: u128,
-    /// Between the SRAMs and the array of one core, in the whole layer: activations, weights, sums in both directions.
+    /// Bits between the SRAMs and the array of one core in the whole layer: activations, weights, sums in
+    /// both directions.
     pub reads: [u128; 3],
-    /// What passes where, in the whole layer, with the arrays of all cores.
+    /// Bits moved along each path in the whole layer, for the arrays of all cores.
     pub moved: Moved,
-    /// Tiles that are loaded, and tiles that hold complete sums.
+    /// Number of tiles that are loaded, and of tiles that hold complete sums.
     pub tiles: [u64; 2],
 }
 
-/// What the SRAMs hold at a time.
+/// Part of a layer that the SRAMs hold at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tile {
     /// Output pixels.
     pub pixels: usize,
-    /// Output channels, of one group and one core unless an engine takes groups side by side.
+    /// Output channels of one core. They belong to one group, unless an engine runs groups side by side.
     pub channels: usize,
     /// Products per dot product.
     pub terms: usize,
-    /// Which tile comes next.
+    /// Order of the tiles.
     pub order: TileOrder,
-    /// Tiles of the layer, of one core.
+    /// Number of tiles of the layer, for one core.
     pub count: usize,
-    /// Bytes of activations, weights and sums; of an operand that fits as a whole, at most those.
+    /// Bytes of activations, weights and sums; for an operand that fits as a whole, at most its size.
     pub bytes: [f64; 3],
-    /// Bytes that there are for one tile: half of each memory with double buffering.
+    /// Bytes available for one tile: half of each memory with double buffering.
     pub room: [f64; 3],
-    /// The same in bits.
+    /// Bits of activations, weights and sums, corresponding to `bytes`.
     pub(super) bits: [u128; 3],
     pub(super) room_bits: [u128; 3],
 }
 
-/// Which activations of a layer pass between the chip and its outside memory.
+/// Activations of a layer that move between the chip and external memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outside {
-    /// Whether its input is loaded; else it is in the SRAM already, as a whole.
+    /// Whether the input is loaded; otherwise all of it is in the SRAM already.
     pub loads: bool,
-    /// Whether its output is stored.
+    /// Whether the output is stored.
     pub stores: bool,
 }
 
 impl Outside {
-    /// Those of a layer of its own.
+    /// A layer on its own: loads its input and stores its output.
     pub const ALL: Self = Self { loads: true, stores: true };
 }
 
 impl Tile {
-    /// Whether each memory holds its part.
+    /// Returns whether each memory holds its part.
     pub fn fits(&self) -> bool {
         self.bits.iter().zip(self.room_bits).all(|(bits, room)| *bits <= room)
     }
 }
 
-/// A layer as its memories see it. Amounts are in bits.
+/// Layer as its memories see it. Amounts are in bits.
 pub(super) struct Footprint<'a> {
     window: &'a Window,
     memory: &'a Memory,
@@ -88,12 +90,12 @@ pub(super) struct Footprint<'a> {
     /// Whether the weights are activations.
     two_activations: bool,
     sum_bits: u32,
-    /// All activations that are loaded, and all weights.
+    /// Bits of all activations that are loaded, and of all weights.
     whole: [u128; 2],
     /// Biases and requantization constants.
     constants: u128,
     room: [u128; 3],
-    /// What tiles have to fit: the room, or the smallest tile where that is larger.
+    /// Space limit for tiles: the available room, or the smallest tile if it is larger.
     limit: [u128; 3],
 }
 
@@ -128,7 +130,8 @@ impl<'a> Footprint<'a> {
         }
     }
 
-    /// The same with activations that stay on the chip: those that are not loaded take no room of tiles.
+    /// Returns the footprint with activations that stay on the chip. Activations that are not loaded take no
+    /// room from tiles.
     pub fn within(self, outside: Outside) -> Self {
         let [activations, weights] = self.whole;
         Self { outside, whole: [if outside.loads { activations } else { 0 }, weights], ..self }
@@ -139,41 +142,41 @@ impl<'a> Footprint<'a> {
         Self { two_activations: true, ..self }
     }
 
-    /// What a tile takes of the SRAM of activations: an operand that is loaded once is there as a whole, and there is as
-    /// much again where the next tile loads while one computes.
+    /// Returns the bits of the activation SRAM that a tile occupies. An operand that is loaded once is
+    /// present as a whole. Double buffering doubles the space.
     pub fn buffer(&self, tile: &Tile) -> u128 {
         let held = if self.stays(0) { self.shared(self.whole)[0] } else { tile.bits[0] };
         held.saturating_mul(if self.memory.double_buffer { 2 } else { 1 })
     }
 
-    /// The same with memories that hold this tile, the smallest one.
+    /// Returns the footprint with memories that hold at least `smallest`, the smallest tile.
     pub fn holding(self, smallest: &Tile) -> Self {
         let limit = std::array::from_fn(|part| self.room[part].max(smallest.bits[part]));
         Self { limit, ..self }
     }
 
-    /// Output pixels of a line of the image.
+    /// Returns the output pixels per line of the image.
     pub fn line(&self) -> usize {
         self.window.output[1].max(1)
     }
 
-    /// Whether the memories hold a tile.
+    /// Returns whether the memories hold a tile.
     pub fn holds(&self, tile: &Tile) -> bool {
         tile.bits.iter().zip(self.limit).all(|(bits, limit)| *bits <= limit)
     }
 
-    /// Whether all activations, or all weights, stay in their SRAM.
+    /// Returns whether all activations, or all weights, stay in their SRAM.
     fn stays(&self, operand: usize) -> bool {
         let memory = if self.two_activations { 0 } else { operand };
         self.shared(self.whole)[memory] <= self.limit[memory]
     }
 
-    /// What concerns the SRAM of activations and that of weights, of what concerns each operand.
+    /// Maps amounts per operand (activations, weights) to amounts per SRAM.
     fn shared(&self, [activations, weights]: [u128; 2]) -> [u128; 2] {
         if self.two_activations { [activations.saturating_add(weights), 0] } else { [activations, weights] }
     }
 
-    /// A tile of a mapping; `terms` are at most as many products as one tile holds.
+    /// Returns a tile of a mapping; `terms` is at most the number of products that one tile holds.
     pub fn tile(&self, mapping: &Mapping, terms: usize) -> Tile {
         let (gemm, array, tiling) = (mapping.layer().gemm, mapping.layer().array, mapping.tiling());
         let serial = mapping.serial_groups();
@@ -192,7 +195,7 @@ impl<'a> Footprint<'a> {
         let terms = terms.min(times([tiling.tile[2], unit[2]])).clamp(1, gemm.terms.max(1));
 
         let split_groups = gemm.groups < self.window.groups;
-        // Groups that one tile touches, on all cores.
+        // Number of groups that one tile touches, on all cores.
         let groups = channels.div_ceil(gemm.channels.max(1)).min(beside);
         let groups = if split_groups { times([groups, array.cores]) } else { groups };
         let read = self.area(pixels).saturating_mul(gemm.depth as u64).min(product([pixels, terms]));
@@ -216,17 +219,17 @@ impl<'a> Footprint<'a> {
         }
     }
 
-    /// What the tiles of a mapping move.
+    /// Returns the data that the tiles of a mapping move.
     pub fn traffic(&self, mapping: &Mapping, tile: &Tile) -> Traffic {
         let gemm = mapping.layer().gemm;
         let beside = gemm.groups.div_ceil(mapping.serial_groups().max(1)).max(1);
         let parts = |all: usize, of_tile: usize| all.max(1).div_ceil(of_tile);
         let pixels = parts(gemm.pixels, tile.pixels);
-        // Passes of the array may have fewer terms than there is room for.
+        // Passes of the array may have fewer terms than fit.
         let tiling = mapping.tiling();
         let terms = parts(gemm.terms, tile.terms).max(parts(tiling.grid[2], tiling.tile[2]));
         let channels = parts(times([gemm.channels, beside]), tile.channels);
-        // Groups side by side read activations of their own: no stretch of channels reads those of another.
+        // Groups side by side read their own activations, so no stretch of channels reads those of another.
         let again = if beside > 1 { 1 } else { channels };
         let [activations, weights] = match tile.order {
             TileOrder::ChannelsOuter => {
@@ -278,12 +281,12 @@ impl<'a> Footprint<'a> {
         }
     }
 
-    /// Bits of activations that all stretches of pixels and slices of terms read, each once.
+    /// Returns the bits of activations that all stretches of pixels and slices of terms read, each once.
     fn sweep(&self, tile: &Tile, pixels: usize, terms: usize) -> u128 {
         let window = self.window;
         let stretch = |of: usize| {
             let shared = self.area(of).saturating_mul(product([window.input[2], terms]));
-            // What the products read, in all groups.
+            // Activations that the products read, in all groups.
             shared.min(product([of, window.terms(), window.groups.max(1)]))
         };
         let all = times([window.batch, window.output[0], window.output[1]]);
@@ -293,7 +296,7 @@ impl<'a> Footprint<'a> {
         bits(elements, self.widths.activation).max(self.whole[0])
     }
 
-    /// Cells of the input that `pixels` outputs in a row, at any place, read at most.
+    /// Returns the maximum number of input cells that `pixels` consecutive outputs read, at any position.
     fn area(&self, pixels: usize) -> u64 {
         let window = self.window;
         let [rows, cols] = [times([window.batch, window.input[0]]), window.input[1]];
@@ -319,7 +322,7 @@ impl<'a> Footprint<'a> {
         cells.min(own).min(all)
     }
 
-    /// So many bits in so many transfers, each rounded up to whole bursts.
+    /// Returns `bits` bits split into `transfers` transfers, each rounded up to whole bursts.
     fn bursts(&self, bits: u128, transfers: u64) -> u128 {
         if self.memory.dram_burst_bytes <= 1 || bits == 0 {
             return bits;
@@ -334,7 +337,7 @@ fn bits(elements: u64, width: u32) -> u128 {
     u128::from(elements) * u128::from(width)
 }
 
-/// For messages.
+/// Converts bits to bytes for messages.
 fn bytes(bits: u128) -> f64 {
     bits as f64 / BYTE as f64
 }

@@ -1,16 +1,17 @@
 //! A vector engine: `rows * cols` lanes, each with one output, take `dot_width` products per cycle.
 //!
-//! What the lanes hold at a time is the array's kind:
+//! The outputs that the lanes hold at a time depend on the array's kind:
 //!
-//! - `outputs`: any outputs, dealt in the order of the output tensor, or, where that is faster, as `folded` deals them;
-//! - `channels`: channels of one pixel. A dot product takes
-//!   `taps * ceil(depth / dot_width)` steps, since a step serves one cell of the window (NVDLA's atomic operation).
-//!   Each step serves a stripe of at least `stripe` pixels before the next one;
+//! - `outputs`: any outputs, dealt in the order of the output tensor, or as in `folded` if that is faster;
+//! - `channels`: channels of one pixel. A dot product takes `taps * ceil(depth / dot_width)` steps, since a
+//!   step serves one cell of the window (NVDLA's atomic operation). Each step serves a stripe of at least
+//!   `stripe` pixels before the next one;
 //! - `folded`: channels of one pixel, in `ceil(K / dot_width)` steps (FINN's PE and SIMD);
 //! - `block`: rows hold pixels, columns hold channels.
 //!
-//! Channels are those of the groups that run side by side: of all, but in kind `channels`, unless `array.depthwise` says
-//! otherwise. Every level adds in its lane. Nothing has to be filled or drained.
+//! Channels are the channels of the groups that run side by side. All groups do, except in kind `channels`,
+//! unless `array.depthwise` states otherwise. Every level adds in its lane. The engine has no fill or drain
+//! time.
 
 use super::mapping::{Layer, Pass, Slot, product, touched};
 use crate::ArrayKind;
@@ -18,7 +19,7 @@ use crate::ArrayKind;
 pub(super) fn pass(layer: &Layer) -> Pass {
     let engine = Engine::new(layer);
     let terms = layer.gemm.terms;
-    // A fold serves at most as many different channels as there are lanes, of as many pixels as they cover.
+    // A fold serves at most as many distinct channels as there are lanes, for as many pixels as they cover.
     let shared = engine.channels.clamp(1, engine.lanes);
     let pixels = engine.lanes.div_ceil(shared);
     Pass {
@@ -35,14 +36,15 @@ pub(super) fn pass(layer: &Layer) -> Pass {
     }
 }
 
-/// Activations and weights that the lanes in use take, of all groups; sums stay.
+/// Returns the activations and weights that the lanes in use read, over all groups. Sums stay.
 pub(super) fn reads(layer: &Layer) -> [u64; 3] {
     let Engine { kind, lanes, rows, cols, pixels, channels, groups, stripe, .. } = Engine::new(layer);
     let (terms, of_group) = (layer.gemm.terms, layer.gemm.channels);
     let all_channels = of_group * layer.gemm.groups;
     match kind {
         ArrayKind::Outputs => {
-            // A fold reads the activations of every pixel and group that it touches, and the weights of its channels.
+            // A fold reads the activations of every pixel and group that it touches, and the weights of its
+            // channels.
             let outputs = pixels * channels;
             let weights = outputs / lanes * lanes.min(channels) + (outputs % lanes).min(channels);
             [
@@ -77,7 +79,8 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slo
             ([output / engine.lanes, 0, 0], step, output % engine.lanes)
         }
         ArrayKind::Channels | ArrayKind::Folded => {
-            // The steps of a stripe follow each other, each for all of its pixels; the last stripe takes the rest.
+            // The steps of a stripe follow each other, each for all of its pixels. The last stripe takes the
+            // remainder.
             let stripes = (engine.pixels / engine.stripe).max(1);
             let start = (pixel / engine.stripe).min(stripes - 1) * engine.stripe;
             let length =
@@ -94,16 +97,16 @@ pub(super) fn slot(layer: &Layer, pixel: usize, channel: usize, k: usize) -> Slo
     Slot { group, at, offset, row: lane / layer.array.cols, col: lane % layer.array.cols }
 }
 
-/// A layer as the engine sees it.
+/// Layer as the engine sees it.
 struct Engine {
     kind: ArrayKind,
     lanes: usize,
     rows: usize,
     cols: usize,
     pixels: usize,
-    /// Of the groups that run side by side.
+    /// Channels of the groups that run side by side.
     channels: usize,
-    /// How many times groups run one after the other.
+    /// Number of times that groups run one after the other.
     groups: usize,
     /// Steps of a dot product.
     steps: usize,
@@ -129,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// Stretches of the channels.
+    /// Returns the number of stretches of channels.
     fn tiles(&self) -> usize {
         match self.kind {
             ArrayKind::Outputs => 1,
@@ -138,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// Dot products that a lane makes in one tile, idle ones included.
+    /// Returns the dot products that a lane computes in one tile, including idle ones.
     fn turns(&self) -> usize {
         match self.kind {
             ArrayKind::Outputs => (self.pixels * self.channels).div_ceil(self.lanes),

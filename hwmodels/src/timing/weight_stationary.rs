@@ -1,4 +1,5 @@
-//! Weights stay: rows hold products, columns hold channels; sums move down the columns, pixel after pixel.
+//! Weight stationary: rows hold products, columns hold channels, and sums move down the columns, pixel after
+//! pixel.
 
 use super::moving_sums::Stationary;
 

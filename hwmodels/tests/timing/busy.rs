@@ -1,4 +1,4 @@
-//! No part of an accelerator does more than it can.
+//! No part of an accelerator exceeds its capacity.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 use super::common::{INT8, accelerators, window, windows};
 
-/// A convolution with this window.
+/// Returns a convolution with this window.
 fn graph(window: &Window) -> Arc<Graph> {
     let quantization = || Some(Quantization::per_tensor(0.1, 0).unwrap());
     let ty = |shape: &[usize]| TensorType {
@@ -43,7 +43,7 @@ fn graph(window: &Window) -> Arc<Graph> {
     Arc::new(builder.finish(vec![y]).unwrap())
 }
 
-/// Accelerators with up to three levels of runs of all lengths below the last one.
+/// Generates accelerators with up to three levels of runs of all lengths inside the last one.
 fn levelled() -> impl Strategy<Value = Accelerator> {
     let level = (1..10usize, any::<bool>());
     (accelerators(), prop::collection::vec(level, 0..4), 1..10usize).prop_map(
@@ -63,13 +63,14 @@ fn levelled() -> impl Strategy<Value = Accelerator> {
 }
 
 proptest! {
-    /// Multipliers, adders and registers are used once per cycle at most, and so are ports and the memory outside.
+    /// Multipliers, adders and registers are used at most once per cycle; ports and external memory stay
+    /// within their rate.
     #[test]
     fn no_part_is_busier_than_it_can_be(accelerator in levelled(), window in windows()) {
         let program = lower(graph(&window), &accelerator).unwrap();
         let layer = program.mac_layers().next().unwrap();
         let scalesim = accelerator.timing.convention == TimingConvention::ScalesimV3;
-        // SCALE-Sim counts a cycle less per matrix product than there are.
+        // SCALE-Sim counts one cycle less per matrix product than it takes.
         let cycles = layer.timing.cycles + if scalesim { window.groups as u64 } else { 0 };
         for part in layer_costs(&program, layer, &load_cost("aladdin-40nm").unwrap()) {
             if matches!(part.part, Part::Multiplier | Part::Adder | Part::Register) {
@@ -90,7 +91,8 @@ proptest! {
     }
 }
 
-/// Compute cycles of 32 dot products of 144 products on 32 lanes of 8 multipliers, with a tree of so many inputs.
+/// Compute cycles of 32 dot products of 144 products on 32 lanes of 8 multipliers, with trees of different
+/// numbers of inputs.
 #[test]
 fn trees_shorter_than_the_dot_product_take_more_steps() {
     let steps = |terms: usize| {
@@ -101,12 +103,12 @@ fn trees_shorter_than_the_dot_product_take_more_steps() {
         let accelerator = from_yaml(&text, "hw.yaml", &[]).unwrap();
         LayerTiming::new(&accelerator, &window(1, 144, 32, 1), INT8).cost.compute_cycles
     };
-    // 8, 4 * 2, 2 * 3, 2 * 4, 5, 6 and 7 products in a step; a longer tree takes several steps.
+    // A step has 8, 4 * 2, 2 * 3, 2 * 4, 5, 6 and 7 products; a longer tree takes several steps.
     let expected = [(8, 18), (2, 18), (3, 24), (4, 18), (5, 29), (6, 24), (7, 21), (16, 18)];
     assert_eq!(expected.map(|(terms, _)| (terms, steps(terms))), expected);
 }
 
-/// Kinds and dataflows of the same processing element take as many steps.
+/// All kinds and dataflows of one processing element take equally many steps.
 #[test]
 fn every_dataflow_takes_whole_runs() {
     let places = |dataflow: Dataflow, kind: ArrayKind| {

@@ -1,4 +1,4 @@
-//! Chains that are not as long as a column.
+//! Chains that are shorter or longer than a column.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::timing::{LayerTiming, Widths};
@@ -6,7 +6,7 @@ use guardbit_hwmodels::{Accelerator, Dataflow, Timing, TimingConvention, check_y
 
 use super::common::{INT8, unlimited, window};
 
-/// A weight-stationary array whose columns add chains of so many products.
+/// Returns a weight-stationary array whose columns add chains of the given length.
 fn chained(rows: usize, dot_width: usize, levels: &str) -> Accelerator {
     let text = format!(
         "schema: 1\ndataflow: weight_stationary\narray: {{rows: {rows}, cols: 4, dot_width: {dot_width}}}\n\
@@ -15,7 +15,7 @@ fn chained(rows: usize, dot_width: usize, levels: &str) -> Accelerator {
     check_yaml(&text, "hw.yaml", &[]).0.unwrap()
 }
 
-/// The row of every product of the first dot product, and its pass; the third level stands for all outer ones.
+/// Returns row and pass of every product of the first dot product; the third level represents all outer ones.
 fn rows(accelerator: &Accelerator, terms: usize) -> Vec<(usize, usize)> {
     let accelerator = unlimited(accelerator.clone());
     let timing = LayerTiming::new(&accelerator, &window(100, terms, 4, 1), INT8);
@@ -26,7 +26,7 @@ fn rows(accelerator: &Accelerator, terms: usize) -> Vec<(usize, usize)> {
     (0..terms).map(place).map(|place| ((place.cycle - first) as usize / 100, place.row)).collect()
 }
 
-/// The passes and rows that these chains take, one list of rows per pass.
+/// Checks the passes and rows that these chains take, one list of rows per pass.
 fn check(rows_of_array: usize, chain: &str, terms: usize, expected: &[usize]) {
     let levels = format!("{{name: chain, terms: {chain}}}, {{name: acc}}");
     let expected: Vec<(usize, usize)> =
@@ -44,7 +44,7 @@ fn a_chain_ends_where_its_pass_ends() {
     check(32, "12", 40, &[24, 16]);
     check(32, "rows", 80, &[32, 32, 16]);
     check(32, "8", 40, &[32, 8]);
-    // A chain of 48 takes two passes, and the next one begins with a pass of its own.
+    // A chain of 48 takes two passes, and the next chain begins with its own pass.
     check(32, "48", 100, &[32, 16, 32, 16, 4]);
     check(32, "64", 100, &[32, 32, 32, 4]);
     check(32, "all", 80, &[32, 32, 16]);
@@ -52,7 +52,7 @@ fn a_chain_ends_where_its_pass_ends() {
     check(32, "rows", 9, &[9]);
 }
 
-/// Within a chain the cycle never falls; within a dot product neither, where the timing says so.
+/// Within a chain the cycle never decreases; within a dot product it does not if the timing states so.
 #[test]
 fn chains_keep_their_order() {
     let mut kept = [0; 2];
@@ -74,7 +74,7 @@ fn chains_keep_their_order() {
     assert!(kept[0] > 10 && kept[1] > 50, "{kept:?}");
 }
 
-/// Every choice of one of each.
+/// Returns every combination of one element of each list.
 fn iproduct<const A: usize, const B: usize, const C: usize, const D: usize>(
     a: [usize; A],
     b: [usize; B],
@@ -85,10 +85,11 @@ fn iproduct<const A: usize, const B: usize, const C: usize, const D: usize>(
     three.flat_map(|(a, b, c)| d.map(|d| (a, b, c, d))).collect()
 }
 
-/// Additions of a chain of trees happen in the rows, those of the accumulator below.
+/// Additions of a chain of trees happen in the rows, additions of the accumulator below them.
 #[test]
 fn the_chain_behind_a_tree_moves_through_the_rows() {
-    // On 4 rows: chains as long as a column, of which a pass holds one or two, and that take two passes.
+    // On 4 rows: chains as long as a column, chains of which a pass holds two, and chains that take two
+    // passes.
     for (chain, rows_of_trees) in [
         ("rows", [0, 1, 2, 3, 0, 1, 2, 3]),
         ("3", [0, 1, 2, 0, 1, 2, 0, 1]),
@@ -117,7 +118,7 @@ fn a_depthwise_layer_costs_the_same_on_longer_arrays() {
     let [small, middle, large] = [16, 32, 64].map(cost);
     assert_eq!([middle.cycles - small.cycles, large.cycles - small.cycles], [2 * 16, 2 * 48]);
     assert_eq!(small.cost.sram_bytes, large.cost.sram_bytes);
-    // With 16 bytes per cycle, 9 rows in use take 9.
+    // With 16 bytes per cycle, 9 used rows need 9.
     let slow = |rows: usize| {
         let mut accelerator = chained(rows, 1, levels);
         accelerator.memory.sram_bytes_per_cycle = 16.0;
@@ -126,7 +127,7 @@ fn a_depthwise_layer_costs_the_same_on_longer_arrays() {
     assert_eq!([16, 32, 64].map(slow), [0; 3]);
 }
 
-/// 100 pixels, 40 terms, 6 channels on 16 rows: 3 passes write each sum and read it, in 20 bits.
+/// 100 pixels, 40 terms, 6 channels on 16 rows: 3 passes write and read each sum, in 20 bits.
 #[test]
 fn sums_that_wait_in_their_memory_are_traffic() {
     let bytes = |bits: u32| {
@@ -140,7 +141,7 @@ fn sums_that_wait_in_their_memory_are_traffic() {
     let (operands, outputs) = (2 * 100 * 40 + 40 * 6, 100 * 6);
     assert_eq!(bytes(20), operands + outputs + 2 * 3 * 600 * 20 / 8);
     assert_eq!(bytes(32), operands + outputs + 2 * 3 * 600 * 32 / 8);
-    // 4 columns of 32 bits written and read are 32 bytes per cycle.
+    // 4 columns of 32 bits, written and read, are 32 bytes per cycle.
     let stalls = |rate: f64| {
         let mut accelerator = unlimited(chained(16, 1, "{name: chain, terms: rows}, {name: acc, bits: 32}"));
         accelerator.memory.accumulator_bytes_per_cycle = rate;
@@ -151,7 +152,7 @@ fn sums_that_wait_in_their_memory_are_traffic() {
     assert_eq!(stalls(16.0), 2000 - (1000 + 2 * 16 + 4 - 2));
 }
 
-/// Layers of one core that leave part of its work to nobody.
+/// Layers on one core that do not divide its work evenly.
 #[test]
 fn cores_read_what_they_compute() {
     let mut accelerator = chained(16, 1, "{name: chain, terms: rows}, {name: acc, bits: 32}");
@@ -159,7 +160,8 @@ fn cores_read_what_they_compute() {
     accelerator.dataflow = Dataflow::OutputStationary;
     accelerator.array.cores = 2;
     let widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
-    // 5 channels in 2 columns of 4 on 2 cores: 3 and 2. Each reads all activations, and its own weights 7 times.
+    // 5 channels in 2 columns of 4 on 2 cores: 3 and 2. Each core reads all activations, and its own weights
+    // 7 times.
     let cost = LayerTiming::new(&accelerator, &window(100, 10, 5, 1), widths).cost;
     assert_eq!(cost.sram_bytes, 2 * 1000 + 7 * 50 + 500);
 }

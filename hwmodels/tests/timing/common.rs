@@ -1,4 +1,4 @@
-//! Accelerators and layers.
+//! Accelerators and layers for tests of timing.
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::Widths;
@@ -10,12 +10,12 @@ use proptest::prelude::*;
 
 pub const INT8: Widths = Widths { activation: 8, weight: 8, output: 8, constants: 0 };
 
-/// Codes of 8 bits, and a bias of 32 bits, a multiplier of 32 and a shift of 8 per output channel.
+/// Returns 8-bit codes, and per output channel a bias of 32 bits, a multiplier of 32 and a shift of 8.
 pub fn int8(window: &Window) -> Widths {
     Widths { constants: 72 * window.channels() as u64, ..INT8 }
 }
 
-/// `groups` matrix products of `pixels x terms` by `terms x channels`.
+/// Returns a window of `groups` matrix products of `pixels x terms` by `terms x channels`.
 pub fn window(pixels: usize, terms: usize, channels: usize, groups: usize) -> Window {
     Window {
         batch: 1,
@@ -34,7 +34,7 @@ pub fn accelerator(dataflow: Dataflow, array: Array, timing: TimingConvention) -
     Accelerator { dataflow, array, timing: Timing { convention: timing }, ..preset }
 }
 
-/// The same with a memory that never makes it wait.
+/// Returns the accelerator with a memory that never causes stalls.
 pub fn unlimited(mut accelerator: Accelerator) -> Accelerator {
     accelerator.memory.sram_bytes_per_cycle = 1e12;
     accelerator.memory.accumulator_bytes_per_cycle = 1e12;
@@ -48,13 +48,13 @@ pub fn unlimited(mut accelerator: Accelerator) -> Accelerator {
     accelerator
 }
 
-/// Sizes of the SRAMs, of which some are too small for a whole layer.
+/// Generates sizes of the SRAMs, some too small for a whole layer.
 pub fn srams() -> impl Strategy<Value = [f64; 3]> {
     let kib = || prop_oneof![Just(64.0), 0.004..0.2f64];
     [kib(), kib(), kib()]
 }
 
-/// A layer with a real window.
+/// Generates a layer with a real window.
 pub fn windows() -> impl Strategy<Value = Window> {
     let image = (1..9usize, 1..9usize, 1..3usize);
     let kernel = (1..4usize, 1..4usize, 1..9usize, 1..3usize);
@@ -75,7 +75,7 @@ pub fn windows() -> impl Strategy<Value = Window> {
     )
 }
 
-/// An accelerator and a layer small enough to place every addition.
+/// Generates an accelerator and a layer small enough to place every addition.
 pub fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
     let dataflow = prop_oneof![
         Just(Dataflow::OutputStationary),
@@ -102,7 +102,7 @@ pub fn layers() -> impl Strategy<Value = (Accelerator, Window)> {
     })
 }
 
-/// The same with every kind of array, several cores, stripes, and every convention.
+/// Generates layers on every kind of array, with several cores, stripes, and every convention.
 pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
     let kinds = [ArrayKind::Outputs, ArrayKind::Channels, ArrayKind::Folded, ArrayKind::Block];
     let kind = prop::sample::select(kinds.to_vec());
@@ -117,7 +117,7 @@ pub fn any_layers() -> impl Strategy<Value = (Accelerator, Window)> {
     )
 }
 
-/// Accelerators with sums of all widths, a narrow port for them, and chains of all lengths.
+/// Generates accelerators with sums of all widths, a narrow port for them, and chains of all lengths.
 pub fn accelerators() -> impl Strategy<Value = Accelerator> {
     let chain = prop_oneof![Just(None), (1..12usize).prop_map(Some)];
     (any_layers(), 2..40u32, 0.5..40.0, chain).prop_map(|((mut accelerator, _), bits, rate, chain)| {
@@ -133,7 +133,8 @@ pub fn accelerators() -> impl Strategy<Value = Accelerator> {
     })
 }
 
-/// Products that a processing element takes in a step: whole runs of an inner level that are no longer than `dot_width`.
+/// Returns the products that a processing element takes per step: whole runs of an inner level that are at
+/// most `dot_width` long.
 pub fn in_step(accelerator: &Accelerator) -> usize {
     let dot_width = accelerator.array.dot_width;
     match accelerator.datapath.levels[0].terms {

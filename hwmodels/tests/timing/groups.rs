@@ -1,4 +1,4 @@
-//! How groups lie on arrays.
+//! Mapping of groups onto arrays.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use proptest::sample::select;
 
 use super::common::{INT8, any_layers, in_step, unlimited, window, windows};
 
-/// Whether there is such a mapping.
+/// Returns whether the mapping exists.
 fn is_there(dataflow: Dataflow, depthwise: Depthwise) -> bool {
     match depthwise {
         Depthwise::ByKind | Depthwise::Serial => true,
@@ -26,7 +26,7 @@ fn hardware(text: &str) -> Accelerator {
     unlimited(check_yaml(&format!("schema: 1\n{text}\n{all}\n"), "hw.yaml", &[]).0.unwrap())
 }
 
-/// Compute cycles of 8 groups of one channel with 9 products each, or of as many products as said.
+/// Checks the compute cycles of 8 groups of one channel with `terms` products each.
 fn check(text: &str, pixels: usize, terms: usize, expected: u64) {
     let cost = LayerTiming::new(&hardware(text), &window(pixels, terms, 1, 8), INT8).cost;
     assert_eq!(cost.compute_cycles, expected, "{text}");
@@ -40,24 +40,25 @@ fn block_diagonals_where_weights_stay() {
              accumulation: [{{name: chain, {chain}}}, {{name: acc}}]"
         )
     };
-    // 100 pixels stream through each fold; filling and draining take 32 + 100 + 32 + 4 - 2 = 166.
+    // 100 pixels stream through each fold; with fill and drain, the last one takes 32 + 100 + 32 + 4 - 2 =
+    // 166.
     let folds = |count: u64| (count - 1) * 100 + 166;
     check(&with("serial", "terms: rows"), 100, 9, folds(8));
     check(&with("by_kind", "terms: rows"), 100, 9, folds(8));
     // 3 x 9 rows in a chain of 32: 3, 3 and 2 groups.
     check(&with("block_diagonal", "terms: rows"), 100, 9, folds(3));
-    // A chain of 12 holds one group, and 32 rows two such chains; one of 9 three.
+    // A chain of 12 holds one group, and 32 rows hold two such chains, or three chains of 9.
     check(&with("block_diagonal", "terms: 12"), 100, 9, folds(4));
     check(&with("block_diagonal", "terms: 9"), 100, 9, folds(3));
-    // 9 products take three chains of 4, 12 rows.
+    // 9 products take three chains of 4, which are 12 rows.
     check(&with("block_diagonal", "terms: 4"), 100, 9, folds(4));
-    // A tree would pair products otherwise: one group in each.
+    // A tree would pair products differently, so each holds one group.
     check(&with("block_diagonal", "terms: rows, reduce: tree"), 100, 9, folds(8));
     check(&with("block_diagonal", "terms: 12, reduce: tree"), 100, 9, folds(4));
-    // 20 products take two chains of 12; 40 do not lie in one pass.
+    // 20 products take two chains of 12; 40 products do not fit one pass.
     check(&with("block_diagonal", "terms: 12"), 100, 20, folds(8));
     check(&with("block_diagonal", "terms: all"), 100, 40, folds(16));
-    // As many as columns: 16 rows hold 16 groups of one product, 4 columns 4.
+    // The columns are the limit: 16 rows hold 16 groups of one product, and 4 columns hold 4.
     check(&with("block_diagonal", "terms: rows"), 100, 1, folds(2));
 }
 
@@ -69,13 +70,13 @@ fn groups_side_by_side_where_sums_stay() {
     // 8 groups in turn: one fold of 72 steps.
     check(&with("block_diagonal"), 16, 9, 72 + 30 + 16);
     check(&with("own_inputs"), 16, 9, 9 + 30 + 16);
-    // The last level's run takes zeros of the others: no tree.
+    // The run of the last level includes zeros of the other groups, so it cannot be a tree.
     let tree =
         "array: {rows: 16, cols: 16, depthwise: block_diagonal}\naccumulation: [{name: acc, reduce: tree}]";
     check(tree, 16, 9, 7 * 16 + 9 + 30 + 16);
 }
 
-/// Where and when the first product of a group is added, from that of the first group.
+/// Returns row, column and cycle of the first product of a group, relative to the first group.
 fn begins(text: &str, group: usize) -> (usize, usize, u64) {
     let timing = LayerTiming::new(&hardware(text), &window(16, 9, 1, 8), INT8);
     let place = |c| timing.place(OutputPosition { n: 0, h: 0, w: 0, c }, 0, 0);
@@ -88,13 +89,13 @@ fn groups_begin_behind_those_before() {
     let with = |dataflow: &str, mapping: &str| {
         format!("dataflow: {dataflow}\narray: {{rows: 32, cols: 16, depthwise: {mapping}}}")
     };
-    // Column 3 is 3 cycles later; before its 9 products stream those of 3 groups.
+    // Column 3 is 3 cycles later; before its 9 products, the products of 3 groups stream.
     assert_eq!(begins(&with("output_stationary", "block_diagonal"), 3), (0, 3, 3 * 9 + 3));
     assert_eq!(begins(&with("output_stationary", "own_inputs"), 3), (0, 3, 3));
-    // 9 rows and 2 x 9 rows below, 1 and 2 columns beside: 3, 3 and 2 groups at a time.
+    // 9 rows and 2 x 9 rows below, 1 and 2 columns to the side: 3, 3 and 2 groups at a time.
     assert_eq!(begins(&with("weight_stationary", "block_diagonal"), 1), (9, 1, 9 + 1));
     assert_eq!(begins(&with("weight_stationary", "block_diagonal"), 2), (18, 2, 18 + 2));
-    // The channel of group 2 streams 2 cycles behind that of group 0.
+    // The channel of group 2 streams 2 cycles after that of group 0.
     assert_eq!(begins(&with("input_stationary", "block_diagonal"), 2), (18, 0, 18 + 2));
 }
 
@@ -103,7 +104,8 @@ fn groups_on_vector_engines() {
     let with = |kind: &str, mapping: &str| {
         format!("dataflow: vector\narray: {{rows: 1, cols: 8, kind: {kind}, depthwise: {mapping}}}")
     };
-    // 8 lanes, 4 pixels of 8 channels in groups of one: 4 fillings of 9 steps, or a pixel, or one channel of it, each.
+    // 8 lanes, 4 pixels of 8 channels in groups of one: 4 folds of 9 steps, or a fold per pixel, or per
+    // channel of it.
     for (kind, by_kind, serial) in
         [("outputs", 4, 8), ("folded", 4, 32), ("channels", 32, 32), ("block", 4, 32)]
     {
@@ -113,7 +115,7 @@ fn groups_on_vector_engines() {
     }
 }
 
-/// A layer that fills a ninth of the rows and one column waits for its mapping.
+/// A layer that fills a ninth of the rows and one column is limited by its mapping.
 #[test]
 fn bottlenecks_follow() {
     let with = |mapping: &str| {
@@ -141,7 +143,7 @@ fn mappings_that_are_not_there() {
     }
 }
 
-/// Arrays with a mapping, and chains of all lengths, and a layer of several groups.
+/// Generates arrays with a mapping, and chains of all lengths, and a layer of several groups.
 fn mapped() -> impl Strategy<Value = (Accelerator, Window)> {
     let chain = prop::option::of((1..12usize, any::<bool>()));
     let mapping = select(Depthwise::ALL.to_vec());
@@ -164,18 +166,18 @@ fn mapped() -> impl Strategy<Value = (Accelerator, Window)> {
 }
 
 proptest! {
-    // Laws of one dataflow reject the others, whatever the number of cases.
+    // Laws of one dataflow reject the others, for any number of cases.
     #![proptest_config({
         let config = ProptestConfig::default();
         ProptestConfig { max_global_rejects: config.cases.max(1024).saturating_mul(64), ..config }
     })]
 
-    /// No two steps share a processing element and a cycle; additions come in order, inner ones first.
+    /// No two steps share a processing element and a cycle. Additions come in order, inner ones first.
     #[test]
     fn places_of_groups((accelerator, window) in mapped()) {
         let timing = LayerTiming::new(&accelerator, &window, INT8);
         let (Array { rows, cols, .. }, dot_width) = (timing.array, in_step(&accelerator));
-        // Where sums move, a step is one of a chain.
+        // If sums move, a step is one step of a chain.
         let run = match accelerator.datapath.levels[0].terms {
             Terms::Count(terms) if accelerator.dataflow.moves_sums() && terms > dot_width => terms,
             _ => usize::MAX,
@@ -199,8 +201,8 @@ proptest! {
         }
     }
 
-    /// A chain of the hardware adds no two runs of a dot product, and no run lies in two of them; one that is a tree
-    /// adds no zeros of other groups.
+    /// A chain of the hardware adds no two runs of a dot product, and no run lies in two chains. A chain that
+    /// is a tree adds no zeros of other groups.
     #[test]
     fn chains_hold_whole_runs(
         (accelerator, window) in mapped(), weights in any::<bool>(), terms in 1..12usize, tree in any::<bool>(),
@@ -212,14 +214,14 @@ proptest! {
         let mut chain = accelerator.datapath.levels.last().unwrap().clone();
         let acc = chain.clone();
         let dot_width = accelerator.array.dot_width;
-        // A level of as many products as a processing element takes is no chain.
+        // A level with as many products as a processing element takes is not a chain.
         let terms = terms + dot_width;
         (chain.terms, chain.reduce) = (Terms::Count(terms), if tree { Reduce::Tree } else { Reduce::Serial });
         accelerator.datapath.levels = vec![chain, acc];
         let timing = LayerTiming::new(&accelerator, &window, INT8);
         let length = terms.div_ceil(dot_width);
         prop_assume!(length <= accelerator.array.rows && window.terms().div_ceil(terms) * length <= accelerator.array.rows);
-        // Per group, which of the column's chains each run lies in.
+        // Chains of the column that contain each run, per group.
         let of_group = window.channels() / window.groups;
         let mut users = BTreeMap::new();
         for group in 0..window.groups {
@@ -236,27 +238,27 @@ proptest! {
             users.entry((first.col, first.row / length)).or_insert_with(Vec::new).push((group, first.row));
         }
         if tree {
-            // Each begins where its tree does.
+            // Each group begins where its tree does.
             prop_assert!(users.values().flatten().all(|(_, row)| row % length == 0));
         }
     }
 
-    /// With memories that take no time, lanes with inputs of their own are never slower than one group after the other.
+    /// With ideal memories, lanes with their own inputs are never slower than groups one after the other.
     #[test]
     fn own_inputs_cost_no_cycles((accelerator, window) in mapped()) {
         prop_assume!(!accelerator.dataflow.moves_sums());
         let with = |depthwise| {
             let mut accelerator = unlimited(accelerator.clone());
             accelerator.array.depthwise = depthwise;
-            // SCALE-Sim leaves a cycle of every matrix product out.
+            // SCALE-Sim omits one cycle per matrix product.
             accelerator.timing.convention = TimingConvention::Overlapped;
             LayerTiming::new(&accelerator, &window, INT8).cycles
         };
         prop_assert!(with(Depthwise::OwnInputs) <= with(Depthwise::Serial));
     }
 
-    /// Zeros are made on the chip: every mapping moves the same weights, activations and sums past the ports of an array
-    /// whose columns hold a group.
+    /// Zeros are generated on the chip: every mapping moves equal amounts of weights, activations and sums
+    /// through the ports of an array whose columns hold a group.
     #[test]
     fn zeros_are_not_moved((accelerator, window) in mapped()) {
         let mut accelerator = unlimited(accelerator);
@@ -273,9 +275,9 @@ proptest! {
 }
 
 proptest! {
-    /// A product of two activations is the grouped layer of as many groups as it has images: the same additions in the same places
-    /// where memory takes no time. Both operands are activations, in one SRAM and behind one port, so it is never faster than with a
-    /// second SRAM as large.
+    /// A product of two activations equals the grouped layer with as many groups as images: with ideal
+    /// memory, equal additions happen in equal places. Both operands are activations, in one SRAM and behind
+    /// one port, so the product is never faster than with a second SRAM of equal size.
     #[test]
     fn two_activations_are_groups_that_share_a_memory(
         (accelerator, grouped) in any_layers().prop_filter("an estimate of its own", |(accelerator, _)| {

@@ -1,4 +1,4 @@
-//! What holds for every layer on every array. `PROPTEST_CASES` says how many are tried.
+//! Laws for every layer on every array. `PROPTEST_CASES` sets the number of cases.
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::timing::{ArrayCycles, Bound, Doubled, Gemm, LayerTiming};
@@ -18,7 +18,7 @@ fn overlapped(accelerator: Accelerator) -> Accelerator {
     Accelerator { timing: Timing { convention: TimingConvention::Overlapped }, ..accelerator }
 }
 
-/// Rows and columns that a layer can use.
+/// Returns the rows and columns that a layer can use.
 fn wanted(accelerator: &Accelerator, gemm: Gemm) -> [usize; 2] {
     let array = accelerator.array;
     let chain = match accelerator.datapath.levels[0].terms {
@@ -38,18 +38,18 @@ fn wanted(accelerator: &Accelerator, gemm: Gemm) -> [usize; 2] {
     }
 }
 
-/// Cycles in which an array fills and drains, but for those that do not depend on its size.
+/// Returns the cycles in which an array fills and drains, without those that do not depend on its size.
 fn fill_and_drain(accelerator: &Accelerator) -> usize {
     let Array { rows, cols, .. } = accelerator.array;
     match (accelerator.dataflow, accelerator.timing.convention) {
         (Dataflow::Vector, _) => 0,
-        // SCALE-Sim leaves the drain of output stationary out.
+        // SCALE-Sim omits the drain of output stationary.
         (Dataflow::OutputStationary, TimingConvention::ScalesimV3) => rows + cols,
         _ => 2 * rows + cols,
     }
 }
 
-/// One of the memory's figures, by number.
+/// Returns one of the memory's figures, by number.
 fn figure(memory: &mut Memory, which: usize) -> &mut f64 {
     match which {
         0 => &mut memory.sram_bytes_per_cycle,
@@ -61,8 +61,8 @@ fn figure(memory: &mut Memory, which: usize) -> &mut f64 {
     }
 }
 
-/// Cycles of one inference with one resource twice as fast: the array (all memories half as fast, half the cycles), the ports of the
-/// operands, that of the sums, the memory outside.
+/// Returns the cycles of one inference with one resource twice as fast: the array (all memories at half the
+/// pace, cycles halved), the ports of the operands, the port of the sums, the external memory.
 fn doubled(accelerator: &Accelerator, window: &Window) -> [u64; 4] {
     let with = |edit: &dyn Fn(&mut Memory)| {
         let mut accelerator = accelerator.clone();
@@ -85,7 +85,7 @@ fn doubled(accelerator: &Accelerator, window: &Window) -> [u64; 4] {
     ]
 }
 
-/// An accelerator whose rates and latency can be halved without rounding.
+/// Returns an accelerator whose rates and latency can be halved without rounding.
 fn even(accelerator: Accelerator) -> Accelerator {
     let mut even = overlapped(accelerator);
     for which in 0..3 {
@@ -97,7 +97,7 @@ fn even(accelerator: Accelerator) -> Accelerator {
 }
 
 proptest! {
-    /// No resource helps more than the one that is named, if it is twice as fast.
+    /// No resource helps more than the bottleneck when it becomes twice as fast.
     #[test]
     fn nothing_helps_more_than_what_binds(accelerator in accelerators(), window in windows(), burst in 1..40u64) {
         let mut accelerator = even(accelerator);
@@ -117,17 +117,17 @@ proptest! {
         prop_assert_eq!([array, operand_ports, accumulator_port, dram], all);
     }
 
-    /// Compute cycles are what is left with memories of the same size that take no time: no tile takes fewer.
+    /// Compute cycles equal the cycles with ideal memories of equal size: no tile takes fewer.
     #[test]
     fn compute_cycles_are_those_of_memories_that_take_no_time(accelerator in accelerators(), window in windows()) {
         let accelerator = overlapped(accelerator);
         let mut quick = accelerator.clone();
         (0..3).for_each(|which| *figure(&mut quick.memory, which) = 1e12);
         quick.memory.dram_latency_cycles = 0;
-        // A cycle for the first load and one for the last store.
+        // The first load and the last store take one cycle each.
         let expected = timing(&quick, &window).cycles - 2;
         prop_assert_eq!(timing(&accelerator, &window).cost.compute_cycles, expected);
-        // And what is left of ports with a memory outside that takes no time.
+        // Also the stalls of ports that remain with an ideal external memory.
         let mut ports = accelerator.clone();
         ports.memory.dram_bytes_per_cycle = 1e12;
         ports.memory.dram_latency_cycles = 0;
@@ -136,7 +136,8 @@ proptest! {
         prop_assert_eq!(cost.compute_cycles + cost.stall_sram_cycles, inside);
     }
 
-    /// Lanes that may hold any outputs are not slower than those that hold channels of one pixel, in layers of more channels.
+    /// Lanes that can hold any outputs are not slower than lanes that hold channels of one pixel, in layers
+    /// with more channels.
     #[test]
     fn free_lanes_try_both_orders(accelerator in accelerators(), window in windows()) {
         let mut free = overlapped(accelerator);
@@ -149,7 +150,8 @@ proptest! {
         prop_assert!(found <= expected, "{found} > {expected}");
     }
 
-    /// Rows and columns that a layer cannot use cost what the closed form states for a longer array, and move nothing.
+    /// Rows and columns that a layer cannot use cost what the closed form states for a larger array, and move
+    /// nothing.
     #[test]
     fn idle_rows_and_columns_cost_nothing(
         accelerator in accelerators(), window in windows(), more in (0..40usize, 0..40usize), scalesim in any::<bool>(),
@@ -181,13 +183,13 @@ proptest! {
         prop_assert_eq!(found, expected + longer as u64 / if scalesim { 1 } else { times as u64 });
     }
 
-    /// An array several times as long computes no longer, but for its fill and drain.
+    /// An array several times as long is not slower, except for its fill and drain.
     #[test]
     fn longer_arrays_are_not_slower(
         (accelerator, _) in any_layers(), window in windows(), times in (1..5usize, 1..5usize), chains in any::<bool>(),
     ) {
         let mut small = unlimited(overlapped(accelerator));
-        // A level of single products is no chain.
+        // A level of single products is not a chain.
         let chains = chains && small.array.rows > 1;
         if chains && small.dataflow.moves_sums() {
             let mut chain = small.datapath.levels[0].clone();
@@ -206,7 +208,7 @@ proptest! {
         prop_assert!(found <= expected + longer, "{found} > {expected} + {longer}");
     }
 
-    /// Neither a larger memory nor a faster one.
+    /// A larger or faster memory never makes a layer slower.
     #[test]
     fn better_memories_never_cost_cycles(
         accelerator in accelerators(), window in windows(), which in 0..6usize, factor in 1.0..4.0f64,
@@ -229,7 +231,8 @@ proptest! {
         prop_assert!(with(narrow) <= with(wide));
     }
 
-    /// Every operand that is read passes once at least, every output and constant once, every sum of an array where sums move twice.
+    /// Every operand that is read passes at least once, every output and constant once, and every sum of an
+    /// array with moving sums twice.
     #[test]
     fn traffic_is_at_least_the_data(
         accelerator in accelerators(),
@@ -251,7 +254,7 @@ proptest! {
         let whole = window.batch * window.input.iter().product::<usize>();
         let constants = match timing {
             TimingConvention::Overlapped => 9 * window.channels(),
-            // SCALE-Sim counts none, Vela 10 bytes per channel.
+            // SCALE-Sim counts no constants, Vela 10 bytes per channel.
             TimingConvention::ScalesimV3 => 0,
             TimingConvention::EthosU => 10 * window.channels(),
         };
@@ -270,18 +273,18 @@ proptest! {
         prop_assert_eq!(cost.stall_cycles, cost.stall_sram_cycles + cost.stall_dram_cycles);
         prop_assert_eq!(cycles, cost.compute_cycles + cost.stall_cycles);
         if timing == TimingConvention::Overlapped {
-            // Ports that take no time make nothing wait.
+            // Ideal ports cause no stalls.
             let unlimited = unlimited(accelerator.clone());
             let mut ports = accelerator.clone();
             ports.memory.sram_bytes_per_cycle = unlimited.memory.sram_bytes_per_cycle;
             ports.memory.accumulator_bytes_per_cycle = unlimited.memory.accumulator_bytes_per_cycle;
             prop_assert_eq!(self::timing(&ports, &window).cost.stall_sram_cycles, 0);
-            // A memory outside that takes no time still takes a cycle for the first load and one for the last store.
+            // An ideal external memory still takes one cycle for the first load and one for the last store.
             let mut outside = unlimited;
             outside.memory.sram_bytes_per_cycle = accelerator.memory.sram_bytes_per_cycle;
             outside.memory.accumulator_bytes_per_cycle = accelerator.memory.accumulator_bytes_per_cycle;
             prop_assert_eq!(self::timing(&outside, &window).cost.stall_dram_cycles, 2);
-            // A port cannot be made to move what it moves in less time.
+            // A port cannot move its data in less time.
             let memory = accelerator.memory;
             let quick = memory.sram_bytes_per_cycle.max(memory.accumulator_bytes_per_cycle);
             let all = cost.sram_bytes as f64 - window.dots() as f64;

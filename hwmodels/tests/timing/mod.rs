@@ -1,4 +1,4 @@
-//! Cycles and places.
+//! Tests of cycles and places.
 
 mod busy;
 mod chains;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use self::common::{INT8, accelerator, accelerators, any_layers, int8, layers, unlimited, window, windows};
 
 /// SCALE-Sim 3.0.0 on a 32x32 array: M, K, N, then cycles of output, weight and input stationary. Rows marked
-/// "ran" are the tool's own output, the others follow from its formulas.
+/// "ran" are the tool's own output; the others follow from its formulas.
 const SCALESIM: &[([usize; 3], [u64; 3])] = &[
     ([32, 32, 32], [93, 125, 125]),                  // ran
     ([64, 64, 64], [503, 631, 631]),                 // ran
@@ -80,7 +80,7 @@ fn groups_are_matrix_products_one_after_the_other() {
     assert_eq!(last.cycle, 7 * one.cycles + first.cycle);
 }
 
-/// `cycles` of a layer of 10 pixels, 9 terms and 6 channels on an array of 4 rows and 3 columns.
+/// Returns `cycles` of a layer of 10 pixels, 9 terms and 6 channels on an array of 4 rows and 3 columns.
 fn small_layer(dataflow: Dataflow, edit: impl Fn(&mut Accelerator)) -> u64 {
     let array = Array::new(4, 3, 1);
     let mut accelerator = unlimited(accelerator(dataflow, array, TimingConvention::Overlapped));
@@ -90,7 +90,7 @@ fn small_layer(dataflow: Dataflow, edit: impl Fn(&mut Accelerator)) -> u64 {
 
 #[test]
 fn folds_overlap() {
-    // A memory that takes no time still takes one cycle for the first load and one for the last store.
+    // An ideal memory still takes one cycle for the first load and one for the last store.
     let memory = 2;
     // 3 * 2 folds of 9 steps, filled (4 + 3 - 2) and drained (4) once.
     assert_eq!(small_layer(Dataflow::OutputStationary, |_| ()), 6 * 9 + 5 + 4 + memory);
@@ -102,7 +102,7 @@ fn folds_overlap() {
     assert_eq!(small_layer(Dataflow::Vector, |_| ()), 5 * 9 + memory);
 }
 
-/// The worked layer of `docs/accelerators.md`, whose figures are those of the model.
+/// The example layer of `docs/accelerators.md`, whose figures are those of the model.
 #[test]
 fn a_layer_by_hand() {
     let page = include_str!("../../../docs/accelerators.md");
@@ -135,8 +135,9 @@ fn a_layer_by_hand() {
     }
 }
 
-/// A convolution of 3x3 windows over 8x8 pixels, 64 to 64 channels (ResNet-8), whose weights do not fit half of the SRAM: lanes that may hold any outputs hold
-/// channels of one pixel, so that weights come once, not for every pixel.
+/// A convolution of 3x3 windows over 8x8 pixels, 64 to 64 channels (ResNet-8), whose weights do not fit half
+/// of the SRAM. Lanes that can hold any outputs hold channels of one pixel, so that weights are loaded once
+/// and not for every pixel.
 #[test]
 fn free_lanes_go_by_channel_where_weights_do_not_fit() {
     let image = [8, 8, 64];
@@ -153,32 +154,33 @@ fn free_lanes_go_by_channel_where_weights_do_not_fit() {
         (timing.cycles, timing.cost.dram_bytes)
     };
     assert_eq!(timing("outputs"), timing("folded"));
-    // Each activation, weight and output once.
+    // Each activation, weight and output moves once.
     assert_eq!(timing("outputs").1, 64 * 64 + 576 * 64 + 64 * 64);
 }
 
 #[test]
 fn memory_stalls_count() {
     let slow_load = |a: &mut Accelerator| a.memory.dram_bytes_per_cycle = 1.0;
-    // 90 activations and 54 weights are 24 bytes per fold, 60 outputs are 10: the load decides.
+    // 90 activations and 54 weights are 24 bytes per fold, 60 outputs are 10: loads are the limit.
     let last = 9 + 5 + 4;
     assert_eq!(small_layer(Dataflow::OutputStationary, slow_load), 24 + 5 * 24 + last + 10);
     let serial = |a: &mut Accelerator| {
         slow_load(a);
         a.memory.double_buffer = false;
     };
-    // Nothing overlaps, so that one tile of all folds fills and drains the array once.
+    // Nothing overlaps, so one tile of all folds fills and drains the array once.
     assert_eq!(small_layer(Dataflow::OutputStationary, serial), 6 * 24 + 5 * 9 + last + 6 * 10);
     // 10 * 9 activations for 2 rows of channels through a port of 1 byte per cycle: idle rows read nothing.
     let slow_port = |a: &mut Accelerator| a.memory.sram_bytes_per_cycle = 1.0;
     assert_eq!(small_layer(Dataflow::OutputStationary, slow_port), 1 + 2 * 90 + 1);
-    // Half of 0.1 KiB does not hold the 90 activations, but the 36 of a row of pixels until all channels are done.
+    // Half of 0.1 KiB does not hold the 90 activations, but holds the 36 of a row of pixels until all
+    // channels are done.
     let small = |a: &mut Accelerator| {
         slow_load(a);
         a.memory.activation_kib = 0.1;
     };
     assert_eq!(small_layer(Dataflow::OutputStationary, small), 24 + 5 * 24 + last + 10);
-    // Nor does it hold the 54 weights: the activations are loaded twice.
+    // It does not hold the 54 weights either, so the activations are loaded twice.
     let smaller = |a: &mut Accelerator| {
         small(a);
         a.memory.weight_kib = 0.1;
@@ -189,8 +191,8 @@ fn memory_stalls_count() {
     assert_eq!(small_layer(Dataflow::OutputStationary, latency), quick + 100);
 }
 
-/// Bytes from outside of a matrix product, found by walking its tiles: an operand's part is loaded unless it is the
-/// one that was loaded last, or all of it stays.
+/// Returns the bytes loaded from external memory for a matrix product, found by walking its tiles: a part of
+/// an operand is loaded unless it is the part that was loaded last, or the whole operand stays.
 fn walked_load(window: &Window, tile: &Tile) -> f64 {
     let sizes = [window.output[1], window.channels(), window.terms()];
     let tiles = [tile.pixels, tile.channels, tile.terms];
@@ -217,7 +219,7 @@ fn walked_load(window: &Window, tile: &Tile) -> f64 {
     (0..2).map(|operand| if once(operand) { whole[operand] } else { loaded[operand] } as f64).sum()
 }
 
-/// Transfers are whole bursts, and not more bursts are on their way than the memory allows.
+/// Transfers are whole bursts, and the number of outstanding bursts is limited.
 #[test]
 fn bursts_and_the_latency_they_pay() {
     let cost = |edit: &dyn Fn(&mut Accelerator)| {
@@ -231,7 +233,8 @@ fn bursts_and_the_latency_they_pay() {
     // 90 activations, 54 weights, 60 outputs.
     assert_eq!(cost(&|_| ()).0, 90 + 54 + 60);
     assert_eq!(cost(&|a| a.memory.dram_burst_bytes = 16).0, 96 + 64 + 64);
-    // 2 bursts of 16 bytes in 64 cycles are a byte in 2 cycles: 160 bytes in, 16 bytes of a tile's outputs back.
+    // 2 bursts of 16 bytes in 64 cycles are one byte in 2 cycles: 160 bytes in, 16 bytes of a tile's outputs
+    // back.
     let bound = |a: &mut Accelerator| {
         a.memory.dram_burst_bytes = 16;
         a.memory.dram_latency_cycles = 64;
@@ -241,8 +244,8 @@ fn bursts_and_the_latency_they_pay() {
     assert_eq!(cost(&bound).1, 64 + load + last + store);
 }
 
-/// Cycles of published closed forms: FINN's `(MH/PE) * (MW/SIMD) * pixels`, NVDLA's one atomic operation per cycle
-/// with stripes of at least 16 pixels.
+/// Cycles of published closed forms: FINN's `(MH/PE) * (MW/SIMD) * pixels`, and NVDLA's one atomic operation
+/// per cycle with stripes of at least 16 pixels.
 #[test]
 fn folded_and_striped_cycles() {
     let compute = |kind, stripe, pixels| {
@@ -250,7 +253,7 @@ fn folded_and_striped_cycles() {
         let accelerator = accelerator(Dataflow::Vector, array, TimingConvention::Overlapped);
         LayerTiming::new(&accelerator, &window(pixels, 10, 20, 1), INT8).cost.compute_cycles
     };
-    // 20 channels on 8 lanes are 3 folds, 10 products by 4 are 3 steps.
+    // 20 channels on 8 lanes are 3 folds; 10 products by 4 are 3 steps.
     assert_eq!(compute(ArrayKind::Folded, 1, 50), 3 * 3 * 50);
     assert_eq!(compute(ArrayKind::Channels, 16, 50), 3 * 3 * 50);
     assert_eq!(compute(ArrayKind::Channels, 16, 5), 3 * 3 * 16);
@@ -269,13 +272,14 @@ fn cores_share_the_channels() {
     assert_eq!(compute(2), (6 * 15 - 1, 8, 0));
 }
 
-/// Layers whose timing says that their ways are alike, many of them with dot products in several passes and tiles.
+/// Generates layers whose timing states that their ways are alike, many of them with dot products in several
+/// passes and tiles.
 fn alike_ways() -> impl Strategy<Value = (LayerTiming, Window)> {
     let passes = (any::<bool>(), any::<bool>(), [0.004..0.06f64, 0.004..0.06f64, 0.004..0.06f64]);
     (accelerators(), any_layers(), passes).prop_filter_map(
         "ways differ",
         |(mut accelerator, (_, window), passes)| {
-            // SCALE-Sim's last cycle of a matrix product is placed in the one before.
+            // Additions of SCALE-Sim's last cycle of a matrix product are placed in the previous one.
             if accelerator.timing.convention == TimingConvention::ScalesimV3 {
                 accelerator.timing.convention = TimingConvention::Overlapped;
             }
@@ -388,7 +392,7 @@ proptest! {
                     Dataflow::InputStationary => [(row_of_k, out.w % cols), (rows - 1, out.w % cols)],
                     Dataflow::Vector => [(lane / cols, lane % cols); 2],
                 };
-                // Lanes that may hold any outputs may hold channels of one pixel.
+                // Lanes that can hold any outputs may hold channels of one pixel.
                 let by_channel = out.c % (rows * cols);
                 let by_channel = (by_channel / cols, by_channel % cols);
                 for (level, expected) in expected.into_iter().enumerate() {

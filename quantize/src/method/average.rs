@@ -1,11 +1,12 @@
-//! The mean of the samples' extremes.
+//! Range from the mean of the samples' extremes.
 
 use super::Method;
 use crate::{Observed, Range, Target};
 
-/// The mean of the least values of all samples, and that of the greatest, in float64.
+/// Range from the mean of all samples' minima to the mean of their maxima, in float64.
 ///
-/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` does this with all samples that it collects at once.
+/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` computes this from all samples that it collects at
+/// once.
 #[derive(Debug, Clone, Copy)]
 pub struct Average;
 

@@ -1,4 +1,4 @@
-//! Codes of a layer's weights that do least harm within budgets, at the best of several scales.
+//! Codes of a layer's weights with the least error within budgets, at the best of several scales.
 
 use guardbit_graph::Window;
 use guardbit_hwmodels::{MacLayer, Program, ZeroPoint};
@@ -10,40 +10,43 @@ use crate::weights::correct::{Correction, Effort};
 use crate::weights::moments::{Moments, Windows};
 use crate::{LayerParameters, LayerProblem, QuantizeError, Range, WeightCodes};
 
-/// Scales are tried from half the plain one to 256 times that: of 8 bits a single one is left.
+/// Octaves of scales that are tried, relative to the plain scale: half of it to 256 times. At the coarsest
+/// scale a single bit of 8 is left.
 const COARSE: std::ops::RangeInclusive<i32> = -1..=8;
-/// Then around the best of these, in quarters of an octave.
+/// Quarters of an octave that are then tried around the best scale.
 const FINE: [i32; 6] = [-3, -2, -1, 1, 2, 3];
 
-/// Number of weights above which a layer is large: see [`is_large`].
+/// Number of weights above which a layer counts as large: see [`is_large`].
 const LARGE: usize = 1 << 14;
-/// Number of weights of a large layer that activation ranges are compared on, rounded to whole output channels, of which there are
-/// at least [`LEAST_CHANNELS`].
+/// Number of weights of a large layer used to compare activation ranges, rounded to whole output channels, at
+/// least [`LEAST_CHANNELS`] of them.
 const COMPARED_WEIGHTS: usize = 1 << 14;
 const LEAST_CHANNELS: usize = 8;
-/// Greatest number of windows that activation ranges of a large layer are compared on.
+/// Maximum number of windows used to compare activation ranges of a large layer.
 const COMPARED_WINDOWS: usize = 128;
 
-/// Returns whether a layer has more than 2^14 weights. To save time, activation ranges of such a layer are compared on some of its
-/// output channels and windows, scales are searched from a likely one on, and codes are changed one at a time.
+/// Returns whether a layer has more than 2^14 weights. To save time, activation ranges of such a layer are
+/// compared on some of its output channels and windows, the scale search starts at a likely scale, and codes
+/// are changed one at a time.
 pub(super) fn is_large(layer: &LayerProblem<'_>) -> bool {
     layer.channels * layer.terms > LARGE
 }
 
-/// The real values that a layer reads.
+/// Real values that a layer reads.
 pub(super) struct Reading {
-    /// By group of output channels.
+    /// Windows and moments per group of output channels.
     groups: Vec<(Windows, Moments)>,
-    /// What inputs are compared on, unless that is all.
+    /// Subset used to compare inputs, if that is not all windows.
     some: Option<Box<Self>>,
 }
 
-/// A layer, as far as the squared error of its sums depends on its weights, with activations of some codes.
+/// Layer with activations of given codes, reduced to what determines the squared error of its sums as a
+/// function of its weights.
 pub(super) struct Fitting<'l, 'a> {
     layer: &'l LayerProblem<'a>,
     input: Input,
     program: Program,
-    /// By group of output channels.
+    /// Groups of output channels.
     groups: Vec<Group>,
     channels_of_group: usize,
 }
@@ -53,39 +56,39 @@ struct Group {
     correction: Correction,
 }
 
-/// A layer's parameters, and the mean squared error of its sums against the real ones, all channels together and but for a
-/// number that depends on the layer alone.
+/// Parameters of a layer with the mean squared error of its sums against the real sums, over all channels.
+/// The error omits a constant that depends only on the layer.
 #[derive(Debug, Clone)]
 pub(super) struct Fitted {
     pub parameters: LayerParameters,
     pub error: f64,
 }
 
-/// Which scales of weights are tried, in octaves beside the plain one.
+/// Scales of weights to try, in octaves relative to the plain scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
-    /// All of them, and with more effort quarters of an octave around the best.
+    /// All octaves; with more effort also quarters of an octave around the best one.
     All,
-    /// From this one up and down, as long as the cost gets lower.
+    /// From this octave up and down, as long as the cost decreases.
     From(i32),
-    /// This one alone.
+    /// This octave alone.
     Only(i32),
 }
 
-/// A channel's codes at a scale.
+/// Codes of a channel at a scale.
 #[derive(Debug, Clone)]
 struct Choice {
     scale: f32,
-    /// The scale beside the plain one, in quarters of an octave.
+    /// Scale relative to the plain scale, in quarters of an octave.
     quarters: i32,
     codes: Vec<i32>,
     bias: i64,
-    /// What is lowered: damped.
+    /// Damped cost that the search minimizes.
     cost: f64,
 }
 
 impl Reading {
-    /// What the layer reads through `window`.
+    /// Returns the values that the layer reads through `window`.
     pub(super) fn new(layer: &LayerProblem<'_>, window: &Window) -> Self {
         let real = |group: usize| Windows::of_group(window, group, layer.samples);
         let real: Vec<Windows> = (0..window.groups).into_par_iter().map(real).collect();
@@ -102,14 +105,14 @@ impl Reading {
         Self { groups: with_moments(real), some }
     }
 
-    /// What inputs are compared on.
+    /// Returns the values used to compare inputs.
     pub(super) fn to_compare(&self) -> &Self {
         self.some.as_deref().unwrap_or(self)
     }
 }
 
 impl<'l, 'a> Fitting<'l, 'a> {
-    /// The layer with activations of these codes. `None` if its samples say nothing.
+    /// Returns the layer with activations of these codes; `None` if its samples contain no usable values.
     ///
     /// # Errors
     /// [`QuantizeError`] if the accelerator cannot run it.
@@ -130,13 +133,13 @@ impl<'l, 'a> Fitting<'l, 'a> {
         Ok(groups.map(|groups| Self { layer, input, program, groups, channels_of_group }))
     }
 
-    /// The layer alone.
+    /// Returns the datapath of the layer.
     pub(super) fn mac(&self) -> Result<&MacLayer, QuantizeError> {
         let host = || QuantizeError::Host { layer: self.layer.name.into() };
         self.program.mac_layers().next().ok_or_else(host)
     }
 
-    /// The layer's parameters with weights that fit the registers of `mac`.
+    /// Returns the layer's parameters with weights that fit the registers of `mac`.
     ///
     /// # Errors
     /// [`QuantizeError::Impossible`] where weights have a zero point and products are of raw codes.
@@ -166,11 +169,11 @@ impl<'l, 'a> Fitting<'l, 'a> {
         })
     }
 
-    /// The error of greedily chosen weights, of large layers on some of the output channels: by it inputs are compared. With the octave of
-    /// the scale that most of them have.
+    /// Returns the error of greedily chosen weights, and the octave of the scale that most of them have.
+    /// Inputs are compared by this error. For large layers it covers some of the output channels.
     ///
     /// # Errors
-    /// As [`fitted`](Self::fitted).
+    /// [`QuantizeError`] under the conditions of [`fitted`](Self::fitted).
     pub(super) fn compared(&self, mac: &MacLayer, scales: Scales) -> Result<(f64, i32), QuantizeError> {
         let layer = self.layer;
         let count = if is_large(layer) {
@@ -191,7 +194,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         Ok((some.iter().zip(&chosen).map(error).sum(), middle))
     }
 
-    /// The best codes of some channels, together by scale, and their zero point.
+    /// Returns the best codes of some channels, grouped by shared scale, and their zero point.
     fn chosen(
         &self,
         mac: &MacLayer,
@@ -200,7 +203,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         scales: Scales,
     ) -> Result<(i32, Vec<Vec<Choice>>), QuantizeError> {
         let layer = self.layer;
-        // Mean errors may need a bias where the layer has none.
+        // Mean errors may require a bias even if the layer has none.
         let biased = MacLayer { bias: Some(vec![0; layer.channels]), ..mac.clone() };
         let budgets = Budgets::new(&self.program.graph, &biased);
         let zero = layer.targets.weights.parameters(Range { low: -1.0, high: 1.0 }).zero_point;
@@ -218,7 +221,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         Ok((zero, channels.par_chunks(of_scale).map(together).collect()))
     }
 
-    /// The error of any parameters that read these activations: see [`Fitted`].
+    /// Returns the error of any parameters that read these activations: see [`Fitted`].
     pub(super) fn error(&self, parameters: &LayerParameters) -> f64 {
         let of = |channel: usize| {
             let (weights, cells) = (&parameters.weights, channel * self.layer.terms..);
@@ -231,7 +234,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         errors.iter().sum()
     }
 
-    /// The error of a channel whose weights are `codes` steps of `scale`.
+    /// Returns the error of a channel whose weights are `codes` steps of `scale`.
     fn error_of(&self, channel: usize, scale: f32, codes: impl Iterator<Item = i32>, bias: i32) -> f64 {
         let seen: Vec<f64> = codes.map(|code| f64::from(code) * f64::from(scale)).collect();
         let real = self.real(channel);
@@ -249,7 +252,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         self.layer.bias.map_or(0.0, |bias| bias[channel].into())
     }
 
-    /// The best codes of channels that share a scale.
+    /// Returns the best codes of channels that share a scale.
     fn together(
         &self,
         budgets: &Budgets,
@@ -299,7 +302,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         found.1
     }
 
-    /// The nearest scale that weights may have.
+    /// Returns the nearest scale that weights may have.
     fn allowed(&self, scale: f64) -> f32 {
         let target = &self.layer.targets.weights;
         let steps = (f64::from(target.codes.max()) - f64::from(target.codes.min())) / 2.0;
@@ -319,7 +322,7 @@ impl<'l, 'a> Fitting<'l, 'a> {
         let (real, bias) = (self.real(channel), self.bias(channel));
         let step = f64::from(self.input.parameters.scale * scale);
         let (min, max) = self.layer.targets.weights.codes.ends();
-        // Weights are chosen for the bias that they are likely to have.
+        // Weights are chosen for the bias that they will probably have.
         let likely = within(bias / step, &budgets.channel(0));
         let found = group.correction.codes(
             target,
@@ -340,8 +343,8 @@ impl<'l, 'a> Fitting<'l, 'a> {
     }
 }
 
-/// The best choices at the scales around `octave`: up and down in octaves for as long as their cost, of little effort, gets lower; with more
-/// effort in halves and quarters of one too.
+/// Returns the best choices at the scales around `octave`. The search moves up and down in octaves as long as
+/// the low-effort cost decreases. With more effort it also tries halves and quarters of an octave.
 fn climbed(octave: i32, effort: Effort, at: impl Fn(i32, Effort) -> (f64, Vec<Choice>)) -> Vec<Choice> {
     let steps: &[i32] = if effort == Effort::Greedy { &[4] } else { &[4, 2, 1] };
     let mut here = 4 * octave;
@@ -364,7 +367,7 @@ fn climbed(octave: i32, effort: Effort, at: impl Fn(i32, Effort) -> (f64, Vec<Ch
     if effort == Effort::Greedy { best.1 } else { at(here, effort).1 }
 }
 
-/// The bias nearest to `steps` that fits.
+/// Returns the bias nearest to `steps` that fits.
 fn within(steps: f64, budget: &Budget<'_>) -> i64 {
     let nearest = (steps.round_ties_even() as i128).clamp(i32::MIN.into(), i32::MAX.into());
     let room = budget.biases();

@@ -1,4 +1,4 @@
-//! Weights that cannot overflow.
+//! Weights that cannot overflow the accelerator's registers.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{LayerBounds, Range, bias_adder_range, operand_range, product_range};
@@ -9,22 +9,23 @@ use super::inputs::{Input, widths};
 use crate::weights::correct::Effort;
 use crate::{LayerInput, LayerMethod, LayerParameters, LayerProblem, QuantizeError};
 
-/// The codes with the least squared error on the real inputs, of those with which no register of the accelerator can
-/// overflow, whatever codes the layer reads: every level, the product and the bias adder, with the zero points as the
-/// accelerator handles them.
+/// Codes with the least squared error on real inputs among all codes with which no register of the
+/// accelerator can overflow, for any codes that the layer reads. Registers are every level, the product and
+/// the bias adder, with zero points handled as on the accelerator.
 ///
-/// [`budget`](crate::weights::budget) says what fits, [`correct`](crate::weights::correct) finds the codes, each at several
-/// scales, and the bias takes up the mean error as far as there is room. Where the layer's input is free, its width and range
-/// are chosen too: fewer codes of the activations leave room for more codes of the weights. Plain parameters that overflow on
-/// no input are a candidate like others. What is chosen is proved once more by the bounds of `guardbit size`.
+/// [`budget`](crate::weights::budget) decides which codes fit. [`correct`](crate::weights::correct) finds the
+/// codes at several scales, and the bias absorbs the mean error as far as there is room. If the layer's input
+/// is free, its width and range are chosen too: fewer activation codes leave room for more weight codes.
+/// Plain parameters that never overflow are also a candidate. The chosen parameters are proved again by the
+/// bounds of `guardbit size`.
 #[derive(Debug, Clone, Copy)]
 pub struct Guaranteed;
 
-/// Parts of the range of activations, besides the whole.
+/// Fractions of the activation range that are tried in addition to the whole range.
 const PARTS: [f64; 3] = [0.85, 0.7, 0.5];
-/// Widths in a row, at most, that make nothing better.
+/// Maximum number of consecutive widths without improvement.
 const PATIENCE: usize = 2;
-/// Candidates that weights are looked for with all effort for; one of large layers.
+/// Number of candidates for which weights are searched with full effort; one for large layers.
 const FINALISTS: usize = 2;
 
 impl LayerMethod for Guaranteed {
@@ -70,7 +71,7 @@ struct Search<'l, 'a> {
     reading: Reading,
 }
 
-/// Codes of activations, and what weights lose with them.
+/// Codes of activations, with the error of the weights that they allow.
 struct Tried {
     input: Input,
     error: f64,
@@ -78,7 +79,7 @@ struct Tried {
 }
 
 impl Search<'_, '_> {
-    /// The best weights for the best input.
+    /// Returns the best weights for the best input.
     fn best(&self) -> Result<Option<Fitted>, QuantizeError> {
         let mut tried = self.by_width()?;
         if let (LayerInput::Free(_), Some(&Tried { input: best, octave, .. })) =
@@ -100,7 +101,7 @@ impl Search<'_, '_> {
         Ok(found)
     }
 
-    /// Inputs of all widths that are worth it, the best one first, with their errors.
+    /// Returns inputs of all promising widths with their errors, best first.
     fn by_width(&self) -> Result<Vec<Tried>, QuantizeError> {
         let (mut tried, mut worse, mut scales) = (Vec::new(), 0, Scales::All);
         for bits in widths(self.layer) {
@@ -115,7 +116,7 @@ impl Search<'_, '_> {
         Ok(tried)
     }
 
-    /// Puts an input where its error belongs, and returns the scales to try with the next one.
+    /// Inserts an input sorted by its error, and returns the scales to try with the next one.
     fn tried(&self, among: &mut Vec<Tried>, input: Input, scales: Scales) -> Result<Scales, QuantizeError> {
         self.layer.watch.candidate(Guaranteed.name());
         let Some(fitting) = Fitting::new(self.layer, self.reading.to_compare(), input)? else {
@@ -127,7 +128,7 @@ impl Search<'_, '_> {
         Ok(self.around(octave))
     }
 
-    /// The scales to try where `octave` is likely.
+    /// Returns the scales to try if `octave` is likely.
     fn around(&self, octave: i32) -> Scales {
         if is_large(self.layer) { Scales::From(octave) } else { Scales::All }
     }
@@ -140,7 +141,7 @@ impl Search<'_, '_> {
         Ok(Some(Fitted { error: fitting.error(&parameters), parameters }))
     }
 
-    /// The plain parameters with their error.
+    /// Returns the plain parameters with their error.
     fn plain(&self) -> Result<Option<Fitted>, QuantizeError> {
         let fitting = Fitting::new(self.layer, &self.reading, Input::plain(self.layer))?;
         let parameters = self.layer.plain.clone();
@@ -148,13 +149,15 @@ impl Search<'_, '_> {
     }
 }
 
-/// What overflows of a layer under these parameters on some input; `None` if nothing can.
+/// Returns a description of a register that overflows under these parameters on some input; `None` if none
+/// can.
 fn proof(layer: &LayerProblem<'_>, parameters: &LayerParameters) -> Result<Option<String>, QuantizeError> {
     let program = layer.program(parameters)?;
     Ok(program.mac_layers().next().and_then(|mac| overflowing(&program.graph, mac)))
 }
 
-/// What overflows of a layer of a program over `graph` on some input of it; `None` if nothing can.
+/// Returns a description of a register that overflows on some input, for a layer of a program over `graph`;
+/// `None` if none can.
 pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
     let operand = operand_range(graph, mac);
     let products = mac.weights.iter().flatten().map(|&weight| operand.times(Range::point(weight)));
@@ -177,7 +180,7 @@ pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
         })
 }
 
-/// Says of a register that it does not hold a range.
+/// Returns a message if a register does not hold a range.
 fn overfull(what: &str, register: Register, values: Range) -> Option<String> {
     let Register::Fixed { format, overflow } = register else { return None };
     let (min, max) = overflow.limits(format);

@@ -1,4 +1,4 @@
-//! Codes that a layer may read.
+//! Activation codes that a layer may read.
 
 use guardbit_graph::CodeRange;
 
@@ -15,12 +15,12 @@ pub(super) struct Input {
 const LEAST_BITS: u32 = 2;
 
 impl Input {
-    /// What the layer reads unless it chooses.
+    /// Returns the codes that the layer reads unless it chooses others.
     pub fn plain(layer: &LayerProblem<'_>) -> Self {
         Self { parameters: layer.plain.input, codes: layer.plain.input_codes }
     }
 
-    /// Codes of `bits` bits for `part` of the plain range.
+    /// Returns codes of `bits` bits for the fraction `part` of the plain range.
     pub fn of(layer: &LayerProblem<'_>, bits: u32, part: f64) -> Self {
         let plain = Self::plain(layer);
         let codes = narrowed(plain.codes, bits);
@@ -32,13 +32,13 @@ impl Input {
         Self { parameters: Target { codes, ..layer.targets.input }.parameters(range), codes }
     }
 
-    /// Parameters of a layer that reads these codes, whatever else they are.
+    /// Returns `parameters` changed to read these codes.
     pub fn with(self, parameters: &LayerParameters) -> LayerParameters {
         LayerParameters { input: self.parameters, input_codes: self.codes, ..parameters.clone() }
     }
 }
 
-/// Widths that the layer's input may have, from the widest down.
+/// Returns the widths that the layer's input may have, widest first.
 pub(super) fn widths(layer: &LayerProblem<'_>) -> impl Iterator<Item = u32> + use<> {
     let widest = layer.plain.input_codes.bits();
     let least = match layer.input {
@@ -48,7 +48,7 @@ pub(super) fn widths(layer: &LayerProblem<'_>) -> impl Iterator<Item = u32> + us
     (least..=widest).rev()
 }
 
-/// The codes of `bits` bits among wider ones that start at 0, or lie around it.
+/// Returns the codes of `bits` bits within wider codes that start at 0 or lie around it.
 fn narrowed(codes: CodeRange, bits: u32) -> CodeRange {
     let (min, max) = match (codes.min() < 0, codes.min() == -codes.max()) {
         (false, _) => (0, (1 << bits) - 1),

@@ -1,36 +1,37 @@
-//! The least Kullback-Leibler divergence, as TensorRT and ONNX Runtime look for it.
+//! Range with the least Kullback-Leibler divergence, as computed by TensorRT and ONNX Runtime.
 
 use super::Method;
 use super::smoothing::divergence;
 use crate::{Observed, Range, Target, Uniform};
 
-/// Of all symmetric parts of a histogram, the one whose distribution loses least when its bins are joined to as many as
-/// there are codes for.
+/// Chooses among all symmetric parts of a histogram. The best part loses least when its bins are merged into
+/// as many bins as there are codes.
 ///
-/// For every half width i: p is the part, what lies outside added to its ends; its bins, without what lies outside, are
-/// joined to `quantized` ones of equal width, the last one taking what is left over; q spreads each over the bins of p
-/// that it was made of and are not empty (evenly over all of them, by whole counts). The range is the part with the least
-/// `KL(p || q)` after smoothing, the first of several, no further than values were seen. A part has one bin more above 0
-/// than below.
+/// For every half width i, p is the part, with the counts outside added to its ends. The bins of the part,
+/// without the counts outside, are merged into `quantized` bins of equal width; the last one also takes the
+/// remainder. q spreads each merged bin over the nonempty bins of p that it came from (evenly over all of
+/// them, in whole counts). The range is the part with the least `KL(p || q)` after smoothing, the first in a
+/// tie, limited to the values seen. A part has one bin more above 0 than below.
 ///
-/// Migacz, "8-bit Inference with TensorRT" (GTC 2017, S7310), on both sides of 0 as ONNX Runtime's `EntropyCalibrater`
-/// (1.31) has it.
+/// Migacz, "8-bit Inference with TensorRT" (GTC 2017, S7310), on both sides of 0 as in ONNX Runtime's
+/// `EntropyCalibrater` (1.31).
 #[derive(Debug, Clone, Copy)]
 pub struct Kl {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Most bins on either side of 0.
+    /// Maximum number of bins on either side of 0.
     pub bins: usize,
 }
 
 impl Kl {
-    /// ONNX Runtime's 128 bins. For 8 bits its 128 quantized bins leave one part to choose from, the whole; for fewer bits
-    /// there are more.
+    /// ONNX Runtime's 128 bins. With 8 bits, its 128 quantized bins leave only one candidate, the whole
+    /// range. With fewer bits there are more.
     pub const USUAL: Self = Self { name: "kl", bins: 64 };
-    /// 2048 bins, as TensorRT has.
+    /// TensorRT's 2048 bins.
     pub const TENSOR_RT: Self = Self { name: "kl-tensorrt", bins: 1024 };
 
-    /// The part of a histogram with as many bins below 0 as above, for `quantized` bins.
+    /// Returns the best part of a histogram for `quantized` bins. The histogram has as many bins below 0 as
+    /// above.
     pub fn part(&self, histogram: &Uniform, quantized: usize) -> Range {
         let counts = &histogram.counts;
         let middle = counts.len() / 2;
@@ -76,7 +77,7 @@ impl Method for Kl {
         self.name
     }
 
-    /// Quantized bins are half as many as there are codes: 128 of 8 bits, as both have it.
+    /// Uses half as many bins as there are codes: 128 for 8 bits, as in both references.
     fn range(&self, observed: &Observed, target: &Target) -> Range {
         let codes = (i64::from(target.codes.max()) - i64::from(target.codes.min()) + 1) as usize;
         let part = self.part(&observed.histogram().two_sided(self.bins), codes.div_ceil(2));

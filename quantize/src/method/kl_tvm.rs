@@ -1,25 +1,27 @@
-//! The least Kullback-Leibler divergence, as TVM looks for it.
+//! Range with the least Kullback-Leibler divergence, as computed by TVM.
 
 use super::smoothing::divergence;
 use super::{Method, within};
 use crate::{Observed, Range, Target, Uniform};
 
-/// As [`Kl`](super::Kl), with these differences: a bin lies around 0; the bin where the part begins counts as outside of it;
-/// q spreads a joined bin over those of its bins that are not empty inside, and leaves 0 where p is empty.
+/// TVM's variant of [`Kl`](super::Kl). It differs as follows: one bin is centred at 0; the bin where the part
+/// begins counts as outside of it; q spreads a merged bin over the bins of it that are nonempty inside, and
+/// stays 0 where p is empty.
 ///
-/// TVM's `relay.quantize` (`MinimizeKL` in `src/relay/quantize/calibrate.cc`), itself after MXNet: 8001 bins, 255 quantized
-/// ones, and 511 for unsigned codes of values that are never negative.
+/// TVM's `relay.quantize` (`MinimizeKL` in `src/relay/quantize/calibrate.cc`), itself after MXNet: 8001 bins,
+/// 255 quantized bins, and 511 for unsigned codes of values that are never negative.
 #[derive(Debug, Clone, Copy)]
 pub struct KlTvm {
-    /// Most bins on either side of the one around 0.
+    /// Maximum number of bins on either side of the one around 0.
     pub bins: usize,
 }
 
 impl KlTvm {
-    /// About as many bins as TVM has.
+    /// Approximately the number of bins in TVM.
     pub const USUAL: Self = Self { bins: 4000 };
 
-    /// The threshold of a histogram with an odd number of bins, the middle one around 0, for `quantized` bins.
+    /// Returns the threshold of a histogram with an odd number of bins, the middle one centred at 0, for
+    /// `quantized` bins.
     pub fn threshold(&self, histogram: &Uniform, quantized: usize) -> f64 {
         let counts = &histogram.counts;
         let middle = counts.len() / 2;
@@ -68,7 +70,7 @@ impl Method for KlTvm {
         let (min, max) = target.codes.ends();
         let above = (i64::from(max) - i64::from(min).max(0)).max(0) as usize;
         let one_sided = observed.extremes().0 >= 0.0;
-        // Codes without a sign stand on the one side of 0 where values are, or on both.
+        // Unsigned codes cover the one side of 0 that has values, or both sides.
         let quantized = if min >= 0 && !one_sided { above } else { 2 * above + 1 };
         within(observed, self.threshold(&observed.histogram().centred(self.bins), quantized))
     }

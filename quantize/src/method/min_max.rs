@@ -1,9 +1,9 @@
-//! The extremes.
+//! Range from the extremes of all values.
 
 use super::Method;
 use crate::{Observed, Range, Target};
 
-/// The least and the greatest value seen, joined with 0.
+/// Range from the smallest to the largest value seen, extended to contain 0.
 #[derive(Debug, Clone, Copy)]
 pub struct MinMax;
 

@@ -1,7 +1,7 @@
-//! Calibration methods: one file each.
+//! Calibration methods, one file each.
 //!
-//! To add one, write its file and add its line to [`METHODS`], or to [`LAYER_METHODS`](crate::LAYER_METHODS) where it chooses for
-//! whole layers on their accelerator.
+//! To add one, write its file and add its line to [`METHODS`], or to [`LAYER_METHODS`](crate::LAYER_METHODS)
+//! if it chooses parameters of whole layers on their accelerator.
 
 mod average;
 mod fitting;
@@ -29,16 +29,16 @@ pub use percentile::Percentile;
 
 use crate::{Observed, Range, Target};
 
-/// Chooses the real values that the codes of a tensor cover.
+/// Chooses the range of real values that the codes of a tensor cover.
 pub trait Method: Send + Sync {
-    /// The name on the command line.
+    /// Returns the name used on the command line.
     fn name(&self) -> &str;
 
-    /// The range for a tensor of which `observed` was seen.
+    /// Returns the range for a tensor with the observed values `observed`.
     fn range(&self, observed: &Observed, target: &Target) -> Range;
 }
 
-/// Every method that needs nothing but what was observed.
+/// All methods that need only the observed values.
 pub const METHODS: &[&dyn Method] = &[
     &MinMax,
     &MovingAverage::USUAL,
@@ -50,7 +50,7 @@ pub const METHODS: &[&dyn Method] = &[
     &Mse::USUAL,
 ];
 
-/// Magnitudes up to `threshold`, as far as values were seen.
+/// Returns the range of magnitudes up to `threshold`, limited to the values seen.
 fn within(observed: &Observed, threshold: f64) -> Range {
     let (low, high) = observed.extremes();
     Range { low: low.max(-threshold), high: high.min(threshold) }

@@ -1,20 +1,21 @@
-//! The moving average of the samples' extremes.
+//! Range from the moving average of the samples' extremes.
 
 use super::Method;
 use crate::{Observed, Range, Target};
 
-/// `a <- a + factor * (x - a)` in float32 over the samples in order, from the first one's extreme, for both extremes.
+/// Moving average `a <- a + factor * (x - a)` in float32 over the samples in order, starting from the first
+/// sample's extreme; for both extremes.
 ///
-/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` and one sample collected at a time; PyTorch's
-/// `MovingAverageMinMaxObserver` has the same rule.
+/// ONNX Runtime's `MinMaxCalibrater` with `moving_average` and one sample collected at a time computes this.
+/// PyTorch's `MovingAverageMinMaxObserver` has an equal rule.
 #[derive(Debug, Clone, Copy)]
 pub struct MovingAverage {
-    /// What a new sample weighs: above 0, at most 1.
+    /// Weight of a new sample: above 0, at most 1.
     pub factor: f32,
 }
 
 impl MovingAverage {
-    /// ONNX Runtime's and PyTorch's factor.
+    /// Factor of ONNX Runtime and PyTorch.
     pub const USUAL: Self = Self { factor: 0.01 };
 }
 

@@ -1,24 +1,25 @@
-//! The least mean squared error.
+//! Range with the least mean squared error.
 
 use super::Method;
 use crate::{Histogram, Observed, Range, Symmetry, Target};
 
-/// The range with the least squared error of the codes that follow from it, over the middles of the histogram's bins.
+/// Range whose codes have the least squared error, with each value at the middle of its histogram bin.
 ///
-/// Ends are hundredths of the extremes. For a symmetric target both ends have the same; otherwise first both have the same,
-/// and then each is chosen on its own with the other one fixed, by turns, until nothing changes. The widest of equals.
-/// The error is that of `x' = scale * (code - zero point)` in float64, with the target's own scale and zero point.
+/// Ends are hundredths of the extremes. For a symmetric target both ends have equal magnitude. Otherwise the
+/// search first varies both ends together, and then each end in turn with the other fixed, until nothing
+/// changes. A tie goes to the widest range. The error is that of `x' = scale * (code - zero point)` in
+/// float64, with the target's own scale and zero point.
 #[derive(Debug, Clone, Copy)]
 pub struct Mse {
-    /// Into how many steps an extreme is cut.
+    /// Number of steps into which an extreme is divided.
     pub steps: u32,
 }
 
 impl Mse {
-    /// Hundredths.
+    /// One hundred steps.
     pub const USUAL: Self = Self { steps: 100 };
 
-    /// The sum of the squared errors of all values, each taken for the middle of its bin.
+    /// Returns the sum of the squared errors of all values, each at the middle of its bin.
     pub fn error(histogram: &Histogram, target: &Target, range: Range) -> f64 {
         let parameters = target.parameters(range);
         let (scale, zero) = (f64::from(parameters.scale), f64::from(parameters.zero_point));

@@ -1,4 +1,4 @@
-//! Parameters with the least error, overflow included.
+//! Parameters with the least error including overflow.
 
 use guardbit_hwmodels::{MacLayer, Register};
 use guardbit_num::{Format, MAX_BITS};
@@ -13,29 +13,31 @@ use crate::{
     WeightCodes,
 };
 
-/// The parameters with the least squared error of the layer's outputs on its accelerator, with all that wrapping or
-/// saturation does to them: each candidate runs on the fast engine.
+/// Parameters with the least squared error of the layer's outputs on its accelerator, including the effects
+/// of wrapping or saturation. Each candidate runs on the fast engine.
 ///
 /// Candidates are weights
-/// - rounded at the plain scale, and at scales up to 64 times that: fewer codes, smaller sums;
-/// - within the budgets of registers that are as wide as those of the accelerator, or up to 4 bits wider: sums that overflow on
-///   no input, or on none that is likely;
+/// - rounded at the plain scale, and at scales up to 64 times larger: fewer codes, smaller sums;
+/// - within the budgets of registers that are as wide as those of the accelerator, or up to 4 bits wider:
+///   such sums overflow on no input, or on no likely one;
 ///
-/// each for several ranges of the activations where those are free, so that the range of the sums is split between both
-/// operands. Output channels do not depend on each other: each takes the best of its own. Then the bias takes up mean errors,
-/// and the output may have a smaller range. Candidates are compared on few samples, the best of them on more. It starts from
-/// the plain parameters, and keeps them unless others have less error on all samples.
+/// each for several ranges of the activations if those are free, so that both operands share the range of the
+/// sums. Output channels are independent: each takes its own best candidate. Then the bias absorbs mean
+/// errors, and the output may get a smaller range. All candidates are compared on few samples, the best ones
+/// on more. The search starts from the plain parameters, and keeps them unless others have less error on all
+/// samples.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowAware {
-    /// Most samples that the best candidates are compared on; fewer of layers with more than 2^22 products in all of them: 4 at least, or as
-    /// many as have 2^24 products. The last comparison, with the plain parameters, is on all.
+    /// Maximum number of samples on which the best candidates are compared. Layers with more than 2^22
+    /// products in these samples use fewer: at least 4, or as many as have 2^24 products. The final
+    /// comparison, with the plain parameters, uses all samples.
     pub samples: usize,
 }
 
 impl OverflowAware {
     const NAME: &str = "overflow-aware";
 
-    /// 32 samples.
+    /// Compares on 32 samples.
     pub const USUAL: Self = Self { samples: 32 };
 
     fn some(&self, layer: &LayerProblem<'_>, products: usize) -> Samples {
@@ -49,19 +51,19 @@ impl OverflowAware {
     }
 }
 
-/// Most products that each of all candidates computes, and each of the best of them, and the samples that it has at least, unless these
-/// have more than [`LARGEST`] products.
+/// Maximum number of products per candidate in the first and in the second comparison, and the minimum number
+/// of samples of each, unless these samples have more than [`LARGEST`] products.
 const FEW_PRODUCTS: usize = 1 << 19;
 const MOST_PRODUCTS: usize = 1 << 22;
 const LEAST_SAMPLES: usize = 4;
 const LARGEST: usize = 1 << 24;
-/// Half octaves by which the scale of weights grows; the plain one is the first.
+/// Half octaves by which the scale of weights grows; the first is the plain scale.
 const COARSER: [i32; 11] = [0, -1, 1, 2, 3, 4, 5, 6, 8, 10, 12];
-/// How many bits wider the registers are that budgets are for.
+/// Additional bits of the registers for which budgets are computed.
 const WIDER: [u32; 4] = [0, 1, 2, 4];
-/// Ranges of activations, as parts of the plain one.
+/// Ranges of activations, relative to the plain range.
 const INPUTS: [f64; 6] = [0.7, 1.4, 2.0, 4.0, 8.0, 16.0];
-/// Ranges of outputs, likewise.
+/// Ranges of outputs, relative to the plain range.
 const OUTPUTS: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 
 impl LayerMethod for OverflowAware {
@@ -85,20 +87,20 @@ impl LayerMethod for OverflowAware {
     }
 }
 
-/// Some of a layer's samples.
+/// Subset of a layer's samples.
 struct Samples {
     inputs: Vec<Vec<f32>>,
     outputs: Vec<Vec<f32>>,
 }
 
-/// A layer on few of its samples, and on more.
+/// Layer on few of its samples, and on more.
 struct Search<'l, 'a> {
     layer: &'l LayerProblem<'a>,
     more: &'l LayerProblem<'a>,
     reading: Reading,
 }
 
-/// Parameters with what they did.
+/// Parameters with their results.
 #[derive(Clone)]
 struct Tried {
     parameters: LayerParameters,
@@ -115,7 +117,7 @@ impl Search<'_, '_> {
         if let LayerInput::Free(_) = self.layer.input {
             for part in INPUTS {
                 let input = Input::of(self.layer, plain.input_codes.bits(), part);
-                // Of large layers only scales with which sums are about as great as with the best one.
+                // For large layers, only scales whose sums are about as large as with the best one are tried.
                 let likely = f64::from(best) - 2.0 * part.log2();
                 let is_near = |half_octaves: i32| {
                     let most = f64::from(COARSER[COARSER.len() - 1]);
@@ -124,7 +126,7 @@ impl Search<'_, '_> {
                 rounded.push((input, self.all_rounded(input, |one| !is_large(self.layer) || is_near(one))?));
             }
         }
-        // Budgets take longer: for the plain activations, and for those that did best.
+        // Budgets take longer, so they are tried only for the plain activations and for the best ones so far.
         let noise =
             |tried: &[Tried]| tried.iter().map(|tried| tried.outcome.noise).fold(f64::INFINITY, f64::min);
         let (first, others) = rounded.split_at_mut(1);
@@ -168,14 +170,14 @@ impl Search<'_, '_> {
         Ok(Tried { parameters, outcome })
     }
 
-    /// Rounded weights for activations of these parameters, at the scales that are wanted.
+    /// Returns rounded weights for activations of these parameters, at the scales that `wanted` accepts.
     fn all_rounded(&self, input: Input, wanted: impl Fn(i32) -> bool) -> Result<Vec<Tried>, QuantizeError> {
         let wanted: Vec<i32> = COARSER.iter().copied().filter(|&half_octaves| wanted(half_octaves)).collect();
         wanted.into_par_iter().map(|half_octaves| self.tried(self.rounded(input, half_octaves))).collect()
     }
 
-    /// The best of candidates with the same activations, and each channel as it did best, where channels have scales of their
-    /// own.
+    /// Returns the best of candidates with equal activations, and the mix of each channel's best if channels
+    /// have their own scales.
     fn best_and_mixed(&self, all: &[Tried]) -> Vec<LayerParameters> {
         let best = all.iter().min_by(|a, b| a.outcome.noise.total_cmp(&b.outcome.noise));
         let best = best.unwrap_or(&all[0]).parameters.clone();
@@ -183,7 +185,7 @@ impl Search<'_, '_> {
         std::iter::once(best).chain(mixed).collect()
     }
 
-    /// Weights rounded at a multiple of the plain scales.
+    /// Returns weights rounded at a multiple of the plain scales.
     fn rounded(&self, input: Input, half_octaves: i32) -> LayerParameters {
         let (layer, plain) = (self.layer, &self.layer.plain);
         if half_octaves == 0 {
@@ -201,7 +203,7 @@ impl Search<'_, '_> {
         input.with(&layer.parameters(input.parameters, &ranges, plain.output))
     }
 
-    /// Weights within the budgets of registers of several widths.
+    /// Returns weights within the budgets of registers of several widths.
     fn budgeted(&self, input: Input) -> Result<Vec<LayerParameters>, QuantizeError> {
         let Some(fitting) = Fitting::new(self.layer, &self.reading, input)? else { return Ok(Vec::new()) };
         let mac = fitting.mac()?;
@@ -215,11 +217,11 @@ impl Search<'_, '_> {
             from = Scales::From(octave);
             fitting.fitted(&mac, Effort::Greedy, Scales::Only(octave))
         };
-        // What has no budget has candidates enough.
+        // A width without a valid budget is skipped: there are enough other candidates.
         Ok(WIDER.iter().filter_map(|more| fitted(more).ok()).collect())
     }
 
-    /// Each channel as it did best.
+    /// Returns parameters in which each channel takes its best candidate.
     fn by_channel(&self, all: &[Tried]) -> LayerParameters {
         let (layer, plain) = (self.layer, &all[0].parameters);
         let best = |channel: usize| {
@@ -246,7 +248,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The mean error of every channel taken out of its bias, where that makes it better.
+    /// Subtracts each channel's mean error from its bias, if that lowers the error.
     fn better_bias(&self, best: Tried) -> Result<Tried, QuantizeError> {
         let Tried { parameters, outcome } = &best;
         let step =
@@ -254,7 +256,7 @@ impl Search<'_, '_> {
         let old = |channel: usize| parameters.bias.as_ref().map_or(0, |bias| bias[channel]);
         let raised = |(channel, seen): (usize, &crate::ChannelOutcome)| {
             let mean = seen.missing / seen.count.max(1) as f64;
-            // A float is cut off at the ends of the integers.
+            // A cast from float saturates at the limits of the integer type.
             old(channel).saturating_add((mean / step(channel)).round_ties_even() as i32)
         };
         let bias: Vec<i32> = outcome.channels.iter().enumerate().map(raised).collect();
@@ -270,13 +272,13 @@ impl Search<'_, '_> {
     }
 }
 
-/// Parameters whose codes cover `part` times the range.
+/// Returns parameters whose codes cover `part` times the range.
 fn scaled(parameters: Parameters, target: crate::Target, part: f64) -> Parameters {
     let end = |code: i32| parameters.real(code) * part;
     target.parameters(Range { low: end(target.codes.min()), high: end(target.codes.max()) })
 }
 
-/// The same layer with registers that are `more` bits wider.
+/// Returns the layer with registers that are `more` bits wider.
 fn wider(mac: &MacLayer, more: u32) -> MacLayer {
     let mut mac = mac.clone();
     for level in &mut mac.datapath.levels {

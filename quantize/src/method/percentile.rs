@@ -1,19 +1,20 @@
-//! A percentile of the magnitudes.
+//! Range from a percentile of the magnitudes.
 
 use super::{Method, within};
 use crate::{Observed, Range, Target, Uniform};
 
-/// Most bins of magnitudes: as many as ONNX Runtime's `PercentileCalibrater` has.
+/// Maximum number of bins of magnitudes, as in ONNX Runtime's `PercentileCalibrater`.
 const BINS: usize = 2048;
 
-/// Magnitudes up to where the bin begins in which the given part of all magnitudes is reached, or ends if it is the first
-/// one; no further than values were seen on either side.
+/// Magnitudes up to the bin in which the given percentage of all magnitudes is reached. The limit is the
+/// start of that bin, or its end if it is the first one. The range is limited to the values seen on either
+/// side.
 ///
-/// The rule of ONNX Runtime's `PercentileCalibrater` (1.31, `symmetric`, its default), but for the first bin, where that
-/// gives 0, and for the bins' width, which is a power of two here.
+/// This is the rule of ONNX Runtime's `PercentileCalibrater` (1.31, `symmetric`, its default), with two
+/// differences: there the first bin gives 0, and here the bin width is a power of two.
 #[derive(Debug, Clone, Copy)]
 pub struct Percentile {
-    /// Percent of the values that are within the range: 0 to 100.
+    /// Percentage of the values that are within the range: 0 to 100.
     pub percent: f64,
 }
 
@@ -21,7 +22,7 @@ impl Percentile {
     /// ONNX Runtime's percentile.
     pub const USUAL: Self = Self { percent: 99.999 };
 
-    /// The threshold of a histogram of magnitudes.
+    /// Returns the threshold of a histogram of magnitudes.
     pub fn threshold(&self, magnitudes: &Uniform) -> f64 {
         let total = magnitudes.counts.iter().sum::<u64>() as f64;
         let mut below = 0.0;

@@ -1,10 +1,11 @@
-//! What the searches for the least divergence share.
+//! Divergence of smoothed histograms, shared by the Kullback-Leibler methods.
 
-/// What an empty bin is given of the others.
+/// Count added to an empty bin, taken from the others.
 const EPSILON: f64 = 1e-4;
 
-/// `KL(p || q) = sum p_i ln(p_i / q_i)` of two histograms, each scaled to a sum of 1, after every empty bin was given
-/// 0.0001, taken off the others in equal parts; `None` where one of them has nothing to give.
+/// Returns `KL(p || q) = sum p_i ln(p_i / q_i)` of two histograms, each normalized to a sum of 1. Before
+/// that, every empty bin receives 0.0001, taken from the other bins in equal parts. Returns `None` if a
+/// histogram cannot give that much.
 ///
 /// Han, Kamber, Pei, "Data Mining", chapter 2; MXNet, TVM and ONNX Runtime smooth in this way.
 pub(super) fn divergence(p: &mut [f64], q: &mut [f64]) -> Option<f64> {
@@ -17,7 +18,7 @@ pub(super) fn divergence(p: &mut [f64], q: &mut [f64]) -> Option<f64> {
 fn smooth(bins: &mut [f64]) -> Option<()> {
     let empty = bins.iter().filter(|&&count| count == 0.0).count();
     let share = EPSILON * empty as f64 / (bins.len() - empty) as f64;
-    // Counts are 1 or more, shares of counts may be less.
+    // Counts are at least 1, but spread counts may be less.
     if share >= 1.0 || bins.iter().any(|&count| count > 0.0 && count <= share) {
         return None;
     }

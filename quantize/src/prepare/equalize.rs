@@ -51,7 +51,7 @@ fn follower(graph: &Graph, links: &Links, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// Returns whether a convolution's weights and bias are constants that nothing else reads.
+/// Returns `Some` if a convolution's weights and bias are constants that nothing else reads.
 fn own_constants(graph: &Graph, links: &Links, node: NodeId) -> Option<()> {
     let is_convolution = matches!(graph.node(node).op, Op::FloatConv2d(FloatConv2d { .. }));
     let own = |id: &TensorId| graph.tensor(*id).constant.is_some() && links.only_reader(*id).is_some();

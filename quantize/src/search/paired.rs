@@ -1,11 +1,12 @@
-//! Two networks compared sample by sample.
+//! Sample-by-sample comparison of two networks.
 
-/// Greatest probability of a difference by chance alone that is still considered significant.
+/// Maximum probability of a difference by chance that counts as significant.
 const LEVEL: f64 = 0.05;
 
-/// Whether `better` samples for one network and `worse` samples for the other are more than chance: the sign test, one-sided at
-/// 5 %. `P(X >= better) <= 0.05` for X of the binomial distribution of `better + worse` fair draws; samples at which both
-/// networks do the same are none of them (McNemar's test in its exact form). Fewer than 5 samples are never enough.
+/// Returns whether a difference between two networks is significant, given `better` samples for one network
+/// and `worse` samples for the other. This is the one-sided sign test at 5 % (McNemar's test in its exact
+/// form): `P(X >= better) <= 0.05` for X of the binomial distribution of `better + worse` fair draws. Samples
+/// with equal results for both networks do not count. Fewer than 5 samples are never enough.
 ///
 /// ```
 /// use guardbit_quantize::search::is_significant;

@@ -1,30 +1,31 @@
-//! Whether weights fit every register of a datapath, whatever the activations are.
+//! Decides whether weights fit every register of a datapath for all activations.
 //!
-//! The same bound as [`LayerBounds`](guardbit_hwmodels::bounds::LayerBounds) proves for finished weights, kept up to date
-//! while they are chosen one by one: with products of any activation and weight, no run of any level leaves its register.
-//! Inner and outer accumulators are levels like any others, so AXE's budgets of tiles (Colbert et al., "Accumulator-Aware
-//! Post-Training Quantization", 2024) are the special case of two levels without shifts. Every operand range contains 0, so
-//! the bound holds for every prefix and for every order.
+//! The bound equals the one that [`LayerBounds`](guardbit_hwmodels::bounds::LayerBounds) proves for finished
+//! weights, but is updated incrementally while weights are chosen one by one. With products of any activation
+//! and weight, no run of any level leaves its register. Inner and outer accumulators are ordinary levels, so
+//! AXE's tile budgets (Colbert et al., "Accumulator-Aware Post-Training Quantization", 2024) are the special
+//! case of two levels without shifts. Every operand range contains 0, so the bound holds for every prefix and
+//! every order.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{Range, operand_ranges};
 use guardbit_hwmodels::{BiasPlace, MacLayer, Register, ShiftRounding, ZeroPoint};
 use guardbit_num::Rounding;
 
-/// What the registers of a layer hold, for weights whose zero point is 0.
+/// Registers of a layer as limits for weights whose zero point is 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budgets {
-    /// By cell, all that a multiplier can see of the activation.
+    /// Activation operands that the multiplier can receive, per cell.
     operands: Vec<Span>,
     product: Stage,
     levels: Vec<Level>,
     bias: BiasStage,
-    /// Whether the exact sum of all products is all that a register has to hold.
+    /// Whether the exact sum of all products is the only value that a register has to hold.
     one_sum: bool,
 }
 
-/// A [`Range`] in integers that are fast: sums of products of 16 bits are far from their ends, and what rails lie beyond
-/// [`Span::MOST`] never matters.
+/// [`Range`] with fast integers. Sums of 16-bit products are far from their limits, and rails beyond
+/// [`Span::MOST`] never matter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Span {
     min: i64,
@@ -61,13 +62,13 @@ impl Span {
         Self { min: a.min(b), max: a.max(b) }
     }
 
-    /// A sum of spans with one of them replaced.
+    /// Returns a sum of spans with one span replaced.
     fn replaced(self, old: Self, new: Self) -> Self {
         Self { min: self.min - old.min + new.min, max: self.max - old.max + new.max }
     }
 }
 
-/// What a register holds, and what it hands on.
+/// Range that a register holds, and the conversion to the next one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stage {
     rails: Option<Span>,
@@ -78,9 +79,9 @@ struct Stage {
 #[derive(Debug, Clone, PartialEq)]
 struct Level {
     stage: Stage,
-    /// By cell, the run that its product comes to.
+    /// Index of the run that contains each cell's product.
     runs: Vec<usize>,
-    /// How many runs there are.
+    /// Number of runs.
     count: usize,
 }
 
@@ -88,34 +89,34 @@ struct Level {
 struct BiasStage {
     at: BiasPlace,
     rails: Option<Span>,
-    /// What each step of a weight adds to the bias: less the zero point that products of raw codes leave behind.
+    /// Amount that each step of a weight adds to the bias: the negated zero point, for products of raw codes.
     folded: i128,
     shift: u32,
     round: Rounding,
 }
 
-/// The weights of one output channel, as far as they are chosen, and the sums that they allow. All are 0 at first.
+/// Weights of one output channel chosen so far, and the resulting sums. All weights are 0 initially.
 #[derive(Debug, Clone)]
 pub struct Budget<'a> {
     of: &'a Budgets,
     codes: Vec<i32>,
-    /// Of all codes.
+    /// Sum of all codes.
     total: i64,
-    /// By level and run.
+    /// Sums by level and run.
     sums: Vec<Vec<Span>>,
-    /// The bias in steps of a product, constants of zero points included.
+    /// Bias in steps of a product, including constants of zero points.
     bias: i128,
-    /// What the sum may reach where there is only one.
+    /// Limits of the sum, if there is only one.
     limits: Option<Span>,
 }
 
-/// `rails` with room for `slack` on both sides.
+/// Returns `rails` reduced by `slack` on both sides.
 fn less(rails: Range, slack: i128) -> Range {
     Range { min: rails.min + slack, max: rails.max - slack }
 }
 
 impl Stage {
-    /// A register with room for `slack` on both sides.
+    /// Returns a register with `slack` reserved on both sides.
     fn new(register: Register, shift: u32, round: ShiftRounding, slack: i128) -> Self {
         Self { rails: register.limits().map(|rails| Span::of(less(rails, slack))), shift, round }
     }
@@ -130,15 +131,16 @@ impl Stage {
 }
 
 impl BiasStage {
-    /// A bias in steps of a product, in the unit of the register that takes it.
+    /// Converts a bias in steps of a product to the unit of the register that takes it.
     fn in_unit(&self, bias: i128) -> i64 {
         Span::of(Range::point(bias).shift_right(self.shift, self.round)).min
     }
 }
 
 impl Budgets {
-    /// Returns the budgets of a layer of a program over `graph`, from its input codes, zero point and datapath. Its weights and
-    /// biases do not matter, but for the weights' zero point, which has to be 0, and for whether there are biases.
+    /// Returns the budgets of a layer of a program over `graph`, from its input codes, zero point and
+    /// datapath. Weights and biases are ignored, except that the weights' zero point must be 0, and that the
+    /// presence of biases matters.
     pub fn new(graph: &Graph, layer: &MacLayer) -> Self {
         let datapath = &layer.datapath;
         let cells = layer.order.len();
@@ -148,8 +150,8 @@ impl Budgets {
         let operands = places.iter().map(|&place| Span::of(operands[place])).collect();
         let mut values = cells;
         let mut levels = Vec::with_capacity(datapath.levels.len());
-        // A run of products in any order may hold any of them: then each register takes all, and what roundings of single
-        // runs can make of them.
+        // In a data-dependent order, a run may contain any products. Each register must then hold all of
+        // them, plus the possible roundings of single runs.
         let any_order = datapath.order.walk.depends_on_data();
         let mut slack = 0;
         for level in &datapath.levels {
@@ -161,7 +163,7 @@ impl Budgets {
             places.iter_mut().for_each(|place| *place /= run);
             let count = places.iter().max().map_or(0, |last| last + 1);
             levels.push(Level { stage, runs: places.clone(), count });
-            // One run has the same products in every order.
+            // A single run has equal products in every order.
             slack += i128::from(any_order && level.shift > 0 && values > 1);
         }
         let folds = datapath.operands.zero_point == ZeroPoint::Fold;
@@ -183,7 +185,7 @@ impl Budgets {
             one_sum,
             bias: BiasStage {
                 at: datapath.bias.at,
-                // Without anything to add there is no adder.
+                // Without an addend there is no adder.
                 rails: layer
                     .bias
                     .as_ref()
@@ -196,14 +198,14 @@ impl Budgets {
         }
     }
 
-    /// A channel with that bias, in steps of a product, and weights of 0.
+    /// Returns a channel with bias `bias`, in steps of a product, and weights of 0.
     pub fn channel(&self, bias: i64) -> Budget<'_> {
         let sums = self.levels.iter().map(|level| vec![Span::ZERO; level.count]).collect();
         let limits = self.one_sum.then(|| self.limits(bias));
         Budget { of: self, codes: vec![0; self.operands.len()], total: 0, sums, bias: bias.into(), limits }
     }
 
-    /// What the only sum may reach with that bias. It has 0 in it.
+    /// Returns the range that the only sum may reach with that bias. It contains 0.
     fn limits(&self, bias: i64) -> Span {
         const NOTHING: Span = Span { min: 1, max: -1 };
         let bias = self.bias.in_unit(bias.into());
@@ -214,26 +216,27 @@ impl Budgets {
         };
         let level = self.levels.first().and_then(|level| level.stage.rails);
         let any = Span { min: i64::MIN, max: i64::MAX };
-        // What it starts from has to fit too, and so has 0.
+        // The initial value has to fit too, and so does 0.
         let own =
             level.map_or(any, |rails| if rails.includes(Span::ZERO) { rails.plus(-start) } else { NOTHING });
         let end = end.unwrap_or(any);
         Span { min: own.min.max(end.min), max: own.max.min(end.max) }
     }
 
-    /// What the multiplier hands on of a cell.
+    /// Returns the range of a cell's product as the multiplier hands it on.
     fn product(&self, cell: usize, code: i32) -> Span {
         self.product.hands_on(self.operands[cell].times(code))
     }
 }
 
 impl<'a> Budget<'a> {
-    /// The codes chosen so far.
+    /// Returns the codes chosen so far.
     pub fn codes(&self) -> &[i32] {
         &self.codes
     }
 
-    /// Gives a cell a code if every register holds all that is possible then; otherwise nothing changes. 0 always fits.
+    /// Assigns a code to a cell if every register then holds all possible values; otherwise changes nothing.
+    /// 0 always fits.
     pub fn set(&mut self, cell: usize, code: i32) -> bool {
         if let Some(limits) = self.limits {
             return self.set_in_one_sum(limits, cell, code);
@@ -247,7 +250,7 @@ impl<'a> Budget<'a> {
         false
     }
 
-    /// Gives a cell the code nearest to `code`, between 0 and it, that fits, and says which.
+    /// Assigns to a cell the code between 0 and `code` that is nearest to `code` and fits, and returns it.
     pub fn set_nearest(&mut self, cell: usize, code: i32) -> i32 {
         if self.set(cell, code) {
             return code;
@@ -257,7 +260,7 @@ impl<'a> Budget<'a> {
             self.set_in_one_sum(limits, cell, code);
             return code;
         }
-        // What is possible only grows with a weight of either sign.
+        // The possible range only grows with the magnitude of a weight.
         let (mut fits, mut fails) = (0, code.unsigned_abs());
         while fails - fits > 1 {
             let middle = fits + (fails - fits) / 2;
@@ -284,7 +287,8 @@ impl<'a> Budget<'a> {
         holds
     }
 
-    /// The code nearest to `code`, which does not fit, that does: each step of it adds as much to both ends of the sum as the one before.
+    /// Returns the fitting code nearest to `code`, which itself does not fit. Each step of it adds an equal
+    /// amount to both ends of the sum.
     fn nearest_in_one_sum(&self, limits: Span, cell: usize, code: i32) -> i32 {
         let operand = self.of.operands[cell];
         let others = self.sums[0][0].replaced(operand.times(self.codes[cell]), Span::ZERO);
@@ -298,7 +302,8 @@ impl<'a> Budget<'a> {
         code.signum() * steps as i32
     }
 
-    /// Whether all cells could be [`set`](Self::set) to `codes`, one after the other and from 0 on.
+    /// Returns whether all cells could be [`set`](Self::set) to `codes`, one after the other, starting from
+    /// 0.
     pub fn fits(&self, codes: impl Iterator<Item = i32>) -> bool {
         let of = self.of;
         if let Some(limits) = self.limits {
@@ -310,12 +315,12 @@ impl<'a> Budget<'a> {
             return !any || limits.includes(sum);
         }
         if of.bias.folded != 0 {
-            // What zero points leave behind goes up and down with the weights: each step has to fit.
+            // Constants of zero points rise and fall with the weights, so each step has to fit.
             let mut own = of.channel(0);
             own.bias = self.bias;
             return codes.enumerate().all(|(cell, code)| own.set(cell, code));
         }
-        // Else what is possible only grows, and the end says all.
+        // Otherwise the possible range only grows, and the final range decides.
         let mut sums: Vec<Option<Span>> = vec![None; of.levels.first().map_or(0, |level| level.count)];
         let mut any = false;
         for (cell, code) in codes.enumerate().filter(|&(_, code)| code != 0) {
@@ -335,7 +340,7 @@ impl<'a> Budget<'a> {
             let Some(next) = of.levels.get(index + 1) else { break };
             let mut above = vec![None; next.count];
             for (cell, &run) in level.runs.iter().enumerate() {
-                // The first cell of a run brings all of it.
+                // The first cell of a run adds the sum of the whole run.
                 if let Some(sum) = sums[run].take() {
                     let into: &mut Option<Span> = &mut above[next.runs[cell]];
                     *into = Some(into.unwrap_or(Span::ZERO).replaced(Span::ZERO, level.stage.hands_on(sum)));
@@ -346,8 +351,8 @@ impl<'a> Budget<'a> {
         !any || self.end_holds(sums.first().copied().flatten().unwrap_or(Span::ZERO))
     }
 
-    /// The biases, in steps of a product and before constants of zero points are added, with which every register holds all
-    /// that is possible; `None` if there is no such bias.
+    /// Returns the biases with which every register holds all possible values; `None` if there is no such
+    /// bias. They are in steps of a product, before constants of zero points are added.
     pub fn biases(&self) -> Option<Range> {
         let bias = &self.of.bias;
         let sum = self.last_sum();
@@ -366,12 +371,13 @@ impl<'a> Budget<'a> {
         (within.min <= within.max).then_some(within)
     }
 
-    /// The bias furthest to the side of `sign` that is `limit` at most, in its unit.
+    /// Returns the most extreme bias on the side of `sign` whose rounded value is at most `limit`, in its
+    /// unit.
     fn furthest(&self, limit: i128, sign: i128) -> i128 {
         let bias = &self.of.bias;
         let unit = 1i128 << bias.shift;
         let within = |value: i128| (limit - bias.round.shift_right(value, bias.shift)) * sign >= 0;
-        // Every way of rounding keeps whole units, and moves others by less than one.
+        // Every rounding keeps whole units, and moves other values by less than one.
         let (mut holds, mut fails) = (limit * unit, (limit + sign) * unit);
         while (fails - holds).abs() > 1 {
             let middle = holds + (fails - holds) / 2;
@@ -380,7 +386,7 @@ impl<'a> Budget<'a> {
         holds
     }
 
-    /// What the last level may hold, without what it starts from.
+    /// Returns the range that the last level may add to its initial value.
     fn last_sum(&self) -> Span {
         self.sums.last().and_then(|runs| runs.first()).copied().unwrap_or(Span::ZERO)
     }
@@ -401,7 +407,7 @@ impl<'a> Budget<'a> {
         self.codes[cell] = code;
     }
 
-    /// Whether the registers that the product of a cell comes by hold everything.
+    /// Returns whether the registers on the path of a cell's product hold all values.
     fn holds(&self, cell: usize) -> bool {
         let sums = |(index, (level, sums)): (usize, (&Level, &Vec<Span>))| {
             self.level_holds(index, sums[level.runs[cell]])
@@ -411,14 +417,14 @@ impl<'a> Budget<'a> {
             && self.end_holds(self.last_sum())
     }
 
-    /// Whether the register of a level holds all of a run with that sum.
+    /// Returns whether the register of a level holds all values of a run with sum `sum`.
     fn level_holds(&self, index: usize, sum: Span) -> bool {
         let starts = index + 1 == self.of.levels.len() && self.of.bias.at == BiasPlace::Preload;
         let start = if starts { self.bias_in_unit() } else { 0 };
         self.of.levels[index].stage.holds(sum.plus(start).with(start).with(0))
     }
 
-    /// Whether the bias adder holds what comes of the last level's sum.
+    /// Returns whether the bias adder holds all results of the last level's sum.
     fn end_holds(&self, sum: Span) -> bool {
         let Some(level) = self.of.levels.last().filter(|_| self.of.bias.at == BiasPlace::Post) else {
             return true;

@@ -1,10 +1,11 @@
-//! Weights within a cap of their l1 norm, so that their sums cannot overflow an accumulator.
+//! Weights within a cap on their l1 norm, so that their sums cannot overflow an accumulator.
 //!
-//! Post-training projections of what A2Q and A2Q+ learn. Rounding is toward zero, so that it cannot break a cap.
+//! These are post-training projections of what A2Q and A2Q+ learn. Rounding is toward zero, so it cannot
+//! exceed a cap.
 
-/// A channel's codes whose l1 norm is at most `cap`: the real weights, in steps of `scale`, projected onto the l1 ball and
-/// rounded toward zero. A2Q's cap for P bits and activations of N bits is `(2^(P-1) - 1) / 2^(N-s)`, s being 1 where they are
-/// signed.
+/// Returns a channel's codes with an l1 norm of at most `cap`: the real weights, in steps of `scale`,
+/// projected onto the l1 ball and rounded toward zero. A2Q's cap for P bits and activations of N bits is
+/// `(2^(P-1) - 1) / 2^(N-s)`, where s is 1 if activations are signed.
 ///
 /// Colbert et al., "A2Q: Accumulator-Aware Quantization with Guaranteed Overflow Avoidance" (2023).
 pub fn a2q(weights: &[f64], scale: f64, cap: i64) -> Vec<i32> {
@@ -16,18 +17,18 @@ pub fn a2q(weights: &[f64], scale: f64, cap: i64) -> Vec<i32> {
 /// Codes of zero-centred weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Centred {
-    /// Positive ones add up to at most half of the cap, negative ones too.
+    /// Codes. Positive codes add up to at most half of the cap, and so do the magnitudes of negative codes.
     pub codes: Vec<i32>,
-    /// The mean that was taken off the weights: an output misses `mean * sum of its inputs`, the mean of which a bias may give
-    /// back.
+    /// Mean subtracted from the weights. It changes an output by `mean * sum of its inputs`, whose mean a
+    /// bias can restore.
     pub mean: f64,
 }
 
-/// A channel's codes for A2Q+'s cap, `(2^P - 2) / (2^N - 1)`: the mean is taken off, positive and negative weights are each projected onto half of the
-/// cap, and rounded toward zero.
+/// Returns a channel's codes for A2Q+'s cap, `(2^P - 2) / (2^N - 1)`: the mean is subtracted, then positive
+/// and negative weights are each projected onto half of the cap and rounded toward zero.
 ///
-/// The weights of both signs add up to the same before, and so they do after the projection. Rounding leaves each at most
-/// `cap / 2`, which is what the bound rests on: a sum is at most `(x_high - x_low) * cap / 2`.
+/// Weights of both signs have equal sums before the projection, and therefore also after it. Rounding leaves
+/// each sum at most `cap / 2`, on which the bound relies: a sum is at most `(x_high - x_low) * cap / 2`.
 ///
 /// Colbert et al., "A2Q+: Improving Accumulator-Aware Weight Quantization" (2024).
 pub fn a2q_plus(weights: &[f64], scale: f64, cap: i64) -> Centred {
@@ -42,7 +43,8 @@ pub fn a2q_plus(weights: &[f64], scale: f64, cap: i64) -> Centred {
     Centred { codes: toward_zero(&both.collect::<Vec<_>>()), mean }
 }
 
-/// The nearest vector with an l1 norm of at most `radius`: every magnitude is lowered by the same threshold, as far as 0.
+/// Projects `values` onto the nearest vector with an l1 norm of at most `radius`: all magnitudes decrease by
+/// one threshold, but not below 0.
 ///
 /// Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High Dimensions" (ICML 2008).
 pub fn project_l1(values: &mut [f64], radius: f64) {
@@ -50,7 +52,7 @@ pub fn project_l1(values: &mut [f64], radius: f64) {
     values.iter_mut().for_each(|value| *value = soft(*value, threshold));
 }
 
-/// `sign(x) max(|x| - threshold, 0)`.
+/// Returns `sign(x) max(|x| - threshold, 0)`.
 pub(crate) fn soft(value: f64, threshold: f64) -> f64 {
     (value.abs() - threshold).max(0.0).copysign(value)
 }
@@ -73,6 +75,6 @@ fn l1_threshold(values: &[f64], radius: f64) -> f64 {
 }
 
 fn toward_zero(steps: &[f64]) -> Vec<i32> {
-    // The projection is exact but for rounding: a step that should be whole may lie a little below.
+    // The projection is exact except for rounding errors: a step that should be whole may lie slightly below.
     steps.iter().map(|step| step.trunc() as i32).collect()
 }

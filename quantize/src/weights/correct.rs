@@ -1,14 +1,16 @@
 //! Codes of weights with the least squared error on real inputs, within budgets.
 //!
-//! Three steps per channel, each keeping every register's bound:
-//! 1. greedy, weight by weight: what rounding a weight costs is made good by those that are still to come (GPTQ), each as
-//!    far as the budget allows (AXE);
-//! 2. the same from weights that a soft threshold has brought within the budget, where those of 1 lose more;
-//! 3. descent: a code is changed, or two, as long as that lowers the error.
+//! Each channel takes three steps, and each step keeps every register's bound:
+//! 1. Greedy, weight by weight: the remaining weights compensate for the rounding error of each one (GPTQ),
+//!    within the budget (AXE).
+//! 2. Greedy again, from weights that a soft threshold has brought within the budget, if the codes of step 1
+//!    lose more.
+//! 3. Descent: one code or two are changed as long as that lowers the error.
 //!
-//! Frantar et al., "GPTQ" (ICLR 2023). Colbert et al., "Accumulator-Aware Post-Training Quantization" (2024). That GPTQ is
-//! Babai's nearest plane algorithm, which is how it is written here, from the last row of the Cholesky factor to the first
-//! and without an inverse: Chen et al., "The Geometry of LLM Quantization" (2025).
+//! Frantar et al., "GPTQ" (ICLR 2023). Colbert et al., "Accumulator-Aware Post-Training Quantization" (2024).
+//! GPTQ equals Babai's nearest plane algorithm: Chen et al., "The Geometry of LLM Quantization" (2025). This
+//! file implements it in that form, from the last row of the Cholesky factor to the first, without an
+//! inverse.
 
 use std::cmp::Ordering;
 
@@ -17,48 +19,48 @@ use super::cap::soft;
 use super::form::{Form, Slope};
 use super::moments::Moments;
 
-/// What is added to the diagonal, of its mean: GPTQ's `percdamp`.
+/// Fraction of the mean of the diagonal that is added to the diagonal: GPTQ's `percdamp`.
 const DAMPING: f64 = 0.01;
-/// Sweeps over all codes, at most.
+/// Maximum number of sweeps over all codes.
 const SWEEPS: usize = 24;
-/// Partners that are tried for a code that cannot change by itself.
+/// Number of partners tried for a code that cannot change alone.
 const PARTNERS: usize = 6;
 
-/// Moments made ready for the weights of channels that share them.
+/// Factored moments, ready to choose the weights of channels that share them.
 #[derive(Debug, Clone)]
 pub struct Correction {
-    /// S, damped.
+    /// Damped matrix S.
     form: Form,
     /// Cells in the order of the factor: the last one is decided first.
     order: Vec<usize>,
     damping: f64,
 }
 
-/// The codes of a channel, and what they cost.
+/// Codes of a channel and their cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
-    /// By cell.
+    /// Codes by cell.
     pub codes: Vec<i32>,
-    /// The damped squared error that was lowered. Only its differences mean something.
+    /// Damped squared error that was minimized. Only its differences are meaningful.
     pub cost: f64,
 }
 
-/// How long codes are looked for.
+/// Effort of the search for codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Until every code is decided: steps 1 and 2.
+    /// Steps 1 and 2: until every code is decided.
     Greedy,
-    /// Step 3 too, but codes are changed one at a time.
+    /// Steps 1 to 3, but codes change one at a time.
     Single,
-    /// Until nothing gets better: step 3 too.
+    /// Steps 1 to 3, until nothing improves.
     Full,
 }
 
-/// The least and the greatest code of weights.
+/// Minimum and maximum code of weights.
 pub type Codes = (i32, i32);
 
 impl Correction {
-    /// What real inputs have to say; `None` where there are none, or no finite ones.
+    /// Factors the moments; `None` if there are no real inputs, or no finite ones.
     pub fn new(moments: &Moments) -> Option<Self> {
         let mean = moments.seen_mean_diagonal();
         let damping = if mean > 0.0 { DAMPING * mean } else { 1.0 };
@@ -66,15 +68,16 @@ impl Correction {
         Some(Self { order, form, damping })
     }
 
-    /// The real weights that do best on what is seen of the inputs: `(S + d) v = C^T w + d w`. They are `weights` where codes lose
-    /// nothing.
+    /// Returns the real weights with the least error on the quantized inputs: `(S + d) v = C^T w + d w`. They
+    /// equal `weights` if the input codes lose nothing.
     pub fn target(&self, moments: &Moments, weights: &[f64]) -> Vec<f64> {
         let mut right: Vec<f64> = weights.iter().map(|weight| self.damping * weight).collect();
         moments.add_cross(weights, &mut right);
         self.form.solve(&right)
     }
 
-    /// Codes for the real weights `target` in steps of `scale`. `budget` is that of the channel with no weight chosen.
+    /// Returns codes for the real weights `target` in steps of `scale`. `budget` is the channel's budget with
+    /// all weights at 0.
     pub fn codes(
         &self,
         target: &[f64],
@@ -98,7 +101,7 @@ impl Correction {
     }
 }
 
-/// Steps of a scale on their way to codes.
+/// Search from real weights in steps of a scale to codes.
 struct Search<'a> {
     correction: &'a Correction,
     steps: &'a [f64],
@@ -106,19 +109,20 @@ struct Search<'a> {
     effort: Effort,
 }
 
-/// Codes, and their cost in squared steps.
+/// Codes and their cost in squared steps.
 struct State<'a> {
     budget: Budget<'a>,
-    /// What is missing to the steps.
+    /// Residual of each step: the part that the codes do not reach.
     missing: Vec<f64>,
-    /// The form's product with it.
+    /// Product of the form with the residual.
     slope: Slope,
     cost: f64,
 }
 
 impl Search<'_> {
     fn code(&self, step: f64) -> i32 {
-        // Beside 2^52 and a half of it a float has no bits for fractions: it is rounded half to even, without a call to a function.
+        // At 2^52 plus half of it, `f64` has no fraction bits: the sum is rounded half to even, without a
+        // function call.
         const WHOLE: f64 = ((1u64 << 52) + (1u64 << 51)) as f64;
         ((self.within(step) + WHOLE) - WHOLE) as i32
     }
@@ -127,7 +131,8 @@ impl Search<'_> {
         step.clamp(f64::from(self.codes.0), f64::from(self.codes.1))
     }
 
-    /// From the last cell of the order to the first, what is missing so far moved into what is to come.
+    /// Decides cells from the last of the order to the first, and moves the residual so far into the
+    /// remaining cells.
     fn greedy<'a>(&self, steps: &[f64], mut budget: Budget<'a>) -> Budget<'a> {
         let Correction { form, order, .. } = self.correction;
         form.decide(order, steps, |cell, wanted| {
@@ -136,11 +141,11 @@ impl Search<'_> {
         budget
     }
 
-    /// The least threshold, to a thousandth of the greatest step, with which weights rounded toward 0 fit; `None` where they fit
-    /// as they are.
+    /// Returns the smallest threshold with which weights rounded toward 0 fit, to a thousandth of the largest
+    /// step; `None` if they fit unchanged.
     fn threshold(&self, budget: &Budget<'_>) -> Option<f64> {
         let fits = |threshold: f64| {
-            // A float that becomes an integer is rounded toward 0.
+            // A cast from float to integer rounds toward 0.
             budget.fits(self.steps.iter().map(|&step| self.within(soft(step, threshold)) as i32))
         };
         if fits(0.0) {
@@ -166,7 +171,7 @@ impl Search<'_> {
         State { budget, missing, slope, cost }
     }
 
-    /// Changes codes as long as the cost gets lower.
+    /// Changes codes as long as the cost decreases.
     fn descend<'a>(&self, budget: Budget<'a>) -> State<'a> {
         let mut state = self.state(budget);
         let sweeps = if self.effort == Effort::Greedy { 0 } else { SWEEPS };
@@ -193,7 +198,7 @@ impl Search<'_> {
             return false;
         }
         let toward = (wanted - old).signum();
-        // Nearest to what is wanted first; a step is worth it as long as it is on the way.
+        // Tries the optimum first. A single step also lowers the cost if it does not pass the optimum.
         for code in [wanted, old + toward] {
             let change = f64::from(code - old);
             let gain = change * (2.0 * slope - change * curve);
@@ -205,7 +210,7 @@ impl Search<'_> {
         false
     }
 
-    /// A step of a code that has no room, with a step of another one that makes it.
+    /// Steps a code that has no room, together with a step of another code that makes room.
     fn change_two(&self, state: &mut State<'_>, cell: usize) {
         let Some(form) = self.correction.form.matrix() else { return };
         let slope = |state: &State<'_>, cell| self.correction.form.at(&state.slope, &state.missing, cell);
@@ -222,7 +227,7 @@ impl Search<'_> {
         let mut partners: Vec<(f64, usize, i32)> = Vec::new();
         for (other, &joint) in row.iter().enumerate() {
             let theirs = state.budget.codes()[other];
-            // A code that goes to 0 makes room.
+            // A code that moves toward 0 makes room.
             if other == cell || theirs == 0 {
                 continue;
             }
@@ -252,7 +257,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes account of a code that has changed.
+    /// Updates the residual and slope after a code has changed.
     fn apply(&self, state: &mut State<'_>, cell: usize, change: f64) {
         let form = &self.correction.form;
         let slope = form.at(&state.slope, &state.missing, cell);

@@ -1,22 +1,23 @@
-//! Cross-layer equalization: ranges of weights balanced between layers that follow each other.
+//! Cross-layer equalization: balances weight ranges between consecutive layers.
 
-/// The weights of a layer, `[output channel][cell]`, the channel of the group being the cells' fastest axis.
+/// Weights of a layer, `[output channel][cell]`; within a cell, the input channel of the group is the fastest
+/// axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// The weights.
+    /// Values of the weights.
     pub weights: Vec<f32>,
-    /// The bias, one per output channel.
+    /// Bias, one value per output channel.
     pub bias: Option<Vec<f32>>,
-    /// Output channels.
+    /// Number of output channels.
     pub channels: usize,
-    /// Input channels of a group.
+    /// Number of input channels per group.
     pub depth: usize,
-    /// Groups: as many as input channels for a depthwise layer.
+    /// Number of groups: equal to the number of input channels for a depthwise layer.
     pub groups: usize,
 }
 
 impl Layer {
-    /// Input channels.
+    /// Returns the number of input channels.
     pub fn inputs(&self) -> usize {
         self.depth * self.groups
     }
@@ -25,19 +26,19 @@ impl Layer {
         self.weights.len() / self.channels.max(1)
     }
 
-    /// The input channel that a weight reads.
+    /// Returns the input channel that a weight reads.
     fn input(&self, index: usize) -> usize {
         let (channel, cell) = (index / self.terms().max(1), index % self.terms().max(1));
         channel / (self.channels / self.groups.max(1)).max(1) * self.depth + cell % self.depth.max(1)
     }
 
-    /// The greatest magnitude among the weights of each output channel.
+    /// Returns the largest weight magnitude of each output channel.
     fn output_ranges(&self) -> Vec<f64> {
         let range = |weights: &[f32]| weights.iter().fold(0.0f32, |most, weight| most.max(weight.abs()));
         self.weights.chunks(self.terms().max(1)).map(|weights| range(weights).into()).collect()
     }
 
-    /// The greatest magnitude among the weights that read each input channel.
+    /// Returns the largest weight magnitude that reads each input channel.
     fn input_ranges(&self) -> Vec<f64> {
         let mut ranges = vec![0.0f64; self.inputs()];
         for (index, &weight) in self.weights.iter().enumerate() {
@@ -65,23 +66,25 @@ impl Layer {
     }
 }
 
-/// Rounds over a chain, at most.
+/// Maximum number of passes over a chain.
 const ROUNDS: usize = 20;
 
-/// Balances a chain of layers, each the only reader of the one before it, with nothing between them but activations that
-/// keep positive factors (none, ReLU, leaky ReLU, with a slope per channel too).
+/// Balances a chain of layers. Each layer is the only reader of the previous one, with nothing between them
+/// except activations that preserve positive factors (none, ReLU, leaky ReLU, also with a slope per channel).
 ///
-/// For the channel i between two layers, with the greatest magnitudes `r1` of the weights that make it and `r2` of those
-/// that read it, `s_i = sqrt(r1 * r2) / r2`: the first layer's weights and bias are divided by it, the second's are
-/// multiplied, so that both ranges are `sqrt(r1 * r2)` and the network is the same. Pair by pair, until no factor is further
-/// than a thousandth from 1, or for 20 rounds. Channels that are 0 on either side stay.
+/// For a channel i between two layers, let `r1` be the largest magnitude of the weights that produce it, and
+/// `r2` of the weights that read it. With `s_i = sqrt(r1 * r2) / r2`, the first layer's weights and bias are
+/// divided by `s_i`, and the second layer's weights are multiplied by it. Both ranges become `sqrt(r1 * r2)`,
+/// and the network's function is unchanged. Pairs are balanced in turn until all factors are within a
+/// thousandth of 1, or for 20 passes. Channels that are 0 on either side are left unchanged.
 ///
-/// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (ICCV 2019), section 4.1.
+/// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (ICCV 2019),
+/// section 4.1.
 ///
-/// What is returned is, for every layer but the last, what its output channels were divided by in all.
+/// Returns, for every layer except the last, the total divisor of each output channel.
 ///
 /// # Panics
-/// If a layer has another number of input channels than the one before it has output channels.
+/// If a layer's number of input channels differs from the previous layer's number of output channels.
 pub fn equalize(chain: &mut [Layer]) -> Vec<Vec<f64>> {
     let mut all: Vec<Vec<f64>> = chain.iter().map(|layer| vec![1.0; layer.channels]).collect();
     all.pop();

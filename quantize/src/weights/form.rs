@@ -1,14 +1,15 @@
-//! The damped form `S + d` of what a layer's inputs say, made ready to choose codes by.
+//! Damped quadratic form `S + d` of a layer's inputs, prepared for choosing codes.
 
 use super::matrix::{Cholesky, Gram, Matrix, add, dot, fast_dot};
 use super::moments::{Moments, Products};
 
-/// `S + d`: a matrix with its factors, or with few windows of many cells these windows.
+/// Quadratic form `S + d`: a matrix with its factors, or the windows themselves if there are few windows of
+/// many cells.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
     Matrix {
         matrix: Matrix,
-        /// Of the matrix in the order of decisions.
+        /// Factor of the matrix in the order of decisions.
         ordered: Cholesky,
         plain: Cholesky,
     },
@@ -16,21 +17,21 @@ pub(super) enum Form {
         windows: Gram,
         damping: f64,
         diagonal: Vec<f64>,
-        /// By cell, what the carried windows are multiplied with: see [`shares`].
+        /// Vector per cell by which the carried windows are multiplied: see [`shares`].
         shares: Gram,
-        /// Of `B B^T + d`.
+        /// Factor of `B B^T + d`.
         inner: Cholesky,
     },
 }
 
-/// What is missing to the steps of all cells, as far as the form's product with it needs it: that product, or what is missing in each
-/// window.
+/// State from which the slope of the form at the residual is computed: the product of form and residual, or
+/// the residual of each window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slope(Vec<f64>);
 
 impl Form {
-    /// The form, and its cells in the order of the factor: the last one is decided first. `None` where the inputs hold no finite
-    /// values.
+    /// Returns the form, and its cells in the order of the factor: the last one is decided first. Returns
+    /// `None` if the inputs have no finite values.
     pub fn new(moments: &Moments, damping: f64) -> Option<(Self, Vec<usize>)> {
         let sorted = |diagonal: &[f64]| {
             let mut order: Vec<usize> = (0..diagonal.len()).collect();
@@ -57,7 +58,7 @@ impl Form {
         }
     }
 
-    /// The x of `(S + d) x = right`.
+    /// Returns the x of `(S + d) x = right`.
     pub fn solve(&self, right: &[f64]) -> Vec<f64> {
         match self {
             Self::Matrix { plain, .. } => plain.solve(right),
@@ -69,12 +70,13 @@ impl Form {
         }
     }
 
-    /// Decides all cells of `order`, the last one first: `decide` gets a cell and the step that makes good what those before it lack, and
-    /// returns what the cell lacks of its own step then.
+    /// Decides all cells of `order`, the last one first. `decide` gets a cell and the step that compensates
+    /// for the residuals of the cells before it, and returns the cell's residual relative to its own step.
     pub fn decide(&self, order: &[usize], steps: &[f64], mut decide: impl FnMut(usize, f64) -> f64) {
         match self {
             Self::Matrix { ordered, .. } => {
-                // By row of the factor: the sum over rows below of their entry in this column, times what is missing there.
+                // Per row of the factor: the sum over the rows below of their entry in this column, times
+                // their residual.
                 let mut carried = vec![0.0; order.len()];
                 for row in (0..order.len()).rev() {
                     let cell = order[row];
@@ -84,7 +86,7 @@ impl Form {
                 }
             }
             Self::Windows { windows, shares, .. } => {
-                // What is missing in each window.
+                // Residual of each window.
                 let mut carried = vec![0.0; windows.rows()];
                 for &cell in order.iter().rev() {
                     let missing = decide(cell, steps[cell] + fast_dot(&carried, shares.column(cell)));
@@ -94,10 +96,10 @@ impl Form {
         }
     }
 
-    /// The form's value of what is missing; `order` is that of the form's cells.
+    /// Returns the form's value at the residual; `order` is the order of the form's cells.
     pub fn value(&self, order: &[usize], missing: &[f64]) -> f64 {
         match self {
-            // With the form `L L^T`: the square of `L^T` times what is missing.
+            // With the form `L L^T`, the value is the square of `L^T` times the residual.
             Self::Matrix { ordered, .. } => {
                 let mut made = vec![0.0; order.len()];
                 for (row, &cell) in order.iter().enumerate() {
@@ -109,7 +111,7 @@ impl Form {
         }
     }
 
-    /// The form's value of what is missing, and its slope.
+    /// Returns the form's value at the residual, and its slope.
     pub fn slope(&self, missing: &[f64]) -> (f64, Slope) {
         match self {
             Self::Matrix { matrix, .. } => {
@@ -123,7 +125,7 @@ impl Form {
         }
     }
 
-    /// The slope at a cell.
+    /// Returns the slope at a cell.
     pub fn at(&self, slope: &Slope, missing: &[f64], cell: usize) -> f64 {
         match self {
             Self::Matrix { .. } => slope.0[cell],
@@ -133,7 +135,7 @@ impl Form {
         }
     }
 
-    /// Takes account of a cell that lacks `change` less.
+    /// Updates the slope after a cell's residual has decreased by `change`.
     pub fn change(&self, slope: &mut Slope, cell: usize, change: f64) {
         match self {
             Self::Matrix { matrix, .. } => add(&mut slope.0, matrix.row(cell), -change),
@@ -141,7 +143,7 @@ impl Form {
         }
     }
 
-    /// An entry of the diagonal.
+    /// Returns an entry of the diagonal.
     pub fn curve(&self, cell: usize) -> f64 {
         match self {
             Self::Matrix { matrix, .. } => matrix.row(cell)[cell],
@@ -149,7 +151,7 @@ impl Form {
         }
     }
 
-    /// The matrix, if it is there.
+    /// Returns the matrix, if the form stores one.
     pub fn matrix(&self) -> Option<&Matrix> {
         match self {
             Self::Matrix { matrix, .. } => Some(matrix),
@@ -158,11 +160,13 @@ impl Form {
     }
 }
 
-/// By cell i, the y with `carried . y` = the sum over cells j decided before of `L_ji / L_ii` times what is missing there: L is the
-/// Cholesky factor of `B^T B + d` in the order of decisions, and `carried` the sum of their columns of B times what is missing.
+/// Returns, for each cell i, the y such that `carried . y` is the sum of `L_ji / L_ii` times the residual of
+/// j, over all cells j decided before. L is the Cholesky factor of `B^T B + d` in the order of decisions, and
+/// `carried` is the sum of the columns of B of these cells times their residuals.
 ///
-/// With the cells before i in `order` eliminated, the rest of the form is `d + B^T M B` with `M = (1 + sum of their b b^T / d)^-1`, so
-/// `L_ji L_ii = b_j^T M b_i` and `L_ii^2 = d + b_i^T M b_i`. From one cell to the next M follows by Sherman and Morrison's formula.
+/// With the cells before i in `order` eliminated, the rest of the form is `d + B^T M B` with `M = (1 + sum of
+/// their b b^T / d)^-1`. Therefore `L_ji L_ii = b_j^T M b_i` and `L_ii^2 = d + b_i^T M b_i`. The
+/// Sherman-Morrison formula updates M from one cell to the next.
 fn shares(windows: &Gram, damping: f64, order: &[usize]) -> Gram {
     let rows = windows.rows();
     let mut inverse: Vec<f64> =

@@ -1,67 +1,68 @@
-//! Symmetric matrices, as far as least squares need them.
+//! Symmetric matrices for least squares.
 
-/// A square matrix, row by row.
+/// Square matrix, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     size: usize,
     values: Vec<f64>,
 }
 
-/// The lower triangle L of `A = L L^T`.
+/// Lower triangle L of `A = L L^T`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cholesky {
     lower: Matrix,
 }
 
 impl Matrix {
-    /// A matrix of those values, row by row.
+    /// Returns a matrix of the given values, row by row.
     ///
     /// # Panics
-    /// If they are not `size * size`.
+    /// If there are not `size * size` values.
     pub fn new(size: usize, values: Vec<f64>) -> Self {
         assert_eq!(values.len(), size * size, "a square matrix");
         Self { size, values }
     }
 
-    /// Rows, and columns.
+    /// Returns the number of rows, which is also the number of columns.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn row(&self, index: usize) -> &[f64] {
         &self.values[index * self.size..][..self.size]
     }
 
-    /// The mean of the diagonal; 0 of an empty matrix.
+    /// Returns the mean of the diagonal; 0 for an empty matrix.
     pub fn mean_diagonal(&self) -> f64 {
         (0..self.size).map(|i| self.row(i)[i]).sum::<f64>() / self.size.max(1) as f64
     }
 
-    /// The same with `value` added on the diagonal.
+    /// Returns the matrix with `value` added to the diagonal.
     pub fn damped(mut self, value: f64) -> Self {
         (0..self.size).for_each(|i| self.values[i * self.size + i] += value);
         self
     }
 
-    /// The product with a vector.
+    /// Returns the product with a vector.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         let rows = self.values.chunks(LANES * self.size.max(1));
         rows.flat_map(|rows| dots(rows, self.size, vector)).collect()
     }
 
-    /// `left^T A right`.
+    /// Returns `left^T A right`.
     pub fn form(&self, left: &[f64], right: &[f64]) -> f64 {
         dot(left, &self.times(right))
     }
 
-    /// Rows and columns in another order: the new one's `i` is `order[i]` here.
+    /// Returns the matrix with permuted rows and columns: row `i` of the result is row `order[i]` of this
+    /// one.
     pub fn permuted(&self, order: &[usize]) -> Self {
         let row = |&i: &usize| order.iter().map(move |&j| self.row(i)[j]);
         Self { size: self.size, values: order.iter().flat_map(row).collect() }
     }
 
-    /// The Cholesky factor; `None` unless the matrix is positive definite.
+    /// Returns the Cholesky factor; `None` unless the matrix is positive definite.
     ///
     /// Golub and Van Loan, "Matrix Computations", 4.2.5 (column by column).
     pub fn cholesky(&self) -> Option<Cholesky> {
@@ -89,12 +90,12 @@ impl Matrix {
 }
 
 impl Cholesky {
-    /// A row of L: entries up to the diagonal.
+    /// Returns a row of L, up to the diagonal.
     pub fn row(&self, index: usize) -> &[f64] {
         &self.lower.row(index)[..=index]
     }
 
-    /// The x of `A x = right`.
+    /// Returns the x of `A x = right`.
     pub fn solve(&self, right: &[f64]) -> Vec<f64> {
         let mut x = right.to_vec();
         for i in 0..x.len() {
@@ -111,42 +112,43 @@ impl Cholesky {
     }
 }
 
-/// The form `B^T B` of a matrix B with fewer rows than columns, which is as good as its square matrix and smaller.
+/// Form `B^T B` of a matrix B with fewer rows than columns. It is equivalent to the square matrix, and
+/// smaller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gram {
-    /// Rows of B.
+    /// Number of rows of B.
     rows: usize,
-    /// Column by column.
+    /// Values of B, column by column.
     values: Vec<f64>,
 }
 
 impl Gram {
-    /// The form of a matrix of `rows` rows, column by column.
+    /// Returns the form of a matrix of `rows` rows, given column by column.
     pub fn new(rows: usize, values: Vec<f64>) -> Self {
         Self { rows, values }
     }
 
-    /// Rows of B.
+    /// Returns the number of rows of B.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of B.
+    /// Returns the number of columns of B.
     pub fn size(&self) -> usize {
         self.values.len() / self.rows.max(1)
     }
 
-    /// A column of B.
+    /// Returns a column of B.
     pub fn column(&self, index: usize) -> &[f64] {
         &self.values[index * self.rows..][..self.rows]
     }
 
-    /// The mean of the form's diagonal; 0 of an empty matrix.
+    /// Returns the mean of the form's diagonal; 0 for an empty matrix.
     pub fn mean_diagonal(&self) -> f64 {
         self.values.iter().map(|value| value * value).sum::<f64>() / self.size().max(1) as f64
     }
 
-    /// `B v`.
+    /// Returns `B v`.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.rows];
         for (column, &factor) in self.values.chunks_exact(self.rows.max(1)).zip(vector) {
@@ -155,12 +157,12 @@ impl Gram {
         sums
     }
 
-    /// `B^T v`.
+    /// Returns `B^T v`.
     pub fn transposed_times(&self, vector: &[f64]) -> Vec<f64> {
         self.values.chunks_exact(self.rows.max(1)).map(|column| fast_dot(column, vector)).collect()
     }
 
-    /// `B B^T` with `value` added on the diagonal.
+    /// Returns `B B^T` with `value` added to the diagonal.
     pub fn outer(&self, value: f64) -> Matrix {
         let mut sums = vec![0.0; self.rows * self.rows];
         for column in self.values.chunks_exact(self.rows.max(1)) {
@@ -172,12 +174,12 @@ impl Gram {
     }
 }
 
-/// Adds `factor` times a vector.
+/// Adds `factor` times a vector to `sums`.
 pub(crate) fn add(sums: &mut [f64], vector: &[f64], factor: f64) {
     sums.iter_mut().zip(vector).for_each(|(sum, value)| *sum += factor * value);
 }
 
-/// A scalar product in several sums, which do not wait for each other.
+/// Returns a scalar product, computed as several independent partial sums.
 pub(crate) fn fast_dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
@@ -188,11 +190,11 @@ pub(crate) fn fast_dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Rows whose scalar products are summed side by side.
+/// Number of rows whose scalar products are summed in parallel.
 const LANES: usize = 8;
 
-/// The scalar products of up to [`LANES`] rows of `width` values with a vector, which may be shorter: each is summed in order, as
-/// [`dot`] does, but none waits for the others.
+/// Returns the scalar products of up to [`LANES`] rows of `width` values with a vector, which may be shorter.
+/// Each is summed in order, as in [`dot`], but independently of the others.
 fn dots(rows: &[f64], width: usize, vector: &[f64]) -> impl Iterator<Item = f64> + use<> {
     let mut sums = [0.0; LANES];
     let count = rows.len() / width.max(1);

@@ -1,12 +1,13 @@
-//! Real weights to codes: so that they lose little, and so that no sum of theirs overflows.
+//! Converts real weights to codes with little loss, such that their sums do not overflow.
 //!
-//! - [`round`]: to the nearest code, per tensor or per channel.
-//! - [`cap`]: projections onto the l1 norms that a width allows (A2Q, A2Q+).
-//! - [`budget`]: whether codes fit every register of a datapath whatever the activations are; exact, and multi-level.
-//! - [`moments`]: what a layer reads, as far as its squared error depends on it.
-//! - [`correct`]: codes with the least squared error on real inputs, within budgets (GPTQ, AXE).
-//! - [`bias`]: the mean error of outputs, taken out of the bias.
-//! - [`equalize`]: ranges of weights balanced between layers that follow each other.
+//! - [`round`]: rounds to the nearest code, per tensor or per channel.
+//! - [`cap`]: projects onto the l1 norms that a width allows (A2Q, A2Q+).
+//! - [`budget`]: decides whether codes fit every register of a datapath for all activations; exact, and
+//!   multi-level.
+//! - [`moments`]: summarizes a layer's inputs as far as its squared error depends on them.
+//! - [`correct`]: finds codes with the least squared error on real inputs, within budgets (GPTQ, AXE).
+//! - [`bias`]: subtracts the mean error of outputs from the bias.
+//! - [`equalize`]: balances weight ranges between consecutive layers.
 
 pub mod bias;
 pub mod budget;

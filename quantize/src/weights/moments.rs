@@ -1,4 +1,4 @@
-//! What an output channel reads, as far as its squared error depends on it.
+//! Inputs of an output channel, as far as its squared error depends on them.
 
 use std::sync::Arc;
 
@@ -7,18 +7,20 @@ use rayon::prelude::*;
 
 use super::matrix::{Gram, Matrix, dot, fast_dot};
 
-/// Most windows that are looked at, whatever their size.
+/// Maximum number of windows used, for any window size.
 pub const MOST_WINDOWS: usize = 4096;
-/// Windows per cell that are looked at: so many say enough of a covariance.
+/// Number of windows used per cell: enough to estimate a covariance.
 const WINDOWS_PER_CELL: usize = 12;
 
-/// Second moments of pairs of windows: `real`, what the float network reads there, and `seen`, what the codes stand for.
+/// Second moments of pairs of windows: `real` values of the float network, and `seen` values, which the codes
+/// represent.
 ///
-/// With a bias that takes up the mean error, the squared error of weights v on the seen values, against weights w on the
-/// real ones, is `E = w^T R w - 2 w^T C v + v^T S v` with the covariances R of real with real, C of real with seen, and S of
-/// seen with seen values. Without a bias the same holds with moments that are not centred.
+/// With a bias that absorbs the mean error, the squared error of weights v on the seen values, against
+/// weights w on the real values, is `E = w^T R w - 2 w^T C v + v^T S v`. R, C and S are the covariances
+/// real-real, real-seen and seen-seen. Without a bias the formula holds with moments that are not centred.
 ///
-/// Of few windows the windows themselves may be kept: A with `R = A^T A`, B with `C = A^T B` and `S = B^T B`.
+/// If there are few windows, the windows themselves may be kept: A with `R = A^T A`, and B with `C = A^T B`
+/// and `S = B^T B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     /// Mean of each cell's real values.
@@ -29,10 +31,10 @@ pub struct Moments {
     centred: bool,
 }
 
-/// R, C and S, or what they are made of.
+/// Matrices R, C and S, or the windows from which they follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Products {
-    /// Rows of `cross` are real cells, columns seen ones.
+    /// Rows of `cross` are real cells, columns are seen cells.
     Matrices {
         real: Arc<Matrix>,
         cross: Matrix,
@@ -52,8 +54,9 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// What the windows of one group of output channels read of `samples`, cells in the order of the weights; padding reads
-    /// 0. Where there are more than 12 per cell, or [`MOST_WINDOWS`], so many are taken from all samples and all places.
+    /// Returns the windows that one group of output channels reads from `samples`, with cells in the order of
+    /// the weights. Padding reads 0. If there are more than 12 windows per cell, or more than
+    /// [`MOST_WINDOWS`], a subset spread over all samples and places is taken.
     pub fn of_group(window: &Window, group: usize, samples: &[Vec<f32>]) -> Self {
         let (terms, [rows, cols, _]) = (window.terms(), window.output);
         let channel = group * (window.channels() / window.groups.max(1));
@@ -73,12 +76,12 @@ impl Windows {
         Self { terms, values }
     }
 
-    /// The same with a function of every value; it has to keep 0, which padding reads.
+    /// Returns the windows with `function` applied to every value; it must keep 0, which padding reads.
     pub fn map(&self, function: impl Fn(f32) -> f32 + Sync) -> Self {
         Self { terms: self.terms, values: self.values.par_iter().map(|&value| function(value)).collect() }
     }
 
-    /// At most `most` of the windows, evenly spread.
+    /// Returns at most `most` of the windows, evenly spread.
     pub fn some(&self, most: usize) -> Self {
         let count = self.count().min(most);
         let row =
@@ -86,7 +89,7 @@ impl Windows {
         Self { terms: self.terms, values: (0..count).flat_map(row).copied().collect() }
     }
 
-    /// How many windows there are.
+    /// Returns the number of windows.
     pub fn count(&self) -> usize {
         self.values.len() / self.terms.max(1)
     }
@@ -95,7 +98,7 @@ impl Windows {
         self.values.chunks_exact(self.terms.max(1))
     }
 
-    /// Mean of each cell.
+    /// Returns the mean of each cell.
     pub fn mean(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.terms];
         for row in self.rows() {
@@ -104,7 +107,7 @@ impl Windows {
         sums.iter().map(|sum| sum / self.count().max(1) as f64).collect()
     }
 
-    /// The values less the mean of their cell.
+    /// Returns the values minus the mean of their cell.
     fn less(&self, mean: &[f64]) -> Vec<f64> {
         let row =
             |row: &[f32]| row.iter().zip(mean).map(|(&x, mean)| f64::from(x) - mean).collect::<Vec<_>>();
@@ -112,7 +115,8 @@ impl Windows {
     }
 }
 
-/// Values by cell, each divided by the root of the number of windows: mean products of cells are then scalar products.
+/// Returns the values by cell, each divided by the square root of the number of windows. Mean products of
+/// cells are then scalar products.
 fn by_cell(values: &[f64], terms: usize) -> Gram {
     let windows = values.len() / terms.max(1);
     let root = (windows.max(1) as f64).sqrt();
@@ -120,7 +124,7 @@ fn by_cell(values: &[f64], terms: usize) -> Gram {
     Gram::new(windows, (0..terms).flat_map(cell).collect())
 }
 
-/// Mean products of cells here and there, of windows of so many cells.
+/// Returns the mean products of cells of two sets of windows with `terms` cells each.
 fn products(mine: &[f64], theirs: &[f64], terms: usize) -> Matrix {
     let width = terms.max(1);
     let count = (mine.len() / width).max(1) as f64;
@@ -135,13 +139,14 @@ fn products(mine: &[f64], theirs: &[f64], terms: usize) -> Matrix {
         sums.iter_mut().for_each(|sum| *sum /= count);
         sums
     };
-    // Each row is summed by itself, in the order of the windows.
+    // Each row is summed independently, in the order of the windows.
     let rows: Vec<Vec<f64>> = (0..terms).into_par_iter().map(row).collect();
     Matrix::new(terms, rows.concat())
 }
 
-/// At most `most` of all pairs of a sample and one of its places: samples in order, places by the fractional parts of multiples
-/// of the golden ratio. A fixed step would come upon the same rows and columns again and again.
+/// Returns at most `most` pairs of a sample and one of its places. Samples are taken in order, and places by
+/// the fractional parts of multiples of the golden ratio. A fixed step would hit equal rows and columns
+/// repeatedly.
 ///
 /// Knuth, "The Art of Computer Programming", 6.4 (Fibonacci hashing).
 fn spread(samples: usize, places: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -159,14 +164,14 @@ fn spread(samples: usize, places: usize, most: usize) -> impl Iterator<Item = (u
 }
 
 impl Moments {
-    /// The moments of real windows and of the same ones as they are seen. `centred` takes the means off: for layers whose bias
-    /// takes up the mean error.
+    /// Returns the moments of real windows and of the corresponding seen windows. `centred` subtracts the
+    /// means, for layers whose bias absorbs the mean error.
     pub fn new(real: &Windows, seen: &Windows, centred: bool) -> Self {
         Self::kept(real, seen, centred, false)
     }
 
-    /// Returns the moments of the same real and seen windows with the least effort: where there are at most half as many windows as cells,
-    /// the windows are kept. Rounding differs from that of [`new`](Self::new).
+    /// Returns the moments of windows whose real and seen values are equal, with the least work: if there are
+    /// at most half as many windows as cells, the windows are kept. Rounding differs from [`new`](Self::new).
     pub fn of_few(windows: &Windows, centred: bool) -> Self {
         Self::kept(windows, windows, centred, (1..=windows.terms / 2).contains(&windows.count()))
     }
@@ -186,7 +191,7 @@ impl Moments {
         if real == seen { same } else { same.seen_as(real, seen) }
     }
 
-    /// The moments of the same real windows as they are seen otherwise.
+    /// Returns the moments of these real windows with other seen windows.
     pub fn seen_as(&self, real: &Windows, seen: &Windows) -> Self {
         let seen_mean = seen.mean();
         let zero = vec![0.0; real.terms];
@@ -205,7 +210,7 @@ impl Moments {
         Self { products, seen_mean, real_mean: self.real_mean.clone(), centred: self.centred }
     }
 
-    /// The mean squared error of weights `seen` against real weights `real`.
+    /// Returns the mean squared error of weights `seen` against real weights `real`.
     pub fn error(&self, real: &[f64], seen: &[f64]) -> f64 {
         let own = match &self.products {
             Products::Matrices { real: matrix, .. } => matrix.form(real, real),
@@ -217,7 +222,7 @@ impl Moments {
         own + self.excess(real, seen)
     }
 
-    /// The same less what does not depend on `seen` and how the windows are seen.
+    /// Returns the mean squared error without the part that does not depend on `seen` and the seen windows.
     pub fn excess(&self, real: &[f64], seen: &[f64]) -> f64 {
         match &self.products {
             Products::Matrices { cross, seen: matrix, .. } => {
@@ -245,7 +250,7 @@ impl Moments {
         }
     }
 
-    /// The mean of the diagonal of S.
+    /// Returns the mean of the diagonal of S.
     pub(super) fn seen_mean_diagonal(&self) -> f64 {
         match &self.products {
             Products::Matrices { seen, .. } => seen.mean_diagonal(),
@@ -253,7 +258,8 @@ impl Moments {
         }
     }
 
-    /// What a channel's bias has to be raised by, so that outputs have the same mean: `w . E[real] - v . E[seen]`.
+    /// Returns the amount by which a channel's bias must increase so that its outputs keep their mean: `w .
+    /// E[real] - v . E[seen]`.
     pub fn mean_error(&self, real: &[f64], seen: &[f64]) -> f64 {
         super::bias::mean_error([real, seen], [&self.real_mean, &self.seen_mean])
     }
@@ -263,8 +269,8 @@ impl Moments {
 mod tests {
     use super::*;
 
-    /// Windows are taken from the whole image, whatever its size: every row and every column as often as any other, and every
-    /// sample.
+    /// Windows are taken from the whole image, whatever its size: every row, every column and every sample
+    /// equally often.
     #[test]
     fn windows_are_of_all_places() {
         for (samples, rows, cols, most) in

@@ -1,11 +1,11 @@
-//! Real weights to the nearest codes.
+//! Rounds real weights to the nearest codes.
 
 use guardbit_graph::CodeRange;
 
 use crate::{Observed, Parameters, Target, method::Method};
 
-/// The parameters of weights laid out `[output channel][cell]`: one set per channel, or one for all, each of the range
-/// that `method` chooses.
+/// Returns the parameters of weights laid out as `[output channel][cell]`: one set per channel, or one for
+/// all. `method` chooses the range of each.
 pub fn parameters(
     weights: &[f32],
     channels: usize,
@@ -24,7 +24,8 @@ pub fn parameters(
     }
 }
 
-/// Each weight's nearest code, half to even; `parameters` is one set for all, or one per output channel.
+/// Returns each weight's nearest code, half to even; `parameters` is one set for all, or one per output
+/// channel.
 pub fn nearest(weights: &[f32], channels: usize, parameters: &[Parameters], codes: CodeRange) -> Vec<i32> {
     let cells = weights.len().div_ceil(channels.max(1)).max(1);
     let of = |index: usize| parameters[if parameters.len() == 1 { 0 } else { index / cells }];

@@ -130,7 +130,7 @@ pub fn network(layers: &[Layer], seed: u64) -> Graph {
     net.builder.finish(vec![x]).unwrap()
 }
 
-/// A network of one product with a matrix: the weights of each output.
+/// Returns a network of one product with a matrix, given by the weights of each output.
 pub fn product(weights: &[Vec<f32>]) -> Graph {
     let (terms, channels) = (weights[0].len(), weights.len());
     let mut builder = GraphBuilder::new("product");

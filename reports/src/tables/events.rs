@@ -50,8 +50,8 @@ table! {
     }
 }
 
-/// The events that were kept, sorted over all layers by sample, cycle, output element, register and k; events
-/// that agree in all of these, by layer and run.
+/// Returns the stored events, sorted over all layers by sample, cycle, output element, register and k. Ties
+/// are sorted by layer and run.
 pub fn event_rows(program: &Program, layers: &[Option<LayerStats>]) -> Vec<EventRow> {
     let all = mac_layers(program, layers);
     let mut events: Vec<(&MacLayer, &Event)> =

@@ -8,56 +8,56 @@
 
 #include <stdint.h>
 
-// Version of this interface: changes whenever a function does.
+// Version of this interface; it changes whenever a function does.
 #define GUARDBIT_ABI 1
 
-// Done.
+// Success.
 #define GUARDBIT_OK 0
 
 // A pointer is null.
 #define GUARDBIT_E_NULL -1
 
-// There is no such model: never opened, or closed.
+// The model does not exist: it was never opened, or was closed.
 #define GUARDBIT_E_HANDLE -2
 
-// A value that is not allowed.
+// A value is not allowed.
 #define GUARDBIT_E_PARAMETER -3
 
-// There is no usable bundle, or bundles do not cover this datapath.
+// The bundle is not usable, or bundles do not support this datapath.
 #define GUARDBIT_E_BUNDLE -4
 
-// There is no such accelerator, or it cannot run the layer.
+// The accelerator does not exist, or cannot run the layer.
 #define GUARDBIT_E_ACCELERATOR -5
 
-// A beat that the interface does not allow; the model has not moved.
+// The interface does not allow this beat; the model has not moved.
 #define GUARDBIT_E_BEAT -6
 
-// Something has to be done before.
+// Another call is required before.
 #define GUARDBIT_E_STATE -7
 
-// A fault of guardbit itself; the model is closed.
+// Internal error of guardbit; the model is closed.
 #define GUARDBIT_E_INTERNAL -8
 
 // Flag of a level: an exact result did not fit.
 #define GUARDBIT_OVERFLOW 1
 
-// Flag of a level: it lay above.
+// Flag of a level: the result was above the range.
 #define GUARDBIT_HIGH 2
 
-// Flag of a level: it lay below.
+// Flag of a level: the result was below the range.
 #define GUARDBIT_LOW 4
 
-// Flag of a level: there was an overflow in this run.
+// Flag of a level: this run had an overflow.
 #define GUARDBIT_STICKY 8
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// The version of the library's interface: to be compared with GUARDBIT_ABI.
+// Returns the version of the library's interface, to be compared with GUARDBIT_ABI.
 int32_t guardbit_abi(void);
 
-// What the last error of this thread was. The text is valid until the next call that fails.
+// Returns the message of this thread's last error. The text is valid until the next call that fails.
 const char *guardbit_error(void);
 
 // Opens the MAC unit of a bundle, the folder that `guardbit vectors` wrote.
@@ -70,8 +70,9 @@ int32_t guardbit_open_bundle(const char *dir);
 
 // Opens the MAC unit of an accelerator for dot products of `terms` products.
 //
-// `accelerator` is a preset's name, the path of a YAML file, or its text (with at least one line break). Types of codes
-// are "int4", "uint4", "int8", "uint8", "int16" (activations) and so on. Returns as guardbit_open_bundle.
+// `accelerator` is a preset's name, the path of a YAML file, or its text (with at least one line break).
+// Types of codes are "int4", "uint4", "int8", "uint8", "int16" (activations) and so on. Returns the model's
+// number, above 0, or an error code.
 //
 // # Safety
 // Every pointer is null or a string that ends with NUL.
@@ -85,37 +86,39 @@ int32_t guardbit_open_accelerator(const char *accelerator,
 // Closes a model. Its number is not used again.
 int32_t guardbit_close(int32_t model);
 
-// Number of accumulation levels.
+// Returns the number of accumulation levels.
 int32_t guardbit_levels(int32_t model);
 
-// Products per beat.
+// Returns the number of products per beat.
 int32_t guardbit_lanes(int32_t model);
 
-// Products per dot product.
+// Returns the number of products per dot product.
 int32_t guardbit_terms(int32_t model);
 
-// As after reset: registers are 0, no dot product is under way. Bias, multiplier and output stay.
+// Resets the model: registers are 0, no dot product is in progress. Bias, multiplier and output settings are
+// kept.
 int32_t guardbit_reset(int32_t model);
 
-// The next guardbit_step begins a dot product, whatever has become of the one before. Registers hold.
+// Makes the next guardbit_step begin a dot product, even if the previous one is unfinished. Registers hold.
 int32_t guardbit_clear(int32_t model);
 
-// The bias from now on, in the unit of the place where it is added: what in_bias shows. A preloaded one counts when its
-// level starts a run, any other when the dot product ends.
+// Sets the bias, in the unit of the place where it is added, as on in_bias. A preloaded bias takes effect
+// when its level starts a run, any other when the dot product ends.
 int32_t guardbit_set_bias(int32_t model,
                           int64_t bias);
 
-// The real multiplier of the requantization from now on, for sums at unit 1.
+// Sets the real multiplier of the requantization, for sums at unit 1.
 int32_t guardbit_set_multiplier(int32_t model, double multiplier);
 
-// The multiplier from now on as the ports in_mult and in_exp show it.
+// Sets the multiplier in the form of the ports in_mult and in_exp.
 int32_t guardbit_set_multiplier_ports(int32_t model, int64_t mult, int32_t exponent);
 
-// Zero point and clamp of the output code from now on. A bundle has them already.
+// Sets zero point and clamp of the output code. A bundle defines them already.
 int32_t guardbit_set_output(int32_t model, int32_t zero_point, int32_t min, int32_t max);
 
-// One beat of plain integers: `count` products, as many as there are lanes (in the last beat of a dot product: as are
-// left). Operands are those that the multiplier sees. Runs and dot products end where the contract says.
+// Runs one beat of plain integers: `count` products, equal to the number of lanes (in the last beat of a dot
+// product: the remaining products). Operands are those at the multiplier. Runs and dot products end as the
+// datapath defines.
 //
 // # Safety
 // `activations` and `weights` are null or point to `count` values.
@@ -124,12 +127,13 @@ int32_t guardbit_step(int32_t model,
                       const int32_t *weights,
                       int32_t count);
 
-// One clock cycle of packed words, as ctrl, stim_a and stim_w hold them and as DPI-C passes `bit` vectors: 32 bits a
-// limb, the least significant first. Without the control word's valid bit nothing happens. Bits above a word are
-// ignored, and limbs above it are not read.
+// Runs one clock cycle of packed words in the format of ctrl, stim_a and stim_w and of `bit` vectors in
+// DPI-C: 32 bits per limb, the least significant first. Without the valid bit of the control word nothing
+// happens. Bits above a word are ignored, and limbs above it are not read.
 //
 // # Safety
-// Every pointer is null or points to as many limbs as said, or to as many as the word has if more are said.
+// Every pointer is null or points to the stated number of limbs, or to the limbs of the word if more are
+// stated.
 int32_t guardbit_step_words(int32_t model,
                             const uint32_t *ctrl,
                             int32_t ctrl_limbs,
@@ -138,37 +142,40 @@ int32_t guardbit_step_words(int32_t model,
                             const uint32_t *weights,
                             int32_t weight_limbs);
 
-// Writes what level `level` (0: innermost) shows: its register, of a tree what it hands over.
+// Writes the visible value of level `level` (0: innermost): its register, or for a tree the value handed
+// over.
 //
 // # Safety
 // `acc` is null or may be written.
 int32_t guardbit_get_acc(int32_t model, int32_t level, int64_t *acc);
 
-// Writes what level `level` would show with unlimited widths, in its own unit.
+// Writes the visible value of level `level` with unlimited widths, in its own unit.
 //
 // # Safety
 // `exact` is null or may be written.
 int32_t guardbit_get_exact_acc(int32_t model, int32_t level, int64_t *exact);
 
-// The flags of level `level` when it last added: GUARDBIT_OVERFLOW, _HIGH, _LOW, _STICKY, or an error code.
+// Returns the flags of the last addition of level `level`: GUARDBIT_OVERFLOW, _HIGH, _LOW, _STICKY, or an
+// error code.
 int32_t guardbit_get_flags(int32_t model, int32_t level);
 
-// 1 if level `level` added in the last beat, 0 if it held, or an error code.
+// Returns 1 if level `level` added in the last beat, 0 if it held, or an error code.
 int32_t guardbit_get_updated(int32_t model, int32_t level);
 
-// Writes the exact sum of the dot product so far, at unit 1, a preloaded bias included.
+// Writes the exact sum of the dot product so far, at unit 1, including a preloaded bias.
 //
 // # Safety
 // `exact` is null or may be written.
 int32_t guardbit_get_exact(int32_t model, int64_t *exact);
 
-// 1 if the last beat ended a dot product, and writes what the last level delivered; 0 if not.
+// Returns 1 if the last beat ended a dot product, and writes the sum that the last level delivered;
+// otherwise returns 0.
 //
 // # Safety
 // `sum` is null or may be written.
 int32_t guardbit_get_sum(int32_t model, int64_t *sum);
 
-// 1 if the last beat ended a dot product, and writes the output code; 0 if not.
+// Returns 1 if the last beat ended a dot product, and writes the output code; otherwise returns 0.
 //
 // # Safety
 // `code` is null or may be written.

@@ -1,4 +1,4 @@
-//! The C functions. cbindgen makes `include/guardbit.h` from this file.
+//! C functions of the golden model. cbindgen generates `include/guardbit.h` from this file.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
@@ -10,44 +10,44 @@ use crate::error::{Failure, last};
 use crate::models::{add, guarded, remove, with};
 use crate::pointers::{slice, text, write};
 
-/// Version of this interface: changes whenever a function does.
+/// Version of this interface; it changes whenever a function does.
 pub const GUARDBIT_ABI: i32 = 1;
 
-/// Done.
+/// Success.
 pub const GUARDBIT_OK: i32 = 0;
 /// A pointer is null.
 pub const GUARDBIT_E_NULL: i32 = -1;
-/// There is no such model: never opened, or closed.
+/// The model does not exist: it was never opened, or was closed.
 pub const GUARDBIT_E_HANDLE: i32 = -2;
-/// A value that is not allowed.
+/// A value is not allowed.
 pub const GUARDBIT_E_PARAMETER: i32 = -3;
-/// There is no usable bundle, or bundles do not cover this datapath.
+/// The bundle is not usable, or bundles do not support this datapath.
 pub const GUARDBIT_E_BUNDLE: i32 = -4;
-/// There is no such accelerator, or it cannot run the layer.
+/// The accelerator does not exist, or cannot run the layer.
 pub const GUARDBIT_E_ACCELERATOR: i32 = -5;
-/// A beat that the interface does not allow; the model has not moved.
+/// The interface does not allow this beat; the model has not moved.
 pub const GUARDBIT_E_BEAT: i32 = -6;
-/// Something has to be done before.
+/// Another call is required before.
 pub const GUARDBIT_E_STATE: i32 = -7;
-/// A fault of guardbit itself; the model is closed.
+/// Internal error of guardbit; the model is closed.
 pub const GUARDBIT_E_INTERNAL: i32 = -8;
 
 /// Flag of a level: an exact result did not fit.
 pub const GUARDBIT_OVERFLOW: i32 = 1;
-/// Flag of a level: it lay above.
+/// Flag of a level: the result was above the range.
 pub const GUARDBIT_HIGH: i32 = 2;
-/// Flag of a level: it lay below.
+/// Flag of a level: the result was below the range.
 pub const GUARDBIT_LOW: i32 = 4;
-/// Flag of a level: there was an overflow in this run.
+/// Flag of a level: this run had an overflow.
 pub const GUARDBIT_STICKY: i32 = 8;
 
-/// The version of the library's interface: to be compared with GUARDBIT_ABI.
+/// Returns the version of the library's interface, to be compared with GUARDBIT_ABI.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_abi() -> i32 {
     GUARDBIT_ABI
 }
 
-/// What the last error of this thread was. The text is valid until the next call that fails.
+/// Returns the message of this thread's last error. The text is valid until the next call that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_error() -> *const c_char {
     last(|text| text.as_ptr())
@@ -62,7 +62,7 @@ pub extern "C" fn guardbit_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guardbit_open_bundle(dir: *const c_char) -> i32 {
     guarded(|| {
-        // SAFETY: as above.
+        // SAFETY: see above.
         let dir = unsafe { text("dir", dir) }?;
         add(GoldenModel::from_bundle(Path::new(dir))?)
     })
@@ -70,8 +70,9 @@ pub unsafe extern "C" fn guardbit_open_bundle(dir: *const c_char) -> i32 {
 
 /// Opens the MAC unit of an accelerator for dot products of `terms` products.
 ///
-/// `accelerator` is a preset's name, the path of a YAML file, or its text (with at least one line break). Types of codes
-/// are "int4", "uint4", "int8", "uint8", "int16" (activations) and so on. Returns as guardbit_open_bundle.
+/// `accelerator` is a preset's name, the path of a YAML file, or its text (with at least one line break).
+/// Types of codes are "int4", "uint4", "int8", "uint8", "int16" (activations) and so on. Returns the model's
+/// number, above 0, or an error code.
 ///
 /// # Safety
 /// Every pointer is null or a string that ends with NUL.
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn guardbit_open_accelerator(
     weight_zero_point: i32,
 ) -> i32 {
     guarded(|| {
-        // SAFETY: as above.
+        // SAFETY: see above.
         let [accelerator, activation, weight] = unsafe {
             [
                 text("accelerator", accelerator)?,
@@ -111,25 +112,26 @@ pub extern "C" fn guardbit_close(model: i32) -> i32 {
     guarded(|| remove(model).map(|()| GUARDBIT_OK))
 }
 
-/// Number of accumulation levels.
+/// Returns the number of accumulation levels.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_levels(model: i32) -> i32 {
     with(model, |m| count(m.arithmetic().levels.len()))
 }
 
-/// Products per beat.
+/// Returns the number of products per beat.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_lanes(model: i32) -> i32 {
     with(model, |m| count(m.interface().lanes))
 }
 
-/// Products per dot product.
+/// Returns the number of products per dot product.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_terms(model: i32) -> i32 {
     with(model, |m| count(m.terms()))
 }
 
-/// As after reset: registers are 0, no dot product is under way. Bias, multiplier and output stay.
+/// Resets the model: registers are 0, no dot product is in progress. Bias, multiplier and output settings are
+/// kept.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_reset(model: i32) -> i32 {
     with(model, |m| {
@@ -138,7 +140,7 @@ pub extern "C" fn guardbit_reset(model: i32) -> i32 {
     })
 }
 
-/// The next guardbit_step begins a dot product, whatever has become of the one before. Registers hold.
+/// Makes the next guardbit_step begin a dot product, even if the previous one is unfinished. Registers hold.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_clear(model: i32) -> i32 {
     with(model, |m| {
@@ -147,33 +149,34 @@ pub extern "C" fn guardbit_clear(model: i32) -> i32 {
     })
 }
 
-/// The bias from now on, in the unit of the place where it is added: what in_bias shows. A preloaded one counts when its
-/// level starts a run, any other when the dot product ends.
+/// Sets the bias, in the unit of the place where it is added, as on in_bias. A preloaded bias takes effect
+/// when its level starts a run, any other when the dot product ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_set_bias(model: i32, bias: i64) -> i32 {
     with(model, |m| Ok(m.set_bias(bias).map(|()| GUARDBIT_OK)?))
 }
 
-/// The real multiplier of the requantization from now on, for sums at unit 1.
+/// Sets the real multiplier of the requantization, for sums at unit 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_set_multiplier(model: i32, multiplier: f64) -> i32 {
     with(model, |m| Ok(m.set_multiplier(multiplier).map(|()| GUARDBIT_OK)?))
 }
 
-/// The multiplier from now on as the ports in_mult and in_exp show it.
+/// Sets the multiplier in the form of the ports in_mult and in_exp.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_set_multiplier_ports(model: i32, mult: i64, exponent: i32) -> i32 {
     with(model, |m| Ok(m.set_multiplier_ports(mult, exponent).map(|()| GUARDBIT_OK)?))
 }
 
-/// Zero point and clamp of the output code from now on. A bundle has them already.
+/// Sets zero point and clamp of the output code. A bundle defines them already.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_set_output(model: i32, zero_point: i32, min: i32, max: i32) -> i32 {
     with(model, |m| Ok(m.set_output(zero_point, min, max).map(|()| GUARDBIT_OK)?))
 }
 
-/// One beat of plain integers: `count` products, as many as there are lanes (in the last beat of a dot product: as are
-/// left). Operands are those that the multiplier sees. Runs and dot products end where the contract says.
+/// Runs one beat of plain integers: `count` products, equal to the number of lanes (in the last beat of a dot
+/// product: the remaining products). Operands are those at the multiplier. Runs and dot products end as the
+/// datapath defines.
 ///
 /// # Safety
 /// `activations` and `weights` are null or point to `count` values.
@@ -185,9 +188,10 @@ pub unsafe extern "C" fn guardbit_step(
     count: i32,
 ) -> i32 {
     with(model, |m| {
-        // Before anything is read: a count that the beat does not take is an error, whatever the pointers hold.
+        // Check the count before any value is read: an unacceptable count is an error, whatever the pointers
+        // hold.
         let length = m.check_count(count.into())?;
-        // SAFETY: as above.
+        // SAFETY: see above.
         let operands =
             unsafe { [slice("activations", activations, length)?, slice("weights", weights, length)?] };
         let [activations, weights] = operands.map(|o| o.iter().map(|&v| v.into()).collect::<Vec<i64>>());
@@ -195,12 +199,13 @@ pub unsafe extern "C" fn guardbit_step(
     })
 }
 
-/// One clock cycle of packed words, as ctrl, stim_a and stim_w hold them and as DPI-C passes `bit` vectors: 32 bits a
-/// limb, the least significant first. Without the control word's valid bit nothing happens. Bits above a word are
-/// ignored, and limbs above it are not read.
+/// Runs one clock cycle of packed words in the format of ctrl, stim_a and stim_w and of `bit` vectors in
+/// DPI-C: 32 bits per limb, the least significant first. Without the valid bit of the control word nothing
+/// happens. Bits above a word are ignored, and limbs above it are not read.
 ///
 /// # Safety
-/// Every pointer is null or points to as many limbs as said, or to as many as the word has if more are said.
+/// Every pointer is null or points to the stated number of limbs, or to the limbs of the word if more are
+/// stated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guardbit_step_words(
     model: i32,
@@ -214,7 +219,7 @@ pub unsafe extern "C" fn guardbit_step_words(
     with(model, |m| {
         let counts = [ctrl_limbs, activation_limbs, weight_limbs];
         let [for_ctrl, for_activations, for_weights] = m.check_limbs(counts.map(i64::from))?;
-        // SAFETY: as above; nothing behind the word is read.
+        // SAFETY: see above; nothing after the word is read.
         let [ctrl, activations, weights] = unsafe {
             [
                 slice("ctrl", ctrl, for_ctrl)?,
@@ -226,7 +231,8 @@ pub unsafe extern "C" fn guardbit_step_words(
     })
 }
 
-/// Writes what level `level` (0: innermost) shows: its register, of a tree what it hands over.
+/// Writes the visible value of level `level` (0: innermost): its register, or for a tree the value handed
+/// over.
 ///
 /// # Safety
 /// `acc` is null or may be written.
@@ -234,12 +240,12 @@ pub unsafe extern "C" fn guardbit_step_words(
 pub unsafe extern "C" fn guardbit_get_acc(model: i32, level: i32, acc: *mut i64) -> i32 {
     with(model, |m| {
         let state = state(m, level)?;
-        // SAFETY: as above.
+        // SAFETY: see above.
         unsafe { write("acc", acc, state.acc) }.map(|()| GUARDBIT_OK)
     })
 }
 
-/// Writes what level `level` would show with unlimited widths, in its own unit.
+/// Writes the visible value of level `level` with unlimited widths, in its own unit.
 ///
 /// # Safety
 /// `exact` is null or may be written.
@@ -247,12 +253,13 @@ pub unsafe extern "C" fn guardbit_get_acc(model: i32, level: i32, acc: *mut i64)
 pub unsafe extern "C" fn guardbit_get_exact_acc(model: i32, level: i32, exact: *mut i64) -> i32 {
     with(model, |m| {
         let state = state(m, level)?;
-        // SAFETY: as above.
+        // SAFETY: see above.
         unsafe { write("exact", exact, state.exact) }.map(|()| GUARDBIT_OK)
     })
 }
 
-/// The flags of level `level` when it last added: GUARDBIT_OVERFLOW, _HIGH, _LOW, _STICKY, or an error code.
+/// Returns the flags of the last addition of level `level`: GUARDBIT_OVERFLOW, _HIGH, _LOW, _STICKY, or an
+/// error code.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_get_flags(model: i32, level: i32) -> i32 {
     with(model, |m| {
@@ -265,13 +272,13 @@ pub extern "C" fn guardbit_get_flags(model: i32, level: i32) -> i32 {
     })
 }
 
-/// 1 if level `level` added in the last beat, 0 if it held, or an error code.
+/// Returns 1 if level `level` added in the last beat, 0 if it held, or an error code.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_get_updated(model: i32, level: i32) -> i32 {
     with(model, |m| Ok(state(m, level)?.updated.into()))
 }
 
-/// Writes the exact sum of the dot product so far, at unit 1, a preloaded bias included.
+/// Writes the exact sum of the dot product so far, at unit 1, including a preloaded bias.
 ///
 /// # Safety
 /// `exact` is null or may be written.
@@ -280,12 +287,13 @@ pub unsafe extern "C" fn guardbit_get_exact(model: i32, exact: *mut i64) -> i32 
     with(model, |m| {
         let value = i64::try_from(m.exact())
             .map_err(|_| Failure::new(GUARDBIT_E_STATE, "the exact sum does not fit 64 bits"))?;
-        // SAFETY: as above.
+        // SAFETY: see above.
         unsafe { write("exact", exact, value) }.map(|()| GUARDBIT_OK)
     })
 }
 
-/// 1 if the last beat ended a dot product, and writes what the last level delivered; 0 if not.
+/// Returns 1 if the last beat ended a dot product, and writes the sum that the last level delivered;
+/// otherwise returns 0.
 ///
 /// # Safety
 /// `sum` is null or may be written.
@@ -293,12 +301,12 @@ pub unsafe extern "C" fn guardbit_get_exact(model: i32, exact: *mut i64) -> i32 
 pub unsafe extern "C" fn guardbit_get_sum(model: i32, sum: *mut i64) -> i32 {
     with(model, |m| match m.sum() {
         None => Ok(0),
-        // SAFETY: as above.
+        // SAFETY: see above.
         Some(value) => unsafe { write("sum", sum, value) }.map(|()| 1),
     })
 }
 
-/// 1 if the last beat ended a dot product, and writes the output code; 0 if not.
+/// Returns 1 if the last beat ended a dot product, and writes the output code; otherwise returns 0.
 ///
 /// # Safety
 /// `code` is null or may be written.
@@ -306,7 +314,7 @@ pub unsafe extern "C" fn guardbit_get_sum(model: i32, sum: *mut i64) -> i32 {
 pub unsafe extern "C" fn guardbit_get_code(model: i32, code: *mut i32) -> i32 {
     with(model, |m| match m.code()? {
         None => Ok(0),
-        // SAFETY: as above.
+        // SAFETY: see above.
         Some(value) => unsafe { write("code", code, value) }.map(|()| 1),
     })
 }

@@ -191,7 +191,8 @@ fn mistakes_are_codes_with_messages() {
         "`dir` is not UTF-8",
     );
     check(unsafe { guardbit_open_bundle(c("/nowhere").as_ptr()) }, GUARDBIT_E_BUNDLE, "manifest.json");
-    // A message is of 2,000 bytes at most, however long what it quotes; a character of several bytes is never cut in two.
+    // A message has at most 2,000 bytes, however long the quoted text is, and a multi-byte character is never
+    // cut in two.
     for first in ["", "a"] {
         let path = c(&format!("/{first}{}", "\u{1d11e}".repeat(3000)));
         check(unsafe { guardbit_open_bundle(path.as_ptr()) }, GUARDBIT_E_BUNDLE, "...");

@@ -58,13 +58,13 @@ pub(super) fn is_one(step: &u32) -> bool {
 }
 
 impl Operand {
-    /// Whether a stimulus may hold that value.
+    /// Returns whether a stimulus may hold that value.
     pub(crate) fn holds(&self, value: i128) -> bool {
         let (min, max) = (i128::from(self.min), i128::from(self.max));
         (min..=max).contains(&value) && (value - min) % i128::from(self.step.max(1)) == 0
     }
 
-    /// The value of a stimulus that is nearest to one within the range.
+    /// Returns the value of a stimulus that is nearest to `value` and within the range.
     pub(crate) fn nearest(&self, value: i128) -> i128 {
         let (min, step) = (i128::from(self.min), i128::from(self.step.max(1)));
         min + (value - min + step / 2).div_euclid(step) * step

@@ -142,7 +142,7 @@ pub struct FileInfo {
     pub sha256: String,
 }
 
-/// The JSON Schema of the manifest.
+/// Returns the JSON Schema of the manifest.
 pub fn manifest_schema() -> String {
     let schema = schemars::schema_for!(Manifest);
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"

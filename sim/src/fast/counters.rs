@@ -68,7 +68,7 @@ impl Counters {
         self.blocks.iter().map(|block| sum(&block.events_high) + sum(&block.events_low)).sum()
     }
 
-    /// Where events of sites in `schedule` are counted.
+    /// Returns the counters for events of sites in `schedule`.
     pub fn places(&mut self, schedule: &Schedule) -> Places<'_> {
         let Self { timeline, elements, .. } = self;
         timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));

@@ -208,7 +208,7 @@ impl TileAt<'_, '_> {
         PlacedWindows { cells, corners, offsets: &layer.cells, own }
     }
 
-    /// Returns the output codes of exact sums.
+    /// Computes the output codes of exact sums into `codes`.
     pub fn exact_codes(&self, windows: &mut Windows, walked: &[Walked], codes: &mut [Lanes]) {
         let Self { layer, image, block, index, pixel, corners } = self;
         let finisher = &layer.finisher;

@@ -111,8 +111,8 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    /// The output code of a dot product of output channel `channel` that reads lane `lane` of `x`, and what did not fit the
-    /// bias adder, if anything; sums at unit 1, a preloaded bias included.
+    /// Returns the output code of a dot product of output channel `channel` that reads lane `lane` of `x`,
+    /// and the event of the bias adder, if any. Sums are at unit 1 and include a preloaded bias.
     pub fn finish(
         &self,
         channel: usize,

@@ -110,8 +110,8 @@ pub(crate) enum ListCells<'a> {
     Bytes { windows: [&'a [u8]; 2], origin: i32 },
 }
 
-/// Products of two windows whose activations are not 0 in both, in the order of addition. A product of 0
-/// changes no sum and cannot overflow. The lists have some room beyond the last product.
+/// Products of two windows in the order of addition, without products whose activations are 0 in both windows:
+/// a product of 0 changes no sum and cannot overflow. The lists have some room beyond the last product.
 #[derive(Debug, Default)]
 pub(crate) struct StepList {
     /// Activations of both windows; 0 after the last product.

@@ -1,10 +1,10 @@
-//! Random numbers for stages that round by them: each is a function of its place alone.
+//! Random numbers for stages that use them to round; each depends only on its place.
 
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 use guardbit_num::philox4x64;
 
-/// The random numbers of one dot product.
+/// Random numbers of one dot product.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Draws {
     layer: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Draws {
     output: u64,
 }
 
-/// Who draws.
+/// Stage that draws a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
     Product,
@@ -21,20 +21,21 @@ pub(super) enum Stage {
 }
 
 impl Draws {
-    /// Those of the dot product at `out`.
+    /// Returns the random words of the dot product at `out`.
     pub fn new(layer: &MacLayer, sample: usize, out: OutputPosition) -> Self {
         let [rows, cols, channels] = layer.dots.window.output;
         let output = ((out.n * rows + out.h) * cols + out.w) * channels + out.c;
         Self { layer: layer.node.index() as u64, sample: sample as u64, output: output as u64 }
     }
 
-    /// Those of the first output of the first sample.
+    /// Returns the random words of the first output of the first sample.
     pub fn first(layer: &MacLayer) -> Self {
         Self { layer: layer.node.index() as u64, sample: 0, output: 0 }
     }
 
-    /// The word of the `number`th product, or run, of a stage: the first one of block `[number, stage, output, sample]`
-    /// under the key `[seed, layer]`, where stage 0 are the multipliers and stage `1 + i` is level i.
+    /// Returns the word of the `number`th product, or run, of a stage. It is the first word of block
+    /// `[number, stage, output, sample]` under the key `[seed, layer]`, where stage 0 is the multipliers and
+    /// stage `1 + i` is level i.
     pub(super) fn word(&self, seed: u64, stage: Stage, number: usize) -> u64 {
         let stage = match stage {
             Stage::Product => 0,

@@ -1,4 +1,4 @@
-//! One accumulation level: runs of values become one value each.
+//! One accumulation level: each run of values becomes one value.
 
 use guardbit_hwmodels::reduction::Adders;
 use guardbit_hwmodels::{Check, Level};
@@ -10,9 +10,9 @@ use crate::dot::{DotEvent, DotOutcome};
 use crate::event::EventStage;
 use crate::trace::{LevelStep, StepKind};
 
-/// Reduces `values`, the results of the level below in order, run by run.
+/// Reduces `values`, the results of the inner level in order, run by run.
 ///
-/// `initial` is the bias, if this level is preloaded with it. Every step is shown to `observer`.
+/// `initial` is the bias, if this level is preloaded with it. Every step is passed to `observer`.
 pub(super) fn reduce(
     index: usize,
     level: &Level,
@@ -38,19 +38,19 @@ pub(super) fn reduce(
     runs.into_iter().enumerate().map(one).collect()
 }
 
-/// The adders of a level in one run, and who counts what they do.
+/// Adders of a level in one run, and the outcome that they count into.
 pub(super) struct RunAdders<'a> {
     pub index: usize,
     pub level: &'a Level,
     pub run: usize,
     pub draws: Draws,
-    /// The bias, if this level is preloaded with it.
+    /// Bias, if this level is preloaded with it.
     pub initial: Option<i128>,
     pub outcome: &'a mut DotOutcome,
     pub observer: &'a mut dyn FnMut(LevelStep),
 }
 
-/// A register within a run.
+/// Register within a run.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     register: Adder,
@@ -61,14 +61,14 @@ impl Adders for RunAdders<'_> {
     type Value = Value;
     type Register = Running;
 
-    /// Cleared, or loaded with the bias.
+    /// Returns a register that is cleared, or loaded with the bias.
     fn load(&mut self) -> Running {
         let register = self.load_register();
         let sum = Value { narrow: register.value(), counterpart: self.initial.unwrap_or(0), last_k: 0 };
         Running { register, sum }
     }
 
-    /// One addition to a register.
+    /// Adds a value to a register.
     fn add(&mut self, running: &mut Running, value: Value) {
         let held = running.register.value();
         let overflow = running.register.add(value.narrow);
@@ -88,7 +88,7 @@ impl Adders for RunAdders<'_> {
         running.sum
     }
 
-    /// One adder without a register.
+    /// Adds two values without a register.
     fn node(&mut self, left: Value, right: Value) -> Value {
         let sum = left.narrow + right.narrow;
         let fit = match self.checked_at_each_add() {
@@ -111,7 +111,7 @@ impl Adders for RunAdders<'_> {
 }
 
 impl RunAdders<'_> {
-    /// The end of a run: fitted first, then shifted.
+    /// Ends a run: the result is fitted first, then shifted.
     pub fn hand_over(&mut self, result: Value) -> Value {
         let sum = result.narrow;
         let (result, overflow) = self.leave(result);
@@ -122,7 +122,7 @@ impl RunAdders<'_> {
         result
     }
 
-    /// The final sum of a run, and the fit where overflow is checked at the hand-over.
+    /// Counts the final sum of a run, and fits the result if overflow is checked at the hand-over.
     fn leave(&mut self, result: Value) -> (Value, Option<Direction>) {
         let sum = result.counterpart;
         let at_hand_over = self.level.check == Check::HandOver;
@@ -144,7 +144,7 @@ impl RunAdders<'_> {
         }
     }
 
-    /// A register, cleared or loaded with the bias.
+    /// Returns an adder that is cleared, or loaded with the bias.
     fn load_register(&mut self) -> Adder {
         let initial = self.initial;
         if self.level.check == Check::EachAdd {
@@ -167,12 +167,12 @@ impl RunAdders<'_> {
         Adder::Register(register)
     }
 
-    /// The register's format and mode, if every addition is checked against it.
+    /// Returns the register's format and mode, if every addition is checked against it.
     fn checked_at_each_add(&self) -> Option<(Format, Overflow)> {
         self.level.register.fixed().filter(|_| self.level.check == Check::EachAdd)
     }
 
-    /// One addition is done; `sum` is its unbounded result.
+    /// Counts one addition; `sum` is its unbounded result.
     fn added(&mut self, sum: i128) {
         self.outcome.levels[self.index].adds += 1;
         if self.level.check == Check::EachAdd {
@@ -180,7 +180,7 @@ impl RunAdders<'_> {
         }
     }
 
-    /// Notes an unbounded prefix.
+    /// Records an unbounded prefix.
     fn prefix(&mut self, sum: i128) {
         let seen = &mut self.outcome.levels[self.index];
         seen.min_prefix = seen.min_prefix.min(sum);
@@ -211,10 +211,10 @@ impl RunAdders<'_> {
     }
 }
 
-/// The adder of a register.
+/// Adder of a register.
 #[derive(Debug, Clone)]
 enum Adder {
-    /// As wide as it takes.
+    /// Unlimited width.
     Exact(i128),
     /// Checked at every addition.
     Register(Accumulator),

@@ -1,4 +1,4 @@
-//! One dot product whose operands arrive beat by beat, and whose runs end when they are told to.
+//! One dot product whose operands arrive beat by beat; the caller states where runs end.
 
 use guardbit_hwmodels::{MacLayer, reduction};
 
@@ -8,7 +8,7 @@ use crate::dot::DotOutcome;
 use crate::output;
 use crate::trace::{LevelStep, LiveEnd};
 
-/// Everything that registers hold between two beats.
+/// State of all registers between two beats.
 #[derive(Debug, Clone)]
 pub(crate) struct Live {
     levels: Vec<Run>,
@@ -19,10 +19,10 @@ pub(crate) struct Live {
     count: usize,
 }
 
-/// A level within a run.
+/// Level within a run.
 #[derive(Debug, Clone)]
 struct Run {
-    /// The run within the dot product.
+    /// Index of the run within the dot product.
     index: usize,
     so_far: reduction::Run<Value, Running>,
 }
@@ -40,7 +40,7 @@ impl Live {
         self.products
     }
 
-    /// One beat; says what was delivered if the last level's run ends, and is then as new.
+    /// Runs one beat. Returns the delivered value if the last level's run ends; the state is then reset.
     pub fn beat(
         &mut self,
         layer: &MacLayer,
@@ -50,7 +50,7 @@ impl Live {
         observer: &mut dyn FnMut(LevelStep),
     ) -> Option<LiveEnd> {
         let datapath = &layer.datapath;
-        // Beats do not say which output they are of: random numbers are those of the first one.
+        // Beats do not state their output, so random numbers are those of the first one.
         let draws = Draws::first(layer);
         let mut values = product::multiply(datapath, draws, self.count, operands, &mut self.outcome);
         self.products += operands.iter().map(|o| o.activation * o.weight).sum::<i128>();

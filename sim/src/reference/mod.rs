@@ -1,7 +1,8 @@
 //! The reference engine: the definition of what the hardware computes.
 //!
-//! One dot product, stage by stage, as the data flows: [`operands`] -> [`product`] -> [`level`]s -> [`output`](crate::output).
-//! Beside every narrow value travels its *counterpart*: the same shifts and roundings with unlimited widths.
+//! It computes one dot product stage by stage, in the order of the datapath: [`operands`] -> [`product`] ->
+//! [`level`]s -> [`output`](crate::output). Every narrow value is accompanied by its *counterpart*: the value
+//! with unlimited widths and equal shifts and roundings.
 
 mod draws;
 mod level;
@@ -25,21 +26,21 @@ pub(crate) use live::Live;
 pub(crate) use operands::{Operand, read as read_operands};
 pub use unbounded::LevelSums;
 
-/// The reference engine over one layer and what it reads of one sample.
+/// Reference engine for one layer and its inputs in one sample.
 pub(crate) struct ReferenceEngine<'a> {
     layer: &'a MacLayer,
     reads: Reads<'a, [i32]>,
     sample: usize,
 }
 
-/// A value on its way through the datapath.
+/// Value on its way through the datapath.
 #[derive(Debug, Clone, Copy)]
 struct Value {
-    /// What the hardware holds.
+    /// Value that the hardware holds.
     narrow: i128,
-    /// The same with unlimited widths.
+    /// Value with unlimited widths and equal shifts and roundings.
     counterpart: i128,
-    /// The last product that it contains.
+    /// Index of the last product that the value contains.
     last_k: usize,
 }
 
@@ -50,7 +51,7 @@ impl<'a> ReferenceEngine<'a> {
 }
 
 impl ReferenceEngine<'_> {
-    /// What each level of the dot product at `out` adds up with unlimited widths.
+    /// Returns the sums of each level of the dot product at `out` with unlimited widths.
     pub fn unbounded(&self, out: OutputPosition) -> Vec<LevelSums> {
         let operands = read_operands(self.layer, self.reads, out);
         unbounded::level_sums(self.layer, out.c, Draws::new(self.layer, self.sample, out), &operands)
@@ -66,8 +67,8 @@ impl DotEngine for ReferenceEngine<'_> {
     }
 }
 
-/// One dot product of output channel `channel`; overwrites `outcome`, shows every step to `observer` and returns the
-/// exact sum. `low` are the weights of the lane below, where an adder is shared.
+/// Computes one dot product of output channel `channel`. Overwrites `outcome`, passes every step to
+/// `observer` and returns the exact sum. If an adder is shared, `low` has the weights of the lane below.
 pub(crate) fn run_observed(
     layer: &MacLayer,
     channel: usize,
@@ -99,7 +100,7 @@ pub(crate) fn run_observed(
             }
         }
     }
-    // The last level reduces everything: one value is left.
+    // The last level reduces everything to one value.
     let delivered = values[0].narrow;
 
     let products = operands.iter().map(|o| o.activation * o.weight).sum();

@@ -1,4 +1,4 @@
-//! What the multipliers see.
+//! Operands of the multipliers.
 
 use guardbit_graph::{OutputPosition, Tap};
 use guardbit_hwmodels::MacLayer;
@@ -8,7 +8,7 @@ use crate::output;
 use crate::reads::Reads;
 pub(crate) use crate::trace::TraceOperand as Operand;
 
-/// The operands of the dot product at `out`, in the order of addition.
+/// Returns the operands of the dot product at `out`, in the order of addition.
 ///
 /// Padding keeps its place; only pools, means and sums leave it out.
 pub(crate) fn read(layer: &MacLayer, reads: Reads<'_, [i32]>, out: OutputPosition) -> Vec<Operand> {
@@ -28,7 +28,8 @@ pub(crate) fn read(layer: &MacLayer, reads: Reads<'_, [i32]>, out: OutputPositio
     arrange(walk, operands, |o| o.activation * o.weight, output::exact_sum(layer, out.c, 0))
 }
 
-/// The weight that meets activation `k` of the dot product at `out`: a constant, or of `second`, the sample's own.
+/// Returns the weight for activation `k` of the dot product at `out`: a constant, or a value of `second`,
+/// which comes from the sample.
 fn weight(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition, k: usize) -> i32 {
     match (&layer.dots.weights, second) {
         (Some(weights), Some(codes)) => {
@@ -39,8 +40,8 @@ fn weight(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition, k: usiz
     }
 }
 
-/// The weights of the lane that shares an adder with that of `out` and lies below it, in the order of addition; `None` if there
-/// is none.
+/// Returns the weights of the lane below the lane of `out` in a shared adder, in the order of addition;
+/// `None` if there is no such lane.
 pub(super) fn low_lane(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition) -> Option<Vec<i32>> {
     let low = OutputPosition { c: layer.low_lane(out.c)?, ..out };
     Some((0..layer.order.len()).map(|k| weight(layer, second, low, k)).collect())

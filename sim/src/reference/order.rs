@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use guardbit_hwmodels::Walk;
 
-/// `items`, in the order of the flattened axes, in that of the walk; `product` are their exact products, and `start` is what
-/// their sum starts from.
+/// Returns `items` in the order of the walk. They are given in the order of the flattened axes; `product`
+/// returns their exact products, and `start` is the initial sum.
 pub(super) fn arrange<T: Copy>(
     walk: &Walk,
     items: Vec<T>,
@@ -14,7 +14,7 @@ pub(super) fn arrange<T: Copy>(
     start: i128,
 ) -> Vec<T> {
     match walk {
-        // Lowering has laid these out.
+        // Lowering has already ordered these.
         Walk::Forward | Walk::Reverse | Walk::Stride(_) | Walk::Random { .. } | Walk::File(_) => items,
         Walk::Sorted => by_key(items, &product),
         Walk::SignPaired => sign_paired(items, &product),
@@ -22,13 +22,14 @@ pub(super) fn arrange<T: Copy>(
     }
 }
 
-/// Equal ones stay in their order.
+/// Sorts by a key; equal items keep their order.
 fn by_key<T, K: Ord>(mut items: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     items.sort_by_key(key);
     items
 }
 
-/// Positive, negative, positive, ... by descending magnitude; the rest of the longer list, and zeros.
+/// Alternates positive and negative items by descending magnitude, followed by the rest of the longer list,
+/// then zeros.
 fn sign_paired<T: Copy>(items: Vec<T>, product: impl Fn(&T) -> i128) -> Vec<T> {
     let sign = |wanted: i128| items.iter().copied().filter(|item| product(item).signum() == wanted).collect();
     let mut positive = by_key(sign(1), |item| Reverse(product(item))).into_iter();
@@ -43,7 +44,8 @@ fn sign_paired<T: Copy>(items: Vec<T>, product: impl Fn(&T) -> i128) -> Vec<T> {
     all
 }
 
-/// The next negative one while the sum is 0 or more, else the next other one; what is left when there is none of these.
+/// Takes the next negative item while the sum is at least 0, otherwise the next other item. If one kind runs
+/// out, the rest of the other kind follows.
 fn greedy<T: Copy>(items: Vec<T>, product: impl Fn(&T) -> i128, start: i128) -> Vec<T> {
     let (mut negative, mut others): (VecDeque<T>, VecDeque<T>) =
         items.iter().copied().partition(|item| product(item) < 0);

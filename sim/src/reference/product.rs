@@ -9,7 +9,7 @@ use super::operands::Operand;
 use crate::dot::{DotEvent, DotOutcome};
 use crate::event::EventStage;
 
-/// The products of `operands`, the first of which is product `first` of its dot product.
+/// Returns the products of `operands`, the first of which is product `first` of its dot product.
 pub(super) fn multiply(
     datapath: &Datapath,
     draws: Draws,

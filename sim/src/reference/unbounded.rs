@@ -1,4 +1,4 @@
-//! The sums of a dot product as they would be with unlimited widths, run by run.
+//! Sums of a dot product with unlimited widths, run by run.
 
 use guardbit_hwmodels::reduction::Adders;
 use guardbit_hwmodels::{Check, Level, MacLayer};
@@ -7,18 +7,19 @@ use super::draws::{Draws, Stage};
 use super::operands::Operand;
 use crate::output;
 
-/// What one level of a dot product adds up with unlimited widths, in its unit.
+/// Sums of one level of a dot product with unlimited widths, in its unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelSums {
-    /// The final sum of every run, in order.
+    /// Final sum of every run, in order.
     pub finals: Vec<i128>,
-    /// Least of 0 and all prefixes of all runs.
+    /// Minimum of 0 and all prefixes of all runs.
     pub min_prefix: i128,
-    /// Greatest of 0 and all prefixes of all runs.
+    /// Maximum of 0 and all prefixes of all runs.
     pub max_prefix: i128,
 }
 
-/// The counterpart of `run_observed`: the same operands, orders, roundings and runs without any register.
+/// Returns the sums of every level with the operands, orders, roundings and runs of `run_observed`, but
+/// without registers.
 pub(super) fn level_sums(
     layer: &MacLayer,
     channel: usize,
@@ -47,7 +48,7 @@ pub(super) fn level_sums(
     sums
 }
 
-/// Adders without an end.
+/// Adders of unlimited width.
 struct Unbounded {
     start: i128,
     /// Whether sums inside a run are prefixes.
@@ -56,7 +57,7 @@ struct Unbounded {
 }
 
 impl Unbounded {
-    /// The final sums of all runs.
+    /// Returns the final sums of all runs.
     fn reduce(&mut self, level: &Level, values: &[i128]) -> Vec<i128> {
         let mut runs: Vec<&[i128]> = values.chunks(level.terms.run_length(values.len())).collect();
         if runs.is_empty() {

@@ -1,4 +1,4 @@
-//! What the benchmarks share.
+//! Helpers shared by the benchmarks.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use guardbit_graph::Graph;
 
-/// What goes wrong.
+/// Error of a benchmark.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Per sample, the codes of every input.
+/// Codes of every input, per sample.
 pub type Samples = Vec<Vec<Vec<i32>>>;
 
-/// A network under the name of its file, and `count` samples from an array of int8 codes, taken in turn.
+/// Loads a network, named after its file, and `count` samples from an array of int8 codes, repeated as
+/// needed.
 pub fn load(model: &Path, images: &Path, count: usize) -> Result<(String, Arc<Graph>, Samples), Failure> {
     let graph = Arc::new(guardbit_frontends::load(model)?);
     let length = graph.tensor(graph.inputs()[0]).ty.len();
@@ -23,9 +24,9 @@ pub fn load(model: &Path, images: &Path, count: usize) -> Result<(String, Arc<Gr
     Ok((name, graph, images.into_iter().map(|image| vec![image]).cycle().take(count).collect()))
 }
 
-/// Seconds that this thread has run so far, as Linux counts them: what other processes took does not count.
+/// Returns the CPU seconds of this thread as counted by Linux, so that other processes do not count.
 pub fn cpu_seconds() -> Option<f64> {
-    // Linux brings the count up to date where a thread gives way, else every few milliseconds.
+    // Linux updates the count when a thread yields, otherwise every few milliseconds.
     std::thread::yield_now();
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(times.split(' ').next()?.parse::<u64>().ok()? as f64 / 1e9)

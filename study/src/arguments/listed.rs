@@ -1,4 +1,4 @@
-//! The settings that a manifest lists: one form for all commands.
+//! Settings listed in a manifest: one form for all commands.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -6,12 +6,12 @@ use serde_json::Value as Json;
 
 use super::{Arguments, Command, Row};
 
-/// Settings by name, in the order of the rows: those that are given or have a default.
+/// Settings by name, in the order of the rows: all that are given or have a default.
 #[derive(Debug)]
 pub(crate) struct Listed(Vec<(&'static str, Json)>);
 
 impl Listed {
-    /// The settings of a command.
+    /// Returns the settings of a command.
     pub fn new(command: Command, arguments: &Arguments) -> Self {
         let listed = Row::all(command).filter(|row| row.listed);
         let all = listed.map(|row| (row.plural(), row.shown(arguments)));

@@ -1,7 +1,7 @@
-//! The arguments of all commands that load a network: one row each, in `table.rs`.
+//! Arguments of all commands that load a network, one row each, in `table.rs`.
 //!
-//! The options of the command line, study files with their schema, requests as JSON, the functions of the Python package, axes of
-//! sweeps, what manifests list, and `docs/arguments.md` follow from the rows.
+//! The rows generate the options of the command line, study files with their schema, JSON requests, the
+//! functions of the Python package, axes of sweeps, the settings in manifests, and `docs/arguments.md`.
 
 mod listed;
 mod page;
@@ -61,7 +61,7 @@ impl Command {
     }
 }
 
-/// A set of commands.
+/// Set of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commands(u8);
 
@@ -77,24 +77,24 @@ impl Commands {
         Self(bits)
     }
 
-    /// Returns whether a command is among them.
+    /// Returns whether the set contains a command.
     pub const fn has(self, command: Command) -> bool {
         self.0 >> command as u8 & 1 == 1
     }
 }
 
-/// The place of an argument in a study file.
+/// Place of an argument in a study file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InStudy {
     /// Nowhere.
     No,
-    /// Among the settings.
+    /// In the settings.
     Setting,
     /// Below `sweep`.
     Sweep,
 }
 
-/// Sets the value of an axis, given as text, in the settings of a run.
+/// Function that sets the value of an axis, given as text, in the settings of a run.
 pub(crate) type SetAxis = fn(&mut Variant, &str) -> Result<(), String>;
 
 /// One argument: its names, values, help and uses.
@@ -119,22 +119,24 @@ pub struct Row {
     pub is_positional: bool,
     /// Whether the values of one option are separated by commas.
     pub is_list: bool,
-    /// Whether the command line has it.
+    /// Whether the command line has the argument.
     pub on_command_line: bool,
-    /// Whether the Python function has it. Options that state a default or change the exit code are of no use there.
+    /// Whether the Python function has it. Options that only state a default or change the exit code are
+    /// omitted there.
     pub(crate) in_python: bool,
     /// Its name in Python.
     pub(crate) python: PythonName,
-    /// Whether it may be given together with a study file.
+    /// Whether it may be combined with a study file.
     pub(crate) beside_study: bool,
     pub(crate) in_study: InStudy,
     /// Description in the schema of study files, if it differs from the help text.
     pub(crate) study_help: &'static str,
-    /// Applies a value, if it is an axis.
+    /// Applies a value, if the argument is an axis.
     pub(crate) axis: Option<SetAxis>,
     /// Whether `quantize:NAME` is an axis of sweeps.
     pub(crate) quantizes: bool,
-    /// Whether manifests list it among the settings. Other arguments have keys of their own, or affect no result.
+    /// Whether manifests list it among the settings. Other arguments have their own keys, or affect no
+    /// result.
     pub(crate) listed: bool,
     /// The form of a value.
     pub kind: Kind,
@@ -253,38 +255,38 @@ impl Row {
         }
     }
 
-    /// Returns the name where several values stand together: in study files and manifests.
+    /// Returns the name used for a list of values: in study files and manifests.
     pub(crate) fn plural(&self) -> &'static str {
         if self.name == "axis" { "axes" } else { self.name }
     }
 
-    /// Returns whether its values are paths, which in a study file are relative to it.
+    /// Returns whether the values are paths, which in a study file are relative to it.
     pub(crate) fn is_path(&self) -> bool {
         self.kind == Kind::Path
     }
 
-    /// Checks a value as text.
+    /// Checks a value given as text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the problem.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.check)(text)
     }
 
-    /// Gives `arguments` a value as text.
+    /// Sets a value of `arguments`, given as text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the problem.
     pub fn put(&self, arguments: &mut Arguments, text: &str) -> Result<(), String> {
         (self.put)(arguments, text)
     }
 
-    /// Gives `arguments` a path, which need not be text.
+    /// Sets a path of `arguments`, which need not be valid text.
     pub fn put_path(&self, arguments: &mut Arguments, path: &Path) {
         (self.put_path)(arguments, path);
     }
 
-    /// Gives `arguments` a value as JSON.
+    /// Sets a value of `arguments`, given as JSON.
     pub(crate) fn put_json(&self, arguments: &mut Arguments, value: &Json) -> Result<(), String> {
         (self.put_json)(arguments, value)
     }
@@ -293,17 +295,17 @@ impl Row {
         (self.given)(arguments)
     }
 
-    /// Returns its value as manifests show it.
+    /// Returns the value as manifests show it.
     pub(crate) fn shown(&self, arguments: &Arguments) -> Json {
         (self.shown)(arguments)
     }
 }
 
 impl Arguments {
-    /// Reads the arguments of a command from JSON: values by name.
+    /// Reads the arguments of a command from JSON, where values are listed by name.
     ///
     /// # Errors
-    /// [`Misuse`] naming an argument that the command does not have, or whose value is wrong.
+    /// [`Misuse`] naming an argument that the command does not have, or an invalid value.
     pub fn of_json(command: Command, values: &Map<String, Json>) -> Result<Self, Misuse> {
         let mut all = Self::default();
         for (name, value) in values {
@@ -319,7 +321,7 @@ impl Arguments {
     }
 }
 
-/// Returns a text in which `spelled` has replaced every option `--name`.
+/// Returns a text in which every option `--name` is replaced by the result of `spelled`.
 pub(crate) fn respelled(text: &str, spelled: impl Fn(&str) -> String) -> String {
     let (mut made, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("--") {

@@ -3,7 +3,7 @@
 use super::{Command, InStudy, Row, Shape};
 use crate::axes::argument_keys;
 
-/// Returns the page. The committed `docs/arguments.md` is the same.
+/// Returns the text of the page, equal to the committed `docs/arguments.md`.
 pub fn arguments_text() -> String {
     let mut text = format!(
         "# Arguments\n\n\
@@ -26,7 +26,7 @@ pub fn arguments_text() -> String {
         + &super::rules::lines()
 }
 
-/// A row of the table of a command.
+/// Returns a row of a command's table.
 fn line(command: Command, row: &Row) -> String {
     let option = match (row.on_command_line, row.is_positional) {
         (false, _) => String::new(),
@@ -62,7 +62,7 @@ mod tests {
     use super::super::{Arguments, ROWS};
     use super::*;
 
-    /// A row without a meaning, or one that no command has, is a mistake.
+    /// A row without a description, or one that no command has, is a mistake.
     #[test]
     fn every_row_is_complete() {
         for row in ROWS {

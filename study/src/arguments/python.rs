@@ -1,22 +1,22 @@
-//! The Python functions of the commands: signatures, documentation, and how each argument is checked and taken.
+//! Generates the Python functions of the commands: signatures, documentation, and checks of each argument.
 
 use super::{Command, Kind, ROWS, Row, Shape, respelled};
 
-/// The first lines of both files.
+/// First lines of both files.
 const MADE: &str = "Generated from the table in study/src/arguments/table.rs: GUARDBIT_BLESS=1 renews it.";
 
-/// What a function does.
+/// Description of a Python function.
 struct Function {
     command: Command,
-    /// The parameters that may be given by position, by their names in Python.
+    /// Parameters that may be given by position, by their names in Python.
     positional: &'static [&'static str],
-    /// Parameters that only Python has, with their types and defaults.
+    /// Parameters that exist only in Python, with their types and defaults.
     own: &'static [(&'static str, &'static str)],
     returns: &'static str,
     about: &'static str,
 }
 
-/// What each function has beside its arguments.
+/// Parameters of each function that are not arguments of its command.
 const PLACED: [(&str, &str); 2] = [("force", "bool = False"), ("threads", "int | None = None")];
 const STATISTIC: (&str, &str) = ("statistic", "Statistic | Mapping[str, Statistic] | None = None");
 
@@ -82,7 +82,7 @@ pub fn python_text() -> [(&'static str, String); 2] {
     [("_commands.py", commands()), ("_table.py", table())]
 }
 
-/// The arguments of a function, those that may be given by position first.
+/// Returns the arguments of a function; positional ones come first.
 fn parameters(function: &Function) -> Vec<&'static Row> {
     let all: Vec<&Row> = Row::all(function.command).filter(|row| row.in_python).collect();
     let placed = |name: &&str| all.iter().find(|row| row.python_name() == *name).copied();
@@ -141,7 +141,7 @@ fn function(one: &Function) -> String {
     text + &format!("    \"\"\"\n    return _calls.{name}(locals())\n")
 }
 
-/// Lines of at most 130 characters; those after the first are indented.
+/// Wraps text into lines of at most 130 characters; all lines after the first are indented.
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, blanks) = (Vec::new(), " ".repeat(indent));
     for paragraph in text.split('\n') {
@@ -162,11 +162,11 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines.iter().enumerate().map(indented).collect::<Vec<_>>().join("\n")
 }
 
-/// Type and default of a parameter.
+/// Returns type and default of a parameter.
 fn signature(command: Command, row: &Row) -> String {
     let needed = row.needed.has(command) && row.name != "output" && row.name != "output_dir";
     let (_, ty) = taken(command, row);
-    // To name the runtime of a TFLite network is wrong for any other; a mode may be None.
+    // A TFLite runtime as default would be wrong for other formats, and a mode may be None.
     let default = (row.default)(command).filter(|_| !["profile", "mode"].contains(&row.name));
     let default = match (row.shape, default) {
         (Shape::Flag, _) => "False".into(),
@@ -184,7 +184,8 @@ fn signature(command: Command, row: &Row) -> String {
     }
 }
 
-/// How an argument is checked and taken, and its type. Arrays and mappings become files or texts in `_calls.py`.
+/// Returns how an argument is checked and converted, and its type. `_calls.py` converts arrays and mappings
+/// to files or texts.
 fn taken(command: Command, row: &Row) -> (&'static str, String) {
     let several = command == Command::Sweep;
     let (kind, ty) = match row.name {
@@ -224,7 +225,7 @@ fn taken(command: Command, row: &Row) -> (&'static str, String) {
     (kind, ty.into())
 }
 
-/// What is checked and taken, as data.
+/// Returns the checks and conversions as Python data.
 fn table() -> String {
     let mut text = format!(
         "\"\"\"How arguments are checked and taken. {MADE}\"\"\"\n\n\

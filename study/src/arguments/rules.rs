@@ -1,10 +1,10 @@
-//! Which arguments exclude or need each other, for the command line, study files and Python.
+//! Rules on which arguments exclude or require each other, for the command line, study files and Python.
 
 use std::fmt;
 
 use super::{Arguments, Command, Commands, Row, respelled};
 
-/// A relation between two arguments of some commands.
+/// Relation between two arguments of some commands.
 pub(super) struct Rule {
     pub commands: Commands,
     pub name: &'static str,
@@ -16,11 +16,11 @@ pub(super) struct Rule {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Relation {
-    /// Only one of them may be given.
+    /// Only one of the two may be given.
     Excludes,
-    /// The first one has an effect only with the second.
+    /// The first requires the second to have an effect.
     Needs,
-    /// [`Needs`](Self::Needs) if a third argument is given.
+    /// Equal to [`Needs`](Self::Needs) if a third argument is given.
     NeedsWith(&'static str),
 }
 
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
 /// Invalid arguments, described in terms of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misuse {
-    /// The argument at fault.
+    /// Argument at fault.
     pub name: String,
     message: String,
     help: Option<String>,
@@ -124,7 +124,7 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// Returns the option of an argument.
+/// Returns the option name of an argument.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -168,7 +168,7 @@ pub(super) fn lines() -> String {
 mod tests {
     use super::*;
 
-    /// A misspelled name would turn a rule off.
+    /// A misspelled name would disable a rule.
     #[test]
     fn rules_name_arguments_of_their_commands() {
         for rule in RULES {

@@ -1,4 +1,4 @@
-//! The rows. To add an argument, add its row here, and read its field where it is used.
+//! Rows of arguments. To add an argument, add its row here, and read its field where it is used.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use Command::{Explore, Inspect, Quantize, Run, Size, Sweep, Vectors};
 const EVERY: Commands = Commands::of(&Command::ALL);
 /// Commands that run samples through an accelerator.
 const RUNS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors]);
-/// Those of them that make tables.
+/// Commands of [`RUNS`] that write tables.
 const TABLES: Commands = Commands::of(&[Run, Sweep, Size, Explore]);
 const NETWORKS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Inspect]);
 const OUTPUTS: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
@@ -32,9 +32,9 @@ const BUDGETS: Commands = Commands::of(&[Size, Explore]);
 const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
 
-/// A setting of the quantizer, which an axis `quantize:NAME` varies too.
+/// Row of a quantizer setting, which an axis `quantize:NAME` can also vary.
 const SETTING: Row = Row { quantizes: true, listed: true, ..row(QUANTIZE) };
-/// What a sweep varies beside axes.
+/// Row of a parameter that a sweep varies, apart from axes.
 const SWEPT: Row = Row { in_study: InStudy::Sweep, ..row(Commands::of(&[Sweep])) };
 
 fn names<T>(all: impl IntoIterator<Item = T>, name: impl Fn(T) -> &'static str) -> String {

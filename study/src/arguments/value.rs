@@ -1,4 +1,4 @@
-//! Types of arguments: how each is read from text and from JSON, and how it is described in schemas and in Python.
+//! Types of arguments: reading from text and JSON, and their description in schemas and in Python.
 
 use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
@@ -12,27 +12,27 @@ use serde_json::{Value as Json, json};
 
 use crate::{AreaTool, Axis, BitList, Budget, Grid, MixedBudget, Objective, Shard, ShardError, TableFormat};
 
-/// The form of a value, independent of its type.
+/// Form of a value, independent of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
     Text,
     /// The path of a file or folder.
     Path,
-    /// A whole number that is not negative.
+    /// Whole number of at least 0.
     Whole,
     /// A finite number.
     Real,
     /// Set or not set.
     Flag,
-    /// Numbers, or a text that lists them.
+    /// Numbers, or a text that lists numbers.
     Numbers,
-    /// A key with its values.
+    /// Key with its values.
     Entry,
 }
 
 impl Kind {
-    /// Returns what a message expects instead of a wrong value.
+    /// Returns the phrase after "expected" in messages.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Text => "a text",
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// The type of an argument's value.
+/// Type of an argument's value.
 pub(super) trait Value: Sized + Clone {
     const KIND: Kind;
 
@@ -56,7 +56,7 @@ pub(super) trait Value: Sized + Clone {
     /// Returns the value as manifests list it.
     fn shown(&self) -> Json;
 
-    /// Returns all values of a type with few of them; empty for other types.
+    /// Returns all values of an enumerated type; empty for other types.
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
@@ -99,7 +99,8 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// Implements [`Value`] for types with [`FromStr`], from their kind, their form in manifests and, if they are few, their names.
+/// Implements [`Value`] for types with [`FromStr`], from their kind, their form in manifests and, for
+/// enumerated types, their names.
 macro_rules! values {
     ($($ty:ty: $kind:ident, $shown:expr $(, $words:expr)?;)*) => {
         $(impl Value for $ty {
@@ -139,7 +140,7 @@ values! {
     Dim: Text, |dim| json!(dim.to_string());
 }
 
-/// Implements [`Value`] for whole numbers of at least 0, without the messages of Rust's parser.
+/// Implements [`Value`] for whole numbers of at least 0, with other messages than Rust's parser.
 macro_rules! whole {
     ($($ty:ty),*) => {
         $(impl Value for $ty {
@@ -234,7 +235,7 @@ impl Value for BitList {
 impl Value for Shard {
     const KIND: Kind = Kind::Text;
 
-    /// Reads `I/N`, or for `slurm` the variables of a job array.
+    /// Reads `I/N`, or for `slurm` the environment variables of a job array.
     fn read(text: &str) -> Result<Self, String> {
         let shard = match text {
             "slurm" => Self::of_slurm(|name| std::env::var(name).ok()),
@@ -259,7 +260,7 @@ impl Value for Axis {
         json!(self.to_string())
     }
 
-    /// The axis in `[key, values]`, where values are a text as on the command line or one by one.
+    /// Reads an axis from `[key, values]`, where values are one text as on the command line, or a list.
     fn of_json(value: &Json) -> Result<Self, String> {
         let text = |value: &Json| value.as_str().map(String::from);
         let axis = match value.as_array().map(Vec::as_slice) {
@@ -274,7 +275,7 @@ impl Value for Axis {
     }
 }
 
-/// Keys of axes that go together: `KEY,KEY` as text.
+/// Keys of axes that are zipped: `KEY,KEY` as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zip(pub Vec<String>);
 
@@ -300,18 +301,18 @@ impl Value for Zip {
     }
 }
 
-/// How many values an argument has.
+/// Number of values of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Set or not set.
     Flag,
-    /// One.
+    /// One value.
     One,
-    /// Several.
+    /// Several values.
     Many,
 }
 
-/// The place of an argument in [`Arguments`](super::Arguments).
+/// Field of an argument in [`Arguments`](super::Arguments).
 pub(super) trait Slot {
     type Of: Value;
     const SHAPE: Shape;
@@ -389,7 +390,7 @@ impl Slot for bool {
     }
 }
 
-/// Puts the values of a JSON value into a slot; `null` leaves it as it is.
+/// Puts a JSON value into a slot; `null` leaves the slot unchanged.
 pub(super) fn put_json<S: Slot>(slot: &mut S, value: &Json) -> Result<(), String> {
     match value {
         Json::Null => Ok(()),
@@ -400,12 +401,12 @@ pub(super) fn put_json<S: Slot>(slot: &mut S, value: &Json) -> Result<(), String
     }
 }
 
-/// Puts the value of a text into a slot.
+/// Puts a value given as text into a slot.
 pub(super) fn put<S: Slot>(slot: &mut S, text: &str) -> Result<(), String> {
     S::Of::read(text).map(|value| slot.put(value))
 }
 
-/// Returns a slot as manifests list it.
+/// Returns the slot's value as manifests list it.
 pub(super) fn shown<S: Slot>(slot: &S) -> Json {
     let mut values: Vec<Json> = slot.values().into_iter().map(S::Of::shown).collect();
     match S::SHAPE {

@@ -1,4 +1,4 @@
-//! The arguments of a run that an axis can vary.
+//! Arguments of a run that an axis can vary.
 
 use std::path::PathBuf;
 
@@ -7,33 +7,33 @@ use guardbit_frontends::Dim;
 use crate::arguments::{Arguments, Command, ROWS, Row};
 use crate::{AxisError, InputSource, Pick, Settings};
 
-/// What stands before the name of a setting of the quantizer.
+/// Prefix of axis keys that vary a setting of the quantizer.
 const QUANTIZE: &str = "quantize:";
 
-/// What stands before the name of an axis in the key of its length.
+/// Prefix of axis keys that vary the length of an open axis.
 const DIM: &str = "dim:";
 
-/// What one combination of values runs.
+/// Settings of one combination of axis values.
 #[derive(Debug, Clone)]
 pub(crate) struct Variant {
     pub model: PathBuf,
     pub hw: String,
     pub settings: Settings,
-    /// How the network is quantized, if it is a float one that is.
+    /// Quantization arguments, if the network is a float network to be quantized.
     pub quantize: Option<Arguments>,
 }
 
-/// The names of arguments that are axes by themselves.
+/// Returns the names of arguments that are axes without a prefix.
 pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().filter(|row| row.axis.is_some()).map(|row| row.name)
 }
 
-/// All keys of arguments, for messages.
+/// Returns all argument keys, for messages.
 pub(crate) fn argument_keys() -> String {
     argument_names().chain(["dim:AXIS", "quantize:SETTING"]).collect::<Vec<_>>().join(", ")
 }
 
-/// The row of an argument that a key varies. Any other key is one of the accelerator.
+/// Returns the row of the argument that a key varies; `None` for a key of the accelerator.
 pub(crate) fn argument(key: &str) -> Option<&'static Row> {
     if key.len() > DIM.len() && key.starts_with(DIM) {
         return Row::find(Command::Sweep, "dim");
@@ -44,13 +44,13 @@ pub(crate) fn argument(key: &str) -> Option<&'static Row> {
     }
 }
 
-/// Whether the values of a key are files, or may be.
+/// Returns whether the values of a key are files, or may be.
 pub(crate) fn may_be_path(key: &str) -> bool {
     key == "hw" || argument(key).is_some_and(Row::is_path)
 }
 
 impl Variant {
-    /// Gives an argument or a key of the accelerator a value.
+    /// Sets an argument or a key of the accelerator.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), AxisError> {
         self.put(key, value).map_err(|problem| AxisError::Values { key: key.into(), problem })
     }
@@ -79,7 +79,7 @@ impl Variant {
     }
 }
 
-/// Runs the samples of another file.
+/// Sets the file of samples.
 pub(crate) fn with_input(settings: &mut Settings, path: &str) {
     let pick = match &settings.input {
         InputSource::File { pick, .. } => *pick,
@@ -88,7 +88,7 @@ pub(crate) fn with_input(settings: &mut Settings, path: &str) {
     settings.input = InputSource::File { path: path.into(), pick };
 }
 
-/// Makes a variant run `count` random samples.
+/// Sets `count` random samples.
 pub(crate) fn with_random(settings: &mut Settings, count: usize) {
     let seed = match settings.input {
         InputSource::Random { seed, .. } => seed,
@@ -97,7 +97,7 @@ pub(crate) fn with_random(settings: &mut Settings, count: usize) {
     settings.input = InputSource::Random { count, seed };
 }
 
-/// Draws random codes, or samples of a file, with another seed.
+/// Sets the seed of random codes, or of a random selection of samples.
 pub(crate) fn pick_seed(settings: &mut Settings, new: u64) -> Result<(), String> {
     match &mut settings.input {
         InputSource::Random { seed, .. } => *seed = new,
@@ -109,7 +109,7 @@ pub(crate) fn pick_seed(settings: &mut Settings, new: u64) -> Result<(), String>
     Ok(())
 }
 
-/// Makes a variant run `count` samples of a file.
+/// Selects `count` samples of a file.
 pub(crate) fn picked(settings: &mut Settings, count: usize) -> Result<(), String> {
     match &mut settings.input {
         InputSource::Random { .. } => Err("goes with an input file; random codes have `random`".into()),

@@ -1,4 +1,4 @@
-//! Conditions that leave points of a sweep out: a small grammar over axes and values.
+//! Conditions that exclude points of a sweep: a small grammar over axes and values.
 //!
 //! ```text
 //! condition  = all { "or" all }
@@ -16,14 +16,15 @@ use std::str::FromStr;
 
 use super::{Axis, AxisError, may_be_path};
 
-/// Most parentheses and `not` around a comparison.
+/// Maximum nesting of parentheses and `not` around a comparison.
 const DEPTH: usize = 64;
-/// Values and axes that a message lists, at most.
+/// Maximum number of values and axes that a message lists.
 const LISTED: usize = 8;
 
-/// What a point has to satisfy: comparisons of axes and values, joined by `and`, `or`, `not` and parentheses.
+/// Condition on points: comparisons of axes and values, joined by `and`, `or`, `not` and parentheses.
 ///
-/// Numbers are compared as such. A value that is not a number equals another or not; it is neither less nor greater.
+/// Numbers are compared numerically. A value that is not a number can only equal another value or differ from
+/// it; it is neither less nor greater.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     text: String,
@@ -57,7 +58,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">=", Comparison::GreaterOrEqual),
 ];
 
-/// What other languages write, and what stands for it here.
+/// Operators of other languages, and their equivalents here.
 const FOREIGN: [(&str, &str); 7] =
     [("=", "=="), ("===", "=="), ("<>", "!="), ("=<", "<="), ("=>", ">="), ("&&", "and"), ("||", "or")];
 
@@ -82,31 +83,31 @@ impl Comparison {
     }
 }
 
-/// One side of a comparison.
+/// Operand: one side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operand {
     text: String,
     kind: Kind,
-    /// Its place in the condition, in bytes.
+    /// Position in the condition, in bytes.
     at: Range<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// An axis or a value.
+    /// Axis or value.
     Word,
-    /// An axis: it stands in backquotes.
+    /// Axis, written in backquotes.
     Name,
-    /// A value: it stands in quotes or brackets.
+    /// Value, written in quotes or brackets.
     Text,
 }
 
-/// A value as comparisons see it.
+/// Value in the form in which it is compared.
 #[derive(Debug, Clone, PartialEq)]
 enum Value {
     Integer(i128),
     Real(f64),
-    /// Anything else, without white space: lists are equal however they are spaced.
+    /// Any other value, without white space, so that lists compare equal regardless of spacing.
     Text(String),
 }
 
@@ -135,12 +136,12 @@ impl Value {
 }
 
 impl Condition {
-    /// Whether it holds where axis `i` of `axes` has `values[i]`.
+    /// Returns whether the condition holds if axis `i` of `axes` has the value `values[i]`.
     pub(super) fn holds(&self, axes: &[Axis], values: &[&str]) -> bool {
         self.root.holds(&|operand: &Operand| operand.axis(axes).map(|at| (&axes[at], values[at])))
     }
 
-    /// Fails unless every comparison is one of an axis with another, or with a value that it can have.
+    /// Fails unless every comparison compares an axis with another axis, or with a value that it can have.
     pub(super) fn check(&self, axes: &[Axis]) -> Result<(), AxisError> {
         self.root.check(axes).map_err(|(at, problem)| self.wrong(at, problem))
     }
@@ -150,7 +151,7 @@ impl Condition {
     }
 }
 
-/// Where something is wrong, and what.
+/// Position and description of a problem.
 type Fault = (Range<usize>, String);
 
 impl Expression {
@@ -213,13 +214,13 @@ impl Expression {
 }
 
 impl Operand {
-    /// The axis that it names.
+    /// Returns the index of the axis that the operand names.
     fn axis(&self, axes: &[Axis]) -> Option<usize> {
         let named = matches!(self.kind, Kind::Word | Kind::Name);
         axes.iter().position(|axis| named && axis.key() == self.text)
     }
 
-    /// How a value of an axis stands to this value. Files are equal if one path ends with the other.
+    /// Compares a value of an axis with this value. Files are equal if one path ends with the other.
     fn beside(&self, axis: &Axis, value: &str) -> Option<Ordering> {
         let is_file = may_be_path(axis.key());
         if is_file && Path::new(value).ends_with(&self.text) {
@@ -228,7 +229,7 @@ impl Operand {
         Value::of(value).order(&Value::of(&self.text))
     }
 
-    /// Fails unless it can be compared with the values of an axis.
+    /// Fails unless the operand can be compared with the values of an axis.
     fn check_value(&self, axis: &Axis, comparison: Comparison, axes: &[Axis]) -> Result<(), Fault> {
         let (text, key) = (&self.text, axis.key());
         if Value::of(text).is_number() {
@@ -275,7 +276,7 @@ fn values(axis: &Axis) -> String {
     format!("the values of `{}` are {}", axis.key(), some(axis.values().iter().map(String::as_str)))
 }
 
-/// The first items of a list.
+/// Returns the first items of a list as text.
 fn some<'a>(items: impl ExactSizeIterator<Item = &'a str>) -> String {
     let more = items.len().saturating_sub(LISTED);
     let shown = items.take(LISTED).collect::<Vec<_>>().join(", ");
@@ -314,7 +315,7 @@ enum Token {
     Operand(Operand),
 }
 
-/// The tokens of a condition with their places.
+/// Returns the tokens of a condition with their positions.
 fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Fault> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -330,7 +331,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Fault> {
     Ok(found)
 }
 
-/// The token that begins at `at` with `first`, and its length in bytes.
+/// Returns the token that starts at `at` with the character `first`, and its length in bytes.
 fn token(text: &str, at: usize, first: char) -> Result<(Token, usize), Fault> {
     let rest = &text[at..];
     let run = |ends: fn(char) -> bool| rest.find(ends).unwrap_or(rest.len());
@@ -384,7 +385,7 @@ fn comparison(sign: &str, at: usize) -> Result<Comparison, Fault> {
     Err((at..at + sign.len(), format!("`{sign}` is not an operator: {write}")))
 }
 
-/// The length of a list in brackets at the beginning of a text, if they are closed.
+/// Returns the length of a bracketed list at the start of a text, if it is closed.
 fn list(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, character) in text.char_indices() {
@@ -400,10 +401,10 @@ fn list(text: &str) -> Option<usize> {
     None
 }
 
-/// What is left of the tokens.
+/// Parser over the remaining tokens.
 struct Parser<'a> {
     tokens: &'a [(Token, Range<usize>)],
-    /// Where the text ends.
+    /// End position of the text.
     end: usize,
 }
 
@@ -412,7 +413,7 @@ impl Parser<'_> {
         self.tokens.first().map(|(token, _)| token)
     }
 
-    /// Steps over a token, if it is the next one.
+    /// Consumes a token if it is the next one.
     fn takes(&mut self, token: &Token) -> bool {
         let is_next = self.peek() == Some(token);
         if is_next {
@@ -421,7 +422,7 @@ impl Parser<'_> {
         is_next
     }
 
-    /// What is wrong with the next token.
+    /// Returns an error about the next token.
     fn expected<T>(&self, what: &str) -> Result<T, Fault> {
         let at = self.tokens.first().map_or(self.end..self.end, |(_, at)| at.clone());
         Err((at, format!("{what} is expected here")))
@@ -540,7 +541,7 @@ mod tests {
         }
     }
 
-    /// What is wrong, and the part of the condition that is pointed at.
+    /// Each message, and the part of the condition that it points at.
     #[test]
     fn errors_point_at_the_place() {
         for (text, marked, says) in [
@@ -587,7 +588,7 @@ mod tests {
         assert!(checked(&format!("{} a == 8", "not ".repeat(100_000))).is_err());
     }
 
-    /// A tree of comparisons as text, with what it means for a and b.
+    /// Generates a tree of comparisons as text, and its truth value for each pair of a and b.
     fn tree() -> impl Strategy<Value = (String, Vec<bool>)> {
         type Meaning = fn(i32, i32) -> bool;
         let leaves: [(&str, Meaning); 6] = [
@@ -635,7 +636,7 @@ mod tests {
             }
         }
 
-        /// No text is more than an error, and its place lies in the text.
+        /// Any text produces at most an error, whose position lies in the text.
         #[test]
         fn any_text_is_read_or_refused(text in "[ab()<>=!&|'`\\[\\]{} notrd0-9é]{0,40}") {
             if let Err(AxisError::Where { at, condition, .. }) = checked(&text) {

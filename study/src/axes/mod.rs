@@ -1,4 +1,4 @@
-//! What a sweep varies beside the register of one level: any key of the accelerator, and arguments of a run.
+//! Axes of a sweep in addition to the width of one level: any key of the accelerator, and arguments of a run.
 
 mod argument;
 mod condition;
@@ -17,29 +17,30 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A setting with the values that a sweep gives it, in order.
+/// Setting with the values that a sweep gives it, in order.
 ///
-/// As text it is `KEY=VALUES`: a key as for `--set`, or an argument of a run (`model`, `mode`, `seed`, ...); values are separated by commas, where
-/// `8..=24` stands for every whole number from 8 to 24, and a comma within `[...]` or `{...}` separates nothing.
+/// The text form is `KEY=VALUES`. The key is one accepted by `--set`, or an argument of a run (`model`, `mode`,
+/// `seed`, ...). Values are separated by commas. `8..=24` means every whole number from 8 to 24, and a comma
+/// within `[...]` or `{...}` is part of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
     key: String,
     values: Vec<String>,
 }
 
-/// Several axes: every combination of their values, of which conditions leave some out.
+/// Several axes: all combinations of their values, filtered by conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Axes {
     list: Vec<Axis>,
-    /// Indices of axes that go together, value by value.
+    /// Indices of axes that are zipped (vary together, value by value).
     zips: Vec<Vec<usize>>,
     conditions: Vec<Condition>,
 }
 
-/// Why axes make no sense.
+/// Error in the definition of axes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AxisError {
-    /// A text that is no axis.
+    /// Text that is not an axis.
     #[error(
         "`{0}` is no axis: write KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or mode=propagated,isolated"
     )]
@@ -49,40 +50,40 @@ pub enum AxisError {
     Values {
         /// The key.
         key: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// Two axes of one key.
+    /// Two axes with equal keys.
     #[error("axis `{0}` is given twice")]
     Twice(String),
-    /// Two axes of one key that is written in two ways.
+    /// Two axes of one key with different spellings.
     #[error("`{first}` and `{second}` set the same: leave one of them out")]
     Same {
-        /// What comes first.
+        /// Spelling of the first.
         first: String,
-        /// What comes after it.
+        /// Spelling of the second.
         second: String,
     },
-    /// A `zip` of what is no axis, or of lists that differ in length.
+    /// `zip` of a name that is not an axis, or of lists of different lengths.
     #[error("`zip`: {0}")]
     Zip(String),
-    /// A condition that cannot be read, or compares what cannot be compared.
+    /// Condition that cannot be read, or that compares incomparable values.
     #[error("`where`: {problem}, at column {} of `{condition}`", condition.get(..at.start).map_or(0, |before| before.chars().count()) + 1)]
     Where {
         /// The condition.
         condition: String,
-        /// The place in it, in bytes.
+        /// Position of the problem, in bytes.
         at: Range<usize>,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// Conditions that leave nothing.
+    /// Conditions that exclude every point.
     #[error("no combination of the axes satisfies `where`: {0}")]
     NoPoint(String),
 }
 
 impl Axis {
-    /// An axis of these values.
+    /// Creates an axis from its values.
     ///
     /// # Errors
     /// [`AxisError::Values`] if there are none.
@@ -94,32 +95,32 @@ impl Axis {
         Ok(Self { key, values })
     }
 
-    /// The same from a text of values.
+    /// Creates an axis from values given as text.
     ///
     /// # Errors
-    /// [`AxisError::Values`] if the text is no list of values.
+    /// [`AxisError::Values`] if the text is not a list of values.
     pub fn of_text(key: &str, values: &str) -> Result<Self, AxisError> {
         let values = values::split(values);
         Self::new(key, values.map_err(|problem| AxisError::Values { key: key.into(), problem })?)
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// The level whose register this axis varies, if it does: points that differ in it alone are run together.
+    /// Returns the level whose width this axis varies, if any: points that differ only in it run together.
     pub(crate) fn level(&self) -> Option<&str> {
         let (level, what) = self.key.strip_prefix("accumulation.")?.rsplit_once('.')?;
         ["bits", "overflow"].contains(&what).then_some(level)
     }
 
-    /// The same with every value changed.
+    /// Returns the axis with every value changed.
     pub(crate) fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         self.values.iter_mut().for_each(|value| *value = change(value));
         self
@@ -146,11 +147,12 @@ impl fmt::Display for Axis {
 }
 
 impl Axes {
-    /// Axes in order, the last one varying fastest. `zips` are lists of keys that go together, value by value.
+    /// Combines axes; the last one varies fastest. `zips` are lists of keys that vary together, value by
+    /// value.
     ///
     /// # Errors
-    /// [`AxisError`] if a key stands twice, a zip or a condition names no axis, zipped lists differ in length, or a value (of
-    /// zipped axes all values together) stands twice.
+    /// [`AxisError`] if a key occurs twice, a zip or a condition names an unknown axis, zipped lists differ
+    /// in length, or a value (for zipped axes, a combination of values) occurs twice.
     pub fn new(list: Vec<Axis>, zips: &[Vec<String>], conditions: Vec<Condition>) -> Result<Self, AxisError> {
         if let Some((_, axis)) =
             list.iter().enumerate().find(|&(i, axis)| list[..i].iter().any(|other| other.key == axis.key))
@@ -183,7 +185,7 @@ impl Axes {
         Ok(Self { list, zips, conditions })
     }
 
-    /// Fails if two points of axes that go together are the same.
+    /// Fails if two points of zipped axes are equal.
     fn check_values(&self, axes: &[usize]) -> Result<(), AxisError> {
         let values =
             |at: usize| axes.iter().map(|&axis| self.list[axis].values[at].as_str()).collect::<Vec<_>>();
@@ -200,20 +202,21 @@ impl Axes {
         }
     }
 
-    /// The axes.
+    /// Returns the axes.
     pub fn list(&self) -> &[Axis] {
         &self.list
     }
 
-    /// How many combinations there are, conditions aside.
+    /// Returns the number of combinations, before conditions are applied.
     pub fn size(&self) -> usize {
         self.dimensions().iter().map(|axes| self.list[axes[0]].values.len()).fold(1, usize::saturating_mul)
     }
 
-    /// Every combination that no condition leaves out: a value for each axis. The first axis varies slowest.
+    /// Returns every combination that satisfies all conditions: a value for each axis. The first axis varies
+    /// slowest.
     ///
     /// # Errors
-    /// [`AxisError::NoPoint`] if the conditions leave none.
+    /// [`AxisError::NoPoint`] if no combination satisfies the conditions.
     pub fn combinations(&self) -> Result<Vec<Vec<&str>>, AxisError> {
         let dimensions = self.dimensions();
         let mut all: Vec<Vec<&str>> = vec![vec![""; self.list.len()]];
@@ -228,7 +231,7 @@ impl Axes {
         Ok(all)
     }
 
-    /// One combination with every value of some axes that go together.
+    /// Extends one combination by every value of a group of zipped axes.
     fn extended<'a>(&'a self, chosen: &[&'a str], axes: &[usize]) -> Vec<Vec<&'a str>> {
         let with = |at: usize| {
             let mut chosen = chosen.to_vec();
@@ -238,7 +241,7 @@ impl Axes {
         (0..self.list[axes[0]].values.len()).map(with).collect()
     }
 
-    /// The axes that vary together, in the order of their first ones.
+    /// Returns the groups of axes that vary together, in the order of their first axes.
     fn dimensions(&self) -> Vec<Vec<usize>> {
         let zip_of = |index: usize| self.zips.iter().find(|zip| zip.contains(&index));
         let dimension = |index: usize| match zip_of(index) {

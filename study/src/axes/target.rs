@@ -1,20 +1,20 @@
-//! What a key sets, however it is written.
+//! Identifies the setting that a key refers to, for all spellings.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Level, key_of_layer};
 
 use super::AxisError;
 
-/// The accelerator's key of the requantization scheme.
+/// Accelerator key of the requantization scheme.
 const SCHEME_KEY: &str = "requantize.scheme";
 
-/// The override of the accelerator that is another requantization scheme.
+/// Returns the override that selects another requantization scheme.
 pub(crate) fn scheme_override(scheme: &str) -> String {
     format!("{SCHEME_KEY}={scheme}")
 }
 
-/// Fails if two keys set the same, one as a level's name and the other as its index, for instance. Each stands behind what it
-/// is called.
+/// Fails if two keys refer to one setting, for example by a level's name and by its index. Each key is
+/// preceded by the name used in messages.
 pub(crate) fn check_targets(
     keys: &[(&str, String)],
     levels: &[Level],
@@ -31,7 +31,7 @@ pub(crate) fn check_targets(
     }
 }
 
-/// The key with layers and levels by index.
+/// Returns the key with layers and levels replaced by their indices.
 fn target(key: &str, levels: &[Level], graph: &Graph) -> String {
     if key == "requantize" {
         return SCHEME_KEY.into();

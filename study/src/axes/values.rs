@@ -1,9 +1,9 @@
 //! Lists of values as text.
 
-/// Most values of an axis.
+/// Maximum number of values of an axis.
 const MOST: i64 = 10_000;
 
-/// The values of a list, ranges written out; otherwise what is wrong.
+/// Returns the values of a list with ranges expanded.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for part in parts(text)? {
@@ -19,7 +19,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// The parts between commas outside of brackets.
+/// Returns the parts between commas outside of brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0u32, 0);
     for (at, character) in text.char_indices() {
@@ -40,7 +40,8 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
     if depth == 0 { Ok(parts) } else { Err("a bracket is not closed".into()) }
 }
 
-/// The whole numbers of `low..=high`. What is no range of numbers is a single value, e.g. a path.
+/// Returns the whole numbers of `low..=high`. Text that is not a numeric range, such as a path, is a single
+/// value.
 fn range(part: &str, low: &str, high: &str) -> Result<Vec<String>, String> {
     let number = |text: &str| text.trim().parse::<i64>().ok();
     let (Some(low), Some(end)) = (number(low), number(high.strip_prefix('=').unwrap_or(high))) else {

@@ -1,4 +1,4 @@
-//! A folder of finished results, and what tells the rows of its table apart.
+//! Folder of finished results, and the columns that identify rows of its table.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,29 +8,29 @@ use serde_json::Value;
 
 use crate::StudyError;
 
-/// Bytes of a manifest or a table, at most.
+/// Maximum bytes of a manifest or a table.
 const LIMIT: u64 = 1 << 28;
 
-/// A kind of results: which file says what they are, what is a figure, and which table has rows.
+/// Kind of results: its manifest, its figures, and the table that has rows.
 pub(super) struct Kind {
     pub command: &'static str,
     manifest: &'static str,
     /// Parts of the manifest whose numbers are figures.
     pub totals: &'static [&'static str],
     table: &'static str,
-    /// What tells rows apart.
+    /// Columns that identify rows.
     keys: Keys,
     pub figures: &'static [&'static str],
 }
 
-/// What tells the rows of a table apart.
+/// Columns that identify the rows of a table.
 #[derive(Clone, Copy, PartialEq)]
 enum Keys {
-    /// Layer and level: columns of the table.
+    /// Layer and level, which are columns of the table.
     Columns,
-    /// The points of a sweep as its manifest lists them, in the order of the rows.
+    /// Points of a sweep as listed in its manifest, in the order of the rows.
     Points,
-    /// The axes that the manifest of an exploration names: columns behind all others.
+    /// Axes listed in the manifest of an exploration: the last columns of the table.
     Designs,
 }
 
@@ -117,19 +117,19 @@ pub(super) const KINDS: [Kind; 4] = [
     },
 ];
 
-/// A folder of results.
+/// Folder of results.
 pub(super) struct Folder {
     pub shown: String,
     pub manifest: Value,
-    /// The table: names of the columns, cells.
+    /// Table: names of the columns, and cells.
     columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// What may tell the rows apart: names, and the value of each in every row.
+    /// Candidates for identifying rows: names, and the value of each in every row.
     pub axes: Vec<(String, Vec<String>)>,
 }
 
 impl Kind {
-    /// What a row is called: a layer by index, name and level, a point by the axes and their values.
+    /// Returns the label of a row: index, name and level of a layer, or axes and values of a point.
     pub fn label(&self, names: &[&str], key: &[&str]) -> String {
         let part = |(name, value): (&&str, &&str)| match self.keys {
             Keys::Columns => (*value).to_owned(),
@@ -141,7 +141,7 @@ impl Kind {
     }
 }
 
-/// What made the results in a folder.
+/// Returns the kind of the results in a folder.
 pub(super) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
     let is = |kind: &&Kind| folder.join(kind.manifest).is_file();
     KINDS.iter().find(is).ok_or_else(|| {
@@ -221,7 +221,7 @@ impl Folder {
         }
     }
 
-    /// The axes of a sweep, the register of the swept level among them under its key.
+    /// Returns the axes of a sweep. The width of the swept level is included under its key.
     fn axes_of_points(&self) -> Option<Vec<(String, Vec<String>)>> {
         let points = self.manifest["points"].as_array().filter(|points| points.len() == self.rows.len())?;
         let mut axes: Vec<(String, Vec<String>)> = Vec::new();
@@ -252,10 +252,12 @@ impl Folder {
     }
 }
 
-/// What tells rows apart in all folders: the axes that all of them name, of those in which the rows of some differ.
+/// Returns the axes that identify rows in all folders: axes that all folders name and that differ between the
+/// rows of some folder.
 ///
 /// # Errors
-/// [`StudyError::Compare`] if rows of a folder differ in nothing that the others name too.
+/// [`StudyError::Compare`] if two rows of a folder do not differ in any axis that the other folders also
+/// name.
 pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
     let varies = |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
     let named = |folder: &Folder, name: &str| folder.axes.iter().any(|(own, _)| own == name);
@@ -281,7 +283,7 @@ pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
             return Err(StudyError::Compare { problem });
         }
     }
-    // What a search found needs more than axes to be told apart; points of axes do not.
+    // Designs found by a search need more than axes for identification; points of axes do not.
     for more in ["design", "widths"] {
         let without: Vec<String> = joined.iter().filter(|name| *name != more).cloned().collect();
         let is_enough = |folder: &Folder| {
@@ -296,7 +298,7 @@ pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
 }
 
 impl Folder {
-    /// What tells each row from the others, by these axes.
+    /// Returns the identifying values of each row for these axes.
     pub fn keys<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = Vec<&'a str>> {
         let axis = |name: &String| self.axes.iter().find(|(own, _)| own == name).map(|(_, values)| values);
         let chosen: Vec<Option<&Vec<String>>> = names.iter().map(axis).collect();

@@ -1,4 +1,4 @@
-//! Designs with all that is known of them, and the record that is made of them.
+//! Designs with all their figures, and the record created from them.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use super::plan::{Figures, PartFigures, Plan};
 use super::values::Values;
 use super::{Objective, Outcome};
 
-/// Where a design comes from.
+/// Origin of a design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Design {
-    /// A point of the axes.
+    /// Point of the axes.
     Axes,
-    /// Found within the budget, with widths of its own for every layer.
+    /// Found within the budget, with different widths per layer.
     Mixed,
-    /// Found within the budget, with the same widths for all layers.
+    /// Found within the budget, with equal widths for all layers.
     Uniform,
 }
 
-/// A design.
+/// Design with its figures.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub design: Design,
     pub parameters: Vec<Parameter>,
-    /// Of all levels, in words.
+    /// Widths of all levels, in words.
     pub widths: String,
     pub figures: Figures,
     pub outcome: Outcome,
     pub values: Values,
     pub accelerator: Accelerator,
-    /// What `guardbit hw check --model` warns of.
+    /// Warnings of `guardbit hw check --model`.
     pub warnings: Vec<String>,
 }
 
@@ -47,22 +47,23 @@ impl Design {
     }
 }
 
-/// Energies and areas that can be compared.
+/// Comparable energies and areas.
 ///
-/// Memories that the model cannot tell at some point of the axes count at none; neither do other parts that it can tell at no
-/// point. What it tells of the other designs, but not of this one, leaves this one without a figure.
+/// Memories that the model cannot price at some point of the axes are left out for all points, and so are
+/// other parts that it cannot price at any point. If the model prices a part for other designs but not for
+/// this one, this design has no figure.
 pub(super) struct Prices {
     energy: Option<Price>,
     area: Option<Price>,
 }
 
-/// What of the parts counts.
+/// Parts that count for a price.
 struct Price {
     /// Index of the model.
     model: usize,
     /// Parts that do not count.
     untold: Vec<String>,
-    /// Whether there is such a part, and what it costs.
+    /// Returns whether there is such a part, and its price.
     of: fn(&PartFigures) -> Option<Option<f64>>,
 }
 
@@ -97,7 +98,7 @@ impl Prices {
 
 impl Price {
     fn new(plan: &Plan, model: usize, of: fn(&PartFigures) -> Option<Option<f64>>) -> Self {
-        // Per part: whether it is told at some point, and not at some point.
+        // Per part: whether it is priced at some point, and whether it is not priced at some point.
         let mut parts: BTreeMap<&str, [bool; 2]> = BTreeMap::new();
         for part in plan.points.iter().flat_map(|point| &point.figures.costs[model]) {
             if let Some(cost) = of(part) {
@@ -110,16 +111,16 @@ impl Price {
         Self { model, of, untold: untold.map(|(label, _)| label.to_owned()).collect() }
     }
 
-    /// Of a design; `None` if the model does not tell all that counts.
+    /// Returns the price of a design; `None` if the model does not price all parts that count.
     fn of(&self, figures: &Figures) -> Option<f64> {
         let counted = figures.costs[self.model].iter().filter(|part| !self.untold.contains(&part.label));
         let costs: Vec<f64> = counted.filter_map(self.of).collect::<Option<_>>()?;
-        // Six decimals: sums of decimals stay short.
+        // Rounds to six decimals, so that sums of decimals stay short.
         (!costs.is_empty()).then(|| (costs.iter().sum::<f64>() * 1e6).round() / 1e6)
     }
 }
 
-/// The record of an exploration.
+/// Creates the record of an exploration.
 pub(super) fn record(
     plan: &Plan,
     coverage: CoverageRecord,
@@ -189,7 +190,7 @@ const SIMULATED: &str = "simulated";
 const EXACT: &str = "nothing overflows";
 const SHARED: &str = "shared";
 
-/// How the values of a design are known.
+/// Describes how the values of a design were obtained.
 fn ran(candidate: &Candidate, seen: bool) -> &'static str {
     match (candidate.values.is_exact, seen) {
         (true, _) => EXACT,
@@ -247,7 +248,7 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
     }
 }
 
-/// What a reader of the figures has to know.
+/// Returns the remarks for readers of the figures.
 fn remarks(plan: &Plan, recommended: Option<usize>) -> Vec<String> {
     let Some(budget) = plan.request.budget else { return Vec::new() };
     let samples = plan.subject.samples.count() as u64;
@@ -256,7 +257,7 @@ fn remarks(plan: &Plan, recommended: Option<usize>) -> Vec<String> {
 }
 
 impl Objective {
-    /// What a design has of it; `None` if it cannot be told.
+    /// Returns a design's value of the objective; `None` if it is unknown.
     pub(super) fn of(self, figures: &Figures, prices: &Prices) -> Option<f64> {
         match self {
             Self::Cycles => Some(figures.cycles as f64),

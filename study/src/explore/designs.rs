@@ -1,4 +1,4 @@
-//! The cheapest widths within a budget, uniform and layer by layer, for every hardware that the axes have.
+//! Cheapest widths within a budget, uniform and layer by layer, for all hardware of the axes.
 
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_yaml};
 use serde::{Deserialize, Serialize};
@@ -11,19 +11,19 @@ use crate::settings::SizeRequest;
 use crate::size::{Designs, resized};
 use crate::{Budget, Grid, StudyError};
 
-/// Widths within the budget, and what the network does at them.
+/// Widths within the budget, and the network's results with them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Found {
     design: Design,
-    /// Per accelerated layer, in order of execution, and level.
+    /// Widths per accelerated layer, in order of execution, and level.
     widths: Vec<Vec<u32>>,
     outcome: Outcome,
 }
 
-/// The designs on every hardware, in the order of the axes.
+/// Returns the designs on all hardware, in the order of the axes.
 ///
-/// Widths are searched once for all hardware that differs in place and time alone. Where each search ends depends on the budget
-/// as follows: the design for a looser one is in no level wider.
+/// Widths are searched once for all hardware that differs only in place and time. Results are monotonic in
+/// the budget: no level of the design for a looser budget is wider.
 pub(super) fn search(
     explorer: &Explorer<'_>,
     budget: Budget,
@@ -97,7 +97,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
     Ok(found)
 }
 
-/// The accelerator of `program` with these widths.
+/// Returns the accelerator of `program` with these widths.
 fn with_widths(program: &Program, widths: &[Vec<u32>], budget: Budget) -> Accelerator {
     let nodes: Vec<_> = program.mac_layers().map(|layer| layer.node).collect();
     let width = |layer: &MacLayer, level: usize| {

@@ -1,4 +1,4 @@
-//! The folder of an exploration: what was simulated, and what is made of it.
+//! Folder of an exploration: simulation results and derived outputs.
 
 use guardbit_files::{
     Digest, Document, Existing, FileEntry, FolderError, Manifest, Staging, Target, UNSEALED, is_sealed,
@@ -17,28 +17,28 @@ use crate::settings::ExploreRequest;
 use crate::subject::{FileId, HwId, InputId};
 use crate::{Identity, StudyError};
 
-/// Version of `explore.json` and of the files of what was simulated.
+/// Version of `explore.json` and of the files with simulation results.
 const SCHEMA: u32 = 1;
 const COMMAND: &str = "explore";
 const MANIFEST: &str = Manifest::Explore.file();
-/// The accelerator that is recommended.
+/// File of the recommended accelerator.
 pub(super) const RECOMMENDED: &str = "recommended.yaml";
-/// The accelerator of a design that no other beats, by its number.
+/// Returns the file name of the accelerator of Pareto design `number`.
 pub(super) fn design(number: usize) -> String {
     format!("designs/{number}.yaml")
 }
 
-/// Bytes of a file, at most.
+/// Maximum bytes of a file.
 const LIMIT: u64 = 1 << 28;
 
-/// An output folder that belongs to one exploration.
+/// Output folder that belongs to one exploration.
 pub(super) struct ExploreFolder<'a> {
     target: &'a Target,
     staging: Staging<'a>,
     stored: std::cell::RefCell<Vec<String>>,
 }
 
-/// `explore.json`. While the exploration is under way it has no result and lists no files.
+/// Contents of `explore.json`. While the exploration is in progress it has no result and lists no files.
 #[derive(Serialize)]
 struct ExploreJson<'a> {
     schema: u32,
@@ -55,14 +55,14 @@ struct ExploreJson<'a> {
     files: Vec<FileEntry>,
 }
 
-/// What of the record stands in `explore.json`.
+/// Part of the record that `explore.json` contains.
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(flatten)]
     record: &'a ExploreRecord,
 }
 
-/// What was seen of something, sealed.
+/// Sealed simulation results.
 #[derive(Serialize)]
 struct Stored<'a, T> {
     schema: u32,
@@ -80,7 +80,7 @@ struct Read<T> {
 }
 
 impl<'a> ExploreFolder<'a> {
-    /// Takes a folder: a new one, or one that the same exploration has begun.
+    /// Opens a new folder, or one with an unfinished exploration of equal identity.
     pub fn open(target: &'a Target, existing: Existing, plan: &Plan) -> Result<Self, StudyError> {
         let json = ExploreJson::new(plan, None, Vec::new());
         let text = read_text(&target.path().join(MANIFEST), LIMIT).unwrap_or_default();
@@ -105,13 +105,14 @@ impl<'a> ExploreFolder<'a> {
         Ok(Self { target, staging, stored: std::cell::RefCell::default() })
     }
 
-    /// Its pages, if `asked` for: those that it has already stay, else they would be nobody's.
+    /// Returns the pages to write: the requested ones and the existing ones, so that no page is left without
+    /// an owner.
     pub fn pages(&self, asked: Pages) -> Pages {
         let has = pages_of(|path| self.target.path().join(path).exists());
         Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
     }
 
-    /// What was seen of these values before.
+    /// Returns the stored outcome of these values.
     pub fn outcome(&self, key: Identity) -> Option<Outcome> {
         self.read(&format!("values/{key}.json"), key)
     }
@@ -120,7 +121,7 @@ impl<'a> ExploreFolder<'a> {
         self.store(format!("values/{key}.json"), key, outcome)
     }
 
-    /// What a search found before.
+    /// Returns the stored result of a search.
     pub fn search(&self, key: Identity) -> Option<Vec<Found>> {
         self.read(&format!("searches/{key}.json"), key)
     }
@@ -147,7 +148,7 @@ impl<'a> ExploreFolder<'a> {
         Ok(())
     }
 
-    /// Adds what is made of all, and lists every file in the manifest.
+    /// Adds the derived outputs, and lists every file in the manifest.
     pub fn complete(
         &self,
         plan: &Plan,
@@ -187,7 +188,7 @@ impl<'a> ExploreJson<'a> {
             hw: HwId::of(&plan.base),
             input: &subject.input,
             labels: &subject.labels_file,
-            // The objectives and cost models that were chosen, whether or not they were named.
+            // The selected objectives and cost models, including defaults.
             settings: ExploreRequest {
                 objectives: plan.objectives.clone(),
                 costs: plan.models.iter().map(|model| model.name.clone()).collect(),

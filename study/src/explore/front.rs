@@ -1,4 +1,4 @@
-//! Which designs no other beats, and which is recommended.
+//! Pareto front and recommended design.
 
 use std::cmp::Ordering;
 
@@ -8,20 +8,20 @@ use super::plan::Plan;
 use crate::Budget;
 use crate::size::Counts;
 
-/// What a design is good at: what of its results is compared with others.
+/// Quality of a design: the figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quality {
-    /// Samples that are classified as labelled.
+    /// Samples classified as labelled.
     Accuracy,
-    /// Samples of the class of the exact network.
+    /// Samples with the class of the exact network.
     Agreement,
-    /// Output codes of the exact network.
+    /// Output codes equal to the exact network.
     Codes,
 }
 
 impl Quality {
-    /// What the budget is of. Without one accuracy with labels, agreement where an output holds class scores, output codes
-    /// elsewhere.
+    /// Returns the quality that the budget refers to. Without a budget: accuracy with labels, agreement if an
+    /// output holds class scores, otherwise output codes.
     pub fn of(plan: &Plan) -> Self {
         match plan.request.budget {
             Some(Budget::Accuracy(_)) => return Self::Accuracy,
@@ -45,7 +45,7 @@ impl Quality {
         }
     }
 
-    /// Samples that count, of those that were run.
+    /// Returns the number of counted samples, among the samples that were run.
     pub fn count(self, outcome: &Outcome) -> Option<u64> {
         match self {
             Self::Accuracy => outcome.right,
@@ -54,7 +54,7 @@ impl Quality {
         }
     }
 
-    /// What a design loses.
+    /// Returns the loss of a design.
     fn lost(self, outcome: &Outcome) -> u64 {
         match self.count(outcome) {
             Some(count) => outcome.samples - count,
@@ -64,7 +64,7 @@ impl Quality {
 }
 
 impl Outcome {
-    /// What budgets look at.
+    /// Returns the counts to which budgets apply.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             samples: self.samples,
@@ -76,7 +76,8 @@ impl Outcome {
     }
 }
 
-/// Whether each design is one that no other beats: with no more loss and no more of any objective, and less of one of them.
+/// Returns whether each design is on the Pareto front: no other design has at most its loss and objectives,
+/// and less of one of them.
 pub(super) fn front(plan: &Plan, candidates: &[Candidate], prices: &Prices) -> Vec<bool> {
     let quality = Quality::of(plan);
     let scores: Vec<Option<Vec<f64>>> = candidates
@@ -88,7 +89,8 @@ pub(super) fn front(plan: &Plan, candidates: &[Candidate], prices: &Prices) -> V
             all.collect::<Option<Vec<f64>>>().filter(|_| whole)
         })
         .collect();
-    // Beaten designs beat nothing that their better does not: the best come first.
+    // A dominated design dominates only designs that its dominator also dominates, so the best designs come
+    // first.
     let mut order: Vec<usize> = (0..scores.len()).filter(|&index| scores[index].is_some()).collect();
     order.sort_by(|&a, &b| lexicographic(scores[a].as_deref(), scores[b].as_deref()));
     let mut on_front = vec![false; scores.len()];
@@ -103,8 +105,8 @@ pub(super) fn front(plan: &Plan, candidates: &[Candidate], prices: &Prices) -> V
     on_front
 }
 
-/// The design within the budget that has the least of the first objective; of several the least of the next, then the least
-/// loss, then the first.
+/// Returns the design within the budget with the least first objective. Ties are resolved by the next
+/// objectives, then the loss, then the order.
 pub(super) fn recommended(plan: &Plan, candidates: &[Candidate]) -> Option<usize> {
     let budget = plan.request.budget?;
     let prices = Prices::new(plan);

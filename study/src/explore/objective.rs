@@ -1,31 +1,31 @@
-//! What a design is to have little of.
+//! Objectives: quantities that a design should minimize.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a design is to have little of, beside errors.
+/// Quantity to minimize, in addition to errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Objective {
     /// Cycles of one inference.
     Cycles,
     /// Time of one inference at the clock.
     Latency,
-    /// Area, by the first cost model that tells one.
+    /// Area, from the first cost model that provides it.
     Area,
-    /// Energy of one inference, by the first cost model that tells one.
+    /// Energy of one inference, from the first cost model that provides it.
     Energy,
 }
 
-/// A text that is no objective.
+/// Text that is not an objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown objective `{0}`; there are cycles, latency, area, energy")]
 pub struct ObjectiveError(String);
 
 impl Objective {
-    /// Every one.
+    /// All objectives.
     pub const ALL: [Self; 4] = [Self::Cycles, Self::Latency, Self::Area, Self::Energy];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",

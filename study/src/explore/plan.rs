@@ -1,4 +1,4 @@
-//! What is explored: every point loaded, checked, timed and priced before anything is simulated.
+//! Plan of an exploration: every point is loaded, checked, timed and priced before any simulation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,52 +21,52 @@ use crate::size::MOST_SEARCHED;
 use crate::subject::{CommonSettings, Subject};
 use crate::{AxisError, Budget, Identity, MAX_POINTS, StudyError};
 
-/// The cost model where none is named.
+/// Cost model used if none is given.
 const DEFAULT_COST: &str = "aladdin-40nm";
 
-/// An exploration ready to run.
+/// Exploration that is ready to run.
 pub(super) struct Plan {
     pub request: ExploreRequest,
     pub subject: Subject,
-    /// The accelerator as it is without a point.
+    /// Accelerator without the settings of a point.
     pub base: Accelerator,
-    /// What tells energies and areas.
+    /// Models of energies and areas.
     pub models: Vec<CostModel>,
     pub objectives: Vec<Objective>,
     pub points: Vec<Point>,
-    /// The first point of all that differ in widths of levels alone.
+    /// First point of each group that differs only in widths of levels.
     pub structures: Vec<usize>,
-    /// The first point of all that differ in axes over widths of levels alone.
+    /// First point of each group that differs only in axes over widths of levels.
     pub variants: Vec<usize>,
 }
 
-/// One point of the axes.
+/// Point of the axes.
 pub(super) struct Point {
     pub parameters: Vec<Parameter>,
     pub accelerator: Accelerator,
     pub shapes: Vec<LayerShape>,
     pub structure: usize,
     pub figures: Figures,
-    /// What `guardbit hw check --model` warns of.
+    /// Warnings of `guardbit hw check --model`.
     pub warnings: Vec<String>,
 }
 
-/// What a design takes, and its parts cost.
+/// Cycles of a design and costs of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figures {
     pub cycles: u64,
     pub latency_us: f64,
     pub host_cycles: u64,
     pub overlapped_cycles: u64,
-    /// Products over those that the array could have made.
+    /// Products, and products that the array could have computed.
     pub utilization: Option<(u64, u64)>,
-    /// What binds an inference, and cycles with that twice as fast over those without; `None` where it takes no time.
+    /// Bound of an inference, and the ratio of cycles if it is twice as fast; `None` if an inference takes no time.
     pub bound: Option<(String, f64)>,
-    /// Per model, every part with its energy and area; `None` is what the model does not tell.
+    /// Every part with its energy and area, per model; `None` if the model does not provide it.
     pub costs: Vec<Vec<PartFigures>>,
 }
 
-/// A kind of part.
+/// Figures of a kind of part.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PartFigures {
     pub label: String,
@@ -76,7 +76,7 @@ pub(super) struct PartFigures {
     pub area: Option<f64>,
 }
 
-/// What decides the results beside network, samples and labels.
+/// Settings that decide the results, apart from network, samples and labels.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Deciding {
     #[serde(flatten)]
@@ -84,7 +84,7 @@ pub(super) struct Deciding {
     budget: Option<String>,
     objectives: Vec<&'static str>,
     costs: Vec<CostId>,
-    /// Per point the accelerator's content.
+    /// Content of each point's accelerator.
     points: Vec<Digest>,
 }
 
@@ -135,7 +135,7 @@ impl Plan {
             request.axes.list().iter().map(|axis| (axis.key(), axis.key().to_owned())).collect();
         check_targets(&keys, &base.datapath.levels, &subject.graph)?;
         let drafts = drafts(request)?;
-        // One after the other would take long; which error comes first does not depend on threads.
+        // Lowers points in parallel to save time; which error is reported does not depend on threads.
         subject.lower(&base)?;
         let graph = &subject.graph;
         let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures, Vec<String>), StudyError> {
@@ -171,7 +171,7 @@ impl Plan {
         Ok(Self { objectives, ..plan })
     }
 
-    /// The objectives that were asked for, or cycles and what the cost models tell.
+    /// Returns the requested objectives, or by default cycles and all that the cost models provide.
     fn chosen_objectives(&self) -> Result<Vec<Objective>, StudyError> {
         let told = |objective: &Objective| match objective {
             Objective::Energy => self.energy_model().is_some(),
@@ -195,41 +195,41 @@ impl Plan {
         Ok(objectives)
     }
 
-    /// Index of the first model that tells energies.
+    /// Returns the index of the first model that provides energies.
     pub fn energy_model(&self) -> Option<usize> {
         self.models.iter().position(|model| model.tells()[0])
     }
 
-    /// Index of the first model that tells areas.
+    /// Returns the index of the first model that provides areas.
     pub fn area_model(&self) -> Option<usize> {
         self.models.iter().position(|model| model.tells()[1])
     }
 
-    /// Most designs that there can be, those that are searched included.
+    /// Returns the maximum number of designs, including searched ones.
     pub fn most_designs(&self) -> usize {
         let searched = self.request.budget.map_or(0, |_| self.variants.len() * MOST_SEARCHED);
         self.points.len() + searched
     }
 
-    /// Output codes of one sample that are compared.
+    /// Returns the number of compared output codes per sample.
     pub fn codes_per_sample(&self) -> u64 {
         let graph = &self.subject.graph;
         self.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum()
     }
 
-    /// By what the values of a datapath are known: with it all that they depend on.
+    /// Returns the identity of the values of a datapath: a hash of everything that they depend on.
     pub fn values_key(&self, datapath: &str) -> Identity {
         self.depends_on(Digest::of_bytes(datapath.as_bytes()), self.common()).identity()
     }
 
-    /// The same of what a search for widths begins with.
+    /// Returns the identity of a search for widths.
     pub fn search_key(&self, structure: usize, budget: Budget) -> Identity {
         let datapath = super::values::structure(&self.points[self.structures[structure]].shapes);
         let own = (self.common(), budget.to_string());
         self.depends_on(Digest::of_bytes(datapath.as_bytes()), own).identity()
     }
 
-    /// That of all points.
+    /// Returns the identity of the exploration, over all points.
     pub fn identity(&self) -> Identity {
         let deciding = Deciding {
             common: self.common(),
@@ -256,7 +256,7 @@ impl Plan {
         DependsOn::new(sources, settings)
     }
 
-    /// What was explored, in words for the report.
+    /// Returns a description of the exploration for the report.
     pub fn about(&self) -> About {
         let (request, subject) = (&self.request, &self.subject);
         let mut pairs = vec![
@@ -275,17 +275,17 @@ impl Plan {
     }
 }
 
-/// A point before it is lowered.
+/// Point before it is lowered.
 struct Draft {
     parameters: Vec<Parameter>,
     accelerator: Accelerator,
-    /// Its values of all axes but those over widths of levels.
+    /// Values of all axes except axes over widths of levels.
     variant: Vec<String>,
-    /// What is doubtful about it whatever the network.
+    /// Warnings about the accelerator that do not depend on the network.
     warnings: Vec<String>,
 }
 
-/// What is doubtful about an accelerator for its network.
+/// Returns warnings about an accelerator for its network.
 pub(super) fn warnings_of(program: &Program) -> Vec<String> {
     check_program(program).iter().map(ToString::to_string).collect()
 }
@@ -315,7 +315,7 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
     request.axes.combinations()?.into_iter().map(draft).collect()
 }
 
-/// Fails for axes over anything but the accelerator.
+/// Fails for axes over anything except the accelerator.
 fn check_axes(request: &ExploreRequest) -> Result<(), StudyError> {
     let other = |key: &str| argument(key).is_some() && !["hw", "requantize"].contains(&key);
     if request.settings.mode == Mode::Isolated {

@@ -1,10 +1,11 @@
-//! Which designs provably have the same values.
+//! Decides which designs provably have equal values.
 //!
-//! Values follow from each layer's datapath and from what it reads. A register that nothing overflows is as good as one that holds
-//! everything: of such registers the width makes no difference. Nothing overflows a register that holds every sum of the layer's
-//! real weights, whatever the layer reads; and none that holds what the samples make of it, as long as everything before it,
-//! products among it, is as if nothing overflowed. A wrapping register needs to hold final sums alone. Where all registers are
-//! such, the design is the one with accumulators that hold everything.
+//! Values follow from each layer's datapath and its inputs. A register that never overflows is equivalent to
+//! one that holds everything, so its width makes no difference. A register never overflows if it holds every
+//! sum of the layer's real weights for any input. It also never overflows if it holds all sums that occur on
+//! the samples, provided that nothing before it (including products) is affected by overflow. A wrapping
+//! register needs to hold only final sums. If this holds for all registers, the design equals the one with
+//! accumulators that hold everything.
 
 use guardbit_graph::{Graph, NodeId};
 use guardbit_hwmodels::bounds::LayerBounds;
@@ -17,7 +18,7 @@ use super::plan::Plan;
 use crate::Identity;
 use crate::execute::Executed;
 
-/// All that decides the values of a layer beside the network.
+/// Everything that decides the values of a layer, apart from the network.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LayerShape {
     pub node: NodeId,
@@ -25,34 +26,34 @@ pub(super) struct LayerShape {
     pub packing: Packing,
 }
 
-/// By what the values of a design are known.
+/// Identification of a design's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Values {
-    /// Designs of the same key have the same values.
+    /// Key; designs with equal keys have equal values.
     pub key: Identity,
-    /// Whether they are those of accumulators that hold everything.
+    /// Whether the values equal those of accumulators that hold everything.
     pub is_exact: bool,
 }
 
-/// What the registers of designs that differ in widths alone need.
+/// Register requirements of designs that differ only in widths.
 pub(super) struct Measured {
     layers: Vec<(NodeId, Vec<Need>)>,
-    /// Of accumulators that hold everything.
+    /// Outcome of accumulators that hold everything.
     pub outcome: Outcome,
 }
 
-/// Bits that one level of one layer needs.
+/// Bits required by one level of one layer.
 #[derive(Debug, Clone, Copy)]
 struct Need {
-    /// With any activations.
+    /// Bits for any activations.
     proved: u32,
-    /// With those of the samples, of final sums and of all prefixes.
+    /// Bits for the activations of the samples: final sums, and all prefixes.
     finals: u32,
     prefixes: u32,
 }
 
 impl LayerShape {
-    /// Those of a program, in order of execution.
+    /// Returns the shapes of a program's layers, in order of execution.
     pub fn all(program: &Program) -> Vec<Self> {
         let shape = |layer: &MacLayer| Self {
             node: layer.node,
@@ -63,7 +64,7 @@ impl LayerShape {
     }
 }
 
-/// What designs that differ in widths alone have in common.
+/// Returns the part that designs which differ only in widths share.
 pub(super) fn structure(shapes: &[LayerShape]) -> String {
     let mut shapes = shapes.to_vec();
     for level in shapes.iter_mut().flat_map(|shape| &mut shape.datapath.levels) {
@@ -72,7 +73,7 @@ pub(super) fn structure(shapes: &[LayerShape]) -> String {
     format!("{shapes:?}")
 }
 
-/// The greatest width, with the sign and the overflow mode that it has.
+/// Returns the register with the maximum width, and its sign and overflow mode.
 fn widened(register: Register) -> Register {
     match register {
         Register::Auto => Register::Auto,
@@ -83,7 +84,7 @@ fn widened(register: Register) -> Register {
     }
 }
 
-/// The widths of every level, over all layers: `chain 14, acc 12-16`.
+/// Returns the widths of every level, over all layers: `chain 14, acc 12-16`.
 pub(super) fn widths(shapes: &[LayerShape]) -> String {
     let mut levels: Vec<(&str, Vec<Option<u32>>)> = Vec::new();
     for level in shapes.iter().flat_map(|shape| &shape.datapath.levels) {
@@ -109,13 +110,13 @@ pub(super) fn widths(shapes: &[LayerShape]) -> String {
 }
 
 impl Measured {
-    /// From a run of `program` with accumulators that hold everything.
+    /// Creates the requirements from a run of `program` with accumulators that hold everything.
     pub fn new(program: &Program, executed: &Executed) -> Self {
         let need = |layer: &MacLayer| {
             let bounds = LayerBounds::new(&program.graph, layer);
             let stats = executed.layers[layer.node.index()].as_ref();
             let levels = stats.map_or(&[][..], |stats| &stats.levels);
-            // Sums are counted of exact products: of products that overflow they say nothing.
+            // Sums are counted over exact products; they give no information if products overflow.
             let exact =
                 stats.is_some_and(|stats| stats.channels.iter().all(|channel| channel.product_events == 0));
             let widest = |bits: &dyn Fn(&ChannelLevel) -> u32, level: &LevelStats| match exact {
@@ -135,16 +136,17 @@ impl Measured {
         }
     }
 
-    /// By what the values of a design of this structure are known.
+    /// Returns the identification of the values of a design with this structure.
     pub fn values(&self, plan: &Plan, shapes: &[LayerShape]) -> Values {
         let (lifted, is_exact) = self.lifted(&plan.subject.graph, shapes);
         Values { key: plan.values_key(&format!("{lifted:?}")), is_exact }
     }
 
-    /// The design with every register that nothing overflows made one that holds everything, and whether those are all.
+    /// Returns the design with every register that never overflows widened to the maximum, and whether that
+    /// covers all registers.
     fn lifted(&self, graph: &Graph, shapes: &[LayerShape]) -> (Vec<LayerShape>, bool) {
         let mut lifted = shapes.to_vec();
-        // Of every tensor, whether it is as if nothing overflowed.
+        // Whether each tensor is unaffected by overflow.
         let mut undisturbed = vec![true; graph.tensors().len()];
         for (node, own) in graph.nodes_with_ids() {
             let read = own.inputs.iter().flatten().all(|tensor| undisturbed[tensor.index()]);
@@ -157,7 +159,8 @@ impl Measured {
             let mut whole = shape.packing == Packing::None;
             let exact_products = shape.datapath.product.register == Register::Auto;
             for (level, need) in shape.datapath.levels.iter_mut().zip(needs) {
-                // What is proved speaks of exact products. Behind a level that overflows, nothing is known of the sums.
+                // The proof assumes exact products. After a level that overflows, nothing is known about the
+                // sums.
                 let proved = if exact_products { need.proved } else { MAX_BITS + 1 };
                 whole &= Need { proved, ..*need }.is_met(level, read);
                 level.register = if whole { Register::Auto } else { level.register };
@@ -172,14 +175,14 @@ impl Measured {
 }
 
 impl Need {
-    /// Whether nothing overflows the register of a level, or it makes no difference if it does.
+    /// Returns whether the register of a level never overflows, or its overflow makes no difference.
     fn is_met(&self, level: &Level, undisturbed: bool) -> bool {
         let Register::Fixed { format, overflow } = level.register else { return true };
-        // The narrower range of symmetric saturation ends one before.
+        // Symmetric saturation has one value less.
         let room = format.bits() - u32::from(overflow.is_symmetric());
         let bits = match (overflow, undisturbed) {
             (Overflow::Observe, _) => return true,
-            // Modulo arithmetic: the last sum is right whatever went before.
+            // Modulo arithmetic: the final sum is correct whatever overflowed before.
             (Overflow::Wrap, true) if level.check == Check::EachAdd => self.finals,
             (_, true) => self.prefixes,
             (_, false) => MAX_BITS + 1,

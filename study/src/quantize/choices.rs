@@ -1,4 +1,4 @@
-//! How a network is to be quantized, as it is asked for in words.
+//! Settings of a quantization, as text.
 
 use std::sync::Arc;
 
@@ -9,38 +9,39 @@ use guardbit_sim::Mode;
 use super::setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
 use crate::StudyError;
 
-/// How a network is to be quantized, in words: the defaults of [`Config`] where nothing is said.
+/// Settings of a quantization, as text; the defaults are those of [`Config`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantizeChoices {
-    /// The method that chooses ranges of activations, or for whole layers.
+    /// Method that chooses ranges of activations, or parameters of whole layers.
     pub method: String,
-    /// The method that chooses ranges of weights.
+    /// Method that chooses ranges of weights.
     pub weight_method: String,
     /// Codes of weights: `int2` to `int8`, `uint2` to `uint8`.
     pub weights: String,
     /// Codes of activations: `int2` to `int16`, `uint2` to `uint16`.
     pub activations: String,
-    /// One scale for all weights of a layer, not one per output channel.
+    /// Whether all weights of a layer share one scale, instead of one per output channel.
     pub per_tensor: bool,
-    /// Activations with real 0 in the middle of the codes.
+    /// Whether real 0 is in the middle of the activation codes.
     pub symmetric: bool,
-    /// Weights with any zero point.
+    /// Whether weights may have any zero point.
     pub asymmetric_weights: bool,
-    /// Weights from the least code on, not from one above it.
+    /// Whether weights use the least code, instead of starting one above it.
     pub full_range: bool,
-    /// Scales that are powers of two.
+    /// Whether scales are powers of two.
     pub power_of_two: bool,
-    /// Other settings for layers: `LAYER:SETTINGS`, see [`parse_rule`].
+    /// Overrides for single layers: `LAYER:SETTINGS`, see [`parse_rule`].
     pub layers: Vec<String>,
-    /// Where activations are observed: behind the quantized layers before them, or in the float network.
+    /// Where activations are observed: after the quantized layers before them, or in the float network.
     pub mode: Mode,
-    /// Whether ranges of weights are balanced between convolutions that follow each other.
+    /// Whether ranges of weights are balanced between consecutive convolutions.
     pub equalize: bool,
-    /// Whether hard-swish becomes a hard-sigmoid and a product, each with codes of its own, and not one table.
+    /// Whether hard-swish becomes a hard-sigmoid and a product, each with its own codes, instead of one
+    /// table.
     pub inline_functions: bool,
-    /// Whether the mean error of every layer's sums is taken into its bias.
+    /// Whether the mean error of every layer's sums is corrected in its bias.
     pub correct_bias: bool,
-    /// The least SQNR, in dB, that a layer may have by its own quantization; one below stays in float.
+    /// Minimum SQNR of a layer's own quantization, in dB; a layer below it stays in float.
     pub least_sqnr: Option<f64>,
 }
 
@@ -67,17 +68,17 @@ impl Default for QuantizeChoices {
 }
 
 impl QuantizeChoices {
-    /// The method where none is named, for activations and for weights.
+    /// Default method for activations and for weights.
     pub const METHOD: &str = "min-max";
-    /// Codes of weights where none are named.
+    /// Default codes of weights.
     pub const WEIGHTS: &str = "int8";
-    /// Codes of activations where none are named.
+    /// Default codes of activations.
     pub const ACTIVATIONS: &str = "uint8";
 
-    /// The checked form.
+    /// Returns the checked form.
     ///
     /// # Errors
-    /// [`StudyError::QuantizeSetting`] naming what cannot be read, or a method that there is not.
+    /// [`StudyError::QuantizeSetting`] naming a setting that cannot be read, or an unknown method.
     pub fn config(&self) -> Result<Config, StudyError> {
         let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
         let symmetry = if self.symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };

@@ -1,4 +1,4 @@
-//! Widths of single layers, chosen under a budget.
+//! Chooses widths of single layers under a budget.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,26 +14,27 @@ use guardbit_reports::{Decibel, TradeOffRow};
 use super::searched::{Searched, SearchedChoices};
 use crate::StudyError;
 
-/// Most calibration samples that networks are compared on.
+/// Maximum number of calibration samples on which networks are compared.
 const SAMPLES: usize = 256;
-/// Exchanges between two layers that are tried, at most.
+/// Maximum number of exchanges between two layers that are tried.
 const EXCHANGES: usize = 32;
 
-/// What a network of mixed widths has to keep within.
+/// Budget of a network with mixed widths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MixedBudget {
-    /// At most so many of a hundred calibration samples more than with the widest codes get another class than from the
-    /// float network; what is left has the fewest bytes.
+    /// Maximum loss of class agreement with the float network, compared with the widest codes, in percent of
+    /// the calibration samples. The network with the fewest bytes is taken.
     Agreement(f64),
-    /// At least that signal to noise ratio of the outputs, in dB; likewise.
+    /// Minimum signal-to-noise ratio of the outputs, in dB. The network with the fewest bytes is taken.
     Sqnr(f64),
-    /// At most so many bytes of weights and biases; what is left has the least error.
+    /// Maximum bytes of weights and biases. The network with the least error is taken.
     Bytes(u64),
-    /// An accumulator of at most so many bits that no input makes overflow; likewise.
+    /// Maximum bits of an accumulator that no input makes overflow. The network with the least error is
+    /// taken.
     Bits(u32),
 }
 
-/// A text that is no budget.
+/// Text that is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no budget: write agreement=1%, sqnr=30, bytes=20000 or bits=16")]
 pub struct MixedBudgetError(String);
@@ -79,7 +80,7 @@ impl MixedBudget {
         }
     }
 
-    /// The nearest to it that was met.
+    /// Returns the value nearest to the budget that was reached.
     fn nearest(self, explored: &Explored) -> String {
         let points = explored.points().iter();
         match self {
@@ -96,12 +97,12 @@ impl MixedBudget {
     }
 }
 
-/// In dB.
+/// Returns the SQNR in dB.
 fn sqnr_db(point: &Point) -> f64 {
     -10.0 * point.error.log10()
 }
 
-/// The best network within `budget`, and all that was met on the way to it.
+/// Returns the best network within `budget`, and all networks evaluated on the way to it.
 pub(super) fn mixed(
     float: &Graph,
     samples: &[Sample],
@@ -145,8 +146,8 @@ pub(super) fn mixed(
     Ok((choices.quantized(&chosen.steps)?, explored.points().iter().map(row).collect()))
 }
 
-/// The widths of [`NetworkChoices::USUAL`] from the widest ones on that a file can hold where all layers have them; all if there are
-/// none, so that the error says why.
+/// Returns the widths of [`NetworkChoices::USUAL`], starting at the widest ones that a file can hold if all
+/// layers have them; returns all of them if there are none, so that the error states the reason.
 fn written_steps(
     float: &Graph,
     samples: &[Sample],
@@ -154,7 +155,7 @@ fn written_steps(
     can_be_written: &impl Fn(&Graph) -> bool,
 ) -> Result<Vec<Precision>, StudyError> {
     let usual = NetworkChoices::USUAL;
-    // What can be written does not depend on the samples.
+    // Whether a network can be written does not depend on the samples.
     let samples = &samples[..samples.len().min(1)];
     for (index, step) in usual.iter().enumerate() {
         let mut uniform = Config { layer_method: None, ..config.clone() };

@@ -1,4 +1,4 @@
-//! From a float network and samples to a quantized one in a file.
+//! Quantizes a float network with samples and writes the result to a file.
 
 mod choices;
 mod mixed;
@@ -32,47 +32,48 @@ use crate::samples::Samples;
 use crate::subject::Subject;
 use crate::{InputSource, Progress, Settings, StudyError, sealed};
 
-/// A float network that is to be quantized.
+/// Request to quantize a float network.
 #[derive(Debug, Clone)]
 pub struct QuantizeRequest {
-    /// The float network's file.
+    /// File of the float network.
     pub model: PathBuf,
-    /// The part of it that is quantized; all of it by default.
+    /// Part of the network to quantize; all of it by default.
     pub cut: Cut,
-    /// Real samples.
+    /// Calibration samples.
     pub calibration: InputSource,
-    /// Other samples that the quantized network is run on; those of the calibration, if there are none.
+    /// Samples on which the quantized network is run; by default the calibration samples.
     pub test: Option<PathBuf>,
-    /// One class per sample that it is run on.
+    /// Labels: one class per sample of that run.
     pub labels: Option<PathBuf>,
-    /// The output that is scored; all, if there is no name.
+    /// Output that is scored; all outputs if no name is given.
     pub output: Option<String>,
-    /// The accelerator that it is for: a preset's name or a file's path.
+    /// Target accelerator: the name of a preset or the path of a file.
     pub hw: Option<String>,
     /// Overrides of the accelerator: `KEY=VALUE`.
     pub sets: Vec<String>,
-    /// How it is quantized.
+    /// Settings of the quantization.
     pub config: Config,
-    /// Under which budget the layers get widths of their own, if they do.
+    /// Budget under which each layer gets its own widths, if any.
     pub mixed: Option<MixedBudget>,
-    /// Whether the network is quantized dynamically: weights alone get codes, activations get scale and zero point from every input
-    /// as it comes. The samples are what it is run on then.
+    /// Whether the network is quantized dynamically: only weights get codes, and activations get scale and
+    /// zero point from each input at run time. The samples are then only used to run the network.
     pub dynamic: bool,
-    /// A folder that finished layers and networks of searches are taken from and added to: a search that ended early goes on there.
+    /// Folder for finished layers and networks of searches, read and extended: an interrupted search resumes
+    /// there.
     pub cache: Option<PathBuf>,
-    /// A folder for tables, plots and a page.
+    /// Folder for tables, plots and a page.
     pub report: Option<PathBuf>,
-    /// Figures of the user's own: each is a name, and what it makes of the quantized network.
+    /// Custom figures: a name, and a function of the quantized network.
     pub statistics: Vec<OwnStatistic>,
 }
 
-/// A figure of the user's own.
+/// Custom figure.
 pub type OwnStatistic = (String, fn(&Quantized) -> String);
 
-/// What a network runs on where no accelerator is named.
+/// Accelerator on which a network runs if none is given.
 const WIDE: &str = "exact-int32-os";
 
-/// Quantizes `request` and writes the network to `out`, which appears only when it is complete.
+/// Quantizes `request` and writes the network to `out`, which is created only when it is complete.
 ///
 /// # Errors
 /// [`StudyError`]; nothing is left behind in that case.
@@ -115,13 +116,14 @@ pub fn quantize(
     let export = |source| StudyError::Export { path: out.into(), source };
     let write = if request.dynamic { write_dynamic_onnx } else { write_onnx };
     let bytes = write(&graph).map_err(export)?;
-    // What is measured is what others will read.
+    // Measure the network as others will read it.
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;
     let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, measured);
     let report =
         report.as_ref().map(|target| stage_report(target, request, &accelerator, &record)).transpose()?;
-    // The report is whole before the network is in place, and in place after it: none is there without its network.
+    // The report is staged before the network is in place, and renamed after it, so no report exists without
+    // its network.
     file.write(&bytes)?;
     if let Some(mut report) = report {
         report.publish(existing)?;
@@ -129,7 +131,7 @@ pub fn quantize(
     Ok(record)
 }
 
-/// Fails for a setting that dynamic quantization does not know.
+/// Fails for a setting that dynamic quantization does not support.
 fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
     let activations = request.config.setting.activations;
     let problem = match request {
@@ -146,7 +148,7 @@ fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
     Err(StudyError::QuantizeSetting { setting: "dynamic".into(), problem: problem.into() })
 }
 
-/// Whether the network can be read again by its name, and the report lies elsewhere.
+/// Fails unless the network can be read again under its name, and the report has another path.
 fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
     let refused = |problem| Err(StudyError::QuantizeOutput { path: out.into(), problem });
     if out.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("onnx")) {
@@ -164,7 +166,7 @@ fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
     }
 }
 
-/// Writes the report beside its place.
+/// Stages the report next to its final path.
 fn stage_report<'t>(
     target: &'t Target,
     request: &QuantizeRequest,
@@ -178,14 +180,14 @@ fn stage_report<'t>(
     Ok(staging)
 }
 
-/// Whether a file is a network that guardbit wrote.
+/// Returns whether a file is a network that guardbit wrote.
 fn is_ours(path: &Path) -> bool {
     const MOST: u64 = 1 << 30;
     guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))
 }
 
-/// Calibration samples of a network from `model` as real values. Remarks on them are told; where ranges are chosen by them, values that
-/// are all 0 are refused.
+/// Reads calibration samples of a network from `model` as real values, and notes remarks on them. Values that
+/// are all 0 are refused if they decide ranges.
 fn calibration_samples(
     graph: &Graph,
     model: &Path,
@@ -213,12 +215,12 @@ fn calibration_samples(
     Ok(samples.reader().read(samples.count())?.into_iter().map(reals).collect())
 }
 
-/// The real values of a sample's inputs in float.
+/// Converts the inputs of a sample to real values.
 fn reals(inputs: Vec<Codes>) -> Sample {
     inputs.iter().map(|codes| codes.to_vec().into_iter().map(real_of).collect()).collect()
 }
 
-/// What a reader of the file is to know of how it was made.
+/// Returns the file's metadata on how it was made.
 fn metadata(
     request: &QuantizeRequest,
     float: &Graph,
@@ -234,7 +236,7 @@ fn metadata(
     texts.into_iter().collect()
 }
 
-/// The float network, and the quantized one on the accelerator.
+/// The float network, and the quantized network on the accelerator.
 struct Measured {
     run: RunRecord,
     proofs: Vec<ProofRow>,
@@ -279,7 +281,7 @@ fn measure(
         Ok((record, record::proofs(&program)))
     };
     let float = subject(float, StatsLevel::None)?;
-    // No layer in float is accelerated, so that none has registers of its own.
+    // Layers of the float network are not accelerated, so there are no per-layer registers.
     let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
     let float = run(float, &no_layers, StatsLevel::None)?.0.outcome;
     let (run, proofs) = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;

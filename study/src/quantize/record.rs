@@ -1,4 +1,4 @@
-//! What is told of a quantization.
+//! Record of a quantization for tables and reports.
 
 use guardbit_files::FileEntry;
 use guardbit_hwmodels::bounds::LayerBounds;
@@ -41,7 +41,7 @@ pub(super) fn record(
     }
 }
 
-/// The width that is proved for every level of a program's layers, beside that of its register.
+/// Returns the proved width for every level of a program's layers, next to the width of its register.
 pub(super) fn proofs(program: &Program) -> Vec<ProofRow> {
     let layer = |mac: &MacLayer| {
         let bounds = LayerBounds::new(&program.graph, mac);
@@ -105,12 +105,12 @@ fn histogram(figures: &TensorFigures) -> Vec<HistogramRow> {
     figures.histogram.iter().enumerate().map(bin).collect()
 }
 
-/// To nine decimals: what is told is the same on every machine.
+/// Rounds to nine decimals, so that figures are equal on all machines.
 fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-/// The methods by name.
+/// Returns the names of the methods.
 pub(super) fn method(request: &QuantizeRequest) -> String {
     match &request.config.layer_method {
         _ if request.dynamic => "dynamic".into(),
@@ -119,7 +119,7 @@ pub(super) fn method(request: &QuantizeRequest) -> String {
     }
 }
 
-/// The accumulator's levels in words: `acc int14 saturate`.
+/// Describes the accumulator's levels in words: `acc int14 saturate`.
 pub(super) fn accumulator(accelerator: &Accelerator) -> String {
     let level = |level: &guardbit_hwmodels::Level| match level.register {
         Register::Auto => format!("{} auto", level.name),
@@ -131,7 +131,7 @@ pub(super) fn accumulator(accelerator: &Accelerator) -> String {
     accelerator.datapath.levels.iter().map(level).collect::<Vec<_>>().join(", ")
 }
 
-/// What was run, in words for the report.
+/// Describes the run in words for the report.
 pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> About {
     let file = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let calibration = match &request.calibration {
@@ -160,7 +160,7 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     crate::about(pairs, [accelerator])
 }
 
-/// `quantize.json`.
+/// Contents of `quantize.json`.
 #[derive(Serialize)]
 pub(super) struct RecordJson<'a> {
     schema: u32,

@@ -1,4 +1,4 @@
-//! What a search for a quantized network says of its progress, and keeps for the next one.
+//! Progress of a search for a quantized network, and the results that it stores for the next search.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,36 +17,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Progress, StudyError, TOOL, Tool, identity};
 
-/// Most bytes of a file.
+/// Maximum bytes of a file.
 const LIMIT: u64 = 1 << 30;
 
 /// Finished layers and networks in a folder, named by what they depend on, and the progress of a search.
 pub(super) struct Searched<'a> {
     store: Option<Store>,
     progress: &'a dyn Progress,
-    /// The unit at hand, in words.
+    /// Current unit, in words.
     unit: Mutex<String>,
-    /// Candidates that were looked at for it.
+    /// Number of candidates evaluated for this unit.
     candidates: AtomicUsize,
-    /// How many layers and networks were taken from the folder.
+    /// Number of layers and networks taken from the folder.
     taken: AtomicUsize,
 }
 
-/// A file of the folder, as it is written.
+/// File of the folder, as written.
 #[derive(Serialize)]
 struct Kept<T> {
     tool: Tool,
     value: T,
 }
 
-/// A file of the folder, as it is read.
+/// File of the folder, as read.
 #[derive(Deserialize)]
 struct Found<T> {
     value: T,
 }
 
 impl<'a> Searched<'a> {
-    /// With the folder, which is made where it is not there. Files of each version of guardbit lie apart.
+    /// Opens the folder and creates it if needed. Each version of guardbit has its own subfolder.
     pub fn new(folder: Option<&Path>, progress: &'a dyn Progress) -> Result<Self, StudyError> {
         let name = format!("guardbit-searches-{}-{ARITHMETIC_VERSION}", TOOL.version);
         let store = folder.map(|folder| Store::open(&folder.join(name))).transpose()?;
@@ -54,7 +54,7 @@ impl<'a> Searched<'a> {
         Ok(Self { store, progress, unit, candidates, taken })
     }
 
-    /// Says what was taken from the folder.
+    /// Notes what was taken from the folder.
     pub fn end(&self) {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken > 0 {
@@ -78,7 +78,7 @@ impl<'a> Searched<'a> {
         }
     }
 
-    /// A folder that takes no more files costs the next search time, and this one nothing.
+    /// Stores a value. If the folder accepts no more files, only the next search is slower.
     fn keep<T: Serialize>(&self, key: Digest, value: T) {
         let Some(store) = &self.store else { return };
         if let Err(error) = store.add(&key.to_string(), &crate::sealed(&Kept { tool: TOOL, value })) {
@@ -87,7 +87,7 @@ impl<'a> Searched<'a> {
     }
 }
 
-/// Parameters of a layer: reals by their bits.
+/// Parameters of a layer; real values are stored as bits.
 #[derive(Serialize, Deserialize)]
 struct StoredLayer {
     input: (u32, i32),
@@ -127,7 +127,7 @@ impl StoredLayer {
     }
 }
 
-/// The SHA-256 of real values.
+/// Returns the SHA-256 of real values.
 fn of_reals<'r>(values: impl IntoIterator<Item = &'r [f32]>) -> Digest {
     let mut hasher = Hasher::default();
     for values in values {
@@ -138,7 +138,8 @@ fn of_reals<'r>(values: impl IntoIterator<Item = &'r [f32]>) -> Digest {
     hasher.finish()
 }
 
-/// Everything that a method's choice for a layer depends on; `None` for a layer that its plain parameters make no network of.
+/// Returns the digest of everything that a method's choice for a layer depends on; `None` for a layer whose
+/// plain parameters give no valid network.
 fn of_layer(method: &str, layer: &LayerProblem<'_>) -> Option<Digest> {
     let graph = layer.plain_graph().ok()?;
     let reals = [layer.weights, layer.bias.unwrap_or_default()];
@@ -181,7 +182,7 @@ impl Watch for Searched<'_> {
     }
 }
 
-/// What came of a network of mixed widths: reals by their bits.
+/// Result of a network with mixed widths; real values are stored as bits.
 #[derive(Serialize, Deserialize)]
 struct StoredPoint {
     error: u64,
@@ -190,17 +191,18 @@ struct StoredPoint {
     layer_bits: Vec<u32>,
 }
 
-/// Networks of mixed widths, each of which is looked at once.
+/// Networks of mixed widths, each evaluated once.
 pub(super) struct SearchedChoices<'c, 'a> {
     choices: &'c NetworkChoices<'c>,
     searched: &'c Searched<'a>,
-    /// Of all that points depend on but their steps.
+    /// Digest of everything that points depend on, except their steps.
     origin: Digest,
     looked_at: AtomicUsize,
 }
 
 impl<'c, 'a> SearchedChoices<'c, 'a> {
-    /// `choices` of a float network, samples, a configuration and an accelerator, with these widths.
+    /// Creates the choices for a float network, samples, a configuration and an accelerator, with these
+    /// widths.
     pub fn new(
         choices: &'c NetworkChoices<'c>,
         searched: &'c Searched<'a>,

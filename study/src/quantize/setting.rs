@@ -1,13 +1,13 @@
-//! Settings of the quantizer as they are typed.
+//! Settings of the quantizer as text.
 
 use guardbit_quantize::{CodeSetting, LayerClass, Rule, Scales, Symmetry, Which};
 
 use crate::StudyError;
 
-/// Codes as `int8` or `uint4`, on top of others: the rest of `base` stays.
+/// Reads codes such as `int8` or `uint4`, and keeps the rest of `base`.
 ///
 /// # Errors
-/// [`StudyError::QuantizeSetting`] unless it is such a word with 2 to `most` bits.
+/// [`StudyError::QuantizeSetting`] unless the text is such a word with 2 to `most` bits.
 pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetting, StudyError> {
     let (signed, bits) = match text.strip_prefix("uint") {
         Some(bits) => (false, bits),
@@ -21,12 +21,12 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
     Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
 }
 
-/// The codes of weights that there are, in words.
+/// Returns the supported codes of weights, in words.
 pub fn weight_codes() -> String {
     codes(MOST_WEIGHT_BITS)
 }
 
-/// The codes of activations that there are, in words.
+/// Returns the supported codes of activations, in words.
 pub fn activation_codes() -> String {
     codes(MOST_ACTIVATION_BITS)
 }
@@ -35,10 +35,11 @@ fn codes(most: u32) -> String {
     format!("int2 to int{most} or uint2 to uint{most}")
 }
 
-/// A rule as `depthwise:weights=int6,per-tensor` or `LAYER:float`, on top of the general settings.
+/// Reads a rule such as `depthwise:weights=int6,per-tensor` or `LAYER:float`, relative to the general
+/// settings.
 ///
 /// # Errors
-/// [`StudyError::QuantizeSetting`] naming what cannot be read.
+/// [`StudyError::QuantizeSetting`] naming the part that cannot be read.
 pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) -> Result<Rule, StudyError> {
     let wrong = |problem: String| StudyError::QuantizeSetting { setting: text.into(), problem };
     let (which, settings) = text.rsplit_once(':').ok_or_else(|| wrong("is not LAYER:SETTING,...".into()))?;
@@ -70,12 +71,12 @@ pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) ->
     Ok(rule)
 }
 
-/// Returns codes in the words that [`parse_codes`] reads.
+/// Returns codes as text that [`parse_codes`] reads.
 pub(crate) fn codes_text(setting: CodeSetting) -> String {
     format!("{}{}", if setting.signed { "int" } else { "uint" }, setting.bits)
 }
 
-/// Returns a rule in the words that [`parse_rule`] reads.
+/// Returns a rule as text that [`parse_rule`] reads.
 pub(crate) fn rule_text(rule: &Rule) -> String {
     let layers = match &rule.layers {
         Which::Class(class) => class.name(),
@@ -89,9 +90,9 @@ pub(crate) fn rule_text(rule: &Rule) -> String {
     format!("{layers}:{}", settings.into_iter().flatten().collect::<Vec<_>>().join(","))
 }
 
-/// Widest codes of weights.
+/// Maximum bits of weight codes.
 pub const MOST_WEIGHT_BITS: u32 = 8;
-/// Widest codes of activations.
+/// Maximum bits of activation codes.
 pub const MOST_ACTIVATION_BITS: u32 = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Quantization as axes of a sweep: `quantize:method=min-max,mse` and the like, over a float network.
+//! Quantization as axes of a sweep, e.g. `quantize:method=min-max,mse`, over a float network.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::searched::Searched;
 use crate::arguments::Arguments;
 use crate::{InputSource, Pick, Silent, StudyError};
 
-/// What the quantized network of a point depends on, in addition to the float one; with a method for layers also the accelerator and
-/// its overrides.
+/// Returns the settings on which the quantized network of a point depends, in addition to the float network.
+/// With a method for layers they include the accelerator and its overrides.
 pub(crate) fn key(arguments: &Arguments, hw: &str, sets: &[String]) -> Result<String, StudyError> {
     Ok(match arguments.choices().config()?.layer_method {
         Some(_) => format!("{arguments:?} {hw} {sets:?}"),
@@ -21,8 +21,8 @@ pub(crate) fn key(arguments: &Arguments, hw: &str, sets: &[String]) -> Result<St
     })
 }
 
-/// The quantized network of a float one from `model`, as it would be read from its file. Finished layers are taken from `cache`
-/// and added to it.
+/// Returns the quantized network of a float network from `model`, equal to one read from its file. Finished
+/// layers are taken from `cache` and added to it.
 pub(crate) fn network(
     arguments: &Arguments,
     float: &Graph,

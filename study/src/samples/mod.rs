@@ -1,4 +1,4 @@
-//! What a network is run on: codes per input, from files or from a seed, read as they are needed.
+//! Samples of a network: codes per input, from files or from a seed, read on demand.
 
 mod pictures;
 mod reading;
@@ -17,54 +17,56 @@ use reading::{Input, SampleFile, Source};
 pub(crate) use reading::{Pieces, SampleReader};
 use values::take;
 
-/// Random samples, at most.
+/// Maximum number of random samples.
 const MAX_RANDOM_SAMPLES: usize = 1_000_000;
-/// Codes of all random samples together, at most: they are hashed and, on request, written out.
+/// Maximum number of codes of all random samples: they are hashed and, on request, written.
 const MAX_RANDOM_CODES: usize = 1 << 32;
 
-/// Where samples come from.
+/// Source of samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputSource {
-    /// A `.npy` file for the only input, a `.npz` file with one array per input, or a folder of PNG pictures with a `pictures.yaml`.
+    /// `.npy` file for the only input, `.npz` file with one array per input, or folder of PNG pictures with a
+    /// `pictures.yaml`.
     File {
-        /// The file.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Which of its samples.
+        /// Selection among its samples.
         pick: Pick,
     },
-    /// Codes uniform over what each input may hold; real values uniform over [-1, 1] in steps of 2^-24.
+    /// Codes distributed uniformly over the range of each input; real values are uniform over [-1, 1] in
+    /// steps of 2^-24.
     Random {
         /// Number of samples.
         count: usize,
-        /// Seed of the first input; the next ones take the seeds after it.
+        /// Seed of the first input; the following inputs take consecutive seeds.
         seed: u64,
     },
 }
 
-/// Samples of a network. They stay where they are: memory does not grow with their number.
+/// Samples of a network. They are read on demand, so memory does not grow with their number.
 #[derive(Debug)]
 pub(crate) struct Samples {
     count: usize,
-    /// Which samples of the file they are, if not all.
+    /// Indices of the samples in the file, unless all are taken.
     picked: Option<Vec<usize>>,
-    /// How many the file has.
+    /// Number of samples in the file.
     available: usize,
-    /// Of all codes.
+    /// Digest of all codes.
     digest: Digest,
-    /// Of the file that they are from, or of all codes if there is none.
+    /// Digest of the source file, or of all codes if there is none.
     source_digest: Digest,
-    /// Real values outside what the codes of their input stand for.
+    /// Number of real values outside the range of their input's codes.
     clipped: u64,
-    /// What is doubtful about real values: see [`Self::doubts`].
+    /// Doubts about real values: see [`Self::doubts`].
     doubts: Vec<String>,
-    /// Whether all values of an input are 0.
+    /// First input whose real values are all 0.
     blank: Option<String>,
-    /// Per graph input.
+    /// Graph inputs.
     inputs: Vec<Input>,
 }
 
 impl Samples {
-    /// Finds the samples for `graph`, which `frontend` has read, and checks them all.
+    /// Loads the samples for `graph`, which `frontend` has read, and checks all of them.
     pub fn load(
         graph: &Graph,
         frontend: &'static dyn Frontend,
@@ -77,55 +79,55 @@ impl Samples {
         }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Number of samples in the file.
+    /// Returns the number of samples in the file.
     pub fn available(&self) -> usize {
         self.available
     }
 
-    /// Which sample of the file is sample `index`.
+    /// Returns the index in the file of sample `index`.
     pub fn in_file(&self, index: usize) -> usize {
         self.picked.as_ref().map_or(index, |picked| picked[index])
     }
 
-    /// The SHA-256 of all codes as little-endian integers of the dtype's own width (a byte for those of 4 bits), input
-    /// after input.
+    /// Returns the SHA-256 of all codes as little-endian integers of the dtype's width (a byte for 4-bit
+    /// codes), input after input.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The SHA-256 of the file that they are from; [`Self::digest`] if they are from a seed.
+    /// Returns the SHA-256 of the source file; equals [`Self::digest`] for samples from a seed.
     pub fn source_digest(&self) -> Digest {
         self.source_digest
     }
 
-    /// Number of real values outside what the codes of their input stand for: they become the least or the greatest
-    /// code.
+    /// Returns the number of real values outside the range of their input's codes: they become the least or
+    /// the greatest code.
     pub fn clipped(&self) -> u64 {
         self.clipped
     }
 
-    /// Remarks on real values that hardly are what the network was trained with: all of them 0, or pictures whose pixels were not
-    /// scaled.
+    /// Returns remarks on real values that probably differ from the training data: all values 0, or pictures
+    /// whose pixels were not scaled.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
 
-    /// The first input of which all real values are 0.
+    /// Returns the first input whose real values are all 0.
     pub fn blank(&self) -> Option<&str> {
         self.blank.as_deref()
     }
 
-    /// Reads all inputs from the first sample on.
+    /// Returns a reader of all inputs, starting at the first sample.
     pub fn reader(&self) -> SampleReader<'_> {
         SampleReader::new(&self.inputs, self.picked.as_deref())
     }
 
-    /// Every input with its codes, in pieces of whole samples.
+    /// Returns every input with its codes, in pieces of whole samples.
     pub fn inputs(&self) -> impl Iterator<Item = (TensorId, Pieces<'_>)> {
         let pieces = |input| Pieces::new(input, self.picked.as_deref(), self.count);
         self.inputs.iter().map(move |input| (input.id, pieces(input)))
@@ -144,7 +146,8 @@ impl Samples {
         Self::new(inputs, None, count).checked(None)
     }
 
-    /// Whatever is wrong with a sample of `file`, or with one from a seed, is said before the first one runs.
+    /// Checks all samples, so that errors are reported before the first one runs. `file` is the source file,
+    /// if any.
     fn checked(mut self, file: Option<&Path>) -> Result<Self, StudyError> {
         let mut file = file.map(SampleFile::open).transpose()?;
         let (mut hasher, mut clipped) = (Hasher::default(), 0);
@@ -161,7 +164,7 @@ impl Samples {
         Ok(self)
     }
 
-    /// Nothing of it read.
+    /// Creates samples that have not been read yet.
     fn new(inputs: Vec<Input>, picked: Option<Vec<usize>>, available: usize) -> Self {
         let count = picked.as_ref().map_or(available, Vec::len);
         let digest = Digest::of_bytes(&[]);
@@ -233,14 +236,14 @@ mod tests {
 
     const TFLITE: &dyn Frontend = &guardbit_frontends::tflite::Tflite;
 
-    /// A network with one input of `shape`.
+    /// Returns a network with one input of shape `shape`.
     fn network(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> Graph {
         let x = Operand::input("x", TensorType::quantized(shape, dtype, scale, zero_point).unwrap());
         let output = OutputSpec::quantized("y", dtype, scale, zero_point).unwrap();
         Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap()
     }
 
-    /// Number of samples and codes of an array of the given shape.
+    /// Returns the number of samples and the codes of an array with the given shape.
     fn codes(
         graph: &Graph,
         shape: &[usize],
@@ -258,7 +261,7 @@ mod tests {
         (dtype, Values::Integers(values))
     }
 
-    /// Real values of an input in float stay as they are, and random ones lie about 0.
+    /// Real values of a float input are unchanged, and random ones are distributed around 0.
     #[test]
     fn real_values_are_taken_as_they_are() {
         let ty = TensorType { shape: vec![1, 2], dtype: DType::Float32, quantization: None };
@@ -329,7 +332,7 @@ mod tests {
         assert!(codes(&graph, &[1, 1], ("float64", Values::Other)).is_err());
     }
 
-    /// The bytes of a `.npy` file.
+    /// Returns the bytes of a `.npy` file.
     fn npy<T: WritableElement + Clone>(shape: &[usize], values: Vec<T>, fortran: bool) -> Vec<u8> {
         let array = ArrayD::from_shape_vec(shape, values).unwrap();
         let mut turned =
@@ -340,7 +343,7 @@ mod tests {
         bytes
     }
 
-    /// A file with `bytes` of a `.npy` file in it, in an archive or not.
+    /// Creates a file from the `bytes` of a `.npy` file, optionally in an archive.
     fn file(folder: &Path, bytes: &[u8], archive: Option<CompressionMethod>) -> PathBuf {
         let Some(method) = archive else {
             let path = folder.join("x.npy");
@@ -358,7 +361,7 @@ mod tests {
         path
     }
 
-    /// An array that a person has called something else is not the input.
+    /// An array with another name given by the user is not the input.
     #[test]
     fn an_array_of_another_name_is_no_input() {
         let graph = network(&[1, 3, 2], DType::Int8, 0.5, 1);
@@ -381,11 +384,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &npy(&[40, 3, 2], values, false), None);
         let loaded = Samples::load(&graph, TFLITE, &InputSource::File { path, pick: Pick::All }).unwrap();
-        // 63.4 is code 128.
+        // The value 63.4 is code 128.
         assert_eq!((loaded.count(), loaded.clipped()), (40, 120));
     }
 
-    /// Pictures that were not scaled, and files of zeros, are what a network was hardly trained with.
+    /// Unscaled pictures and files of zeros probably differ from the training data.
     #[test]
     fn doubtful_values_are_told() {
         let folder = tempfile::tempdir().unwrap();
@@ -420,7 +423,7 @@ mod tests {
         }
     }
 
-    /// Samples read in pieces are those of the whole, in every form of file.
+    /// Checks that samples read in pieces equal the whole, for every form of file.
     fn check_pieces(
         path: &Path,
         samples: usize,
@@ -447,7 +450,7 @@ mod tests {
             }
         }
         prop_assert_eq!(&found, expected);
-        // What others still have is not written over.
+        // Codes that are still in use elsewhere are not overwritten.
         for (codes, before) in kept {
             prop_assert_eq!(values(&codes), before);
         }
@@ -493,7 +496,7 @@ mod tests {
         assert_eq!(found, guardbit_frontends::random_codes(3, -128..=127, 45));
     }
 
-    /// Picked samples are rows of the file, in its order.
+    /// Selected samples are rows of the file, in its order.
     #[test]
     fn samples_are_picked() {
         let graph = network(&[1, 2], DType::Int8, 1.0, 0);

@@ -1,4 +1,4 @@
-//! Folders of PNG pictures as an array of real values.
+//! Folders of PNG pictures as arrays of real values.
 
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -13,15 +13,15 @@ use crate::StudyError;
 use crate::array::ArrayFile;
 use crate::error::Wanted;
 
-/// The file of a folder that says how its pictures become real values.
+/// File of a folder that defines the conversion of its pictures to real values.
 const STATEMENT: &str = "pictures.yaml";
-/// Most bytes of it.
+/// Maximum bytes of this file.
 const MOST_BYTES: u64 = 1 << 14;
-/// What it looks like.
+/// Example of its contents.
 const OUTLINE: &str = "e.g. `{layout: nchw, scale: 1/255}`, with `mean: [...]` and `std: [...]` per channel where the network was \
                        trained with them";
 
-/// How pictures become real values: `(pixel * scale - mean) / std`, pixels from 0 to 255.
+/// Conversion of pictures to real values: `(pixel * scale - mean) / std`, with pixels from 0 to 255.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Statement {
@@ -33,7 +33,7 @@ struct Statement {
     std: Option<Vec<f64>>,
 }
 
-/// The order of a sample's axes.
+/// Order of a sample's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Layout {
@@ -41,7 +41,7 @@ enum Layout {
     Nhwc,
 }
 
-/// A number, or a fraction such as `1/255`.
+/// Number, or fraction such as `1/255`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Scale {
@@ -62,7 +62,7 @@ impl Scale {
     }
 }
 
-/// The size of one picture, and the place of its values.
+/// Size of one picture, and the layout of its values.
 struct Form {
     layout: Layout,
     channels: usize,
@@ -71,7 +71,7 @@ struct Form {
 }
 
 impl Form {
-    /// That of an input, if its shape is one of pictures: gray ones, or RGB.
+    /// Returns the form of an input whose shape fits gray or RGB pictures.
     fn of(tensor: &Tensor, layout: Layout) -> Option<Self> {
         let rest = tensor.ty.shape.strip_prefix(&[1])?;
         let (channels, height, width) = match (layout, rest) {
@@ -82,7 +82,7 @@ impl Form {
         matches!(channels, 1 | 3).then_some(Self { layout, channels, height, width })
     }
 
-    /// Real values in the input's order.
+    /// Returns the real values in the input's order.
     fn values(&self, pixels: &[u8], real: &[[f32; 256]]) -> Vec<u8> {
         let places = self.height * self.width;
         let value = |channel: usize, place: usize| {
@@ -99,8 +99,9 @@ impl Form {
     }
 }
 
-/// All PNG files of `folder`, by name, as one array of float32 for `tensor`, and the SHA-256 of that array as a `.npy` file.
-/// `pictures.yaml` in the folder says how pixels become real values. Pictures are read one at a time.
+/// Returns all PNG files of `folder`, sorted by name, as one float32 array for `tensor`, and the SHA-256 of
+/// that array as a `.npy` file. `pictures.yaml` in the folder defines the conversion of pixels to real
+/// values. Pictures are read one at a time.
 pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Digest), StudyError> {
     let broken = |path: &Path, problem: String| StudyError::Array { path: path.into(), problem };
     let unread = |path: &Path, source: io::Error| StudyError::read(path, Wanted::Samples, source);
@@ -146,7 +147,7 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
     Ok((ArrayFile::opened(folder, Wanted::Samples, opened), digest))
 }
 
-/// By channel, the real value of every pixel.
+/// Returns the real value of every pixel value, per channel.
 fn real_values(statement: &Statement, channels: usize) -> Result<Vec<[f32; 256]>, String> {
     let scale = statement.scale.value().ok_or("`scale` is a number above 0, or a fraction")?;
     let each = |name: &str, list: &Option<Vec<f64>>, default: f64| match list {
@@ -164,7 +165,7 @@ fn real_values(statement: &Statement, channels: usize) -> Result<Vec<[f32; 256]>
     Ok((0..channels).map(|channel| std::array::from_fn(|pixel| value(channel, pixel))).collect())
 }
 
-/// The PNG files of a folder, sorted by name.
+/// Returns the PNG files of a folder, sorted by name.
 fn png_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
@@ -173,7 +174,7 @@ fn png_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The pixels of a picture, row by row and channel by channel.
+/// Returns the pixels of a picture, row by row with interleaved channels.
 fn pixels(path: &Path, form: &Form) -> Result<Vec<u8>, String> {
     let file = guardbit_files::open(path).map_err(|error| error.to_string())?;
     let mut decoder = png::Decoder::new(BufReader::new(file));
@@ -211,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// What a folder of pictures of 2 x 2 pixels becomes: 1 or 3 channels, each pixel of another value.
+    /// Folder of pictures with 2 x 2 pixels and 1 or 3 channels; all pixels differ.
     struct Folder(tempfile::TempDir);
 
     impl Folder {

@@ -1,4 +1,4 @@
-//! Samples of a network's inputs, read piece by piece.
+//! Reads samples of a network's inputs piece by piece.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::StudyError;
 use crate::array::{self, Array};
 use crate::error::Wanted;
 
-/// The samples of one graph input.
+/// Samples of one graph input.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// Without codes of its own.
+    /// Tensor of the input, without constant codes.
     tensor: Tensor,
     pub id: TensorId,
     source: Source,
@@ -28,41 +28,41 @@ pub(super) enum Source {
     Seed(u64),
 }
 
-/// Reads samples from the first one on.
+/// Reader of samples, starting at the first one.
 pub(crate) struct SampleReader<'a> {
     inputs: Vec<InputReader<'a>>,
-    /// Of the samples that were read last.
+    /// Bytes of the samples that were read last.
     bytes: Vec<u8>,
 }
 
-/// Reads the samples of one input from the first one on.
+/// Reader of the samples of one input, starting at the first one.
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
     picked: Option<&'a [usize]>,
     next: usize,
-    /// Real values so far that were clipped.
+    /// Number of clipped real values so far.
     clipped: u64,
-    /// What real values there were so far.
+    /// Summary of the real values so far.
     seen: SeenReals,
-    /// Where codes come from a seed.
+    /// Generator of codes from a seed.
     random: RandomCodes,
 }
 
 impl<'a> SampleReader<'a> {
-    /// Of these inputs, all samples of their file or those that were picked.
+    /// Creates a reader of these inputs, for all samples of their file or for the selected ones.
     pub(super) fn new(inputs: &'a [Input], picked: Option<&'a [usize]>) -> Self {
         let inputs = inputs.iter().map(|input| input.reader(picked)).collect();
         Self { inputs, bytes: Vec::new() }
     }
 
-    /// The codes of every graph input for each of the next `count` samples.
+    /// Returns the codes of every graph input for each of the next `count` samples.
     pub fn read(&mut self, count: usize) -> Result<Vec<Vec<Codes>>, StudyError> {
         let mut samples = Vec::new();
         self.read_into(count, &mut samples)?;
         Ok(samples)
     }
 
-    /// The same in place of the samples that are there, in their memory where nobody else has it.
+    /// Reads the next `count` samples into `samples`, and reuses their memory where it is not shared.
     pub fn read_into(&mut self, count: usize, samples: &mut Vec<Vec<Codes>>) -> Result<(), StudyError> {
         samples.resize_with(count, || Vec::with_capacity(self.inputs.len()));
         for (place, input) in self.inputs.iter_mut().enumerate() {
@@ -89,7 +89,7 @@ impl<'a> SampleReader<'a> {
     }
 }
 
-/// The codes of one input, piece by piece.
+/// Iterator over the codes of one input, piece by piece.
 pub(crate) struct Pieces<'a> {
     reader: InputReader<'a>,
     left: usize,
@@ -105,24 +105,24 @@ impl Iterator for Pieces<'_> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Of `count` samples.
+    /// Creates the iterator over `count` samples.
     pub(super) fn new(input: &'a Input, picked: Option<&'a [usize]>, count: usize) -> Self {
         Self { reader: input.reader(picked), left: count }
     }
 
-    /// Real values so far that were clipped.
+    /// Returns the number of clipped real values so far.
     pub(super) fn clipped(&self) -> u64 {
         self.reader.clipped
     }
 
-    /// What is doubtful about the real values so far.
+    /// Returns a doubt about the real values so far, if any.
     pub(super) fn doubt(&self) -> Option<String> {
         let (tensor, seen) = (&self.reader.input.tensor, self.reader.seen);
         let name = &tensor.name;
         if seen.is_blank() {
             return Some(format!("all values of input `{name}` are 0"));
         }
-        // What the codes of an input stand for says whether it takes such numbers.
+        // If no value is clipped, the range of the input's codes covers such numbers.
         let taken = !tensor.ty.dtype.is_float() && self.reader.clipped == 0;
         (seen.is_unscaled() && !taken).then(|| {
             let most = seen.high;
@@ -130,12 +130,12 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// The input's name, if all its real values are 0.
+    /// Returns the input's name if all its real values are 0.
     pub(super) fn blank(&self) -> Option<String> {
         self.reader.seen.is_blank().then(|| self.reader.input.tensor.name.clone())
     }
 
-    /// Samples of the next piece; 0 at the end.
+    /// Returns the number of samples in the next piece; 0 at the end.
     fn next_count(&mut self) -> usize {
         let len = self.reader.input.tensor.ty.len().max(1);
         let count = (array::CHUNK / len).max(1).min(self.left);
@@ -143,7 +143,7 @@ impl<'a> Pieces<'a> {
         count
     }
 
-    /// Adds all codes to `hasher`, each in the bytes that a file holds it in, and goes on with `file` beside.
+    /// Adds all codes to `hasher` in the byte form of files, and advances `file` in parallel.
     pub(super) fn hash(
         &mut self,
         hasher: &mut Hasher,
@@ -168,7 +168,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// The digest of a file of samples on its way.
+/// Digest of a file of samples while it is computed.
 pub(super) struct SampleFile<'p> {
     path: &'p Path,
     hasher: FileHasher,
@@ -198,7 +198,7 @@ impl Input {
         Self { tensor: graph.tensor(id).clone(), id, source }
     }
 
-    /// Codes that are known to be of the input's dtype.
+    /// Converts codes that are known to fit the input's dtype.
     fn codes(&self, codes: &[i32]) -> Result<Codes, StudyError> {
         let tensor = &self.tensor;
         let ty = tensor.ty.code_type();
@@ -206,7 +206,7 @@ impl Input {
         Ok(Codes::new(tensor.ty.dtype, codes).map_err(outside)?)
     }
 
-    /// Bytes of a code in a file.
+    /// Returns the bytes of a code in a file.
     fn code_bytes(&self) -> usize {
         self.tensor.ty.dtype.file_bytes()
     }
@@ -223,8 +223,8 @@ impl Input {
 }
 
 impl InputReader<'_> {
-    /// Reads the bytes of the next `count` samples, where the file holds codes of 8 bits one after the other, all of which
-    /// are codes; whether it does.
+    /// Reads the bytes of the next `count` samples, if the file stores contiguous 8-bit codes and every byte
+    /// is a valid code. Returns whether it did.
     fn read_bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<bool, StudyError> {
         let (Source::Array { array, .. }, None) = (&self.input.source, self.picked) else { return Ok(false) };
         let CodeType { dtype, range } = self.input.tensor.ty.code_type();
@@ -236,7 +236,7 @@ impl InputReader<'_> {
         Ok(true)
     }
 
-    /// The codes of the next `count` samples.
+    /// Returns the codes of the next `count` samples.
     fn read(&mut self, count: usize) -> Result<Vec<i32>, StudyError> {
         let first = self.next;
         self.next += count;
@@ -270,7 +270,7 @@ impl InputReader<'_> {
     }
 }
 
-/// What real values were read.
+/// Summary of real values that were read.
 #[derive(Debug, Clone, Copy)]
 struct SeenReals {
     any: bool,
@@ -286,9 +286,9 @@ impl Default for SeenReals {
 }
 
 impl SeenReals {
-    /// Pixels are at most that.
+    /// Maximum value of a pixel.
     const WHITE: f32 = 255.0;
-    /// Whole numbers up to that may be classes, flags or one-hot codes.
+    /// Maximum whole number that may still be a class, a flag or a one-hot code.
     const FEW: f32 = 15.0;
 
     fn add(&mut self, values: &[f32]) {
@@ -311,8 +311,8 @@ impl SeenReals {
 /// Steps of random real values per unit.
 const RANDOM_STEPS: i32 = 1 << 24;
 
-/// The word of a random real value in `[-1, 1]`.
+/// Returns the word of a random real value in `[-1, 1]`.
 fn random_real(steps: i32) -> i32 {
-    // Exact: at most 25 bits, of which a single holds 24 and the power of two.
+    // Exact: the integer has at most 25 bits; 24 fit f32, and 2^24 is a power of two.
     word_of(steps as f32 / RANDOM_STEPS as f32)
 }

@@ -1,4 +1,4 @@
-//! What a file's array must be for an input, and the codes that its elements stand for.
+//! Checks a file's array for an input, and converts its elements to codes.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use guardbit_reports::member_name;
 use crate::StudyError;
 use crate::array::{Array, ArrayFile};
 
-/// The array for an input, by name from an archive, or the only one if it has no name that a person gave, and the number of samples in
-/// it.
+/// Returns the array for an input and the number of samples in it. The array is found by name in an archive;
+/// a single array without a name given by the user is accepted too.
 pub(super) fn take(
     file: &mut ArrayFile,
     graph: &Graph,
@@ -20,7 +20,7 @@ pub(super) fn take(
 ) -> Result<(Array, usize), StudyError> {
     let called = |wanted: &str| file.names().iter().position(|name| name == wanted);
     let by_name = called(&tensor.name).or_else(|| called(&member_name(&tensor.name)));
-    // numpy calls an array without a name `arr_0`.
+    // NumPy names an array without a name `arr_0`.
     let unnamed = matches!(file.names(), [name] if name.is_empty() || name == "arr_0");
     let only = (unnamed && graph.inputs().len() == 1).then_some(0);
     let check = |header: &Header| {
@@ -37,7 +37,7 @@ pub(super) fn take(
     }
 }
 
-/// Fails unless elements of dtype `found` stand for codes of an input.
+/// Fails unless elements of dtype `found` can be converted to codes of an input.
 fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), StudyError> {
     let expected = tensor.ty.dtype.file_name();
     if found == "float32" || holds_codes(tensor, found) {
@@ -46,14 +46,14 @@ fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), 
     Err(StudyError::InputDType { path: path.into(), input: tensor.name.clone(), found, expected })
 }
 
-/// Whether elements of dtype `found` can be codes of an input: those of its own dtype, and the dtypes that numpy gives whole
-/// numbers by itself. Bytes of another sign are more likely pictures.
+/// Returns whether elements of dtype `found` can be codes of an input: the input's dtype, or the dtypes that
+/// NumPy gives whole numbers by default. Bytes of the other signedness are more likely pictures.
 fn holds_codes(tensor: &Tensor, found: &str) -> bool {
     let is_general = matches!(found, "int32" | "int64" | "uint32" | "uint64") && !tensor.ty.dtype.is_float();
     found == tensor.ty.dtype.file_name() || is_general
 }
 
-/// The codes that elements of dtype `found` stand for, and how many of these had to be clipped.
+/// Returns the codes for elements of dtype `found`, and the number of clipped elements.
 pub(super) fn codes_of(
     tensor: &Tensor,
     frontend: &dyn Frontend,
@@ -91,7 +91,8 @@ pub(super) fn codes_of(
     }
 }
 
-/// Samples lie along the first axis; it takes the place of a leading 1 of the input's shape.
+/// Returns the number of samples. Samples are along the first axis, which replaces a leading 1 of the input's
+/// shape.
 pub(super) fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Result<usize, StudyError> {
     let shape = &tensor.ty.shape;
     let rest = if shape.first() == Some(&1) { &shape[1..] } else { &shape[..] };
@@ -106,7 +107,7 @@ pub(super) fn sample_count(tensor: &Tensor, found: &[usize], path: &Path) -> Res
     }
 }
 
-/// The code of a real value, not yet clamped.
+/// Returns the code of a real value before clamping.
 fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -> Result<i128, StudyError> {
     let Some(quantization) = &tensor.ty.quantization else {
         return Err(StudyError::InputDType {

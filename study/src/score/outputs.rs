@@ -1,4 +1,4 @@
-//! Which outputs are compared, and what one of them is judged by.
+//! Selects the outputs that are compared and the task that scores one of them.
 
 use guardbit_graph::{Graph, TensorId};
 use guardbit_reports::Task;
@@ -7,30 +7,31 @@ use serde::Serialize;
 use crate::StudyError;
 use crate::labels::{LabelFile, Labels};
 
-/// The outputs that are compared, and what one of them is judged by.
+/// Outputs that are compared, and the task of one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScoredOutputs {
-    /// Compared code by code.
+    /// Outputs compared code by code.
     pub compared: Vec<TensorId>,
-    /// The output that is judged, and by what.
+    /// Scored output with its task.
     pub judged: Option<(Task, TensorId)>,
 }
 
-/// The same by name.
+/// Names of the scored outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ScoredNames {
     compared: Vec<String>,
-    /// Of the task `classify`.
+    /// Output of the task `classify`.
     classes: Option<String>,
-    /// Any other task.
+    /// Output of any other task.
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<Task>,
 }
 
 impl ScoredOutputs {
-    /// The named output, or all of them; the named or only output is judged, by the task that is asked for. Without one,
-    /// float32 labels of its shape make it a regressor, labels 0 and 1 an anomaly detector if it is as an input is, other
-    /// labels a classifier; without labels it is a classifier if it [holds scores](holds_scores).
+    /// Selects the named output, or all of them. The named or only output is scored by the requested task.
+    /// Without a task, float32 labels of its shape select regression. Labels 0 and 1 select anomaly detection
+    /// if the output has the shape of the input. Other labels select classification. Without labels, an
+    /// output that [holds scores](holds_scores) is classified.
     pub fn choose(
         graph: &Graph,
         name: Option<&str>,
@@ -65,7 +66,7 @@ impl ScoredOutputs {
         Ok(Self { compared: vec![id], judged: task.map(|task| (task, id)) })
     }
 
-    /// What labels say that an output is for.
+    /// Returns the task that the labels imply for an output.
     fn task_of(graph: &Graph, output: TensorId, labels: &LabelFile) -> Task {
         let ty = &graph.tensor(output).ty;
         if labels.has_values_of(&ty.shape) {
@@ -77,17 +78,17 @@ impl ScoredOutputs {
         }
     }
 
-    /// The output whose top-1 class counts.
+    /// Returns the output whose top-1 class is counted.
     pub fn classes(&self) -> Option<TensorId> {
         self.judged.filter(|(task, _)| *task == Task::Classify).map(|(_, id)| id)
     }
 
-    /// What is judged by.
+    /// Returns the task, if an output is scored.
     pub fn task(&self) -> Option<Task> {
         self.judged.map(|(task, _)| task)
     }
 
-    /// The labels as the task has them.
+    /// Converts the labels to the form of the task.
     pub fn labels(&self, graph: &Graph, file: &LabelFile) -> Result<Option<Labels>, StudyError> {
         let Some((task, id)) = self.judged else { return Ok(None) };
         let ty = &graph.tensor(id).ty;
@@ -99,7 +100,7 @@ impl ScoredOutputs {
         labels.map(Some)
     }
 
-    /// By name.
+    /// Returns the selection by name.
     pub fn names(&self, graph: &Graph) -> ScoredNames {
         let name = |&id: &TensorId| graph.tensor(id).name.clone();
         ScoredNames {
@@ -110,9 +111,9 @@ impl ScoredOutputs {
     }
 }
 
-/// Whether an output without labels is taken for one score per class: a vector (a single axis of more than one
-/// element) that is as long as no input, unless it was `named`. As long as an input is what an autoencoder or a filter
-/// gives back.
+/// Returns whether an output without labels is taken for one score per class. It must be a vector (a single
+/// axis of more than one element) whose length differs from all inputs, unless it was `named`. An output as
+/// long as an input is typical of an autoencoder or a filter.
 fn holds_scores(graph: &Graph, output: TensorId, named: bool) -> bool {
     let len = |id: &TensorId| graph.tensor(*id).ty.len();
     let axes = graph.tensor(output).ty.shape.iter().filter(|&&size| size != 1).count();
@@ -120,7 +121,7 @@ fn holds_scores(graph: &Graph, output: TensorId, named: bool) -> bool {
     axes == 1 && len(&output) > 1 && (named || !like_an_input)
 }
 
-/// The place of the input that an output gives back: the only one, of the output's shape.
+/// Returns the index of the input that an output reconstructs: the only input, if it has the output's shape.
 pub(super) fn detector_input(graph: &Graph, output: TensorId) -> Option<usize> {
     let shape = |id: TensorId| &graph.tensor(id).ty.shape;
     matches!(graph.inputs(), &[input] if shape(input) == shape(output)).then_some(0)

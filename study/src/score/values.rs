@@ -1,12 +1,12 @@
-//! What codes of an output stand for.
+//! Real values of output codes.
 
 use guardbit_graph::{DType, Graph, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_of, real_steps};
 use guardbit_sim::Codes;
 
 use super::outputs::detector_input;
 
-/// How unusual a sample is: the mean squared difference of what the network gives back and what it reads, in real units;
-/// or the only value of its output.
+/// Returns how unusual a sample is: the mean squared difference of output and input in real units, or the
+/// only value of its output.
 pub(super) fn anomaly(graph: &Graph, output: TensorId, inputs: &[Codes], codes: &[i32]) -> f32 {
     let found = reals(graph.tensor(output), codes);
     let read = detector_input(graph, output)
@@ -19,7 +19,7 @@ pub(super) fn anomaly(graph: &Graph, output: TensorId, inputs: &[Codes], codes: 
     (squares / found.len() as f64) as f32
 }
 
-/// The real values of codes.
+/// Returns the real values of codes.
 pub(super) fn reals(tensor: &Tensor, codes: &[i32]) -> Vec<f64> {
     if tensor.ty.dtype == DType::Float32 {
         return codes.iter().map(|&word| f64::from(real_of(word))).collect();
@@ -28,7 +28,7 @@ pub(super) fn reals(tensor: &Tensor, codes: &[i32]) -> Vec<f64> {
     codes.iter().map(|&code| scale * steps(tensor, code) as f64).collect()
 }
 
-/// The real value of a step in which errors of an output are counted: its scale.
+/// Returns the unit in which errors of an output are counted: its scale.
 pub(super) fn step(tensor: &Tensor) -> f32 {
     if tensor.ty.dtype.is_float() {
         return 1.0 / STEPS_PER_UNIT;
@@ -36,7 +36,7 @@ pub(super) fn step(tensor: &Tensor) -> f32 {
     tensor.ty.quantization.as_ref().map_or(1.0, |q| q.scale(0))
 }
 
-/// A code's distance from real 0 in these steps.
+/// Returns a code's distance from real 0 in units of [`step`].
 pub(super) fn steps(tensor: &Tensor, code: i32) -> i64 {
     if tensor.ty.dtype.is_float() {
         return real_steps(code);
@@ -44,7 +44,7 @@ pub(super) fn steps(tensor: &Tensor, code: i32) -> i64 {
     i64::from(code) - i64::from(tensor.ty.quantization.as_ref().map_or(0, |q| q.zero_point(0)))
 }
 
-/// Index of the greatest value; ties go to the lowest index.
+/// Returns the index of the largest value; a tie goes to the lowest index.
 pub(super) fn top1(tensor: &Tensor, codes: &[i32]) -> Option<usize> {
     let order = |code: i32| if tensor.ty.dtype.is_float() { order_of(code) } else { code };
     codes.iter().enumerate().rev().max_by_key(|(_, code)| order(**code)).map(|(index, _)| index)

@@ -1,4 +1,4 @@
-//! Folders of parts that become the folder of the whole.
+//! Merges folders of shards into one folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -11,25 +11,25 @@ use serde_yaml::{Mapping, Value};
 use super::{Shard, ShardJson};
 use crate::{StudyError, TableFormat};
 
-/// Bytes of a manifest, at most.
+/// Maximum bytes of a manifest.
 const LIMIT: u64 = 1 << 28;
-/// Of long lists so many are told.
+/// Maximum number of list items in a message.
 const TOLD: usize = 10;
-/// Keys of a part's manifest that are made anew for the whole.
+/// Keys of a shard's manifest that are created anew for the whole.
 const OWN: [&str; 4] = ["shard", "trapped", "files", "sha256"];
 
-/// Why parts do not become a whole.
+/// Reason why shards cannot be merged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// Folders that are no parts.
+    /// Folders that are not shards.
     #[error(
         "{} of a sweep:{}",
         if .0.len() == 1 { "this folder is no shard" } else { "these folders are no shards" },
         listed(.0.iter().map(|path| path.display()))
     )]
     NoShard(Vec<PathBuf>),
-    /// Parts of other plans, or of the same plan cut into another number of parts, with what is other about each.
+    /// Shards of other plans, or of the plan split into another number of shards, each with its difference.
     #[error(
         "{} not from the same sweep as {}:{}",
         is_or_are(strays.len()),
@@ -37,57 +37,57 @@ pub enum MergeError {
         listed(strays.iter().map(|(path, why)| format!("{}: {why}", path.display())))
     )]
     Stray {
-        /// The folder that the others are compared with.
+        /// Folder that the others are compared with.
         first: PathBuf,
-        /// Those that do not go with it.
+        /// Folders that do not match it.
         strays: Vec<(PathBuf, String)>,
     },
-    /// One part in several folders.
+    /// Shard that occurs in several folders.
     #[error("shards overlap:{}", listed(.0.iter().map(|(shard, a, b)| {
         format!("{} and {} are both shard {shard}", a.display(), b.display())
     })))]
     Overlap(Vec<(Shard, PathBuf, PathBuf)>),
-    /// Parts that are not there, or not done.
+    /// Missing or unfinished shards.
     #[error("the sweep is not whole:{}", listed(missing.iter().map(|shard| format!("shard {shard} is missing")).chain(
         unfinished.iter().map(|one| {
             format!("{}: {} of {} points of shard {} are there", one.folder.display(), one.stored, one.points, one.shard)
         })
     )))]
     NotWhole {
-        /// Parts that no folder has.
+        /// Shards that no folder has.
         missing: Vec<Shard>,
-        /// Parts of which points are missing.
+        /// Shards with missing points.
         unfinished: Vec<Unfinished>,
     },
-    /// Manifests of parts whose lists of files are not those of their points, sealed or not.
+    /// Shards whose manifests list files other than those of their points, sealed or not.
     #[error("the lists of files of these shards are not those of their points:{}", listed(.0.iter().map(|path| path.display())))]
     Unlisted(Vec<PathBuf>),
-    /// Parts of which not one point is there.
+    /// Shards without a single stored point.
     #[error("no point of the sweep is there yet")]
     NoPoint,
-    /// A folder for the whole that is one of its parts, or lies in one, or holds one.
+    /// Output folder that is a shard, or inside of one, or contains one.
     #[error("{} is the output folder, and {} is one of its shards", out.display(), folder.display())]
     IntoItself {
-        /// The folder for the whole.
+        /// Output folder.
         out: PathBuf,
-        /// The part.
+        /// Folder of the shard.
         folder: PathBuf,
     },
-    /// Files of parts that were changed or removed.
+    /// Files of shards that were changed or removed.
     #[error("files are not as guardbit wrote them:{}", listed(.0.iter().map(|path| path.display())))]
     Damaged(Vec<PathBuf>),
 }
 
-/// A part that is not done.
+/// Shard that is not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Its folder.
+    /// Folder of the shard.
     pub folder: PathBuf,
-    /// Which one it is.
+    /// Index and number of the shard.
     pub shard: Shard,
-    /// How many of its points are stored.
+    /// Number of stored points.
     pub stored: usize,
-    /// How many it has.
+    /// Number of points of the shard.
     pub points: usize,
 }
 
@@ -95,7 +95,7 @@ fn is_or_are(count: usize) -> &'static str {
     if count == 1 { "this folder is" } else { "these folders are" }
 }
 
-/// A line per item, of the first ones.
+/// Formats one line per item, for the first items.
 fn listed<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
     let items: Vec<String> = items.map(|item| format!("\n  {item}")).collect();
     match items.len().saturating_sub(TOLD) {
@@ -105,7 +105,7 @@ fn listed<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
 }
 
 impl MergeError {
-    /// A name for this kind of error that does not change.
+    /// Returns a stable name for this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoShard(_) => "guardbit::merge::folder",
@@ -119,7 +119,7 @@ impl MergeError {
         }
     }
 
-    /// What may help.
+    /// Returns advice on a fix.
     pub fn help(&self) -> &'static str {
         match self {
             Self::NoShard(_) => "name the folders that `guardbit sweep --shard I/N -o DIR` wrote",
@@ -136,12 +136,12 @@ impl MergeError {
     }
 }
 
-/// Whether a path stays within a folder that it is joined to.
+/// Returns whether a path stays within a folder that it is joined to.
 fn is_inside(path: &Path) -> bool {
     path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// A folder of one part.
+/// Folder of one shard.
 pub(crate) struct Part {
     pub folder: PathBuf,
     json: ShardJson,
@@ -150,7 +150,7 @@ pub(crate) struct Part {
     files: Vec<FileEntry>,
 }
 
-/// What the manifest of every kind of plan has.
+/// Keys that the manifests of all kinds of plans have.
 #[derive(Deserialize)]
 struct Common {
     shard: ShardJson,
@@ -159,11 +159,11 @@ struct Common {
 }
 
 impl Part {
-    /// `None` if this is no folder of a part.
+    /// Reads a folder; `None` if it is not the folder of a shard.
     fn read(folder: &Path, manifest: &str) -> Option<Self> {
         let text = read_text(&folder.join(manifest), LIMIT).ok().filter(|text| is_sealed(text))?;
         let Common { shard, points, files } = serde_json::from_str(&text).ok()?;
-        // Whoever knows how a seal is made can make one.
+        // A seal does not prove who wrote the file, so paths are checked.
         if !files.iter().all(|file| is_inside(Path::new(&file.path))) {
             return None;
         }
@@ -179,7 +179,7 @@ impl Part {
         self.json.complete
     }
 
-    /// Whether its manifest lists the files of its points, and nothing else: all of them, or none while it is under way.
+    /// Returns whether the manifest lists exactly the files of its points, or none while it is unfinished.
     fn lists_its_files(&self) -> bool {
         let points = if self.json.complete { self.shard().points(self.points) } else { 0..0 };
         let all: BTreeSet<String> =
@@ -188,7 +188,7 @@ impl Part {
         listed.len() == self.files.len() && listed.iter().copied().eq(all.iter().map(String::as_str))
     }
 
-    /// What is other about it than about another part of a plan.
+    /// Returns the difference from another shard of a plan, if any.
     fn differs(&self, first: &Self) -> Option<String> {
         let differs = |key: &str| self.manifest.get(key) != first.manifest.get(key);
         if self.shard().count() != first.shard().count() {
@@ -216,14 +216,14 @@ impl Part {
         }
     }
 
-    /// What its manifest says of the whole.
+    /// Returns the manifest's description of the whole.
     fn description(&self) -> Mapping {
         let mut description = self.manifest.clone();
         OWN.iter().for_each(|&key| drop(description.shift_remove(key)));
         description
     }
 
-    /// How much of it is there, if not all.
+    /// Returns how much is stored, unless the shard is complete.
     fn unfinished(&self) -> Option<Unfinished> {
         if self.json.complete {
             return None;
@@ -238,23 +238,23 @@ impl Part {
         })
     }
 
-    /// Files that are not what its manifest says.
+    /// Returns files that differ from the manifest's hashes.
     fn damaged(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let files = self.files.iter().map(|file| (self.folder.join(&file.path), file.sha256));
         files.filter(|(path, sha256)| Digest::of_file(path).ok() != Some(*sha256)).map(|(path, _)| path)
     }
 }
 
-/// Parts of a whole.
+/// Merged shards.
 pub(crate) struct Merged {
     parts: BTreeMap<Shard, Part>,
 }
 
-/// Fails if the folder for the whole is one of its parts, lies in one or holds one.
+/// Fails if the output folder is a shard, inside of one, or contains one.
 pub(crate) fn check_output(folders: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     let real = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        // Of a folder that is not there yet, the part that is.
+        // For a path that does not exist yet, use the part that exists.
         let there = path
             .ancestors()
             .find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
@@ -271,21 +271,22 @@ pub(crate) fn check_output(folders: &[PathBuf], out: &Path) -> Result<(), MergeE
     within.map_or(Ok(()), |folder| Err(MergeError::IntoItself { out: out.into(), folder: folder.clone() }))
 }
 
-/// The manifest of the whole.
+/// Manifest of the whole.
 #[derive(Serialize)]
 struct Whole<'a, T> {
     #[serde(flatten)]
     description: Mapping,
     #[serde(skip_serializing_if = "<[T]>::is_empty")]
     trapped: &'a [T],
-    /// Of a partial merge the points that are not there.
+    /// Missing points of a partial merge.
     #[serde(skip_serializing_if = "<[usize]>::is_empty")]
     missing: &'a [usize],
     files: Vec<FileEntry>,
 }
 
 impl Merged {
-    /// The parts in `folders`, whose manifests are called `manifest`, in order: all of them, each whole, unless it is to be `partial`.
+    /// Reads the shards in `folders`, whose manifests are called `manifest`, in order. All must be present
+    /// and complete, unless `partial` is set.
     pub fn read(folders: &[PathBuf], manifest: &str, partial: bool) -> Result<Self, MergeError> {
         let read = |folder: &PathBuf| Part::read(folder, manifest).ok_or_else(|| folder.clone());
         let (parts, others): (Vec<_>, Vec<_>) = folders.iter().map(read).partition(Result::is_ok);
@@ -333,7 +334,7 @@ impl Merged {
         Ok(merged)
     }
 
-    /// The parts that are not there.
+    /// Returns the missing shards.
     pub fn missing(&self) -> Vec<Shard> {
         let count = self.parts.keys().next().map_or(0, |shard| shard.count());
         let all = (1..=count).filter_map(|index| Shard::new(index, count));
@@ -344,17 +345,17 @@ impl Merged {
         self.parts.values().next()
     }
 
-    /// What the report says.
+    /// Returns the report's description.
     pub fn about(&self) -> About {
         self.first().map_or_else(About::default, |part| part.json.about.clone())
     }
 
-    /// In what files tables are written: in all that some part was asked for.
+    /// Returns the file format of tables: all formats that any shard requested.
     pub fn format(&self) -> TableFormat {
         self.parts.values().map(|part| part.json.format).max().unwrap_or_default()
     }
 
-    /// Each point as the manifest describes it, with the part that has it.
+    /// Returns each point as the manifest describes it, with the shard that has it.
     pub fn points<'a, T: serde::de::DeserializeOwned>(
         &'a self,
     ) -> impl Iterator<Item = Result<(T, Option<&'a Part>), MergeError>> + 'a {

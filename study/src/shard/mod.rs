@@ -1,4 +1,4 @@
-//! Parts of a plan that are run apart, on many machines: which points each has, and how the parts become one folder again.
+//! Shards: parts of a plan that run separately on many machines. Defines the points of each, and merges them.
 
 mod merge;
 mod slurm;
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{StudyError, TableFormat};
 
-/// Part `index` of `count` of a plan's points: those from `points * (index - 1) / count` to `points * index / count`.
+/// Shard `index` of `count`: the points from `points * (index - 1) / count` to `points * index / count` of a
+/// plan.
 ///
-/// Points that share work stand beside each other in a plan, so parts are pieces of it. A part of a plan with fewer points than
-/// parts may have none.
+/// Points that share work are adjacent in a plan, so shards are contiguous. A shard of a plan with fewer
+/// points than shards may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "RawShard")]
 pub struct Shard {
@@ -41,54 +42,55 @@ impl TryFrom<RawShard> for Shard {
     }
 }
 
-/// A part that there cannot be.
+/// Invalid shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
-    /// A text that is none.
+    /// Text that is not a shard.
     #[error("`{0}` is no shard: write I/N, as 1/4 to 4/4, or slurm in a job array")]
     NoShard(String),
-    /// A variable that a task of a job array has.
+    /// Problem with an environment variable of a job array's task.
     #[error("{variable} {problem}: `slurm` is for a task of a job array (sbatch --array)")]
     Slurm {
-        /// The variable.
+        /// Name of the variable.
         variable: &'static str,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
-    /// An array of which tasks are left out.
+    /// Job array whose tasks are not numbered evenly.
     #[error("the tasks of this job array are not numbered evenly: write I/N, with the number of all shards")]
     Uneven,
 }
 
 impl Shard {
-    /// Most parts.
+    /// Maximum number of shards.
     pub const MOST: usize = 1_000_000;
 
-    /// Part `index` of `count`; `None` unless `index` is from 1 to `count`, and `count` at most [`MOST`](Self::MOST).
+    /// Returns shard `index` of `count`; `None` unless `index` is from 1 to `count`, and `count` at most
+    /// [`MOST`](Self::MOST).
     pub fn new(index: usize, count: usize) -> Option<Self> {
         ((1..=count).contains(&index) && count <= Self::MOST).then_some(Self { index, count })
     }
 
-    /// That of this task of a Slurm job array, by `SLURM_ARRAY_TASK_ID`, `_COUNT`, `_MIN` and `_STEP`; arrays may begin
-    /// anywhere. `variable` looks one up.
+    /// Returns the shard of this task of a Slurm job array, from `SLURM_ARRAY_TASK_ID`, `_COUNT`, `_MIN` and
+    /// `_STEP`; the array may start at any number. `variable` looks up one variable.
     ///
     /// # Errors
-    /// [`ShardError`] if one of them is missing, or the array's tasks are not numbered evenly.
+    /// [`ShardError`] if a variable is missing, or the array's tasks are not numbered evenly.
     pub fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ShardError> {
         slurm::shard(variable)
     }
 
-    /// From 1.
+    /// Returns the index, from 1.
     pub fn index(self) -> usize {
         self.index
     }
 
-    /// How many parts there are.
+    /// Returns the number of shards.
     pub fn count(self) -> usize {
         self.count
     }
 
-    /// The indices of its points, of a plan with so many.
+    /// Returns the indices of the shard's points in a plan of `points` points.
     pub fn points(self, points: usize) -> Range<usize> {
         let start = |part: usize| (points as u128 * part as u128 / self.count as u128) as usize;
         start(self.index - 1)..start(self.index)
@@ -113,17 +115,17 @@ impl fmt::Display for Shard {
     }
 }
 
-/// What the manifest of a part says beside what that of the whole does.
+/// Keys that the manifest of a shard has in addition to those of the whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ShardJson {
     #[serde(flatten)]
     pub shard: Shard,
-    /// Whether every point of it is stored.
+    /// Whether every point of the shard is stored.
     pub complete: bool,
-    /// In what files the tables of the whole are written.
+    /// File format of the tables of the whole.
     #[serde(default, skip_serializing_if = "is_csv")]
     pub format: TableFormat,
-    /// What the report of the whole says, which no machine needs the networks for then.
+    /// Report description of the whole, so that a merge does not need the networks.
     pub about: guardbit_reports::About,
 }
 

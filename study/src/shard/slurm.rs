@@ -1,8 +1,8 @@
-//! Tasks of a Slurm job array.
+//! Shards for tasks of a Slurm job array.
 
 use super::{Shard, ShardError};
 
-/// Which part this task is: tasks in the order of their numbers.
+/// Returns the shard of this task: tasks in the order of their numbers.
 pub(super) fn shard(variable: impl Fn(&str) -> Option<String>) -> Result<Shard, ShardError> {
     let optional = |name: &'static str| {
         let parsed = |text: String| {
@@ -20,7 +20,7 @@ pub(super) fn shard(variable: impl Fn(&str) -> Option<String>) -> Result<Shard, 
     let first = number("SLURM_ARRAY_TASK_MIN")?;
     let last = number("SLURM_ARRAY_TASK_MAX")?;
     let step = optional("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
-    // An array as 1,3,7 says nothing of which of its tasks this is.
+    // An array such as 1,3,7 does not reveal the index of this task.
     let is_even = last.checked_sub(first).is_some_and(|span| span % step == 0 && span / step + 1 == count);
     let place = id.checked_sub(first).filter(|place| is_even && place % step == 0);
     place.and_then(|place| Shard::new(place / step + 1, count)).ok_or(ShardError::Uneven)

@@ -1,4 +1,4 @@
-//! How far sweeps in folders are: which shards and points are missing.
+//! Status of sweeps in folders: missing shards and points.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,47 +11,47 @@ use serde_json::Value;
 use super::Shard;
 use crate::point_file;
 
-/// Bytes of a manifest or a point, at most.
+/// Maximum bytes of a manifest or a point.
 const LIMIT: u64 = 1 << 28;
 
-/// How far some folders are.
+/// Status of some folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// Every folder, in the order in which they were named.
+    /// All folders, in the order given.
     pub folders: Vec<FolderStatus>,
-    /// Every sweep that some of the folders are of.
+    /// All sweeps to which the folders belong.
     pub sweeps: Vec<SweepStatus>,
 }
 
-/// How far a folder is.
+/// Status of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FolderStatus {
     /// The folder.
     pub folder: PathBuf,
-    /// What it is.
+    /// State of the folder.
     pub state: State,
-    /// The part of the sweep that it is, as `2/8`; `None` for a whole sweep.
+    /// Shard in the folder, e.g. `2/8`; `None` for a whole sweep.
     pub shard: Option<String>,
-    /// Points that are stored.
+    /// Number of stored points.
     pub stored: usize,
-    /// Points that it is to have.
+    /// Number of planned points.
     pub points: usize,
 }
 
-/// What a folder is.
+/// State of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Every point and every other file is there.
+    /// All points and all other files are present.
     Complete,
-    /// The same command goes on with what is missing.
+    /// Unfinished; repeating the command continues.
     Unfinished,
     /// Not the folder of a sweep, or changed since guardbit wrote it.
     NotASweep,
 }
 
 impl State {
-    /// In words.
+    /// Returns the state in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -61,51 +61,51 @@ impl State {
     }
 }
 
-/// How far a sweep is, whose parts may lie in several folders.
+/// Status of a sweep, whose shards may be in several folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SweepStatus {
-    /// The folders of its parts.
+    /// Folders of its shards.
     pub folders: Vec<PathBuf>,
-    /// How many points it has.
+    /// Number of points of the sweep.
     pub points: usize,
-    /// The parts that no folder has, as `3/8`.
+    /// Shards that no folder has, e.g. `3/8`.
     pub missing_shards: Vec<String>,
-    /// The points that no folder has.
+    /// Points that no folder has.
     pub missing: Vec<MissingPoint>,
 }
 
-/// A point that no folder has.
+/// Point that no folder has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MissingPoint {
-    /// Its row of `summary.csv`, from 0.
+    /// Row of the point in `summary.csv`, from 0.
     pub point: usize,
-    /// The part that it belongs to, as `3/8`; `None` where the sweep is in one piece.
+    /// Shard of the point, e.g. `3/8`; `None` for a sweep without shards.
     pub shard: Option<String>,
-    /// What tells it from others: axes and their values.
+    /// Axes and values that identify the point.
     pub what: String,
 }
 
 impl Status {
-    /// Whether nothing is missing anywhere.
+    /// Returns whether nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.folders.iter().all(|one| one.state == State::Complete)
             && self.sweeps.iter().all(|sweep| sweep.missing.is_empty() && sweep.missing_shards.is_empty())
     }
 }
 
-/// A folder of a sweep.
+/// Folder of a sweep.
 struct Part {
     identity: String,
     shard: Option<Shard>,
     manifest: Value,
-    /// Which of its points are stored.
+    /// Indices of the stored points.
     stored: Vec<usize>,
 }
 
-/// Returns how far the sweeps in some folders are. Shards of one sweep are looked at together. Nothing is changed.
+/// Returns the status of the sweeps in some folders. Shards of one sweep are combined. Nothing is changed.
 pub fn status(folders: &[PathBuf]) -> Status {
     let mut all = Vec::new();
-    // Whatever manifests say, parts of one sweep have the same number of shards and points.
+    // Shards of one sweep have equal numbers of shards and points, whatever manifests state.
     let mut sweeps: BTreeMap<(String, usize, usize), Vec<(PathBuf, Part)>> = BTreeMap::new();
     for folder in folders {
         let Some(part) = Part::read(folder) else {
@@ -159,7 +159,7 @@ fn sweep(parts: &[(PathBuf, Part)]) -> SweepStatus {
     }
 }
 
-/// What tells a point from others.
+/// Returns the axes and values that identify a point.
 fn named(point: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
     let mut parts = Vec::new();
@@ -195,16 +195,16 @@ impl Part {
         self.shard.map_or(0..points, |shard| shard.points(points))
     }
 
-    /// Whether the file of a point is there, and is that of the point.
+    /// Returns whether the file of a point exists and belongs to the point.
     fn is_stored(&self, folder: &Path, point: usize) -> bool {
         let Ok(text) = read_text(&folder.join(point_file(point)), LIMIT) else { return false };
-        // The identity stands before all that is large.
+        // The identity precedes all large values in the file.
         let identity =
             self.points()[point]["identity"].as_str().map(|hash| format!("\"identity\":\"{hash}\""));
         is_sealed(&text) && identity.is_some_and(|identity| text.contains(&identity))
     }
 
-    /// Whether its manifest lists files, and all of them are there.
+    /// Returns whether the manifest lists files and all of them exist.
     fn has_files(&self, folder: &Path) -> bool {
         let files = self.manifest["files"].as_array().map_or(&[][..], Vec::as_slice);
         let is_there = |file: &Value| file["path"].as_str().is_some_and(|path| folder.join(path).is_file());

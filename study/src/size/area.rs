@@ -1,4 +1,4 @@
-//! LUTs and flip-flops of an accumulator, from a synthesis tool.
+//! LUTs and flip-flops of an accumulator from a synthesis tool.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use guardbit_num::{MAX_BITS, Overflow, Rounding};
 
 use crate::StudyError;
 
-/// Values of the widest adder tree that is synthesized: beyond, it takes minutes.
+/// Maximum inputs of an adder tree that is synthesized: larger ones take minutes.
 const MAX_LANES: usize = 64;
 
-/// Who is asked for areas.
+/// Tool that determines areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AreaTool {
-    /// Yosys, mapped to the 6-input LUTs of AMD's 7 series without DSP blocks.
+    /// Yosys, mapping to the 6-input LUTs of AMD's 7 series without DSP blocks.
     Yosys,
 }
 
@@ -31,22 +31,22 @@ pub(super) struct Area {
     pub ff: u64,
 }
 
-/// A tool that is there, with what it said so far.
+/// Installed tool, with its results so far.
 pub(super) struct Synthesis {
     version: String,
-    /// Name and text of every file of the reference RTL.
+    /// Files of the reference RTL: name and text of each.
     rtl: &'static [(&'static str, &'static str)],
     known: Mutex<HashMap<Circuit, Area>>,
 }
 
-/// One level: what decides its area.
+/// Parameters of one level that determine its area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Circuit {
     reduce: Reduce,
-    /// Values that arrive at a time.
+    /// Number of values that arrive at a time.
     lanes: usize,
     addend_bits: u32,
-    /// `None`: wide enough for everything.
+    /// Width; `None` is wide enough for everything.
     bits: Option<u32>,
     signed: bool,
     overflow: Overflow,
@@ -69,7 +69,7 @@ impl FromStr for AreaTool {
 }
 
 impl Synthesis {
-    /// The tool, if it is installed, for these files.
+    /// Prepares the tool for these files, if it is installed.
     pub fn new(tool: AreaTool, rtl: &'static [(&'static str, &'static str)]) -> Result<Self, StudyError> {
         let AreaTool::Yosys = tool;
         let failed = |problem: String| StudyError::Area { problem };
@@ -80,21 +80,21 @@ impl Synthesis {
         Ok(Self { version, rtl, known: Mutex::default() })
     }
 
-    /// The tool, its version and what it maps to.
+    /// Returns the tool, its version and its target.
     pub fn describe(&self) -> String {
         format!("{}, synth_xilinx -family xc7 -nodsp, reference RTL", self.version)
     }
 
-    /// The levels of a layer together, each as the module of the reference RTL; `None` for what there is no circuit
-    /// of: a serial register without a width, a tree over more values than [`MAX_LANES`], overflow that stops the run,
-    /// random rounding.
+    /// Returns the area of a layer's levels together, each as the module of the reference RTL. Returns `None`
+    /// for levels without a circuit: a serial register without a width, a tree over more than [`MAX_LANES`]
+    /// values, overflow that stops the run, random rounding.
     pub fn layer(&self, graph: &Graph, layer: &MacLayer) -> Result<Option<Area>, StudyError> {
         let product = product_range(graph, layer);
         let datapath = &layer.datapath;
         let mut addend_bits = match datapath.product.register {
             Register::Auto => product.shift_right(datapath.product.shift, datapath.product.round).bits(true),
             Register::Fixed { format, .. } => {
-                // Signed, as every value between the modules is.
+                // Values between the modules are signed.
                 let bits = format.bits() + u32::from(!format.is_signed());
                 bits - datapath.product.shift.min(bits - 1)
             }
@@ -144,7 +144,7 @@ impl Synthesis {
 }
 
 impl Circuit {
-    /// A level that takes `run` values of `addend_bits` at a time.
+    /// Returns a level that takes `run` values of `addend_bits` at a time.
     fn of(level: &Level, run: usize, addend_bits: u32) -> Option<Self> {
         let (bits, signed, overflow) = match level.register {
             Register::Auto => (None, true, Overflow::Wrap),
@@ -170,35 +170,35 @@ impl Circuit {
         })
     }
 
-    /// Bits of the level's register, with a sign.
+    /// Returns the bits of the level's register, including a sign.
     fn held_bits(&self) -> u32 {
         let exact = (self.addend_bits + self.growth).min(MAX_BITS);
         match (self.bits, self.reduce.takes_run_at_once()) {
             (None, _) => exact,
             (Some(_), false) if self.hand_over => exact,
-            // A lone value passes as it is.
+            // A single value passes unchanged.
             (Some(_), true) => self.fitted_bits(exact).max(self.addend_bits),
             (Some(_), false) => self.fitted_bits(exact),
         }
     }
 
-    /// Bits of what leaves the level, with a sign.
+    /// Returns the bits of the level's output, including a sign.
     fn leaving_bits(&self) -> u32 {
         let held = self.held_bits();
         let bits = if self.reduce.takes_run_at_once() { held } else { self.fitted_bits(held) };
         bits - self.shift.min(bits - 1)
     }
 
-    /// Bits of a fitted sum with a sign, where sums are fitted.
+    /// Returns the bits of a fitted sum including a sign, if sums are fitted.
     fn fitted_bits(&self, exact: u32) -> u32 {
         self.bits.map_or(exact, |bits| bits + u32::from(!self.signed))
     }
 
-    /// The module of the reference RTL with its parameters. All lanes are in use; of the flags, those of the last addition
-    /// are kept.
+    /// Returns the module of the reference RTL with its parameters. All lanes are used, and the flags are
+    /// those of the last addition.
     fn verilog(&self) -> String {
         let (addend, leaving, lanes) = (self.addend_bits, self.leaving_bits(), self.lanes);
-        // Without a register within a run, what is shown is what leaves.
+        // Without a register within a run, the visible value is the output.
         let held = if self.reduce.takes_run_at_once() { leaving } else { self.held_bits() };
         format!(
             "module accumulator(input logic clk, rst_n, clear, valid, run_last, input logic [{top}:0] x,\n\
@@ -222,7 +222,7 @@ impl Circuit {
     }
 }
 
-/// LUTs and flip-flops in yosys' statistics.
+/// Reads LUTs and flip-flops from the statistics of Yosys.
 fn area_of(statistics: &str) -> Option<Area> {
     // Some versions print remarks before the object.
     let json = &statistics[statistics.find('{')?..];
@@ -262,7 +262,7 @@ mod tests {
         Level { name: "acc".into(), reduce, terms: Terms::All, register, check, shift: 0, round }
     }
 
-    /// The modules that are synthesized, kind by kind.
+    /// Synthesized modules, one per kind.
     #[test]
     fn every_kind_has_its_module() {
         let of = |level: &Level, run| Circuit::of(level, run, 16).map(|circuit| circuit.verilog());
@@ -277,7 +277,7 @@ mod tests {
             text.contains(".ACC_W(15)") && text.contains(".IS_SIGNED(0)") && text.contains(".MODE(4)"),
             "{text}"
         );
-        // Ten values of 16 bits: 4 more bits.
+        // Ten values of 16 bits need 4 more bits.
         let text = of(&level(Reduce::Tree, None, Overflow::Wrap), 10).unwrap();
         assert!(
             text.contains("gb_tree #(.LANES(10), .IN_W(16), .ACC_W(20), .BITS(0)")

@@ -1,4 +1,4 @@
-//! How much error is allowed.
+//! Error budgets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,18 @@ use guardbit_reports::Score;
 use crate::StudyError;
 use crate::subject::Subject;
 
-/// How much error is allowed.
+/// Error budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// Share of output codes that may differ from the exact run.
+    /// Fraction of output codes that may differ from the exact run.
     Mismatch(Share),
-    /// Share of the samples by which top-1 accuracy may fall below that of the exact network.
+    /// Fraction of samples by which top-1 accuracy may be lower than that of the exact network.
     Accuracy(Share),
-    /// Share of the samples that may get another top-1 class than from the exact network.
+    /// Fraction of samples whose top-1 class may differ from that of the exact network.
     Agreement(Share),
 }
 
-/// What a network did, as far as budgets look at it.
+/// Results of a network that budgets depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub samples: u64,
@@ -41,25 +41,25 @@ impl From<&Score> for Counts {
     }
 }
 
-/// A share from 0 to 1 as it was written: `parts` of `whole`.
+/// Fraction from 0 to 1 as written: `parts` of `whole`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     parts: u64,
     whole: u64,
 }
 
-/// A text that is no budget.
+/// Text that is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
-    /// It does not read as one.
+    /// Text of any other form.
     #[error("`{0}` is no budget: write mismatch=0.1%, accuracy=1% or agreement=1%, from 0% to 100%")]
     Text(String),
-    /// A number that could be a share or a percentage.
+    /// Number that could be a fraction or a percentage.
     #[error("`{kind}={number}` has no unit: write {kind}={number}% for {number} of 100")]
     Unit {
-        /// What is bounded.
+        /// Bounded quantity.
         kind: String,
-        /// The number.
+        /// Number as written.
         number: String,
     },
 }
@@ -102,7 +102,7 @@ impl fmt::Display for Share {
 }
 
 impl Share {
-    /// `0.1`, as a percentage: decimals, kept exactly.
+    /// Reads a percentage such as `0.1`; decimals are kept exactly.
     fn percent(number: &str) -> Option<Self> {
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let digits = format!("{whole}{decimals}");
@@ -114,19 +114,19 @@ impl Share {
         (share.parts <= share.whole).then_some(share)
     }
 
-    /// Whether `count` of `total` are at most this share.
+    /// Returns whether `count` of `total` is at most this fraction.
     pub(super) fn allows(self, count: u64, total: u64) -> bool {
         u128::from(count) * u128::from(self.whole) <= u128::from(self.parts) * u128::from(total)
     }
 
-    /// Whether it is something, but less than one of `total`.
+    /// Returns whether the fraction is above 0, but less than one of `total`.
     fn is_finer_than_one(self, total: u64) -> bool {
         self.parts > 0 && !self.allows(1, total)
     }
 }
 
 impl Budget {
-    /// Fails where nothing tells whether it is kept.
+    /// Fails if the budget cannot be evaluated.
     pub(crate) fn check(self, subject: &Subject) -> Result<(), StudyError> {
         match self {
             Self::Accuracy(_) if !subject.has_classes() => Err(match &subject.labels {
@@ -140,8 +140,8 @@ impl Budget {
         }
     }
 
-    /// In words, that it allows no error at all, since it is less than the least one that these samples can show.
-    /// `codes` are the output codes of one sample.
+    /// Returns a remark if the budget allows no error at all, because it is below the smallest error that
+    /// these samples can show. `codes` is the number of output codes per sample.
     pub(crate) fn finer_than_one(self, samples: u64, codes: u64) -> Option<String> {
         let (share, total, what) = match self {
             Self::Mismatch(share) => (share, samples * codes, "output codes"),
@@ -153,12 +153,13 @@ impl Budget {
         })
     }
 
-    /// Whether the network as a whole stays within it. `codes` are the output codes of one sample.
+    /// Returns whether the network as a whole is within the budget. `codes` is the number of output codes per
+    /// sample.
     pub(super) fn allows(self, score: &Score, codes: u64) -> bool {
         self.keeps(&Counts::from(score), codes)
     }
 
-    /// The same of what was counted.
+    /// Returns whether counts are within the budget. `codes` is the number of output codes per sample.
     pub(crate) fn keeps(self, counts: &Counts, codes: u64) -> bool {
         let Counts { samples, agreeing, right_exact, right, mismatch } = *counts;
         match self {
@@ -189,12 +190,12 @@ mod tests {
             ("sqnr=1%", None),
             ("mismatch=%", None),
             ("mismatch=nan%", None),
-            // Is it 1 % or all of them?
+            // Ambiguous: 1 % or all samples.
             ("accuracy=1", None),
             ("mismatch=0.001", None),
         ];
         for (text, budget) in cases {
-            // 01 and 1 are the same number.
+            // The texts 01 and 1 are one number.
             assert_eq!(text.parse::<Budget>().ok(), budget, "{text}");
         }
         let unit = "accuracy=1".parse::<Budget>().unwrap_err().to_string();
@@ -222,7 +223,7 @@ mod tests {
         assert!(said("mismatch=0.1%", 40).is_some_and(|text| text.contains("400 output codes")));
     }
 
-    /// One sample of ten million is less than the six decimals that tables show; it counts all the same.
+    /// One sample of ten million is below the six decimals that tables show, but counts.
     #[test]
     fn accuracy_is_counted_not_rounded() {
         let budget: Budget = "accuracy=0.00001%".parse().unwrap();

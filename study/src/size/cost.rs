@@ -1,21 +1,21 @@
-//! What an accumulator costs before synthesis.
+//! Cost of an accumulator before synthesis.
 
 use guardbit_hwmodels::{MacLayer, Register};
 
 /// Bits and bytes of one accumulator with all its levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Cost {
-    /// Bits of its adders: one in a serial level, one less than the run's length in a tree.
+    /// Bits of its adders: one adder in a serial level, one less than the run's length in a tree.
     pub adder_bits: u64,
     /// Bits of its registers: a tree has none.
     pub register_bits: u64,
-    /// Bytes of sums to and from the memory that keeps them, in one inference. A sum that is complete leaves once;
-    /// each run of inner levels before the last reads and writes the outer sum.
+    /// Bytes of sums to and from their memory in one inference. A complete sum leaves once. Each run of inner
+    /// levels before the last one reads and writes the outer sum.
     pub psum_bytes: u64,
 }
 
 impl Cost {
-    /// Of a layer's datapath.
+    /// Returns the cost of a layer's datapath.
     pub fn of(layer: &MacLayer) -> Self {
         let mut cost = Self::default();
         let mut values = layer.order.len();
@@ -36,7 +36,8 @@ impl Cost {
     }
 }
 
-/// Two levels: inner and outer bits, runs per dot product, dot products per inference.
+/// Returns the cost of two levels, from inner and outer bits, runs per dot product, and dot products per
+/// inference.
 pub(super) fn two_levels(inner: u32, outer: u32, tiles: usize, dots: usize) -> Cost {
     let bits = u64::from(inner) + u64::from(outer);
     let moves = (2 * tiles.max(1) as u64 - 1) * dots as u64;

@@ -1,4 +1,4 @@
-//! Two-level accumulation: inner width, length of a run, outer width.
+//! Two-level accumulation: inner width, run length, outer width.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -15,25 +15,27 @@ use super::cost::two_levels;
 use super::grid_errors::LayerDots;
 use crate::StudyError;
 
-/// The shortest run.
+/// Length of the shortest run.
 const FIRST_TILE: usize = 8;
-/// How much of the grid of two-level accumulators `size` looks at.
+/// Extent of the grid of two-level accumulators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Grid {
-    /// Nothing.
+    /// No grid.
     None,
-    /// Runs of 8, 32, 128, ... products, widths from 2 bits below what is proved, and about 256 dot products of each layer.
+    /// Runs of 8, 32, 128, ... products, widths from 2 bits below the proved ones, and about 256 dot products
+    /// per layer.
     Coarse,
-    /// Runs of 8, 16, 32, ... products, widths from 4 bits below what is proved, and about 1024 dot products of each layer.
+    /// Runs of 8, 16, 32, ... products, widths from 4 bits below the proved ones, and about 1024 dot products
+    /// per layer.
     #[default]
     Full,
 }
 
 impl Grid {
-    /// Every one.
+    /// All extents.
     pub const ALL: [Self; 3] = [Self::None, Self::Coarse, Self::Full];
 
-    /// The name used on the command line.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -42,17 +44,17 @@ impl Grid {
         }
     }
 
-    /// From one length of run to the next.
+    /// Returns the factor from one run length to the next.
     fn factor(self) -> usize {
         if self == Self::Coarse { 4 } else { 2 }
     }
 
-    /// How many bits below what is proved the grid goes, in both widths.
+    /// Returns the lowest width of the grid for the proved width `bits`.
     fn below(self, bits: u32) -> u32 {
         bits.saturating_sub(if self == Self::Coarse { 2 } else { 4 }).max(MIN_BITS)
     }
 
-    /// Dot products of a layer that are looked at.
+    /// Returns the number of dot products evaluated per layer.
     fn dots(self) -> usize {
         if self == Self::Coarse { 256 } else { 1024 }
     }
@@ -67,8 +69,9 @@ impl FromStr for Grid {
     }
 }
 
-/// The grid of every layer whose dot products can be split: inner widths from a little below the least that is proved
-/// for some length to the most, and outer widths from a little below what the inner sums then need.
+/// Returns the grid of every layer whose dot products can be split. Inner widths range from slightly below
+/// the least proved width of all run lengths to the greatest. Outer widths start slightly below the width
+/// that the inner sums require.
 pub(super) fn rows(sizing: &Sizing<'_>) -> Result<Vec<SizeGridRow>, StudyError> {
     let (program, grid) = (sizing.program, sizing.request.grid);
     if grid == Grid::None {
@@ -99,7 +102,7 @@ fn layer_rows(program: &Program, grid: Grid, layer: &MacLayer, dots: Option<&Lay
     rows
 }
 
-/// The inner and outer widths of one length of run.
+/// Returns the inner and outer widths for one run length.
 fn rows_of_tile(
     grid: Grid,
     layer: &MacLayer,
@@ -110,7 +113,7 @@ fn rows_of_tile(
     let terms = layer.order.len();
     let is_safe = |inner: u32| inner >= need.inner_bits;
     let outer = |inner: u32| {
-        // An inner accumulator that is too narrow hands on less than it should.
+        // An inner accumulator that is too narrow hands on less than the exact sum.
         let enough = if is_safe(inner) {
             need.outer_bits
         } else {
@@ -151,7 +154,7 @@ fn rows_of_tile(
     places.map(row).collect()
 }
 
-/// Whether `a` is legal and better than `b` in one respect and worse in none.
+/// Returns whether `a` is legal and dominates `b`: better in one respect and worse in none.
 fn beats(a: &SizeGridRow, b: &SizeGridRow) -> bool {
     let respects = |row: &SizeGridRow| [row.inner_bits as usize, row.outer_bits as usize, row.tiles];
     let (a_values, b_values) = (respects(a), respects(b));

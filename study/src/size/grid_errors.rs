@@ -1,7 +1,7 @@
-//! How often two levels of accumulators are wrong on the samples.
+//! Error rates of two-level accumulators on the samples.
 //!
-//! Each layer's dot products, evenly spread over some samples, are added in both levels as the hardware would, on exact
-//! activations and in the overflow mode of the layer's last level.
+//! Dot products of each layer, evenly spread over some samples, are added in both levels as in hardware, on
+//! exact activations and with the overflow mode of the layer's last level.
 
 use guardbit_hwmodels::{BiasPlace, Level, MacLayer, Product, Register};
 use guardbit_num::{Accumulator, Beyond, Format, Overflow};
@@ -11,27 +11,28 @@ use guardbit_sim::{Keep, LayerCodes, Options, Reads, Simulation, StatsLevel};
 use super::Sizing;
 use crate::{StudyError, registers};
 
-/// Samples that are looked at, evenly spread.
+/// Number of samples used, evenly spread.
 const SAMPLES: usize = 16;
 
-/// The dot products of a layer that are looked at.
+/// Dot products of a layer that are evaluated.
 pub(super) struct LayerDots {
     dots: Vec<Dot>,
     signed: bool,
     overflow: Overflow,
 }
 
-/// One dot product.
+/// Dot product.
 struct Dot {
-    /// In the order of addition.
+    /// Products in the order of addition.
     products: Vec<i64>,
-    /// What the outer accumulator starts from.
+    /// Initial value of the outer accumulator.
     initial: i128,
 }
 
 impl LayerDots {
-    /// About `count` of every accelerated layer, in order of execution; `None` where no such circuit can be said to be wrong:
-    /// products that do not fit or drop bits, overflow that stops the run.
+    /// Selects about `count` dot products of every accelerated layer, in order of execution. Returns `None`
+    /// for layers whose circuit has no error rate: products that do not fit or drop bits, overflow that stops
+    /// the run.
     pub fn all(sizing: &Sizing<'_>, count: usize) -> Result<Vec<Option<Self>>, StudyError> {
         let program = registers::unlimited(sizing.subject, sizing.program)?;
         let mut layers: Vec<Option<Self>> = sizing.program.mac_layers().map(Self::empty).collect();
@@ -42,7 +43,7 @@ impl LayerDots {
         let mut reader = sizing.subject.samples.reader();
         for sample in 0..all {
             let codes = reader.read(1)?;
-            // Steps of a stream are all run.
+            // All steps of a stream are run.
             let is_taken = sample * taken % all < taken;
             if !is_taken && !sizing.subject.graph.has_states() {
                 continue;
@@ -73,24 +74,24 @@ impl LayerDots {
     /// Adds some of the dot products of one sample.
     fn take(&mut self, layer: &MacLayer, input: &LayerCodes, count: usize) {
         let window = &layer.dots.window;
-        // An odd step walks all channels.
+        // An odd step visits all channels.
         let step = if window.dots() <= count { 1 } else { window.dots().div_ceil(count) | 1 };
         let preloaded = layer.bias.as_ref().filter(|_| layer.datapath.bias.at == BiasPlace::Preload);
         for out in (0..window.dots()).step_by(step).map(|index| window.output_position(index)) {
             let operands = operands(layer, input.reads(), out);
-            // Codes have at most 16 bits and a zero point: products fit.
+            // Products fit, because codes have at most 16 bits and a zero point.
             let products = operands.iter().map(|o| (o.activation * o.weight) as i64).collect();
             self.dots.push(Dot { products, initial: preloaded.map_or(0, |bias| bias[out.c]) });
         }
     }
 
-    /// How many dot products there are.
+    /// Returns the number of dot products.
     pub fn count(&self) -> u64 {
         self.dots.len() as u64
     }
 
-    /// How many of them are wrong with an inner accumulator for runs of `tile` products, for each inner width (`None`: wide
-    /// enough) and, in its list, each outer width.
+    /// Returns how many dot products are wrong with an inner accumulator for runs of `tile` products, for
+    /// each inner width (`None`: wide enough) and each outer width in its list.
     pub fn wrong(&self, tile: usize, widths: &[(Option<u32>, Vec<u32>)]) -> Vec<Vec<u64>> {
         let register = |bits: u32| Format::new(bits, self.signed).ok();
         let mut wrong: Vec<Vec<u64>> = widths.iter().map(|(_, outer)| vec![0; outer.len()]).collect();
@@ -108,7 +109,7 @@ impl LayerDots {
         wrong
     }
 
-    /// What an inner accumulator hands on of a run.
+    /// Returns the value that an inner accumulator hands on for a run.
     fn inner(&self, run: &Run<'_>, format: Option<Format>) -> i128 {
         let sum = i128::from(run.sum);
         let Some(format) = format else { return sum };
@@ -118,9 +119,9 @@ impl LayerDots {
         }
         match self.overflow.beyond() {
             Beyond::Exact => sum,
-            // Modulo arithmetic: the order makes no difference.
+            // In modulo arithmetic the order makes no difference.
             Beyond::Wrapped => format.wrap(sum),
-            // Rails that are beyond some prefix fit 64 bits, as the prefix does.
+            // A rail that lies between some prefix and 0 fits 64 bits, as the prefix does.
             Beyond::Rail => saturated(run.products, low, high).into(),
             Beyond::Latched | Beyond::Chosen { .. } => {
                 let mut held = Accumulator::new(format, self.overflow);
@@ -130,7 +131,7 @@ impl LayerDots {
         }
     }
 
-    /// What an outer accumulator holds after the sums of all runs.
+    /// Returns the value of the outer accumulator after the sums of all runs.
     fn outer(&self, handed: &[i128], format: Option<Format>, initial: i128) -> i128 {
         let sum = || initial + handed.iter().sum::<i128>();
         let Some(format) = format else { return sum() };
@@ -146,8 +147,8 @@ impl LayerDots {
     }
 }
 
-/// A run of products, with its exact sum and the extremes of 0 and its prefixes: where these fit a register, nothing overflows
-/// it.
+/// Run of products with its exact sum and the extremes of 0 and its prefixes. A register that holds the
+/// extremes does not overflow.
 struct Run<'a> {
     products: &'a [i64],
     sum: i64,
@@ -167,7 +168,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The sum of products in a register that stops at its rails.
+/// Returns the sum of products in a register that saturates at its rails.
 fn saturated(products: &[i64], low: i128, high: i128) -> i64 {
     let rail = |rail: i128| rail.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     let (low, high) = (rail(low), rail(high));

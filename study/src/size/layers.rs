@@ -1,4 +1,4 @@
-//! What is known of every layer.
+//! Width information of every layer.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{
@@ -8,26 +8,26 @@ use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::MAX_BITS;
 use guardbit_sim::LayerStats;
 
-/// A layer with all that is known of its widths.
+/// Layer with all its width information.
 pub(super) struct SizedLayer<'a> {
     pub layer: &'a MacLayer,
     pub bounds: LayerBounds,
-    /// Ranges through the network: per channel and level.
+    /// Ranges propagated through the network, per channel and level.
     pub ranges: Vec<Vec<Range>>,
-    /// Per level.
+    /// Witnesses, per level.
     pub witnesses: Vec<Option<Witness>>,
-    /// Per level: bits of the final sums and of the prefixes of the samples, per channel.
+    /// Bits of the final sums and of the prefixes on the samples, per level and channel.
     pub data: Vec<Vec<DataBits>>,
-    /// Per level the least width within the budget, with everything else wide.
+    /// Least width within the budget per level, with everything else wide.
     pub alone: Vec<Option<u32>>,
-    /// The same of the last level per channel; empty where it is not known.
+    /// Least width within the budget of the last level, per channel; empty if unknown.
     pub channel_budgets: Vec<Option<u32>>,
-    /// Per level the widths at which the network as a whole is within the budget; none for a level that is not
+    /// Widths per level at which the network as a whole is within the budget; `None` for a level that is not
     /// searched.
     pub together: Option<Vec<Option<u32>>>,
 }
 
-/// Bits that the samples need.
+/// Bits that the samples require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DataBits {
     pub finals: u32,
@@ -65,12 +65,12 @@ impl<'a> SizedLayer<'a> {
             .collect()
     }
 
-    /// Index of the level that sums the whole dot product.
+    /// Returns the index of the level that sums the whole dot product.
     pub fn last(&self) -> usize {
         self.layer.datapath.levels.len() - 1
     }
 
-    /// Whether some activation makes a product that its register does not hold.
+    /// Returns whether some activation produces a product that its register does not hold.
     pub fn products_may_overflow(&self, graph: &Graph) -> bool {
         let product = self.layer.datapath.product;
         let Register::Fixed { format, overflow } = product.register else { return false };
@@ -86,7 +86,8 @@ impl<'a> SizedLayer<'a> {
         !Range::new(low, high).contains(products.shift_right(product.shift, product.round))
     }
 
-    /// Whether some activations make a sum with its bias that the adder behind the last level does not hold.
+    /// Returns whether some activations produce a sum with bias that the adder after the last level does not
+    /// hold.
     pub fn biases_may_overflow(&self, graph: &Graph) -> bool {
         let Register::Fixed { format, overflow } = self.layer.datapath.bias.register else { return false };
         let (low, high) = overflow.limits(format);
@@ -95,19 +96,21 @@ impl<'a> SizedLayer<'a> {
         biased.is_some_and(|biased| !Range::new(low, high).contains(biased))
     }
 
-    /// Whether no register of a level's kind holds all its sums: those of a level without a sign may be negative.
+    /// Returns whether no register of a level's kind holds all its sums: sums of an unsigned level may be
+    /// negative.
     pub fn is_out_of_reach(&self, level: usize) -> bool {
         !self.layer.packing.gives_register(level) && self.range_bits(level) > MAX_BITS
     }
 
-    /// Proved bits of one level: by weights and ranges.
+    /// Returns the proved bits of one level, by weights and ranges.
     pub fn range_bits(&self, level: usize) -> u32 {
         let bits = |channel: &Vec<Range>| channel[level].bits(self.bounds.signed[level]);
         self.ranges.iter().map(bits).max().unwrap_or(1)
     }
 
-    /// Bits of a level that no search narrows: proved by weights (or types, where weights are activations) alone, since behind levels that overflow ranges through
-    /// the network do not hold, or those of an adder that lanes share.
+    /// Returns the bits of a level that no search narrows. They are proved by weights alone (or by types, if
+    /// weights are activations), because propagated ranges are invalid after a level that overflows. For an
+    /// adder that lanes share, its width is returned.
     pub fn unsearched_bits(&self, level: usize) -> u32 {
         match self.layer.datapath.levels[level].register {
             Register::Fixed { format, .. } if self.layer.packing.gives_register(level) => format.bits(),
@@ -115,7 +118,7 @@ impl<'a> SizedLayer<'a> {
         }
     }
 
-    /// Bits that the samples need at one level, over all channels.
+    /// Returns the bits that the samples require at one level, over all channels.
     pub fn data_bits(&self, level: usize) -> DataBits {
         let widest = |a: DataBits, b: &DataBits| DataBits {
             finals: a.finals.max(b.finals),

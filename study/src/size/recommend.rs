@@ -1,4 +1,4 @@
-//! The accelerator with the widths that came out.
+//! Accelerator with the recommended widths.
 
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, description_of, name_of};
 use guardbit_reports::Score;
@@ -7,17 +7,18 @@ use super::layers::SizedLayer;
 use super::{Sizing, search};
 use crate::{StudyError, registers};
 
-/// Recommended widths, and what the network does at them.
+/// Recommended widths, and the network's results with them.
 pub(super) struct Recommendation {
-    /// The network on the recommended accelerator.
+    /// Network on the recommended accelerator.
     pub program: Program,
-    /// Over the samples, each layer reading what the one before it made.
+    /// Score on the samples in propagated mode.
     pub score: Score,
 }
 
 impl Recommendation {
-    /// Without a budget, or where none can be kept: the proved widths, at which no input overflows an accumulator. With one:
-    /// the widths within it, at which the search saw `score`.
+    /// Creates the recommendation. Without a budget, or if no budget can be met, it has the proved widths, at
+    /// which no input overflows an accumulator. With a budget it has the widths within it, at which the
+    /// search measured `score`.
     pub fn new(
         sizing: &Sizing<'_>,
         layers: &[SizedLayer<'_>],
@@ -31,13 +32,13 @@ impl Recommendation {
         Ok(Self { program, score })
     }
 
-    /// The accelerator's file.
+    /// Returns the text of the accelerator's file.
     pub fn yaml(&self) -> String {
         self.program.accelerator.resolved_yaml()
     }
 }
 
-/// The recommended bits of one level.
+/// Returns the recommended bits of one level.
 fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
     match &layer.together {
         Some(widths) => widths[level].unwrap_or_else(|| layer.unsearched_bits(level)),
@@ -45,7 +46,7 @@ fn width(layer: &SizedLayer<'_>, level: usize) -> u32 {
     }
 }
 
-/// Every layer with its own widths.
+/// Returns the accelerator in which every layer has its own widths.
 fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
     let within = sizing.request.budget.filter(|_| layers.iter().any(|layer| layer.together.is_some()));
     let what = within.map_or_else(|| proved(sizing, layers), |budget| format!("within {budget}"));
@@ -57,7 +58,7 @@ fn accelerator(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Accelerator {
     resized(sizing.program, own, "sized", &what)
 }
 
-/// What is proved of every layer at its own widths.
+/// Describes what is proved about every layer at its own widths.
 fn proved(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> String {
     let graph = &sizing.program.graph;
     let stages =
@@ -71,8 +72,8 @@ fn proved(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> String {
     .into()
 }
 
-/// The accelerator of a program with widths per layer and level; all other layers have the widest of them. `suffix` is added to
-/// its name, `what` describes it.
+/// Returns the accelerator of a program with widths per layer and level; all other layers have the widest of
+/// them. `suffix` is appended to the name, and `what` is the description.
 pub(crate) fn resized(
     program: &Program,
     width: impl Fn(&MacLayer, usize) -> Option<u32>,
@@ -106,7 +107,7 @@ pub(crate) fn resized(
     for own in accelerator.layers.values_mut() {
         (own.name, own.description) = (name.clone(), description.clone());
     }
-    // What a layer has in common with all others needs no entry.
+    // A layer whose settings equal the common ones needs no entry.
     let common = Accelerator { layers: Default::default(), ..accelerator.clone() };
     accelerator.layers.retain(|_, own| *own != common);
     accelerator

@@ -1,4 +1,4 @@
-//! The tables of a sizing.
+//! Tables of a sizing.
 
 use guardbit_hwmodels::bounds::ChannelBounds;
 use guardbit_hwmodels::{MacLayer, Program, Register};
@@ -12,7 +12,7 @@ use super::layers::SizedLayer;
 use super::of_layers;
 use crate::StudyError;
 
-/// `size.csv`.
+/// Returns the rows of `size.csv`.
 pub(super) fn layers(
     program: &Program,
     layers: &[SizedLayer<'_>],
@@ -34,7 +34,7 @@ fn layer_row(
     let area = synthesis.map(|synthesis| synthesis.layer(&program.graph, widened)).transpose()?.flatten();
     let widest =
         |bits: fn(&ChannelBounds) -> Option<u32>| sized.bounds.channels.iter().filter_map(bits).max();
-    // The width of some channels is none of the layer.
+    // A width that exists only for some channels is not a width of the layer.
     let a2q_plus: Option<Vec<u32>> = sized.bounds.channels.iter().map(|channel| channel.a2q_plus).collect();
     let a2q_plus = a2q_plus.and_then(|bits| bits.into_iter().max());
     let data = sized.data_bits(last);
@@ -63,7 +63,7 @@ fn layer_row(
     })
 }
 
-/// `size_channels.csv`.
+/// Returns the rows of `size_channels.csv`.
 pub(super) fn channels(layers: &[SizedLayer<'_>]) -> Vec<SizeChannelRow> {
     layers
         .iter()
@@ -96,7 +96,7 @@ fn channel_row(sized: &SizedLayer<'_>, channel: usize) -> SizeChannelRow {
     }
 }
 
-/// `size_levels.csv`.
+/// Returns the rows of `size_levels.csv`.
 pub(super) fn levels(layers: &[SizedLayer<'_>], recommended: &Program) -> Vec<SizeLevelRow> {
     let mut rows = Vec::new();
     for sized in layers {
@@ -130,7 +130,7 @@ fn level_row(sized: &SizedLayer<'_>, widened: Option<&MacLayer>, index: usize) -
     }
 }
 
-/// The widest recommended register of every level: what hardware has that runs all layers.
+/// Returns the widest recommended register of every level, for hardware that runs all layers.
 pub(super) fn design(levels: &[SizeLevelRow]) -> Vec<DesignLevel> {
     let mut design: Vec<DesignLevel> = Vec::new();
     for row in levels {
@@ -142,7 +142,8 @@ pub(super) fn design(levels: &[SizeLevelRow]) -> Vec<DesignLevel> {
     design
 }
 
-/// `size_rates.csv`: for every level, from the narrowest register to the width that holds every prefix.
+/// Returns the rows of `size_rates.csv`: for every level, from the narrowest register to the width that holds
+/// every prefix.
 pub(super) fn rates(program: &Program, measured: &[Option<LayerStats>]) -> Vec<SizeRateRow> {
     let mut pooled: Vec<(&str, [[u64; HISTOGRAM_BINS]; 2])> = Vec::new();
     for (layer, stats) in of_layers(program, measured) {

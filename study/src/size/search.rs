@@ -1,10 +1,11 @@
-//! The narrowest design within an error budget, by simulation.
+//! Searches the narrowest design within an error budget by simulation.
 //!
-//! Narrowing follows paths that are the same for every budget: a bit at a time off one level of one layer, the next always
-//! the one that is least in some order. Every design on a path is narrower than those before in one level and wider in
-//! none. Bisection between its ends then asks of each design whether the network as a whole is within the budget.
-//! Of two budgets the looser one answers yes wherever the other does, so that it never ends at an earlier design: it
-//! never costs more, and neither does the cheapest end of several paths.
+//! Narrowing follows paths that do not depend on the budget. Each step takes one bit off one level of one
+//! layer, and the next step is always the least in some order. Every design on a path is narrower than all
+//! earlier designs in one level, and wider in none. Bisection between the ends of a path checks whether the
+//! network as a whole is within the budget. Whenever the tighter of two budgets accepts a design, the looser
+//! one does too, so its search never ends at an earlier design. Therefore it never costs more, and neither
+//! does the cheapest end of several paths.
 
 use std::cmp::Ordering;
 
@@ -23,10 +24,10 @@ use crate::{StudyError, registers};
 /// Bits per layer and level, innermost first; `None` keeps a level wide.
 pub(super) type Widths = Vec<Vec<Option<u32>>>;
 
-/// Finds the widths of every level of every layer: each by itself, and together.
+/// Finds the widths of every level of every layer, alone and together.
 ///
-/// By itself, mismatch is that of the layer's own output codes on exact activations; accuracy is that of the network
-/// in which this level alone is narrow. None stands where no width is within the budget.
+/// For a level alone, mismatch counts the layer's own output codes on exact activations, and accuracy is that
+/// of the network in which only this level is narrow. The width is `None` if no width is within the budget.
 pub(super) fn search(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -40,24 +41,25 @@ pub(super) fn search(
     together(sizing, budget, &curves, layers)
 }
 
-/// What narrowing one level of one layer does to the layer's output, with everything else wide and exact activations.
+/// Effect of narrowing one level of one layer on the layer's output, with everything else wide and exact
+/// activations.
 struct Curve {
     layer: usize,
     level: usize,
-    /// From the width at which nothing on the samples overflows down to the narrowest register.
+    /// Points from the width at which nothing overflows on the samples down to the narrowest register.
     points: Vec<CurvePoint>,
 }
 
 struct CurvePoint {
     bits: u32,
-    /// Differing codes and all codes, over the layer and per channel.
+    /// Differing codes and all codes, for the layer and per channel.
     layer: [u64; 2],
     channels: Vec<[u64; 2]>,
-    /// Squared error over the squared output, as sums.
+    /// Sums of the squared error and of the squared output.
     noise: [u128; 2],
 }
 
-/// How late a step comes, as a fraction.
+/// Position of a step in the order, as a fraction: higher is later.
 #[derive(Debug, Clone, Copy)]
 struct Damage {
     parts: u128,
@@ -67,7 +69,7 @@ struct Damage {
 impl Damage {
     fn cmp(self, other: Self) -> Ordering {
         let (a, b) = (self.parts.checked_mul(other.whole), other.parts.checked_mul(self.whole));
-        // Sums of squares of codes of 16 bits would have to be those of more than 2^30 codes.
+        // Overflow would require squares of 16-bit codes summed over more than 2^30 codes.
         a.unwrap_or(u128::MAX).cmp(&b.unwrap_or(u128::MAX))
     }
 }
@@ -84,28 +86,28 @@ impl CurvePoint {
     }
 }
 
-/// An order of narrowing: how late a step to this point comes, `off` bits below the width at which nothing overflows.
+/// Order of narrowing: position of the step to a point that is `off` bits below the width without overflow.
 type Order = fn(point: &CurvePoint, off: usize) -> Damage;
 
 const ORDERS: [Order; 4] = [
-    // By squared error over the layer's squared output,
+    // By squared error relative to the layer's squared output.
     |point, _| Damage { parts: point.noise[0], whole: point.noise[1] },
-    // by the share of the layer's codes that differ,
+    // By the fraction of the layer's codes that differ.
     |point, _| Damage { parts: point.layer[0].into(), whole: point.layer[1].max(1).into() },
-    // each as much as all others,
+    // All levels by equal numbers of bits.
     |_, off| Damage { parts: off as u128, whole: 1 },
-    // and the widest first.
+    // The widest level first.
     |point, _| Damage { parts: (MAX_BITS + 1 - point.bits).into(), whole: 1 },
 ];
 
-/// Whether one width per level for all layers is narrowed the widest first, or all by the same.
+/// Whether uniform widths are narrowed with the widest level first, or all levels equally.
 const UNIFORM_ORDERS: [bool; 2] = [false, true];
 
-/// Most designs that [`designs`] finds: one per path.
+/// Maximum number of designs that [`designs`] finds: one per path.
 pub(crate) const MOST_SEARCHED: usize = ORDERS.len() + UNIFORM_ORDERS.len();
 
 impl Curve {
-    /// The least widths of the layer and of its channels such that they and all wider ones are within `share`.
+    /// Sets the least widths of the layer and its channels such that all wider ones are within `share` too.
     fn within(&self, share: Share, layers: &mut [SizedLayer<'_>]) {
         let least = |count: &dyn Fn(&CurvePoint) -> [u64; 2]| {
             let allowed = |point: &&CurvePoint| {
@@ -123,18 +125,20 @@ impl Curve {
     }
 }
 
-/// The width from which on nothing on the samples overflows.
+/// Returns the least width without overflow on the samples.
 fn harmless(layer: &SizedLayer<'_>, level: usize) -> u32 {
     layer.data_bits(level).prefixes.max(MIN_BITS)
 }
 
-/// Whether a level is searched: what traps allows no error, what observes makes none, and packing gives the width of its adder.
+/// Returns whether a level is searched. Trapping levels allow no error, observing levels cause none, and
+/// packing fixes the width of its adder.
 fn is_searched(layer: &SizedLayer<'_>, level: usize) -> bool {
     let overflow = registers::overflow(&layer.layer.datapath.levels[level]);
     !overflow.keeps_exact() && !layer.layer.packing.gives_register(level)
 }
 
-/// The curves of every level, all layers at once: on exact activations they do not disturb each other.
+/// Returns the curves of every level. All layers run at once, because they are independent on exact
+/// activations.
 fn curves(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Vec<Curve>, StudyError> {
     let mut curves = Vec::new();
     let levels = layers.iter().map(|layer| layer.last() + 1).max().unwrap_or(0);
@@ -171,7 +175,7 @@ fn curves(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> Result<Vec<Curve>, 
     Ok(curves)
 }
 
-/// The statistics of several designs on exact activations.
+/// Returns the statistics of several designs on exact activations.
 fn isolated(
     sizing: &Sizing<'_>,
     layers: &[SizedLayer<'_>],
@@ -188,7 +192,8 @@ fn isolated(
     layers.collect()
 }
 
-/// Level by level, by bisection between the narrowest register and what the samples need.
+/// Searches level by level, by bisection between the narrowest register and the width required by the
+/// samples.
 fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>]) -> Result<(), StudyError> {
     for layer in 0..layers.len() {
         for level in 0..=layers[layer].last() {
@@ -211,7 +216,7 @@ fn by_accuracy(sizing: &Sizing<'_>, budget: Budget, layers: &mut [SizedLayer<'_>
     Ok(())
 }
 
-/// The cheapest of the designs that narrowing ends at, and what it does.
+/// Returns the cheapest design at which narrowing ends, with its results.
 fn together(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -228,8 +233,8 @@ fn together(
     Ok(Some(score))
 }
 
-/// On each path of narrowing the design that is within the budget while the next one is not, with what it does; none if the
-/// design that all paths begin at is not.
+/// Returns, for each path, the last design that is within the budget before one that is not, with its
+/// results. Returns none if the first design of all paths is not within it.
 fn ends(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -252,7 +257,7 @@ fn ends(
     Ok(ends)
 }
 
-/// Every searched level at the width from which on nothing on the samples overflows.
+/// Returns every searched level at its least width without overflow on the samples.
 fn start(curves: &[Curve], layers: &[SizedLayer<'_>]) -> Widths {
     let mut start = wide(layers);
     for curve in curves {
@@ -261,7 +266,7 @@ fn start(curves: &[Curve], layers: &[SizedLayer<'_>]) -> Widths {
     start
 }
 
-/// What a design does, if it is within the budget.
+/// Returns the results of a design, if it is within the budget.
 fn allowed(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -272,7 +277,7 @@ fn allowed(
     Ok(budget.allows(&score, sizing.codes_per_sample()).then_some(score))
 }
 
-/// The ends of narrowing layer by layer, and those with one width per level for all layers.
+/// Returns the ends of narrowing layer by layer, and of narrowing with one width per level for all layers.
 pub(super) fn designs(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -282,7 +287,7 @@ pub(super) fn designs(
     Ok([ends(sizing, budget, &curves, layers)?, uniform_ends(sizing, budget, &curves, layers)?])
 }
 
-/// The same with one width per level for all layers: narrowed all by the same, and the widest first.
+/// Returns the ends of narrowing with one width per level for all layers: all equally, and the widest first.
 fn uniform_ends(
     sizing: &Sizing<'_>,
     budget: Budget,
@@ -310,7 +315,7 @@ fn uniform_ends(
     Ok(ends)
 }
 
-/// A level and its next width, step by step.
+/// Returns a level and its next width, step by step.
 fn uniform_path(first: &[Option<u32>], widest_first: bool) -> Vec<(usize, u32)> {
     let mut bits = first.to_vec();
     let mut path = Vec::new();
@@ -327,17 +332,17 @@ fn uniform_path(first: &[Option<u32>], widest_first: bool) -> Vec<(usize, u32)> 
     }
 }
 
-/// A bit off one level of one layer.
+/// Step that takes one bit off one level of one layer.
 struct PathStep {
     layer: usize,
     level: usize,
-    /// What is left.
+    /// Remaining bits.
     bits: u32,
-    /// The greatest of this width and the wider ones.
+    /// Maximum damage of this width and all wider ones.
     damage: Damage,
 }
 
-/// All steps there are in an order, each level's own from wide to narrow.
+/// Returns all steps in an order; the steps of each level go from wide to narrow.
 fn path(order: Order, curves: &[Curve]) -> Vec<PathStep> {
     let mut steps = Vec::new();
     for &Curve { layer, level, ref points } in curves {
@@ -354,8 +359,8 @@ fn path(order: Order, curves: &[Curve]) -> Vec<PathStep> {
     steps
 }
 
-/// By bisection the furthest of 0 to `most` that is allowed while the next one is not, with what came of it;
-/// `None` if not even 0 is.
+/// Finds by bisection an index from 0 to `most` that is allowed while the next one is not, and returns it
+/// with its result; `None` if not even 0 is allowed.
 fn furthest<T>(
     most: usize,
     allows: impl Fn(usize) -> Result<Option<T>, StudyError>,
@@ -372,7 +377,7 @@ fn furthest<T>(
     Ok(Some(holds))
 }
 
-/// What the network does as a whole.
+/// Returns the score of the network as a whole.
 pub(super) fn score(sizing: &Sizing<'_>, title: &str, program: &Program) -> Result<Score, StudyError> {
     let options = Options {
         mode: Mode::Propagated,
@@ -387,7 +392,7 @@ fn wide(layers: &[SizedLayer<'_>]) -> Widths {
     layers.iter().map(|layer| vec![None; layer.last() + 1]).collect()
 }
 
-/// Every register wide, but those that have a width in `widths`.
+/// Returns the program with all registers wide, except those with a width in `widths`.
 fn narrowed(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], widths: &Widths) -> Result<Program, StudyError> {
     registers::with(sizing.subject, sizing.program, |layer, level| {
         let narrow = || -> Option<Register> {
@@ -399,7 +404,7 @@ fn narrowed(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], widths: &Widths) -> 
     })
 }
 
-/// The index of a level by name.
+/// Returns the index of a level by name.
 pub(super) fn level_index(layer: &MacLayer, name: &str) -> Option<usize> {
     layer.datapath.levels.iter().position(|other| other.name == name)
 }
@@ -408,7 +413,7 @@ pub(super) fn level_index(layer: &MacLayer, name: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Whatever two budgets allow: where the looser allows all that the other does, it ends no earlier.
+    /// A looser budget, which allows all that a tighter one does, ends no earlier.
     #[test]
     fn a_looser_budget_never_ends_earlier() {
         let ends = |errors: &[u32], budget: u32| {
@@ -421,7 +426,7 @@ mod tests {
             seed >> 24
         };
         for _ in 0..2000 {
-            // Errors that go up and down.
+            // Errors that are not monotonic.
             let errors: Vec<u32> = (0..20).map(|_| next()).collect();
             let ends: Vec<Option<usize>> = (0..256).step_by(5).map(|budget| ends(&errors, budget)).collect();
             assert!(ends.windows(2).all(|pair| pair[0] <= pair[1]), "{errors:?} {ends:?}");

@@ -1,4 +1,4 @@
-//! Inputs that attain the bounds, as files.
+//! Writes inputs that attain the bounds as files.
 
 use std::io::Cursor;
 
@@ -10,15 +10,15 @@ use guardbit_reports::{NpzWriter, WitnessRecord};
 use super::layers::SizedLayer;
 use crate::StudyError;
 
-/// The folder of the witnesses.
+/// Folder of the witnesses.
 pub(super) const FOLDER: &str = "witnesses";
 
-/// What the witnesses show: one per level of every layer.
+/// Returns a record per level of every layer that describes its witness.
 pub(super) fn records(layers: &[SizedLayer<'_>]) -> Vec<WitnessRecord> {
     all(layers).map(|(layer, witness)| record(layer, witness)).collect()
 }
 
-/// One file per witness: the codes of what the layer reads, under the names of its tensors.
+/// Writes one file per witness: the codes of the layer's inputs, under the names of its tensors.
 pub(super) fn write(
     staging: &mut Staging<'_>,
     program: &Program,
@@ -30,7 +30,8 @@ pub(super) fn write(
         let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
         for (id, codes) in program.reads(layer.layer).into_iter().flatten().zip(codes) {
             let tensor = graph.tensor(id);
-            // One sample: the first axis counts samples where its size is 1, and one is put before it otherwise.
+            // One sample. The first axis counts samples if its size is 1; otherwise an axis of 1 is
+            // prepended.
             let samples: &[usize] = if tensor.ty.shape.first() == Some(&1) { &[] } else { &[1] };
             let shape = [samples, &tensor.ty.shape].concat();
             npz.add(&tensor.name, tensor.ty.dtype, &shape, codes.iter().copied())?;

@@ -1,4 +1,4 @@
-//! Points that any study can take from another: files in a folder, named by what they depend on.
+//! Cache of points shared by studies: files in a folder, named by what they depend on.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,19 +10,18 @@ use super::plan::PlannedPoint;
 use super::stored::{self, LIMIT, SCHEMA};
 use crate::Progress;
 
-/// A folder of points. Several processes may use it at once: a file is there as a whole or not at all, and no file is
-/// ever changed.
+/// Folder of points. Several processes may use it at once: files appear as a whole and never change.
 #[derive(Debug)]
 pub(super) struct Cache {
     store: Store,
     hits: Cell<usize>,
-    /// Whether nothing could be added to it: it is only read then.
+    /// Whether adding failed: then the cache is only read.
     is_closed: Cell<bool>,
 }
 
 impl Cache {
-    /// The cache in a folder, which is made where it is not there. Points of each version of guardbit lie apart. A folder that
-    /// cannot be used is noted: a sweep does without it.
+    /// Opens the cache in a folder, and creates the folder if needed. Each version of guardbit has its own
+    /// subfolder. An unusable folder is noted, and the sweep runs without a cache.
     pub fn open(folder: &Path, progress: &dyn Progress) -> Option<Self> {
         let name = format!("guardbit-points-{SCHEMA}-{}", crate::TOOL.version);
         match Store::open(&folder.join(name)) {
@@ -34,7 +33,7 @@ impl Cache {
         }
     }
 
-    /// What there is of a point: its record, and the text that it stands in.
+    /// Returns the record of a point, and its text, if it is stored.
     pub fn found(&self, point: &PlannedPoint, progress: &dyn Progress) -> Option<(PointRecord, String)> {
         let path = self.store.path(&point.identity.to_string());
         let text = read_text(&path, LIMIT).ok()?;
@@ -46,7 +45,7 @@ impl Cache {
         Some((record, text))
     }
 
-    /// Adds a point. After the first one that cannot be added, which is noted, none is.
+    /// Adds a point. After the first failure, which is noted, nothing more is added.
     pub fn add(&self, point: &PlannedPoint, text: &str, progress: &dyn Progress) {
         if self.is_closed.get() {
             return;
@@ -57,7 +56,7 @@ impl Cache {
         }
     }
 
-    /// How many points were found.
+    /// Returns how many points were found.
     pub fn hits(&self) -> usize {
         self.hits.get()
     }

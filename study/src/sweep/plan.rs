@@ -1,4 +1,4 @@
-//! The points of a sweep: everything loaded and checked before the first one runs.
+//! Plan of a sweep: everything is loaded and checked before the first point runs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,26 +19,26 @@ use crate::quantize::swept;
 use crate::subject::{CommonSettings, FileId, HwId, InputId, Network, Subject};
 use crate::{Axis, Identity, MAX_POINTS, Settings, Shard, StudyError, SweepRequest, default_sweep_stats};
 
-/// A sweep ready to run.
+/// Sweep that is ready to run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub subjects: Vec<Subject>,
-    /// The accelerators as they are without a point.
+    /// Accelerators without the settings of points.
     bases: Vec<Accelerator>,
-    /// In the order of the rows of `summary.csv`.
+    /// Points in the order of the rows of `summary.csv`.
     pub points: Vec<PlannedPoint>,
-    /// The part of them that is run; all, if there is none.
+    /// Shard to run; all points if `None`.
     pub shard: Option<Shard>,
     settings: Settings,
-    /// What the results were made from.
+    /// Inputs of the results.
     pub description: Description,
 }
 
-/// One point.
+/// Point of a sweep.
 #[derive(Debug)]
 pub(super) struct PlannedPoint {
     subject: usize,
-    /// Points of one group differ in registers alone.
+    /// Group; its points differ only in registers.
     group: usize,
     pub point: SweepPoint,
     pub accelerator: Accelerator,
@@ -47,7 +47,7 @@ pub(super) struct PlannedPoint {
     pub identity: Identity,
 }
 
-/// What the results of a sweep were made from, by name and content.
+/// Inputs of a sweep's results, by name and content.
 #[derive(Debug, Serialize)]
 pub(super) struct Description {
     arithmetic: u32,
@@ -59,7 +59,7 @@ pub(super) struct Description {
     points: Vec<PointJson>,
 }
 
-/// A point, what it depends on, and the hash of that.
+/// Point with what it depends on, and the hash of that.
 #[derive(Debug, Serialize)]
 struct PointJson {
     #[serde(flatten)]
@@ -68,12 +68,12 @@ struct PointJson {
     depends_on: DependsOn<PointSettings>,
 }
 
-/// The settings that decide the figures of a point.
+/// Settings that decide the figures of a point.
 #[derive(Debug, Serialize)]
 struct PointSettings {
     #[serde(flatten)]
     common: CommonSettings,
-    /// At which level events are summed up.
+    /// Level at which events are summed.
     level: String,
 }
 
@@ -90,12 +90,12 @@ impl Plan {
         let bases: Vec<Accelerator> = bases.collect::<Result<_, _>>()?;
         let mut subjects = Subjects::default();
         let (mut points, mut listed, mut groups) = (Vec::new(), Vec::new(), HashMap::new());
-        // Samples make no difference to it.
+        // The lowered program does not depend on samples.
         let mut lowered = None;
         for Combination { variant, parameters, apart } in combinations(request, &bases)? {
             let (index, subject) = subjects.of(&variant, request.cache.as_deref())?;
             for (point, accelerator) in points_of(request, subject, &variant, &parameters)? {
-                // Whatever is wrong with a combination is said before the first point runs.
+                // Errors of combinations are reported before the first point runs.
                 let differs =
                     listed.last().is_none_or(|last: &PointJson| last.point.parameters != parameters);
                 if differs
@@ -138,7 +138,7 @@ impl Plan {
         Ok(Self { subjects, bases, points, shard: request.shard, settings: settings.clone(), description })
     }
 
-    /// That of all points.
+    /// Returns the identity of the sweep, over all points.
     pub fn identity(&self) -> Identity {
         Identity::of_parts(self.points.iter().map(|point| point.identity))
     }
@@ -147,12 +147,12 @@ impl Plan {
         &self.subjects[point.subject]
     }
 
-    /// The indices of the points that are run.
+    /// Returns the indices of the points that are run.
     pub fn own_points(&self) -> Range<usize> {
         self.shard.map_or(0..self.points.len(), |shard| shard.points(self.points.len()))
     }
 
-    /// The indices of the points that run together: those that differ in registers alone.
+    /// Returns the indices of points that run together: points that differ only in registers.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let count = self.points.iter().map(|point| point.group + 1).max().unwrap_or(0);
         let mut groups = vec![Vec::new(); count];
@@ -162,7 +162,7 @@ impl Plan {
         groups
     }
 
-    /// Samples over all points that are run.
+    /// Returns the total number of samples over all points that are run.
     pub fn samples(&self) -> u64 {
         self.points[self.own_points()].iter().map(|point| self.subject(point).samples.count() as u64).sum()
     }
@@ -175,7 +175,7 @@ impl Plan {
         }
     }
 
-    /// What was swept, in words for the report.
+    /// Describes the sweep in words for the report.
     pub fn about(&self) -> About {
         let made_from = &self.description;
         let files = made_from.models.iter().map(|model| model.file.as_str()).collect::<Vec<_>>().join(", ");
@@ -190,18 +190,18 @@ impl Plan {
     }
 }
 
-/// What one combination of the axes runs.
+/// Settings of one combination of axis values.
 struct Combination {
     variant: Variant,
     parameters: Vec<Parameter>,
-    /// The parameters beside registers: points that differ in them do not run together.
+    /// Parameters other than registers: points that differ in them do not run together.
     apart: Vec<Parameter>,
 }
 
-/// Every combination of network, accelerator and axes.
+/// Returns every combination of network, accelerator and axes.
 fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Combination>, StudyError> {
     let axes = request.axes.list();
-    // Names of levels are those of all accelerators, or nobody's.
+    // A level is named in tables only if its name is equal in all accelerators.
     let varies_hw = axes.iter().any(|axis| axis.key() == "hw");
     let bases = if varies_hw { &[] } else { bases };
     let mut all = Vec::new();
@@ -230,7 +230,7 @@ fn combinations(request: &SweepRequest, bases: &[Accelerator]) -> Result<Vec<Com
     Ok(all)
 }
 
-/// The key as tables have it: a level is known by its name, also where it is given by its place.
+/// Returns the key as shown in tables: levels are named, even if given by index.
 fn named_key(axis: &Axis, bases: &[Accelerator]) -> String {
     let mut names = bases.iter().map(|base| Some(level_at(base, axis.level()?)?.name.as_str()));
     let first = names.next().flatten().filter(|first| names.all(|name| name == Some(first)));
@@ -240,25 +240,25 @@ fn named_key(axis: &Axis, bases: &[Accelerator]) -> String {
     }
 }
 
-/// The level of a key, given by its name or its place.
+/// Returns the level of a key, given by its name or its index.
 fn level_at<'a>(base: &'a Accelerator, level: &str) -> Option<&'a Level> {
     let levels = &base.datapath.levels;
     levels.iter().find(|one| one.name == level).or_else(|| levels.get(level.parse::<usize>().ok()?))
 }
 
-/// A value as tables have it: the folder of a file makes no difference to results.
+/// Returns a value as shown in tables: without the folder of a file, which makes no difference to results.
 fn shown(axis: &Axis, value: &str) -> String {
     let name = Path::new(value).file_name().filter(|_| may_be_path(axis.key()));
     name.map_or_else(|| value.into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Networks with their samples: each is loaded once.
+/// Networks with their samples, each loaded once.
 #[derive(Default)]
 struct Subjects {
     list: Vec<Subject>,
-    /// By what decides them.
+    /// Indices of subjects, by what they depend on.
     known: HashMap<String, usize>,
-    /// Networks by what decides them: subjects that differ in samples alone share one.
+    /// Networks by what they depend on; subjects that differ only in samples share one.
     networks: HashMap<String, Network>,
 }
 
@@ -294,7 +294,7 @@ impl Subjects {
     }
 }
 
-/// Every width and mode of one network on one accelerator.
+/// Returns all widths and modes of one network on one accelerator.
 fn points_of(
     request: &SweepRequest,
     subject: &Subject,
@@ -344,7 +344,7 @@ fn points_of(
     Ok(points)
 }
 
-/// Everything that the points differ in, as it is called and as a key.
+/// Returns all varied keys: the name shown, and the key.
 fn varied_keys<'a>(request: &'a SweepRequest, level: Option<&Level>) -> Vec<(&'a str, String)> {
     let of_level = |what: &'a str| level.map(|level| (what, format!("accumulation.{}.{what}", level.name)));
     let bits = request.bits.is_some().then(|| of_level("bits")).flatten();
@@ -353,7 +353,8 @@ fn varied_keys<'a>(request: &'a SweepRequest, level: Option<&Level>) -> Vec<(&'a
     bits.into_iter().chain(overflow).chain(axes).collect()
 }
 
-/// The level that the axes sweep: the named one, or that of the last axis over widths, or over overflow modes.
+/// Returns the level that the axes sweep: the named one, or the level of the last axis over widths or
+/// overflow modes.
 fn varied_level<'a>(request: &SweepRequest, base: &'a Accelerator) -> Result<Option<&'a Level>, StudyError> {
     if request.level.is_some() || !request.overflow.is_empty() {
         return swept_level(request.level.as_deref(), base).map(Some);
@@ -371,7 +372,7 @@ fn register_of(register: Register) -> Option<(u32, Overflow)> {
     }
 }
 
-/// The named level, or the only one with a width.
+/// Returns the named level, or the only one with a width.
 fn swept_level<'a>(name: Option<&str>, base: &'a Accelerator) -> Result<&'a Level, StudyError> {
     let levels = &base.datapath.levels;
     let hw = || base.name.clone();

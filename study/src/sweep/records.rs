@@ -1,4 +1,4 @@
-//! The records of points while others are run.
+//! Records of points that wait while other points run.
 
 use std::ops::Range;
 
@@ -7,8 +7,9 @@ use guardbit_reports::PointRecord;
 
 use super::point_file;
 
-/// Records as text, in one piece of memory. As they are, their many small parts would lie between the large pieces that each point
-/// takes for a moment: the allocator could not use those again, and memory would grow by a quarter of a megabyte per point.
+/// Records as text, in one piece of memory. In their parsed form, their many small parts would lie between
+/// the large temporary allocations of each point. The allocator could not reuse those, and memory would grow
+/// by a quarter of a megabyte per point.
 #[derive(Debug)]
 pub(super) struct Records {
     text: Vec<u8>,
@@ -16,12 +17,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// None of `count` records.
+    /// Creates a store for `count` records.
     pub fn new(count: usize) -> Self {
         Self { text: Vec::new(), places: vec![None; count] }
     }
 
-    /// Keeps a record.
+    /// Stores a record.
     pub fn put(&mut self, index: usize, record: &PointRecord) -> Result<(), FolderError> {
         let start = self.text.len();
         serde_json::to_writer(&mut self.text, record).map_err(unreadable(index))?;
@@ -29,12 +30,12 @@ impl Records {
         Ok(())
     }
 
-    /// Whether there is a record.
+    /// Returns whether a record is stored.
     pub fn has(&self, index: usize) -> bool {
         self.places[index].is_some()
     }
 
-    /// All records that there are, in order.
+    /// Returns all stored records, in order.
     pub fn all(self) -> Result<Vec<PointRecord>, FolderError> {
         let places = self.places.into_iter().enumerate().filter_map(|(index, place)| Some((index, place?)));
         places
@@ -43,7 +44,7 @@ impl Records {
     }
 }
 
-/// What is written to memory is read again: neither fails.
+/// Returns the error of a record in memory that cannot be written or read, which does not happen.
 fn unreadable(index: usize) -> impl Fn(serde_json::Error) -> FolderError {
     move |error| FolderError::Read { path: point_file(index).into(), source: error.into() }
 }

@@ -1,4 +1,4 @@
-//! The folder of a sweep: which points are done.
+//! Folder of a sweep, and the points stored in it.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -22,58 +22,59 @@ use crate::{Identity, MergeError, Shard, StudyError, TableFormat};
 const COMMAND: &str = "sweep";
 const MANIFEST: &str = Manifest::Sweep.file();
 
-/// An output folder that belongs to one sweep.
+/// Output folder that belongs to one sweep.
 #[derive(Debug)]
 pub(super) struct SweepFolder<'a> {
     target: &'a Target,
     staging: Staging<'a>,
-    /// How many points are stored, and how many there are.
+    /// Number of stored points, and number of points.
     stored: Cell<usize>,
     points: Range<usize>,
-    /// In what files the tables of a shard's whole are written.
+    /// File format of the tables after merging, for a shard.
     format: TableFormat,
 }
 
-/// What there is of a point.
+/// Stored state of a point.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// Its record.
+    /// Record of the point.
     Same(Box<PointRecord>),
-    /// That of another point, or of the same one on other inputs.
+    /// Record of another point, or of the point with other inputs.
     Other,
-    /// Nothing.
+    /// No record.
     Nothing,
 }
 
-/// `sweep.json`. While the sweep is under way it lists no files: points prove themselves.
+/// Contents of `sweep.json`. While the sweep is in progress it lists no files; each point's file proves
+/// itself.
 #[derive(Serialize)]
 struct SweepJson<'a> {
     schema: u32,
     tool: crate::Tool,
     command: &'static str,
-    /// Of all points.
+    /// Identity over all points.
     identity: Identity,
     #[serde(flatten)]
     description: &'a Description,
-    /// The points in which an overflow was trapped.
+    /// Points with a trapped overflow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trapped: Vec<TrappedPoint<'a>>,
-    /// Where the folder is that of a part.
+    /// Present if the folder belongs to a shard.
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<ShardJson>,
     files: Vec<FileEntry>,
 }
 
-/// A point in which an overflow was trapped.
+/// Point with a trapped overflow.
 #[derive(Serialize)]
 struct TrappedPoint<'a> {
-    /// Index in the list of points.
+    /// Index of the point in the list of points.
     point: usize,
     error: &'a str,
 }
 
 impl<'a> SweepFolder<'a> {
-    /// Takes a folder for a sweep: a new one, or one that the same sweep has begun.
+    /// Opens a new folder for a sweep, or one with an unfinished sweep of equal identity.
     pub fn open(
         target: &'a Target,
         existing: Existing,
@@ -113,23 +114,23 @@ impl<'a> SweepFolder<'a> {
         Ok(folder)
     }
 
-    /// What there is of point `index`. Names of files are those that they have now.
+    /// Returns the stored state of point `index`. File names in the record are updated to the current ones.
     pub fn found(&self, index: usize, point: &PlannedPoint) -> Found {
-        // What is there was seen to be sealed.
+        // The seals of existing files have been checked.
         let Ok(text) = read_text(&self.path(index), LIMIT) else { return Found::Nothing };
         let Some(record) = stored::read(&text, point.identity, &point.point) else { return Found::Other };
         self.count();
         Found::Same(Box::new(record))
     }
 
-    /// Stores point `index`, of that text.
+    /// Stores point `index` with its text.
     pub fn store(&self, index: usize, text: &str) -> Result<(), StudyError> {
         self.staging.put(&point_file(index), text.as_bytes())?;
         self.count();
         Ok(())
     }
 
-    /// Adds what is made of all points, and lists every file in the manifest.
+    /// Adds the outputs over all points, and lists every file in the manifest.
     pub fn complete(
         &self,
         plan: &Plan,
@@ -145,7 +146,7 @@ impl<'a> SweepFolder<'a> {
             Ok(FileEntry { path: point_file(index), sha256: sha256.map_err(failed)? })
         };
         let points = self.points.clone().map(of_point).collect::<Result<Vec<_>, FolderError>>()?;
-        // One at a time: together they are as large as all points.
+        // Read one at a time: together they are as large as all points.
         let of_predictions = |index| Ok(of_document(&(predictions_file(index), self.predictions(index)?)));
         let predictions = self.points.clone().map(of_predictions);
         let predictions = predictions.collect::<Result<Vec<_>, FolderError>>()?;
@@ -164,26 +165,27 @@ impl<'a> SweepFolder<'a> {
         Ok(())
     }
 
-    /// `predictions.npz` of point `index`, which is stored.
+    /// Returns `predictions.npz` of the stored point `index`.
     fn predictions(&self, index: usize) -> Result<Vec<u8>, FolderError> {
         let path = self.path(index);
         let bytes = read_text(&path, LIMIT).and_then(|text| stored::predictions(&text));
         bytes.map_err(|source| FolderError::Read { path, source })
     }
 
-    /// In what files its tables are written, if `asked` for: those that it has already stay, else they would be nobody's.
+    /// Returns the file formats of tables: the requested ones and the existing ones, so that no table is left
+    /// without an owner.
     pub fn format(&self, asked: TableFormat) -> TableFormat {
         let has = sweep_parquet_paths().iter().any(|path| self.target.path().join(path).exists());
         if has { TableFormat::Parquet } else { asked }
     }
 
-    /// Its pages, if `asked` for: those that it has already stay too.
+    /// Returns the pages to write: the requested ones and the existing ones.
     pub fn pages(&self, asked: Pages) -> Pages {
         let has = pages_of(|path| self.target.path().join(path).exists());
         Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
     }
 
-    /// Whether a file is there as it is to be.
+    /// Returns whether a file exists with the expected contents.
     fn has(&self, entry: &FileEntry) -> bool {
         Digest::of_file(&self.target.path().join(&entry.path)).is_ok_and(|found| found == entry.sha256)
     }
@@ -197,7 +199,7 @@ impl<'a> SweepFolder<'a> {
         self.say();
     }
 
-    /// What there is of it if it ends now.
+    /// Notes what is stored if the sweep ends now.
     fn say(&self) {
         let (stored, points, shown) = (self.stored.get(), self.points.len(), self.target.shown().display());
         self.target.keeps(format!(
@@ -222,7 +224,7 @@ impl<'a> SweepJson<'a> {
     }
 }
 
-/// The points, of those with these indices, in which an overflow was trapped.
+/// Returns the points among these indices with a trapped overflow.
 fn trapped<'r>(points: impl IntoIterator<Item = usize>, records: &'r [PointRecord]) -> Vec<TrappedPoint<'r>> {
     let trapped = |(point, record): (usize, &'r PointRecord)| {
         record.summary.trapped.as_deref().map(|error| TrappedPoint { point, error })
@@ -230,37 +232,38 @@ fn trapped<'r>(points: impl IntoIterator<Item = usize>, records: &'r [PointRecor
     points.into_iter().zip(records).filter_map(trapped).collect()
 }
 
-/// What was merged.
+/// Result of a merge.
 #[derive(Debug)]
 pub struct Merging {
-    /// The points that there are, in order.
+    /// Existing points, in order.
     pub records: Vec<PointRecord>,
     /// Shards that no folder has.
     pub missing_shards: Vec<Shard>,
-    /// The points that are not there, those of missing shards included: rows of the whole's `summary.csv`, from 0.
+    /// Missing points, including those of missing shards: rows of `summary.csv` of the whole, from 0.
     pub missing_points: Vec<usize>,
 }
 
-/// Makes the folder of a sweep from those of its parts.
+/// Merges the shards of a sweep into one folder.
 ///
 /// # Errors
-/// [`StudyError::Merge`] unless `folders` are all parts of one sweep, each of them once and whole, and none of them is `out`; those
-/// of the target. In that case nothing is written.
+/// [`StudyError::Merge`] unless `folders` are all shards of one sweep, each once and complete, and none of
+/// them is `out`. Also fails with errors of the output folder. Nothing is written in these cases.
 pub fn merge(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Vec<PointRecord>, StudyError> {
     Ok(merged(folders, out, existing, false)?.records)
 }
 
-/// Makes a folder of the points that parts of a sweep have by now, with the tables, plots and report of these. `guardbit sweep`
-/// goes on there with the points that are missing.
+/// Merges the points that shards of a sweep have so far, with tables, plots and report for these. `guardbit
+/// sweep` continues in that folder with the missing points.
 ///
 /// # Errors
-/// As [`merge`], but parts may be missing or unfinished; [`StudyError::Merge`] if there is no point at all.
+/// [`StudyError`] under the conditions of [`merge`], except that shards may be missing or unfinished;
+/// [`StudyError::Merge`] if there is no point at all.
 pub fn merge_partial(folders: &[PathBuf], out: &Path, existing: Existing) -> Result<Merging, StudyError> {
     merged(folders, out, existing, true)
 }
 
 fn merged(folders: &[PathBuf], out: &Path, existing: Existing, partial: bool) -> Result<Merging, StudyError> {
-    /// A point as the manifest lists it.
+    /// Point as the manifest lists it.
     #[derive(Deserialize)]
     struct Listed {
         #[serde(flatten)]
@@ -285,7 +288,7 @@ fn merged(folders: &[PathBuf], out: &Path, existing: Existing, partial: bool) ->
                 records.push(record);
                 places.push(index);
             }
-            // What an unfinished part does not have yet.
+            // Point that an unfinished shard does not have yet.
             (_, _, path) if path.is_none() || part.is_some_and(|part| !part.is_complete()) => {
                 missing_points.push(index);
             }
@@ -304,7 +307,7 @@ fn merged(folders: &[PathBuf], out: &Path, existing: Existing, partial: bool) ->
     Ok(Merging { records, missing_shards: parts.missing(), missing_points })
 }
 
-/// The manifest of a sweep that is there, as guardbit wrote it.
+/// Returns the manifest of an existing sweep, as guardbit wrote it.
 fn manifest(target: &Target) -> Value {
     let text = read_text(&target.path().join(MANIFEST), LIMIT).unwrap_or_default();
     let sealed = Some(text).filter(|text| is_sealed(text));
@@ -318,12 +321,12 @@ fn is_same(found: &Value, json: &SweepJson<'_>) -> bool {
         && part(found) == json.shard.as_ref().map(|part| part.shard)
 }
 
-/// Which part of a sweep is there, if it is none as a whole.
+/// Returns the shard of an existing folder; `None` for a whole sweep.
 fn part(found: &Value) -> Option<Shard> {
     serde_json::from_value(found["shard"].clone()).ok()
 }
 
-/// In what a sweep that is there differs from one that is asked for.
+/// Returns the differences between an existing sweep and the requested one.
 fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
     if found["schema"] != json.schema || found["command"] != json.command {
         return Vec::new();
@@ -351,12 +354,12 @@ fn differences(found: &Value, json: &SweepJson<'_>) -> Vec<&'static str> {
     all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
 }
 
-/// Name of the file of the predictions of point `index`.
+/// Returns the file name of the predictions of point `index`.
 pub(crate) fn predictions_file(index: usize) -> String {
     format!("predictions/{index:05}.npz")
 }
 
-/// Name of the file of point `index`.
+/// Returns the file name of point `index`.
 pub(crate) fn point_file(index: usize) -> String {
     format!("points/{index:05}.json")
 }

@@ -1,4 +1,4 @@
-//! The file of a point: what a sweep keeps of it, in its own folder and in caches.
+//! File of a point, stored in a sweep's folder and in caches.
 
 use std::io;
 
@@ -11,22 +11,22 @@ use crate::Identity;
 
 /// Version of `sweep.json` and of the points' files.
 pub(super) const SCHEMA: u32 = 4;
-/// Bytes of a manifest or a point's file, at most.
+/// Maximum bytes of a manifest or of a point's file.
 pub(super) const LIMIT: u64 = 1 << 28;
 
-/// The file of a point, sealed.
+/// File of a point, sealed.
 #[derive(Serialize)]
 struct Stored<'a> {
     schema: u32,
     tool: crate::Tool,
     identity: Identity,
     record: &'a PointRecord,
-    /// `predictions.npz`, in base64.
+    /// Content of `predictions.npz` in base64.
     predictions: &'a str,
     sha256: &'static str,
 }
 
-/// What is read of it.
+/// Part that is read from the file.
 #[derive(Deserialize)]
 struct Read {
     schema: u32,
@@ -34,13 +34,13 @@ struct Read {
     record: PointRecord,
 }
 
-/// The predictions in it.
+/// Predictions in the file.
 #[derive(Deserialize)]
 struct Predicted {
     predictions: String,
 }
 
-/// A point as text, without names of files: they are none of what it depends on.
+/// Returns a point as text without file names, which it does not depend on.
 pub(super) fn text(
     identity: Identity,
     record: &PointRecord,
@@ -57,7 +57,7 @@ pub(super) fn text(
     Ok(seal_text(&serde_json::to_string(&stored).unwrap_or_default()))
 }
 
-/// The record in a text, if it is that of the point of that identity; names of files are those of `point`.
+/// Returns the record in a text if its identity matches; file names are taken from `point`.
 pub(super) fn read(text: &str, identity: Identity, point: &SweepPoint) -> Option<PointRecord> {
     let stored = serde_json::from_str::<Read>(text).ok().filter(|_| is_sealed(text))?;
     let mut record =
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str, identity: Identity, point: &SweepPoint) -> Option
     Some(record)
 }
 
-/// `predictions.npz` from a text.
+/// Returns `predictions.npz` from a text.
 pub(super) fn predictions(text: &str) -> io::Result<Vec<u8>> {
     let Predicted { predictions } = serde_json::from_str(text)?;
     BASE64_STANDARD.decode(predictions).map_err(io::Error::other)

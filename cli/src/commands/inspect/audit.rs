@@ -1,4 +1,4 @@
-//! `--audit`: what each step made of the network.
+//! Output of `--audit`: the changes that each step made to the network.
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::{Decision, LowerError, Program, audit_frontend, audit_lowering};
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::printable;
 use crate::printable::plain;
 
-/// Characters of a name in the table; JSON has all.
+/// Maximum characters of a name in the table; JSON has all.
 const LONGEST: usize = 40;
 
-/// One decision, as it is printed.
+/// Decision as printed.
 #[derive(Serialize)]
 pub struct Line {
     step: String,
@@ -21,7 +21,7 @@ pub struct Line {
     what: String,
 }
 
-/// The decisions of every step: reading, these passes, and lowering where there is a program.
+/// Returns the decisions of every step: reading, these passes, and lowering if there is a program.
 pub fn decisions(
     before: &Graph,
     after: &Graph,
@@ -38,7 +38,7 @@ pub fn decisions(
     Ok(all)
 }
 
-/// What passes left out, put in and changed. A node is known by its full name.
+/// Returns the nodes that passes removed, added and changed. A node is identified by its full name.
 fn passed(before: &Graph, after: &Graph, passes: &str) -> Vec<Line> {
     let find = |graph: &Graph, name: &str| {
         graph.nodes_with_ids().find(|(id, _)| graph.node_name(*id) == name).map(|(id, _)| id)

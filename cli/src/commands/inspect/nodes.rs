@@ -1,4 +1,4 @@
-//! `--nodes`: everything that the codes of each operation follow from.
+//! Output of `--nodes`: everything that determines the codes of each operation.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use guardbit_graph::{Graph, NodeForm, OperandForm, RequantizeForm};
 
 use super::{printable, sizes};
 
-/// Scales and multipliers that are written out; of more the least and the greatest.
+/// Maximum number of scales and multipliers printed as a list; of more, the minimum and the maximum are
+/// printed.
 const WRITTEN: usize = 4;
 
 pub fn text(graph: &Graph) -> String {
@@ -68,7 +69,7 @@ fn requantization(form: &RequantizeForm) -> String {
     format!("{}, multiplier in {}{multipliers}", form.scheme, form.rule)
 }
 
-/// A single value where all are equal, a few in a list, of many the least and the greatest.
+/// Formats a single value if all are equal, a few as a list, and many as minimum and maximum.
 fn few<T: PartialOrd + Copy + std::fmt::Display>(values: &[T]) -> String {
     let Some((&first, rest)) = values.split_first() else { return String::new() };
     if rest.iter().all(|value| *value == first) {

@@ -1,16 +1,16 @@
-//! Activations that stay on the chip, in words.
+//! Describes activations that stay on the chip.
 
 use guardbit_hwmodels::{Program, Resident};
 use guardbit_reports::text_table;
 
 use super::printable;
 
-/// Bits in whole bytes.
+/// Converts bits to whole bytes.
 pub fn bytes(bits: u128) -> u64 {
     u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)
 }
 
-/// What stays, and the most bytes at a time; nothing where nothing does.
+/// Returns which activations stay, and the maximum bytes at a time; empty if none stay.
 pub fn text(program: &Program) -> String {
     let Some((node, peak)) = program.resident_peak() else { return String::new() };
     let name = |node| printable(program.graph.short_name(node));

@@ -86,7 +86,7 @@ pub fn write_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
 /// `quantize_dynamic`).
 ///
 /// # Errors
-/// Those of [`write_onnx`], and an error if ONNX Runtime has no such product for the weights.
+/// Errors of [`write_onnx`], and an error if ONNX Runtime has no such product for the weights.
 pub fn write_dynamic_onnx(graph: &Graph) -> Result<Vec<u8>, ExportError> {
     write(graph, true)
 }

@@ -79,7 +79,8 @@ impl WidthCounts {
     }
 }
 
-/// Full adders: `bits` becomes the lower bits of the sum of all three arguments; returns the upper bits.
+/// Adds three bits: `bits` becomes the lower bits of the sum of all arguments, and the upper bits are
+/// returned.
 #[inline(always)]
 fn full_add(bits: &mut Marks, a: &Marks, b: &Marks) -> Marks {
     let mut carry = NONE;

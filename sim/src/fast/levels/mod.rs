@@ -73,7 +73,7 @@ pub(crate) struct LevelsLayer<'a> {
     plain_end: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
-    /// How the innermost level is stepped two windows at a time, if it is.
+    /// Data for stepping the innermost level two windows at a time, if supported.
     paired: Option<Paired>,
     places: Places<'a>,
 }
@@ -147,7 +147,7 @@ struct Task<'t, 's, 'i> {
     settled: &'s mut Settled,
     walker: Option<Walker>,
     heat: Heat,
-    /// By lane of the block at hand, whether a bias, or the sum with it, did not fit.
+    /// Whether a bias, or the sum with it, did not fit, by lane of the current block.
     biased: [bool; LANES],
 }
 

@@ -74,7 +74,7 @@ impl<'a> Places<'a> {
         earliest[index]
     }
 
-    /// No event of a product or of the bias of the dot product of output `index` is earlier.
+    /// Returns a lower bound of the cycle of any product or bias event in the dot product of output `index`.
     pub fn earliest_narrowing(&self, index: usize) -> u64 {
         let earliest = self.narrowings.get_or_init(|| {
             let layer = self.layer;
