@@ -258,5 +258,5 @@ fn reads_same(inputs: &[Option<TensorId>], a: &[Option<Codes>], b: &[Option<Code
 }
 
 fn held(tensors: &[Option<Codes>], id: TensorId) -> &Codes {
-    tensors[id.index()].as_ref().expect("tensors are made before they are read")
+    tensors[id.index()].as_ref().expect("tensors are computed before they are read")
 }
