@@ -76,7 +76,10 @@ fn a_sum_of_weights_joins_a_bias_behind_the_sum_alone() {
     let args = ["vectors", &model, "--hw", "fpga-int14-os", "--layer", "scores", "--random", "1", "-o", &out];
     let output = guardbit(&[&args[..], &sets].concat());
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && message.contains("a sum of weights beside a bias"), "{message}");
+    assert!(
+        !output.status.success() && message.contains("a sum of weights together with a bias"),
+        "{message}"
+    );
 }
 
 /// Bounds by type and range exist, bounds by weights do not; the witness of the type needs every bit of it.

@@ -91,13 +91,16 @@ fn what_stays_is_shown() {
     for says in [
         "its output, 1024 bytes, stays on the chip until `depthwise_1` has read it",
         "its output, 576 bytes, stays on the chip until `pointwise_1` has read it",
-        "its output goes outside: no layer on the accelerator reads it",
+        "its output goes to external memory: no layer on the accelerator reads it",
     ] {
         assert!(audit.contains(says), "{says}: {audit}");
     }
     let small = ["--set", "memory.activation_kib=1.2"];
     let audit = succeed(&[&args[..], &keys, &small, &["--audit"]].concat());
-    assert!(audit.contains("its output goes outside: it does not fit `memory.activation_kib`"), "{audit}");
+    assert!(
+        audit.contains("its output goes to external memory: it does not fit `memory.activation_kib`"),
+        "{audit}"
+    );
 }
 
 /// Figures of priced runs, and the files that contain them.

@@ -72,16 +72,16 @@ impl Accelerator {
     fn memory_notes(&self) -> Vec<String> {
         match self.timing.convention {
             TimingConvention::ScalesimV3 => {
-                return vec!["compute cycles alone, memories take no time".into()];
+                return vec!["compute cycles only; memories take no time".into()];
             }
             TimingConvention::EthosU => {
-                return vec!["as the compiler of Ethos-U55 estimates one layer".into()];
+                return vec!["as estimated by the compiler for Ethos-U55, layer by layer".into()];
             }
             TimingConvention::Overlapped => {}
         }
         let Feed { operands, operand, sums } = Feed::new(self);
         let port = |key: &str, needed: f64, what: &str, rate: f64| {
-            format!("the array takes {needed} bytes of {what} per cycle at full speed, {key} is {rate}")
+            format!("the array needs {needed} bytes of {what} per cycle at full speed; {key} is {rate}")
         };
         let memory = &self.memory;
         let mut notes = vec![port("sram_bytes_per_cycle", operands, operand, memory.sram_bytes_per_cycle)];
@@ -91,18 +91,15 @@ impl Accelerator {
         }
         let residency: &[&str] = match memory.residency {
             Residency::None => &[
-                "every layer reads its activations from outside and stores its outputs there",
-                "activations do not stay on the chip between layers, even where they would fit",
+                "every layer reads its activations from external memory and stores its outputs there",
+                "activations do not stay on the chip between layers, even if they would fit",
             ],
             Residency::Fit => {
-                &["activations stay on the chip between layers where they fit beside the layers' tiles"]
+                &["activations stay on the chip between layers if they fit in addition to the layers' tiles"]
             }
         };
         notes.extend(residency.iter().map(|&note| note.to_owned()));
-        notes.push(
-            "activations, weights, outputs, biases and requantization constants count as bytes from outside"
-                .into(),
-        );
+        notes.push("DRAM bytes: activations, weights, outputs, biases and requantization constants".into());
         notes
     }
 }

@@ -165,9 +165,9 @@ impl<Q: Quantity> Parser<'_, Q> {
     }
 
     fn unexpected(&mut self, wanted: &str) -> ExpressionError {
-        let found = self.peek().map_or("its end".into(), |found| format!("`{found}`"));
+        let found = self.peek().map_or("the end".into(), |found| format!("`{found}`"));
         let column = self.text[..self.at].chars().count() + 1;
-        ExpressionError(format!("has {found} at character {column}, where {wanted} should be"))
+        ExpressionError(format!("has {found} at character {column}; expected {wanted}"))
     }
 
     fn sum(&mut self) -> Result<Node<Q>, ExpressionError> {
@@ -199,7 +199,7 @@ impl<Q: Quantity> Parser<'_, Q> {
     fn factor(&mut self) -> Result<Node<Q>, ExpressionError> {
         self.deep += 1;
         if self.deep > MOST_DEEP {
-            return Err(ExpressionError(format!("has more than {MOST_DEEP} brackets within each other")));
+            return Err(ExpressionError(format!("is nested more than {MOST_DEEP} brackets deep")));
         }
         let node = match self.peek() {
             Some('-') => {
@@ -258,27 +258,36 @@ impl<Q: Quantity> Parser<'_, Q> {
             return variable.map(|&variable| Node::Variable(variable)).ok_or_else(|| {
                 let known: Vec<&str> = self.variables.iter().map(|variable| variable.name()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                ExpressionError(format!("names `{name}`; the variables here are: {known}"))
+                ExpressionError(format!(
+                    "uses the unknown variable `{name}`; the variables here are: {known}"
+                ))
             });
         }
         let Some(&(_, function, [least, most])) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
-            return Err(ExpressionError(format!("calls `{name}`; the functions are: {}", known.join(", "))));
+            return Err(ExpressionError(format!(
+                "calls the unknown function `{name}`; the functions are: {}",
+                known.join(", ")
+            )));
         };
         let mut arguments = vec![self.sum()?];
         while self.take(',') {
             if arguments.len() == most {
-                return Err(ExpressionError(format!("gives `{name}` more than {most} arguments")));
+                return Err(ExpressionError(format!(
+                    "calls `{name}` with too many arguments: expected at most {most}"
+                )));
             }
             arguments.push(self.sum()?);
         }
         self.close()?;
         if arguments.len() < least {
-            return Err(ExpressionError(format!("gives `{name}` fewer than {least} arguments")));
+            return Err(ExpressionError(format!(
+                "calls `{name}` with too few arguments: expected at least {least}"
+            )));
         }
         if function == Function::Linear && !ascends(&arguments[1..]) {
-            let form = "linear(x, x1, y1, x2, y2, ...) needs points as numbers, with x1 < x2 < ...";
-            return Err(ExpressionError(format!("has a `linear` without ascending points: {form}")));
+            let form = "expected linear(x, x1, y1, x2, y2, ...) with constant numbers and x1 < x2 < ...";
+            return Err(ExpressionError(format!("calls `linear` with invalid points: {form}")));
         }
         Ok(Node::Call(function, arguments))
     }

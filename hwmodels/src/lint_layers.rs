@@ -45,8 +45,8 @@ fn large_array(program: &Program) -> Option<Problem> {
     Some(Problem::of_network(
         "guardbit::hw::array_larger_than_layer",
         "array",
-        format!("at most half of the array can work: {layers}"),
-        "a smaller array or another `dataflow` avoids it, or leave the operation out of `offload`",
+        format!("these layers can use at most half of the array: {layers}"),
+        "use a smaller array or another `dataflow`, or leave out the operation from `offload`",
     ))
 }
 
@@ -62,8 +62,8 @@ fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Optio
         "guardbit::hw::sram_too_small_for_tile",
         key,
         format!("the {what} of the smallest tile do not fit `{key}`: {layers}"),
-        "a larger memory, a smaller array or no `double_buffer` (which halves the room) avoids it; biases and requantization constants \
-         share the memory of the weights",
+        "use a larger memory, a smaller array or no `double_buffer` (which halves the space); biases and \
+         requantization constants share the memory of the weights",
     ))
 }
 
@@ -110,9 +110,10 @@ fn moves_again(program: &Program) -> Option<Problem> {
         "guardbit::hw::moves_data_again",
         key,
         format!(
-            "layers move more than twice their data from and to the outside because `{key}` is {value_now}: {named}"
+            "layers move more than twice their data to and from external memory because `{key}` is \
+             {value_now}: {named}"
         ),
-        &format!("`{key}: {value}` leaves {share:.0} % of that"),
+        &format!("`{key}: {value}` reduces the traffic to {share:.0} %"),
     ))
 }
 

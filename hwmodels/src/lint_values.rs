@@ -33,9 +33,10 @@ pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
         "guardbit::hw::too_narrow_for_codes",
         key.get().map_or("", String::as_str),
         format!(
-            "sums of codes of more than {USUAL_BITS} bits may overflow, those of 8-bit codes would not: {layers}"
+            "sums may overflow because the codes have more than {USUAL_BITS} bits; sums of 8-bit codes would \
+             fit: {layers}"
         ),
-        "a wider level avoids it; `guardbit size` has the width of every layer",
+        "use a wider level; `guardbit size` computes the width of every layer",
     ))
 }
 
@@ -68,7 +69,8 @@ pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
     Some(Problem::of_network(
         "guardbit::hw::bias_adder_too_narrow",
         "bias.bits",
-        format!("sums with their biases may overflow the adder of biases: {layers}"),
-        "`bias.bits: auto` holds every sum; `from_model` has the width of the model's bias, which may be less",
+        format!("sums plus biases may overflow the bias adder: {layers}"),
+        "write `bias.bits: auto` to hold every sum; `from_model` is the width of the model's bias, which may \
+         be narrower",
     ))
 }

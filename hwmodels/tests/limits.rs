@@ -183,7 +183,7 @@ fn what_is_too_much_is_said() {
     let repeated = lines(&format!("schema: 1\nlayers:\n  a: {{x: &a {long}}}\n"), 20_000, |i| {
         format!("  c{i}: {{x: *a}}")
     });
-    check(&repeated, &[], "guardbit::hw::layers", "aliases unfold to too many");
+    check(&repeated, &[], "guardbit::hw::layers", "aliases that expand to too many");
     let levels = "{name: a}, ".repeat(100);
     check(&format!("schema: 1\naccumulation: [{levels}]"), &[], "guardbit::hw::accumulation", "more than 64");
     let levels: String = (0..17).map(|i| format!("{{name: a{i}}}, ")).collect();
@@ -208,7 +208,7 @@ fn what_is_too_much_is_said() {
     set(format!("layers.c.{}a=1", "bias.".repeat(9_000)), "guardbit::hw::unknown_key", "parts");
     set(format!("name={}", "[".repeat(50_000)), "guardbit::hw::set", "more than 64 levels deep");
     let inner = "*a, ".repeat(5000);
-    set(format!("x=[&a [{}], {inner}]", "1, ".repeat(5000)), "guardbit::hw::set", "aliases unfold");
+    set(format!("x=[&a [{}], {inner}]", "1, ".repeat(5000)), "guardbit::hw::set", "aliases that expand");
     check("schema: 1", &vec!["array.rows=1".into(); 1001], "guardbit::hw::set", "1001 overrides; 1000");
 }
 

@@ -30,11 +30,11 @@ fn wide_codes_and_biases_may_need_more_than_32_bits() {
     // 1024 * 32768 * 127 needs 33 bits, and 256 times less with 8-bit codes; the adder receives what 32 bits
     // hold, and 2^40.
     insta::assert_snapshot!(warnings(1024, DType::Int16, 1 << 40, ""), @r"
-    guardbit::hw::too_narrow_for_codes: sums of codes of more than 8 bits may overflow, those of 8-bit codes would not: `y` needs 33 bits in `acc`, which has 32
-    guardbit::hw::bias_adder_too_narrow: sums with their biases may overflow the adder of biases: `y` needs 42 bits of 32
+    guardbit::hw::too_narrow_for_codes: sums may overflow because the codes have more than 8 bits; sums of 8-bit codes would fit: `y` needs 33 bits in `acc`, which has 32
+    guardbit::hw::bias_adder_too_narrow: sums plus biases may overflow the bias adder: `y` needs 42 bits of 32
     ");
     // The adder of a bias that the model stores in 64 bits has 64 bits, unless the file states a number.
-    insta::assert_snapshot!(warnings(1024, DType::Int16, 1 << 40, "bias: {at: post, bits: from_model}"), @"guardbit::hw::too_narrow_for_codes: sums of codes of more than 8 bits may overflow, those of 8-bit codes would not: `y` needs 33 bits in `acc`, which has 32");
+    insta::assert_snapshot!(warnings(1024, DType::Int16, 1 << 40, "bias: {at: post, bits: from_model}"), @"guardbit::hw::too_narrow_for_codes: sums may overflow because the codes have more than 8 bits; sums of 8-bit codes would fit: `y` needs 33 bits in `acc`, which has 32");
     // The real weights prove that 512 products fit.
     assert_eq!(warnings(512, DType::Int16, 0, ""), "");
     assert_eq!(warnings(1024, DType::Int8, 1 << 20, ""), "");
@@ -52,6 +52,6 @@ fn wide_codes_and_biases_may_need_more_than_32_bits() {
         ""
     );
     // A bias of 21 bits in an adder of 20.
-    insta::assert_snapshot!(warnings(4, DType::Int8, 1 << 20, "bias: {at: post, bits: 20}"), @"guardbit::hw::bias_adder_too_narrow: sums with their biases may overflow the adder of biases: `y` needs 22 bits of 20");
+    insta::assert_snapshot!(warnings(4, DType::Int8, 1 << 20, "bias: {at: post, bits: 20}"), @"guardbit::hw::bias_adder_too_narrow: sums plus biases may overflow the bias adder: `y` needs 22 bits of 20");
     assert_eq!(warnings(4, DType::Int8, 1 << 18, "bias: {at: post, bits: 20}"), "");
 }

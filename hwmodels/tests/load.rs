@@ -349,7 +349,7 @@ fn errors_are_placed_in_the_file_that_holds_them() {
     assert_eq!(code, "guardbit::hw::extends_cycle");
     let (code, text) = message(&[top]);
     assert_eq!(code, "guardbit::hw::unknown_preset");
-    assert_eq!(text, "top.yaml:2:10: there is no preset `base.yaml` and no file `base.yaml`");
+    assert_eq!(text, "top.yaml:2:10: `base.yaml` is not a preset, and the file `base.yaml` does not exist");
 }
 
 /// By default, operations that multiply by weights run on the accelerator.

@@ -227,7 +227,10 @@ fn a_first_operand_that_broadcasts_runs_on_the_host() {
     assert_eq!(place([&[2, 3, 4], &[4, 5]]), [Placement::Accelerator]);
     let hosted = place([&[3, 4], &[2, 4, 5]]);
     assert_eq!(hosted, [Placement::Host(Host::NoDotProducts)]);
-    assert_eq!(hosted[0].to_string(), "host: it is not made of dot products that an accelerator can run");
+    assert_eq!(
+        hosted[0].to_string(),
+        "host: it does not consist of dot products that an accelerator can run"
+    );
 }
 
 #[test]
@@ -305,11 +308,11 @@ fn overrides_that_name_no_layer_are_errors() {
     };
     insta::assert_snapshot!(error("layers: {conv9: {bias.bits: 20}}"), @r"
     guardbit::lower::unknown_layer
-    `layers` names `conv9`, but the network has no such layer; did you mean `conv` (0)?
+    `layers` names `conv9`, which is not a layer of the network; did you mean `conv` (0)?
     ");
     insta::assert_snapshot!(error("layers: {7: {bias.bits: 20}}"), @r"
     guardbit::lower::unknown_layer
-    `layers` names `7`, but the network has no such layer
+    `layers` names `7`, which is not a layer of the network
     ");
     insta::assert_snapshot!(error("layers: {pool: {product.shift: 2}}"), @r"
     guardbit::lower::host_layer
@@ -317,7 +320,7 @@ fn overrides_that_name_no_layer_are_errors() {
     ");
     insta::assert_snapshot!(error("layers: {conv: {bias.at: preload}, 0: {accumulation: [{name: sum, reduce: tree}]}}"), @r"
     guardbit::hw::bias
-    test:2:26: layer `conv`, `0`: `bias.at` is preload, but the last level, `sum`, is a tree: it has no initial value
+    test:2:26: layer `conv`, `0`: `bias.at` is preload, but the last level, `sum`, is a tree, which has no initial value
     ");
 }
 
@@ -353,7 +356,9 @@ fn layers_too_small_for_the_array_and_too_large_for_the_memory_are_said() {
         let line = |problem: guardbit_hwmodels::Problem| format!("{}: {problem}", problem.code());
         check_program(&program).into_iter().map(line).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: at most half of the array can work: `conv` 8x3 of 8x8");
+    insta::assert_snapshot!(found("array: {rows: 8, cols: 8}"), @"guardbit::hw::array_larger_than_layer: \
+                                                                  these layers can use at most half of the \
+                                                                  array: `conv` 8x3 of 8x8");
     insta::assert_snapshot!(found("array: {rows: 4, cols: 3}"), @"");
     // 32 bytes hold neither the 72 activations nor the 54 weights of a fold, but they hold slices of its
     // terms.
@@ -390,8 +395,8 @@ fn a_key_that_makes_data_move_again() {
     memory: {activation_kib: 0.05, weight_kib: 0.05}
 
     memory: {activation_kib: 1, weight_kib: 0.05}
-    guardbit::hw::moves_data_again: layers move more than twice their data from and to the outside because `memory.weight_kib` is 0.05: `conv` 2.9 times
-    help: `memory.weight_kib: 0.4` leaves 35 % of that
+    guardbit::hw::moves_data_again: layers move more than twice their data to and from external memory because `memory.weight_kib` is 0.05: `conv` 2.9 times
+    help: `memory.weight_kib: 0.4` reduces the traffic to 35 %
     memory: {activation_kib: 1, weight_kib: 1}
 
     timing: {convention: scalesim_v3}
@@ -399,8 +404,8 @@ fn a_key_that_makes_data_move_again() {
 
     dataflow: vector
     memory: {activation_kib: 0.05, weight_kib: 1}
-    guardbit::hw::moves_data_again: layers move more than twice their data from and to the outside because `memory.activation_kib` is 0.05: `conv` 2.2 times
-    help: `memory.activation_kib: 0.2` leaves 45 % of that
+    guardbit::hw::moves_data_again: layers move more than twice their data to and from external memory because `memory.activation_kib` is 0.05: `conv` 2.2 times
+    help: `memory.activation_kib: 0.2` reduces the traffic to 45 %
     ");
 }
 

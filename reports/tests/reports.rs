@@ -103,7 +103,7 @@ fn a_run_in_words() {
     Where nothing overflows, every final sum of these samples at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
     One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); in 87.4 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.4 %).
-    Cycles by what bounds their layer: memory outside 100 %. #0 conv2d_1 takes the most.
+    Cycles by what bounds their layer: external memory 100 %. #0 conv2d_1 takes the most.
     "#);
     let run = common::run_record(StatsLevel::None);
     insta::assert_snapshot!(run_findings(&run).join("\n"), @r"
@@ -112,7 +112,7 @@ fn a_run_in_words() {
     Too few samples to tell the accuracies apart: 1 right class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
     One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); in 87.4 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.4 %).
-    Cycles by what bounds their layer: memory outside 100 %. #0 conv2d_1 takes the most.
+    Cycles by what bounds their layer: external memory 100 %. #0 conv2d_1 takes the most.
     ");
 }
 

@@ -98,7 +98,7 @@ pub(crate) struct Unit<'a> {
 /// Returns the arithmetic of `layer`.
 pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, VectorError> {
     let (Finish::Requantize(output), Some(weights)) = (&layer.dots.finish, &layer.dots.weights) else {
-        let (layer, what) = (layer.name.clone(), "a pool, mean or sum, which divides by itself,".into());
+        let (layer, what) = (layer.name.clone(), "a pool, mean or sum (it has its own division)".into());
         return Err(VectorError::Unsupported { layer, what });
     };
     let codes = |input: usize| {
@@ -115,7 +115,8 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
     let operands = codes.operands(layer.datapath.operands.zero_point);
     let datapath = &layer.datapath;
     if layer.weight_sum_factor != 0 && datapath.bias.at != BiasPlace::Post {
-        let (layer, what) = (layer.name.clone(), "a sum of weights beside a bias that is not `post`".into());
+        let (layer, what) =
+            (layer.name.clone(), "a sum of weights together with a bias that is not `post`".into());
         return Err(VectorError::Unsupported { layer, what });
     }
     Unit {
@@ -168,8 +169,9 @@ impl Unit<'_> {
         let sum = flow.port;
         let bias = self.bias_info(sum)?;
         if self.has_side && !self.has_bias && bias.register.bits.is_some_and(|bits| bits < port_bits(sum)) {
-            return Err(self
-                .unsupported("a bias adder narrower than the sum, used only where zero points ask for it,"));
+            return Err(
+                self.unsupported("a bias adder that is narrower than the sum and used only for zero points")
+            );
         }
         let operand =
             |r: Range, step| Operand { bits: port_bits(r), min: r.min as i64, max: r.max as i64, step };
@@ -192,7 +194,7 @@ impl Unit<'_> {
             return Err(self.unsupported(&format!("a datapath of more than {MAX_LEVELS} levels")));
         }
         if let Some(level) = datapath.levels.iter().skip(1).find(|l| l.reduce.takes_run_at_once()) {
-            return Err(self.unsupported(&format!("a {} above another level", level.reduce)));
+            return Err(self.unsupported(&format!("a {} after another level", level.reduce)));
         }
         if datapath.rounds_at_random() {
             return Err(self.unsupported("stochastic rounding (`round: stochastic`)"));
@@ -204,7 +206,7 @@ impl Unit<'_> {
             return Err(self.unsupported("an output that wraps"));
         }
         if self.has_side && datapath.bias.at != BiasPlace::Post {
-            return Err(self.unsupported("a sum of activations beside a bias that is not `post`"));
+            return Err(self.unsupported("a sum of activations together with a bias that is not `post`"));
         }
         Ok(())
     }

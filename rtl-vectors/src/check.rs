@@ -170,7 +170,7 @@ fn replay(
     let expected = compare::comparisons(made, simulator, bench);
     Ok(match outcome {
         Outcome::Pass { checked, .. } if checked != expected => {
-            let details = format!("{checked} values were compared, there are {expected}");
+            let details = format!("compared {checked} values, expected {expected}");
             let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
             Outcome::Fail { mismatches: 1, first }
         }

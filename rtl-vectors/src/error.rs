@@ -19,7 +19,7 @@ pub enum VectorError {
         what: String,
     },
     /// A value is too wide for the files.
-    #[error("layer `{layer}`: {port} needs {bits} bits; bundles hold up to {MAX_WORD}")]
+    #[error("layer `{layer}`: {port} needs {bits} bits; expected at most {MAX_WORD}")]
     TooWide {
         /// Name of the layer.
         layer: String,
@@ -30,7 +30,8 @@ pub enum VectorError {
     },
     /// A layer has more products than a bundle can hold.
     #[error(
-        "layer `{layer}`: {products} products; a bundle holds up to 2^{all}, and 2^{one} of one dot product",
+        "layer `{layer}` has {products} products; expected at most 2^{all} per bundle and 2^{one} per dot \
+         product",
         all = MAX_PRODUCTS.ilog2(),
         one = MAX_TERMS.ilog2()
     )]
@@ -41,7 +42,7 @@ pub enum VectorError {
         products: usize,
     },
     /// There is nothing to export.
-    #[error("layer `{layer}`: there are no activations and no corner cases to export")]
+    #[error("layer `{layer}` has neither activations nor corner cases to export")]
     Empty {
         /// Name of the layer.
         layer: String,
@@ -85,7 +86,7 @@ pub enum VectorError {
     #[error(transparent)]
     Multiplier(#[from] MultiplierError),
     /// A built-in mutant no longer matches the reference RTL.
-    #[error("mutant `{mutant}` does not fit {file}: its text occurs {found} times")]
+    #[error("mutant `{mutant}` cannot be applied to {file}: its text occurs {found} times")]
     Mutant {
         /// Name of the mutant.
         mutant: String,
@@ -116,11 +117,12 @@ impl VectorError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Unsupported { .. } => Some(
-                "the RTL has an optional adder tree first, then serial levels; change `accumulation` with --set",
+                "the RTL supports an optional adder tree followed by serial levels; change `accumulation` \
+                 with --set",
             ),
-            Self::TooLong { .. } => Some("ask for fewer dot products with --cases"),
+            Self::TooLong { .. } => Some("export fewer dot products with --cases"),
             Self::Manifest { .. } | Self::Data { .. } => Some(
-                "the folder was not written by `guardbit vectors`, or was changed since: export it again",
+                "the folder was not written by `guardbit vectors`, or changed since: export the bundle again",
             ),
             _ => None,
         }

@@ -65,7 +65,7 @@ impl std::str::FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| format!("unknown format `{name}`; there are dec, npy, bin, mif, coe and axis"))
+        found.ok_or_else(|| format!("unknown format `{name}`; expected dec, npy, bin, mif, coe or axis"))
     }
 }
 

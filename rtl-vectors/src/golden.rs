@@ -44,7 +44,7 @@ pub enum GoldenError {
     #[error(transparent)]
     Multiplier(#[from] MultiplierError),
     /// A code was requested, but no multiplier is set.
-    #[error("there is no output code without a multiplier: set one before the dot product ends")]
+    #[error("cannot compute an output code without a multiplier: set one before the dot product ends")]
     NoMultiplier,
 }
 
@@ -107,7 +107,7 @@ impl GoldenModel {
             |what: &str| VectorError::Unsupported { layer: "live".into(), what: what.to_owned() };
         let shifted = layer.datapath.unit_shift(layer.datapath.levels.len()) > 0;
         if layer.datapath.bias.at == BiasPlace::PostRequantize && shifted {
-            return Err(unsupported("a bias after the requantizer, behind levels that shift,").into());
+            return Err(unsupported("a bias after the requantizer together with levels that shift").into());
         }
         let live = LiveDot::new(&layer).ok_or_else(|| unsupported("a layer whose lanes share adders"))?;
         let ends = run_ends(&layer.datapath, terms, interface.lanes);
@@ -166,7 +166,7 @@ impl GoldenModel {
     /// [`GoldenError::Parameters`] if there is no bias adder and `bias` is not 0.
     pub fn set_bias(&mut self, bias: i64) -> Result<(), GoldenError> {
         let Some(value) = &mut self.layer.bias else {
-            let problem = format!("a bias of {bias}, but the unit has no bias adder");
+            let problem = format!("the bias is {bias}, but the unit has no bias adder");
             return if bias == 0 { Ok(()) } else { Err(GoldenError::Parameters(problem)) };
         };
         let datapath = &self.layer.datapath;
@@ -198,7 +198,7 @@ impl GoldenModel {
         let point = self.arithmetic.requantize.mult_point as i32;
         let normalized = mult == 0 || mult >> (point - 1) == 1;
         if !normalized || !(-1000..=1000).contains(&exponent) {
-            let problem = format!("a multiplier of {mult} * 2^({exponent} - {point}): it is not normalized");
+            let problem = format!("the multiplier {mult} * 2^({exponent} - {point}) is not normalized");
             return Err(GoldenError::Parameters(problem));
         }
         let real = mult as f64 * 2f64.powi(exponent - point);
@@ -214,7 +214,7 @@ impl GoldenModel {
     /// [`GoldenError::Parameters`] if `min` lies above `max`.
     pub fn set_output(&mut self, zero_point: i32, min: i32, max: i32) -> Result<(), GoldenError> {
         if min > max {
-            return Err(GoldenError::Parameters(format!("an output clamp from {min} to {max}")));
+            return Err(GoldenError::Parameters(format!("the output clamp is empty: {min} to {max}")));
         }
         if let Finish::Requantize(stage) = &mut self.layer.dots.finish {
             *stage = OutputStage { output_zero_point: zero_point, clamp: (min, max), ..stage.clone() };
@@ -232,7 +232,7 @@ impl GoldenModel {
         let lanes = self.interface.lanes;
         let sent = self.beat.saturating_mul(lanes);
         let Some(left) = self.terms.checked_sub(sent).filter(|&left| left > 0) else {
-            let problem = "the dot product under way is longer than the layer's: clear it first";
+            let problem = "the current dot product already has all products of the layer: clear it first";
             return Err(GoldenError::Beat(problem.into()));
         };
         let expected = lanes.min(left);
@@ -240,7 +240,7 @@ impl GoldenModel {
             Ok(count) if count == expected => Ok(count),
             _ => {
                 let beat = self.beat;
-                Err(GoldenError::Beat(format!("{count} products in beat {beat}, which takes {expected}")))
+                Err(GoldenError::Beat(format!("beat {beat} has {count} products; expected {expected}")))
             }
         }
     }
@@ -256,7 +256,9 @@ impl GoldenModel {
             limbs[index] = bits.div_ceil(32) as usize;
             if counts[index] < limbs[index] as i64 {
                 let found = counts[index];
-                return Err(GoldenError::Beat(format!("{found} limbs for the {bits} bits of `{name}`")));
+                return Err(GoldenError::Beat(format!(
+                    "{found} limbs are too few for the {bits} bits of `{name}`"
+                )));
             }
         }
         Ok(limbs)
@@ -318,13 +320,17 @@ impl GoldenModel {
         }
         let keep = field(&ctrl, RUN_LAST + levels, lanes);
         if keep == 0 || keep & (keep + 1) != 0 {
-            return Err(GoldenError::Beat(format!("keep is {keep:#b}: not a row of lanes from lane 0 on")));
+            return Err(GoldenError::Beat(format!(
+                "keep is {keep:#b}; expected consecutive lanes starting at lane 0"
+            )));
         }
         let run_last: Vec<bool> = (0..levels).map(|i| field(&ctrl, RUN_LAST + i, 1) == 1).collect();
         let level = &self.layer.datapath.levels[0];
         if level.reduce.takes_run_at_once() && !run_last[0] {
             let kind = level.reduce;
-            return Err(GoldenError::Beat(format!("run_last of a {kind} is 0: its run is one beat")));
+            return Err(GoldenError::Beat(format!(
+                "run_last of a {kind} is 0, but a run of a {kind} is one beat"
+            )));
         }
         if field(&ctrl, CLEAR, 1) == 1 {
             self.restart();

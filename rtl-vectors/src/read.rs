@@ -20,13 +20,13 @@ pub(crate) fn open(dir: &Path, path: &str) -> io::Result<File> {
     let mut place = dir.to_owned();
     for component in Path::new(path).components() {
         let Component::Normal(name) = component else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "does not lie in the bundle"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is outside the bundle"));
         };
         place.push(name);
         if place.symlink_metadata()?.is_symlink() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "is a link; a bundle holds its files itself",
+                "is a link; a bundle must contain its files",
             ));
         }
     }
@@ -64,12 +64,12 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
     let text = text.map_err(|source| VectorError::Read { path: dir.join(MANIFEST), source })?;
     let json: Value = serde_json::from_slice(&text).map_err(|e| unusable(dir, bounded(e.to_string())))?;
     if let Some(schema) = json["schema"].as_u64().filter(|&s| s != u64::from(SCHEMA)) {
-        return Err(unusable(dir, format!("schema {schema}, but this guardbit reads {SCHEMA}")));
+        return Err(unusable(dir, format!("schema {schema} is not supported; this guardbit reads {SCHEMA}")));
     }
     let ours = env!("CARGO_PKG_VERSION");
     if let Some(theirs) = json["tool"]["version"].as_str().filter(|&v| v != ours) {
         let problem = format!(
-            "written by guardbit {}, this is {ours}: export the bundle again",
+            "written by guardbit {}, but this is {ours}: export the bundle again",
             bounded(theirs.into())
         );
         return Err(unusable(dir, problem));
@@ -87,7 +87,7 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
         .filter(|(_, file)| !plain(&file.path))
         .map(|(index, file)| Violation {
             at: format!("/files/{index}/path"),
-            problem: bounded(format!("\"{}\" does not lie in the bundle", file.path)),
+            problem: bounded(format!("\"{}\" is outside the bundle", file.path)),
         })
         .collect();
     Ok(if outside.is_empty() { Ok(manifest) } else { Err(outside) })

@@ -27,7 +27,7 @@ const MAX_OPERAND: u32 = 34;
 pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize) -> Result<(), String> {
     let within = |what: &str, value: usize, max: usize| match (1..=max).contains(&value) {
         true => Ok(()),
-        false => Err(format!("{what}: {value}; 1 to {max} can be had")),
+        false => Err(format!("{what}: {value}; expected 1 to {max}")),
     };
     within("products of a dot product", terms, MAX_TERMS)?;
     within("lanes", interface.lanes, MAX_LANES)?;
@@ -50,17 +50,20 @@ pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize
         within("bits of an operand", operand.bits as usize, MAX_OPERAND as usize)?;
     }
     if arithmetic.levels.iter().skip(1).any(|level| level.reduce.takes_run_at_once()) {
-        return Err("a tree above another level".into());
+        return Err("a tree after another level".into());
     }
     let tree = arithmetic.levels.first().filter(|level| level.reduce.takes_run_at_once());
     let expected = tree.map_or(1, |level| level.terms.map_or(Terms::All, Terms::Count).run_length(terms));
     if interface.lanes != expected {
-        return Err(format!("lanes: {}; this datapath takes {expected} products a beat", interface.lanes));
+        return Err(format!(
+            "lanes: {}; expected {expected}, the products per beat of this datapath",
+            interface.lanes
+        ));
     }
     within("mult_point", requantize.mult_point as usize, requantize.mult_bits as usize - 1)?;
     let shifts = arithmetic.levels.iter().map(|l| l.register.shift).chain([arithmetic.product.shift]);
     if shifts.fold(0u32, u32::saturating_add) > MAX_TOTAL_SHIFT {
-        return Err(format!("the shifts drop more than {MAX_TOTAL_SHIFT} bits together"));
+        return Err(format!("the shifts drop more than {MAX_TOTAL_SHIFT} bits in total"));
     }
     let slots = [
         ("activation_slot", interface.activation_slot, arithmetic.activation.bits),
@@ -69,7 +72,7 @@ pub(crate) fn check(arithmetic: &Arithmetic, interface: &Interface, terms: usize
     for (what, found, bits) in slots {
         let expected = slot(bits, interface.packing);
         if found != expected {
-            return Err(format!("{what}: {found}; lanes of {bits} bits take {expected}"));
+            return Err(format!("{what}: {found}; expected {expected} for lanes of {bits} bits"));
         }
     }
     Ok(())

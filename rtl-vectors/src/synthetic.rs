@@ -32,7 +32,7 @@ impl LayerParameters {
     /// [`GoldenError`] if there is no such accelerator, or it cannot run the layer.
     pub fn program(&self, hw: &str) -> Result<Program, GoldenError> {
         if !(1..=MAX_TERMS).contains(&self.terms) {
-            let problem = format!("{} terms: 1 to {MAX_TERMS} can be had", self.terms);
+            let problem = format!("{} terms; expected 1 to {MAX_TERMS}", self.terms);
             return Err(GoldenError::Parameters(problem));
         }
         let loaded = match hw.contains('\n') {

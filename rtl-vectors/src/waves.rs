@@ -47,7 +47,7 @@ impl std::str::FromStr for WaveFormat {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| format!("unknown format `{name}`; there are vcd and fst"))
+        found.ok_or_else(|| format!("unknown format `{name}`; expected vcd or fst"))
     }
 }
 

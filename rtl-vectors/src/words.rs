@@ -181,7 +181,7 @@ impl Mem {
         let digits = digits(bits);
         let (limbs, lines) = (digits.div_ceil(16).max(1), text.chunks_exact(digits + 1));
         if !lines.remainder().is_empty() {
-            return Err(format!("{} bytes are no lines of {digits} digits", text.len()));
+            return Err(format!("{} bytes are not a whole number of lines of {digits} digits", text.len()));
         }
         let mut all = vec![0; lines.len() * limbs];
         for (index, (line, word)) in lines.zip(all.chunks_exact_mut(limbs)).enumerate() {

@@ -90,8 +90,8 @@ fn files_lie_in_the_bundle() {
     }
     let accelerator = fs::read_to_string(dir.join("accelerator.yaml")).unwrap();
     for (text, part) in [
-        (format!("extends: /dev/zero\n{accelerator}"), "extends nothing"),
-        (format!("extends: fpga-int14-os\n{accelerator}"), "extends nothing"),
+        (format!("extends: /dev/zero\n{accelerator}"), "cannot extend another one"),
+        (format!("extends: fpga-int14-os\n{accelerator}"), "cannot extend another one"),
         (accelerator.replace("rows: 16", "rows: 99999999999999999999"), "accelerator.yaml"),
         (" ".repeat(1 << 20), "has more than"),
     ] {

@@ -36,7 +36,7 @@ impl<T: Accumulate> Accumulate for Vec<T> {
     }
 
     fn merge(&mut self, other: Self) {
-        debug_assert_eq!(self.len(), other.len(), "parts have one shape");
+        debug_assert_eq!(self.len(), other.len(), "all parts have the same shape");
         self.iter_mut().zip(other).for_each(|(mine, others)| mine.merge(others));
     }
 }

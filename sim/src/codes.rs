@@ -289,7 +289,7 @@ impl Packed {
             }
             (Self::I16(to), Self::I16(from)) => to[at..at + from.len()].copy_from_slice(from),
             (Self::I32(to), Self::I32(from)) => to[at..at + from.len()].copy_from_slice(from),
-            _ => debug_assert!(false, "codes of one dtype"),
+            _ => debug_assert!(false, "all codes have the same dtype"),
         }
     }
 
@@ -329,7 +329,7 @@ impl<'p> PackedMut<'p> {
             (Self::Bytes(to), PackedMut::Bytes(from)) => to[range.clone()].copy_from_slice(&from[range]),
             (Self::I16(to), PackedMut::I16(from)) => to[range.clone()].copy_from_slice(&from[range]),
             (Self::I32(to), PackedMut::I32(from)) => to[range.clone()].copy_from_slice(&from[range]),
-            _ => debug_assert!(false, "codes of one dtype"),
+            _ => debug_assert!(false, "all codes have the same dtype"),
         }
     }
 }

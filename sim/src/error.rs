@@ -28,7 +28,7 @@ pub enum SimError {
         cycle: u64,
     },
     /// A sample has the wrong number of inputs.
-    #[error("the network takes {expected} inputs, the sample has {found}")]
+    #[error("the network has {expected} inputs, but the sample has {found}")]
     InputCount {
         /// Number of inputs of the graph.
         expected: usize,
@@ -56,7 +56,7 @@ pub enum SimError {
         ty: guardbit_graph::CodeType,
     },
     /// Programs cannot run together.
-    #[error("programs that run together differ in registers alone, but {what} differs")]
+    #[error("programs that run together may differ only in registers, but {what} differs")]
     Unlike {
         /// Part in which they differ.
         what: String,

@@ -183,7 +183,7 @@ impl StatsLevel {
 
 /// Error: a word is not the name of an option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} `{found}`; there are {allowed}")]
+#[error("unknown {what} `{found}`; expected {allowed}")]
 pub struct UnknownOption {
     what: &'static str,
     found: String,

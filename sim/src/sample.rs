@@ -118,7 +118,7 @@ impl<'s, 'p> Sample<'s, 'p> {
     fn run_layer(&mut self, layer: &MacLayer) {
         let graph = &self.batch.programs[0].program.graph;
         let node = graph.node(layer.node);
-        let input = node.inputs[0].expect("an accelerated layer has activations");
+        let input = node.inputs[0].expect("a layer on the accelerator has activations");
         let [_, weights] = self.batch.programs[0].program.reads(layer);
         let output = node.output;
         let types = [input, output].map(|id| graph.tensor(id).ty.dtype);
@@ -258,5 +258,5 @@ fn reads_same(inputs: &[Option<TensorId>], a: &[Option<Codes>], b: &[Option<Code
 }
 
 fn held(tensors: &[Option<Codes>], id: TensorId) -> &Codes {
-    tensors[id.index()].as_ref().expect("tensors are made before they are read")
+    tensors[id.index()].as_ref().expect("tensors are computed before they are read")
 }

@@ -33,22 +33,24 @@ macro_rules! statistics {
         [level outputs_touched: u64 = sum(|seen| seen.outcome.touched().into())] "dot products", Events,
             "Dot products with an event at this level.";
         [level persistent: u64 = sum(|seen| seen.outcome.persistent.into())] "dot products", Counting,
-            "Dot products with a final sum that does not fit the level.";
+            "Persistent dot products: some final sum does not fit the level.";
         [level transient: u64 = sum(|seen| seen.outcome.transient().into())] "dot products", Prefixes,
-            "Dot products with a prefix, but no final sum, that does not fit the level.";
+            "Transient dot products: some prefix does not fit the level, but every final sum fits.";
         [dots wrong: u64 = sum(|dot| (dot.error != 0).into())] "dot products", Counting,
-            "Dot products whose delivered sum is not the exact one.";
+            "Dot products whose delivered sum differs from the exact sum.";
         [dots harmless: u64 = sum(|dot| (dot.error != 0 && dot.harmless).into())] "dot products", Counting,
-            "Wrong ones whose output code is right all the same.";
+            "Wrong dot products whose output code is correct.";
         [level min_prefix: i128 = least(|seen| seen.outcome.min_prefix)] "units of the level", Prefixes,
-            "Least of 0 and all unbounded prefixes.";
+            "Least value among 0 and all unbounded prefixes.";
         [level max_prefix: i128 = greatest(|seen| seen.outcome.max_prefix)] "units of the level", Prefixes,
-            "Greatest of 0 and all unbounded prefixes.";
+            "Greatest value among 0 and all unbounded prefixes.";
         [level required_final: u32 = widest(|seen| seen.final_bits)] "bits", Prefixes,
-            "Bits that hold every final sum on the activations that the layer read. In propagated mode they bear the \
-             marks of the overflow before it: no width to build.";
+            "Required bits (final sum): hold every final sum on the activations that the layer read. In \
+             propagated mode earlier overflow has changed these activations, so this is not a width to \
+             build.";
         [level required_prefix: u32 = widest(|seen| seen.prefix_bits)] "bits", Prefixes,
-            "Bits that hold every prefix, likewise.";
+            "Required bits (prefix): hold every prefix on the activations that the layer read. In propagated \
+             mode this is not a width to build.";
         [dots sum_abs_err: u128 = sum(|dot| dot.error.unsigned_abs())] "units of a product", Counting,
             "Sum of `|delivered - exact|`.";
         [dots max_abs_err: u128 = greatest(|dot| dot.error.unsigned_abs())] "units of a product", Counting,
@@ -56,7 +58,7 @@ macro_rules! statistics {
         [dots output_mismatch: u64 = sum] "output codes", Nothing,
             "Output codes that differ from the exact network.";
         [layer sqnr_db: Decibel as(|of| Decibel::new(of.counts.output_error.sqnr_db()))] "dB", Nothing,
-            "Of the layer's real output against the exact one; in JSON also `null` where it is infinite.";
+            "SQNR of the layer's real output against the exact network; `null` in JSON if infinite.";
         [layer cycles: u64 as(|of| of.layer.timing.cycles)] "cycles", Nothing,
             "Cycles of one inference.";
         [layer first_event_cycle: u64 as(|of| of.counts.first_event_cycle)] "cycles", Counting,
@@ -64,29 +66,31 @@ macro_rules! statistics {
         [dots product_events: u64 = sum] "products", Counting,
             "Products that did not fit.";
         [dots bias_events: u64 = sum(|dot| dot.bias_events)] "events", Counting,
-            "Biases, or sums with them, that did not fit.";
+            "Biases, or sums of the bias adder, that did not fit.";
         [layer compute_cycles: u64 as(|of| of.layer.timing.cost.compute_cycles)] "cycles", Nothing,
-            "Cycles of one inference with memories that take no time, with the tiles that are best then.";
+            "Cycles of one inference with infinitely fast memories, with the best tiles for that case.";
         [layer stall_cycles: u64 as(|of| of.layer.timing.cost.stall_cycles)] "cycles", Nothing,
-            "The other cycles.";
+            "Stalls: `cycles` minus `compute_cycles`.";
         [layer utilization: Fraction as(|of| Fraction::new(of.layer.timing.cost.utilization()))] "", Nothing,
-            "The part of the array's products that the layer needs.";
+            "Products that the layer needs, as a share of the products that the array could compute in all \
+             cycles.";
         [layer sram_bytes: u64 as(|of| of.layer.timing.cost.sram_bytes)] "bytes", Nothing,
             "Bytes between the SRAMs and the array in one inference.";
         [layer dram_bytes: u64 as(|of| of.layer.timing.cost.dram_bytes)] "bytes", Nothing,
-            "Bytes between the chip and its outside memory in one inference.";
+            "Bytes between the chip and the external memory in one inference.";
         // Figures finer than a picosecond would be rounding noise, and decimals stay short.
         [layer time_us: f64 as(|of| (of.layer.timing.cost.microseconds * 1e6).round() / 1e6)] "\u{b5}s", Nothing,
             "Time of one inference at the clock.";
         [layer stall_sram_cycles: u64 as(|of| of.layer.timing.cost.stall_sram_cycles)] "cycles", Nothing,
-            "Stalls that would be left with a memory outside that takes no time.";
+            "Stalls that would remain with an infinitely fast external memory.";
         [layer stall_dram_cycles: u64 as(|of| of.layer.timing.cost.stall_dram_cycles)] "cycles", Nothing,
-            "The other stalls: cycles that wait for the memory outside.";
+            "All other stalls: cycles that wait for the external memory.";
         [wide exact_required_final: u32 as(|counts| counts.required_final)] "bits", Prefixes,
-            "Bits that hold every final sum where no accumulator overflows: enough for a wrapping one. Blank where \
-             products do not fit or lanes share an adder.";
+            "Required bits (final sum, exact network): hold every final sum if no accumulator overflows. \
+             Enough for a wrapping accumulator. Blank if products do not fit or lanes share an adder.";
         [wide exact_required_prefix: u32 as(|counts| counts.required_prefix)] "bits", Prefixes,
-            "Bits that hold every prefix, likewise: enough for a saturating accumulator.";
+            "Required bits (prefix, exact network): hold every prefix if no accumulator overflows. Enough \
+             for a saturating accumulator. Blank if products do not fit or lanes share an adder.";
     } };
 }
 

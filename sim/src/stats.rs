@@ -424,7 +424,7 @@ impl Differences {
                     wide += square(exact, simulated);
                 }
             }
-            _ => debug_assert!(false, "codes of one dtype"),
+            _ => debug_assert!(false, "all codes have the same dtype"),
         }
         Self { noise: wide + u128::from(noise), mismatches }
     }

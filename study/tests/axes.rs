@@ -209,9 +209,9 @@ fn errors() {
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same: leave one of them out");
     insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same: leave one of them out");
-    insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: there is no key `accumulation.acc.bitz`");
+    insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: unknown key `accumulation.acc.bitz`");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: --set accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
-    insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: unknown mode `both`; there are propagated and isolated");
+    insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: unknown mode `both`; expected propagated and isolated");
     insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: goes with an input file; random codes have `random`");
     insta::assert_snapshot!(message(&["model=nothing.tflite"]), @"guardbit::model::io: nothing.tflite: No such file or directory (os error 2)");
     insta::assert_snapshot!(message(&["a=0..=9999", "b=0,1"]), @"guardbit::study::points: the sweep has 20000 points; 10000 are the most");

@@ -137,5 +137,8 @@ outputs: [y]
     let slow = ["clock_mhz=1e9", "host.clock_mhz=1e-6", "host.bytes_per_cycle=1e-6"].map(str::to_owned);
     let error = lower(graph, &load("fpga-int14-os", &slow).unwrap()).unwrap_err();
     assert_eq!(error.code(), "guardbit::lower::too_many_cycles");
-    assert_eq!(error.to_string(), "`y` takes the host more than 2^53 cycles of the accelerator's clock");
+    assert_eq!(
+        error.to_string(),
+        "layer `y` takes more than 2^53 cycles of the accelerator's clock on the host"
+    );
 }

@@ -210,7 +210,7 @@ fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
 
 /// Returns the range of the activations' codes.
 pub(super) fn input_codes(graph: &Graph, layer: &MacLayer) -> CodeRange {
-    let input = graph.node(layer.node).inputs[0].expect("an accelerated layer has activations");
+    let input = graph.node(layer.node).inputs[0].expect("a layer on the accelerator has activations");
     graph.tensor(input).ty.code_range()
 }
 

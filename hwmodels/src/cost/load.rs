@@ -68,7 +68,7 @@ fn text_of(name: &str) -> Result<Option<String>, HwError> {
 fn names() -> String {
     let names: Vec<&str> = COST_MODELS.iter().map(|model| model.name).collect();
     format!(
-        "name a YAML file or a cost model, with @16nm behind it to scale it; the models are {}",
+        "name a YAML file or a cost model; append @16nm to scale it to 16 nm. Cost models: {}",
         names.join(", ")
     )
 }
@@ -83,17 +83,17 @@ fn scaled_to(model: CostModel, to: f64) -> Result<CostModel, HwError> {
         HwError::from(Problem::new("guardbit::cost::node", None, message, help.to_owned(), Origin::Nowhere))
     };
     let Some(from) = model.node_nm else {
-        let message = format!("the figures of `{}` are of no technology that can be scaled", model.name);
-        return Err(problem(message, "leave out the @ and what follows"));
+        let message = format!("cannot scale `{}`: its figures belong to no technology node", model.name);
+        return Err(problem(message, "leave out the @ and the node after it"));
     };
     let Some(scale) = scale::factors(from, to) else {
-        let message = format!("{to} nm lies outside of {} to {} nm", RANGE[0], RANGE[1]);
-        return Err(problem(message, "the scaling is known between these technologies"));
+        let message = format!("cannot scale to {to} nm: expected {} to {} nm", RANGE[0], RANGE[1]);
+        return Err(problem(message, "scaling factors exist only for nodes in this range"));
     };
     let name = format!("{}@{to}nm", model.name);
     let source = format!(
-        "{}; scaled from {from} to {to} nm by Stillmaker and Baas (2017), doi:10.1016/j.vlsi.2017.02.002, at {} V: energies x \
-         {:.4}, areas x {:.4}, memories not at all",
+        "{}; scaled from {from} to {to} nm by Stillmaker and Baas (2017), doi:10.1016/j.vlsi.2017.02.002, \
+         at {} V: energies x {:.4}, areas x {:.4}, memories unscaled",
         model.source,
         scale::SUPPLY,
         scale[0],
@@ -129,7 +129,7 @@ fn from_text(text: &str, file: &str) -> Result<CostModel, HwError> {
         HwError::from(Problem::new(YAML, None, message, help.to_owned(), origin))
     };
     if text.len() as u64 > MOST_BYTES {
-        let message = format!("{file}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
+        let message = format!("{file}: the text has {} bytes; expected at most {MOST_BYTES}", text.len());
         return Err(yaml(message, "is it a cost model?", Origin::Nowhere));
     }
     if let Err(error) = guardbit_files::check_nesting(text) {
@@ -142,7 +142,7 @@ fn from_text(text: &str, file: &str) -> Result<CostModel, HwError> {
     }
     let read: CostFile = serde_yaml::from_str(text).map_err(|error| {
         let origin = error.location().map_or(Origin::Nowhere, |at| source.at(at.line(), at.column()));
-        yaml(error.to_string(), "docs/explore.md says what a cost model's file holds", origin)
+        yaml(error.to_string(), "docs/explore.md describes the format of cost model files", origin)
     })?;
     checked(read, &source)
 }
@@ -155,7 +155,7 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
     let text = |key: &str, text: Option<String>| {
         let text = text.unwrap_or_default();
         if text.chars().count() > MOST_TEXT {
-            return Err(wrong(VALUE, key, &format!("has more than {MOST_TEXT} characters"), "write less"));
+            return Err(wrong(VALUE, key, &format!("has more than {MOST_TEXT} characters"), "shorten it"));
         }
         Ok(description_of(&text))
     };
@@ -165,13 +165,13 @@ fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {
             VALUE,
             "area_unit",
             &format!("has more than {UNIT} characters"),
-            "a unit, as um2 or LUT",
+            "a unit, e.g. um2 or LUT",
         ));
     }
     let in_range = |node: &f64| RANGE[0] <= *node && *node <= RANGE[1];
     if file.node_nm.is_some_and(|node| !in_range(&node)) {
         let message = format!("must be a number from {} to {}", RANGE[0], RANGE[1]);
-        return Err(wrong(VALUE, "node_nm", &message, "leave it out where figures cannot be scaled"));
+        return Err(wrong(VALUE, "node_nm", &message, "leave it out if the figures cannot be scaled"));
     }
     let stem = Path::new(source.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let figures = file.figures.0.into_iter().enumerate();
@@ -217,22 +217,29 @@ fn figures_with(
     };
     let model = from_text(text, name)?;
     if model.node_nm != node_nm {
-        let node = |node: Option<f64>| node.map_or("no technology".to_owned(), |node| format!("{node} nm"));
+        let node =
+            |node: Option<f64>| node.map_or("no technology node".to_owned(), |node| format!("{node} nm"));
         let message = format!(
-            "is `{name}` with figures of {}, but this file's are of {}",
+            "is `{name}` with figures for {}, but the figures of this file are for {}",
             node(model.node_nm),
             node(node_nm)
         );
-        return Err(wrong(message, "figures of two technologies cannot be added: set `node_nm`".into()));
+        return Err(wrong(
+            message,
+            "figures of different technology nodes cannot be added: set `node_nm` to the same node".into(),
+        ));
     }
     if model.area_unit != area_unit {
         let unit = |unit: &str| if unit.is_empty() { "no unit".to_owned() } else { format!("`{unit}`") };
         let message = format!(
-            "is `{name}` with areas in {}, but this file's are in {}",
+            "is `{name}` with areas in {}, but the areas of this file are in {}",
             unit(&model.area_unit),
             unit(area_unit)
         );
-        return Err(wrong(message, "areas of two units cannot be added: set `area_unit`".into()));
+        return Err(wrong(
+            message,
+            "areas in different units cannot be added: set `area_unit` to the same unit".into(),
+        ));
     }
     Ok(model.figures)
 }
@@ -250,13 +257,13 @@ fn checked_figure(
         return Err(wrong(
             "part",
             &format!("is `{}`; it must be one of {parts}", file.part),
-            "what the figure is of",
+            "the part of the hardware that the figure describes",
         ));
     };
     let text = |at: &str, text: Option<String>| {
         let text = text.unwrap_or_default();
         if text.chars().count() > MOST_TEXT {
-            return Err(wrong(at, &format!("has more than {MOST_TEXT} characters"), "write less"));
+            return Err(wrong(at, &format!("has more than {MOST_TEXT} characters"), "shorten it"));
         }
         Ok(description_of(&text))
     };
@@ -264,18 +271,27 @@ fn checked_figure(
         let found = Overflow::ALL.into_iter().find(|mode| mode.name() == name);
         let modes = Overflow::ALL.map(|mode| mode.name()).join(", ");
         found.ok_or_else(|| {
-            wrong("overflow", &format!("has `{name}`; there are {modes}"), "a list of overflow modes")
+            wrong(
+                "overflow",
+                &format!("has the unknown name `{name}`; expected {modes}"),
+                "a list of overflow modes",
+            )
         })
     });
     let kinds = file.reduce.map_or(Vec::new(), |list| list.0).into_iter().map(|name| {
         let kinds = Reduce::ALL.map(Reduce::name).join(", ");
         name.parse::<Reduce>().map_err(|_| {
-            wrong("reduce", &format!("has `{name}`; there are {kinds}"), "a list of kinds of levels")
+            wrong(
+                "reduce",
+                &format!("has the unknown name `{name}`; expected {kinds}"),
+                "a list of kinds of levels",
+            )
         })
     });
     let ranges = file.range.map_or(Vec::new(), |list| list.0).into_iter();
-    let ranges = ranges
-        .map(|range| checked_range(&range, part, |m| wrong("range", m, "as `{of: bits, from: 8, to: 32}`")));
+    let ranges = ranges.map(|range| {
+        checked_range(&range, part, |m| wrong("range", m, "e.g. `{of: bits, from: 8, to: 32}`"))
+    });
     let formula = |at: &str, formula: Option<FormulaFile>| {
         let check = |formula| checked_formula(formula, part);
         let error = |message: String| source.wrong(FORMULA, &key(at), &message, HELP);
@@ -298,21 +314,21 @@ fn checked_figure(
         return Err(wrong(
             "area",
             "has no unit",
-            "say with `area_unit` at the top what areas are in, as um2 or LUT",
+            "set `area_unit` at the top of the file, e.g. to um2 or LUT",
         ));
     }
     Ok(figure)
 }
 
-const HELP: &str = "a number, a formula as \"0.21 / 32 * bits\" with + - * / ( ) ceil floor log2 sqrt min max linear, or a table: \
-                    {by: [bits], rows: [[8, 10], [9, 11]]}";
+const HELP: &str = "a number, a formula, e.g. \"0.21 / 32 * bits\", with + - * / ( ) ceil floor log2 sqrt \
+                    min max linear, or a table: {by: [bits], rows: [[8, 10], [9, 11]]}";
 
 fn variable(name: &str, part: Part) -> Result<Variable, String> {
     let known = part.variables();
     known.iter().copied().find(|variable| variable.name() == name).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|variable| variable.name()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        format!("names `{name}`; the variables here are: {names}")
+        format!("uses the unknown variable `{name}`; the variables here are: {names}")
     })
 }
 
@@ -326,7 +342,7 @@ fn checked_range(
     if bounds.iter().all(|bound| bound.is_finite()) && bounds[0] <= bounds[1] {
         Ok((of, bounds))
     } else {
-        Err(wrong("ends before it begins, or has a bound that is no number"))
+        Err(wrong("is not a valid range: both bounds must be numbers, and `from` must not exceed `to`"))
     }
 }
 
@@ -350,7 +366,8 @@ fn checked_formula(file: FormulaFile, part: Part) -> Result<Formula, String> {
     match rows {
         Some(rows) if rows.len() == count && count > 0 => Ok(Formula::Table { by, rows }),
         _ => Err(format!(
-            "has rows that are not {} whole numbers and a value, or a point that stands twice, or none",
+            "is not a valid table: expected one or more rows of {} whole numbers and a value, without \
+             duplicate points",
             by.len()
         )),
     }

@@ -87,7 +87,7 @@ impl<'a> Budget<'a> {
 
     fn take<E: Error>(self, text: usize) -> Result<(), E> {
         let left = self.0.get().checked_sub(VALUE + text);
-        self.0.set(left.ok_or_else(|| E::custom("the values are too many, or aliases unfold to too many"))?);
+        self.0.set(left.ok_or_else(|| E::custom("too many values, or aliases that expand to too many"))?);
         Ok(())
     }
 

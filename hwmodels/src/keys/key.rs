@@ -71,7 +71,7 @@ macro_rules! file_values {
 file_values! {
     Number: format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end());
     PortFile: format!(
-        "a number from {} to {}, or a formula of rows, cols, dot_width and cores, as `4 * cols`",
+        "a number from {} to {}, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`",
         DECIMALS.start(),
         DECIMALS.end()
     );

@@ -38,7 +38,7 @@ fn accelerator_name() -> String {
 }
 
 fn description() -> String {
-    format!("text of up to {MAX_DESCRIPTION} characters, all of them printed")
+    format!("text of up to {MAX_DESCRIPTION} printable characters")
 }
 
 fn level_name() -> String {
@@ -47,7 +47,8 @@ fn level_name() -> String {
 
 fn permutations() -> String {
     format!(
-        "a list of whole numbers, or such lists by layer name or number of products, {MOST_NUMBERS} numbers at most"
+        "a list of whole numbers, or a map of such lists by layer name or number of products, with at most \
+         {MOST_NUMBERS} numbers in all"
     )
 }
 
@@ -81,44 +82,48 @@ sections! {
         layers: LayerOverrides,
     } {
         schema: as (Integer) in 1..=1, "guardbit::hw::schema", "the version of the file format: write `schema: 1`",
-            "Version of this file format: 1. Every file states it.";
+            "Version of this file format: 1. Required in every file.";
         name: as (String) is (accelerator_name()), "guardbit::hw::name",
-            "the name stands in reports, tables and the comments of generated RTL",
+            "the name appears in reports, tables and comments of generated RTL",
             "Name of the accelerator. Default: the name of the file.";
-        description: as (String) is (description()), "guardbit::hw::text", "a line for lists; put numbers in quotes",
-            "One line for lists.";
+        description: as (String) is (description()), "guardbit::hw::text",
+            "one line of text, shown in lists; put numbers in quotes",
+            "Description in one line, shown in lists.";
         #[schemars(schema_with = "crate::schema::bases")]
         extends: as (String) is ("text".into()), "guardbit::hw::text", "put numbers in quotes",
-            "Preset or file (relative to this one) to start from: maps merge key by key, lists replace the whole list there.";
+            "Preset, or file relative to this one, to start from. Maps merge key by key; a list replaces the \
+             whole inherited list.";
         clock_mhz: f64 = (300.0), "guardbit::hw::clock", "the clock in MHz",
             "Clock in MHz, 0.000001..=1000000000. Default: 300.";
         array: struct (ArrayFile), "", "", "The array of processing elements.";
-        dataflow: Dataflow = (Dataflow::OutputStationary), "guardbit::hw::dataflow", "which operand stays in the array",
-            "Which operand stays in the array; decides when and where things happen, and the accumulation levels if \
-             `accumulation` is missing. Default: output_stationary.";
+        dataflow: Dataflow = (Dataflow::OutputStationary), "guardbit::hw::dataflow", "the operand that stays in the array",
+            "Operand that stays in the array. Decides time and place of every addition, and the \
+             accumulation levels if `accumulation` is missing. Default: output_stationary.";
         #[serde(default, deserialize_with = "crate::file::short")]
         offload: as (Vec<OpName>) is (operations()), "guardbit::hw::offload",
-            "what is not listed runs on the host, exactly",
+            "operations that are not listed run exactly on the host",
             "Operations that the accelerator runs; the host runs the others exactly. Default: all multiply-accumulate operations.";
         operands: struct (OperandsFile), "", "", "How operands reach the multiplier.";
         reduction_order: struct (OrderFile), "", "",
-            "In which order the products of a dot product are added: axes, slowest first, or a map with `walk`. \
-             Default: [kh, kw, ic].";
+            "Order in which the products of a dot product are added: axes, slowest first, or a map with \
+             `walk`. Default: [kh, kw, ic].";
         product: struct (ProductFile), "", "", "The multiplier's output.";
         #[schemars(length(min = 1, max = 16))]
         #[serde(default, deserialize_with = "crate::file::short")]
         accumulation: struct (Vec<LevelFile>), "", "",
-            "Accumulation levels, innermost first, 16 at most; the last one takes `all`. Default: derived from the dataflow, \
-             all of them wide enough for everything.";
+            "Accumulation levels, innermost first, at most 16; the last one has `terms: all`. Default: \
+             derived from the dataflow, with widths that never overflow.";
         bias: struct (BiasFile), "", "", "The bias adder.";
-        requantize: struct (RequantizeFile), "", "", "From sums to output codes.";
+        requantize: struct (RequantizeFile), "", "", "Conversion of sums to output codes.";
         timing: struct (TimingFile), "", "", "How cycles are counted.";
-        memory: struct (MemoryFile), "", "", "Memories beside the array.";
-        host: struct (HostFile), "", "", "The processor that runs what the accelerator does not.";
+        memory: struct (MemoryFile), "", "", "Memories of the accelerator.";
+        host: struct (HostFile), "", "", "Processor that runs the operations that the accelerator does not \
+                                          run.";
         packing: struct (PackingFile), "", "", "Lanes that share one adder.";
         #[schemars(with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, serde_json::Value>>>")]
         layers: struct (Entries<Entries<Value>>), "", "",
-            "Overrides for single layers, by name or index: dotted keys with their values, as `accumulation.acc.bits: 16`.";
+            "Overrides for single layers, by name or index: dotted keys with their values, e.g. \
+             `accumulation.acc.bits: 16`.";
     }
 
     /// The order in which the products of a dot product are added.
@@ -131,27 +136,31 @@ sections! {
     } {
         #[schemars(length(equal = 3))]
         #[serde(default, deserialize_with = "crate::file::short")]
-        axes: as (Vec<Name<Axis>>), "guardbit::hw::order", "the slowest axis comes first, as `[kh, kw, ic]`",
+        axes: as (Vec<Name<Axis>>), "guardbit::hw::order", "list the slowest axis first, e.g. `[kh, kw, ic]`",
             "The axes, slowest first, each once. Default: [kh, kw, ic].";
-        walk: as (Name<WalkKind>), "guardbit::hw::order", "how the products are walked",
-            "forward. reverse. stride: i, i+n, i+2n, ... for i = 0..n. random: a permutation by `seed`. file: permutations from \
-             `file`. For each dot product by itself: sorted (by product, ascending), sign_paired (largest positive, largest \
-             negative, and so on), greedy (the sign that brings the sum so far towards 0). Default: forward.";
-        stride: as (Integer) in 1..=65536, "guardbit::hw::order", "the distance of a walk of kind `stride`",
-            "The n of a strided walk, 1..=65536.";
-        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::order", "the seed of a walk of kind `random`",
-            "The seed of a random walk, 0..=2147483647: the same seed and number of products give the same permutation. Default: 0.";
+        walk: as (Name<WalkKind>), "guardbit::hw::order", "the order in which the products are visited",
+            "Order in which the flattened products are visited. forward: from the first. reverse: from the \
+             last. stride: i, i+n, i+2n, ... for i = 0..n. random: a permutation drawn with `seed`. file: \
+             permutations from `file`. By the products of each dot product: sorted (ascending), sign_paired \
+             (largest positive, largest negative, and so on), greedy (a product whose sign moves the \
+             running sum towards 0). Default: forward.";
+        stride: as (Integer) in 1..=65536, "guardbit::hw::order", "the distance n of `walk: stride`",
+            "Distance n of the walk `stride`, 1..=65536.";
+        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::order", "the seed of `walk: random`",
+            "Seed of the walk `random`, 0..=2147483647: the same seed and number of products give the same \
+             permutation. Default: 0.";
         file: as (String) is ("the path of a file".into()), "guardbit::hw::order",
-            "a JSON or YAML file with the permutations of a walk of kind `file`",
-            "JSON or YAML file (relative to this one) with the permutations of a walk of kind file: a list, or lists by layer \
-             name or number of products. The k-th number says which product of the flattened axes is added as the k-th.";
+            "a JSON or YAML file with the permutations of `walk: file`",
+            "JSON or YAML file (relative to this one) with the permutations of the walk `file`: a list, or \
+             lists by layer name or number of products. The k-th number is the index, along the flattened \
+             axes, of the product that is added k-th.";
         permutations: as (PermutationsFile) is (permutations()), "guardbit::hw::order",
-            "each of 0, 1, 2, ... once: which product of the flattened axes is added as the k-th",
-            "The contents of `file`, in its place.";
+            "each of 0, 1, 2, ... once: the k-th number is the index of the product that is added k-th",
+            "Contents of `file`, given here instead.";
         ic_block: Option<usize> = (None) in 0..=65536, "guardbit::hw::order",
-            "the length of the blocks into which the input channels are cut; 0 cuts none",
-            "Cuts the input channels into blocks of this length, 0..=65536, which are slower than every axis. Default: 0, \
-             no blocks.";
+            "the length of the blocks into which the input channels are cut; 0: no blocks",
+            "Length of the blocks into which the input channels are cut, 0..=65536. The block index is \
+             slower than every axis. Default: 0, no blocks.";
     }
 
     /// Size of the array of processing elements: at most 1048576 of them in all cores.
@@ -163,28 +172,35 @@ sections! {
             "Columns, 1..=65536. Default: 16.";
         dot_width: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
             "Products that one processing element adds in one step, 1..=65536. Default: 1.";
-        kind: ArrayKind = (ArrayKind::Outputs), "guardbit::hw::array", "what the lanes of a vector engine hold",
-            "What the lanes of a vector engine hold. outputs: any outputs, in the order of the output tensor. channels: \
-             channels of one pixel, groups one after the other. folded: channels of one pixel, of all groups. block: rows \
-             hold pixels of a small rectangle, columns hold channels. Default: outputs.";
-        cores: usize = (1) in 1..=64, "guardbit::hw::array", "arrays that share the output channels",
-            "Arrays of this size that share the output channels, 1..=64. Default: 1.";
+        kind: ArrayKind = (ArrayKind::Outputs), "guardbit::hw::array",
+            "the outputs that the lanes of a vector engine compute at a time",
+            "Outputs that the lanes of a vector engine compute at a time. outputs: any outputs, in the \
+             order of the output tensor. channels: channels of one pixel, one group after the other. \
+             folded: channels of one pixel, of all groups. block: rows take pixels of a small rectangle, \
+             columns take channels. Default: outputs.";
+        cores: usize = (1) in 1..=64, "guardbit::hw::array",
+            "the number of arrays that share the output channels",
+            "Number of arrays of this size, which share the output channels, 1..=64. Default: 1.";
         stripe: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
-            "Least number of pixels for which an array of channels keeps its weights, 1..=65536. Default: 1.";
-        depthwise: Depthwise = (Depthwise::ByKind), "guardbit::hw::depthwise", "how the groups of a convolution lie on the array",
-            "How the groups of depthwise and other grouped convolutions lie on the array; values do not depend on it. by_kind: side \
-             by side in vector engines but those of kind channels, else one after the other. serial: one after the other. \
-             block_diagonal: as many as there is room for, as one matrix with weights of 0 off its diagonal; not for vector \
-             engines. own_inputs: side by side, every lane or column with activations of its own; for output_stationary and \
-             vector. Default: by_kind.";
+            "Minimum number of pixels for which an array of kind channels keeps its weights, 1..=65536. \
+             Default: 1.";
+        depthwise: Depthwise = (Depthwise::ByKind), "guardbit::hw::depthwise",
+            "the mapping of the groups of a convolution to the array",
+            "Mapping of the groups of depthwise and other grouped convolutions to the array; it does not \
+             change values. by_kind: side by side in vector engines except those of kind channels, \
+             otherwise one after the other. serial: one after the other. block_diagonal: as many groups as \
+             fit, as one matrix with weights of 0 off its diagonal; not for vector engines. own_inputs: \
+             side by side, each lane or column with its own activations; for output_stationary and vector. \
+             Default: by_kind.";
     }
 
     /// How operands reach the multiplier.
     #[derive(Copy, Eq)]
     "operands" => OperandsFile, Operands {} {
         zero_point: ZeroPoint = (ZeroPoint::Subtract), "guardbit::hw::zero_point",
-            "`subtract` takes zero points off before the multiplier, `fold` after",
-            "subtract: the multiplier sees codes less their zero points. fold: it sees raw codes, and constants join the \
+            "`subtract` removes zero points before the multiplier, `fold` after it",
+            "Where zero points are removed. subtract: before the multiplier, which reads codes minus their \
+             zero points. fold: after it; the multiplier reads raw codes, and constants are added to the \
              bias. Default: subtract.";
     }
 
@@ -197,7 +213,7 @@ sections! {
         round: ShiftRounding,
     } {
         bits: as (Bits), "guardbit::hw::bits",
-            "a width in bits, sign included; `auto` is wide enough for everything",
+            "a width in bits, sign included; `auto` never overflows",
             "Width, 2..=64, or auto: exact. Default: auto.";
         overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a product that does not fit. Default: saturate.";
@@ -205,8 +221,9 @@ sections! {
             "Whether the top bit is a sign. Default: true.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped, 0..=31. Default: 0.";
-        round: as (Name<RoundKind>), "guardbit::hw::round", "how low bits are dropped",
-            "How they are dropped; stochastic is up with the probability of the part dropped. Default: floor.";
+        round: as (Name<RoundKind>), "guardbit::hw::round", "the rounding of the dropped bits",
+            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped \
+             fraction. Default: floor.";
         seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
             "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
     }
@@ -222,28 +239,33 @@ sections! {
         /// How low bits are dropped when the result is handed on.
         round: ShiftRounding,
     } {
-        name: as (String) is (level_name()), "guardbit::hw::level_name", "overrides and reports call a level by its name",
-            "Name, unique among the levels. Default: acc for a single level, else required.";
+        name: as (String) is (level_name()), "guardbit::hw::level_name",
+            "overrides and reports refer to a level by its name",
+            "Name, unique among the levels. Default: acc for a single level, otherwise required.";
         reduce: Reduce = (Reduce::Serial), "guardbit::hw::reduce",
-            "how the values of a run become one",
+            "how a level adds the values of a run",
             "How a run is reduced. Default: serial.";
         terms: as (TermsFile), "guardbit::hw::terms",
-            "how many values of the level before make one run; the last level takes `all`",
-            "Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level takes all.";
+            "the number of values from the previous level in one run; the last level has `all`",
+            "Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level must have \
+             all.";
         bits: as (Bits), "guardbit::hw::bits",
-            "a width in bits, sign included; `auto` is wide enough for everything",
+            "a width in bits, sign included; `auto` never overflows",
             "Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.";
         overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
             "What happens to a sum that does not fit. Default: saturate.";
         signed: as (bool), "guardbit::hw::switch", "write true or false, without quotes",
             "Whether the top bit is a sign. Default: true.";
         check: Check = (Check::EachAdd), "guardbit::hw::check",
-            "`each_add` looks for overflow at every addition, `hand_over` when the result leaves the level",
-            "Where overflow is looked for: each_add, or hand_over (exact inside, fitted once). Default: each_add.";
+            "`each_add` checks every addition for overflow, `hand_over` checks the result when it leaves the \
+             level",
+            "Where overflow is checked: each_add (at every addition), or hand_over (exact inside, fitted \
+             once when the result leaves the level). Default: each_add.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
             "Low bits dropped when the result is handed on, 0..=31. Default: 0.";
-        round: as (Name<RoundKind>), "guardbit::hw::round", "how low bits are dropped",
-            "How they are dropped; stochastic is up with the probability of the part dropped. Default: floor.";
+        round: as (Name<RoundKind>), "guardbit::hw::round", "the rounding of the dropped bits",
+            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped \
+             fraction. Default: floor.";
         seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
             "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
     }
@@ -258,8 +280,8 @@ sections! {
     } {
         at: BiasPlace = (BiasPlace::Post), "guardbit::hw::bias",
             "where the bias is added: `post` is after the last level",
-            "post: after the last level. preload: initial value of the last level. post_requantize: scaled on its own. \
-             Default: post.";
+            "Where the bias is added. post: after the last level. preload: as the initial value of the \
+             last level. post_requantize: scaled by itself and added to the scaled sum. Default: post.";
         bits: as (BiasBits), "guardbit::hw::bits",
             "a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits",
             "Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model. \
@@ -268,11 +290,12 @@ sections! {
             "What happens to a sum that does not fit. Default: saturate.";
     }
 
-    /// From sums to output codes.
+    /// Conversion of sums to output codes.
     #[derive(Copy, Eq)]
     "requantize" => RequantizeFile, Requantization {} {
-        scheme: Option<Scheme> = (None), "guardbit::hw::scheme", "`from_model` does what the model's runtime does",
-            "from_model keeps what the model's runtime does; a scheme replaces it. Default: from_model.";
+        scheme: Option<Scheme> = (None), "guardbit::hw::scheme",
+            "`from_model` uses the scheme of the model's runtime",
+            "Requantization scheme. from_model: the scheme of the model's runtime. Default: from_model.";
         output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",
             "what happens to a result that does not fit the output's codes",
             "What happens to a result that does not fit the output's codes, in the exact run too. saturate: clamped. \
@@ -284,12 +307,12 @@ sections! {
     #[derive(Copy, Eq)]
     "timing" => TimingFile, Timing {} {
         convention: TimingConvention = (TimingConvention::Overlapped), "guardbit::hw::timing", "how cycles are counted",
-            "overlapped: tiles follow each other without draining the array, memory stalls count. scalesim_v3: as SCALE-Sim \
-             3.0.0 counts compute cycles. ethos_u: as Arm's compiler for Ethos-U55 estimates NPU cycles, with an array of \
-             kind block. Default: overlapped.";
+            "Timing convention. overlapped: tiles follow each other without draining the array; memory \
+             stalls are counted. scalesim_v3: compute cycles as in SCALE-Sim 3.0.0. ethos_u: NPU cycles as \
+             estimated by Arm's compiler for Ethos-U55; needs an array of kind block. Default: overlapped.";
     }
 
-    /// Memories beside the array.
+    /// Memories of the accelerator.
     #[derive(Copy)]
     "memory" => MemoryFile, Memory {
         /// Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it.
@@ -300,53 +323,62 @@ sections! {
         dram_bytes_per_cycle: f64,
     } {
         activation_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for activations in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
+            "SRAM for activations in KiB, 0.000001..=1000000000; six decimals are significant. Default: 256.";
         weight_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for weights in KiB, 0.000001..=1000000000; six decimals count. Default: 256.";
+            "SRAM for weights in KiB, 0.000001..=1000000000; six decimals are significant. Default: 256.";
         accumulator_kib: f64 = (64.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for sums in KiB, 0.000001..=1000000000; six decimals count. Default: 64.";
+            "SRAM for sums in KiB, 0.000001..=1000000000; six decimals are significant. Default: 64.";
         residency: Residency = (Residency::None), "guardbit::hw::memory",
-            "which activations stay on the chip between layers",
-            "Which activations stay in their SRAM between the layer that makes them and those that read them. none: every layer \
-             reads from outside and stores there. fit: those that fit beside what every layer in between needs. Default: none.";
+            "the activations that stay on the chip between layers",
+            "Activations that stay in their SRAM from the layer that produces them to the layers that read \
+             them. none: every layer reads from external memory and stores there. fit: those that fit in \
+             addition to what the layers in between need. Default: none.";
         double_buffer: bool = (true), "guardbit::hw::switch", "write true or false, without quotes",
-            "Whether the next tile loads while one computes. Default: true.";
+            "Whether the next tile is loaded while the current one is computed. Default: true.";
         sram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle between the SRAM of activations and the array, and as many between that of weights and it, \
-             0.000001..=1000000000; six decimals count. A formula grows with the array. Default: max(16, rows, cols) * dot_width.";
+            "Bytes per cycle between the activation SRAM and the array, and between the weight SRAM and \
+             the array, 0.000001..=1000000000; six decimals are significant. A formula scales with the \
+             array. Default: max(16, rows, cols) * dot_width.";
         accumulator_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle between the SRAM for sums and the array, written and read, 0.000001..=1000000000; six decimals \
-             count. A formula grows with the array. Default: 8 * max(16, cols): a sum of 32 bits per column, written and read.";
+            "Bytes per cycle between the SRAM for sums and the array, reads plus writes, \
+             0.000001..=1000000000; six decimals are significant. A formula scales with the array. Default: \
+             8 * max(16, cols): a sum of 32 bits per column, read and written.";
         dram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle from outside, 0.000001..=1000000000; six decimals count. A formula grows with the array. Default: 8.";
+            "Bytes per cycle of the external memory, 0.000001..=1000000000; six decimals are significant. A \
+             formula scales with the array. Default: 8.";
         dram_latency_cycles: u64 = (100) in 0..=1000000000, "guardbit::hw::memory",
-            "the cycles before the first byte from outside",
-            "Cycles before the first byte from outside, 0..=1000000000. Default: 100.";
+            "the cycles before the first byte from external memory",
+            "Cycles before the first byte from external memory, 0..=1000000000. Default: 100.";
         dram_burst_bytes: u64 = (1) in 1..=65536, "guardbit::hw::memory",
-            "transfers from and to the outside are rounded up to whole bursts",
-            "Bytes of a burst, 1..=65536: every transfer from and to the outside is rounded up to whole bursts. Default: 1.";
+            "transfers to and from external memory are rounded up to whole bursts",
+            "Bytes per burst, 1..=65536. Every transfer to and from external memory is rounded up to whole \
+             bursts. Default: 1.";
         dram_outstanding_bursts: Option<u64> = (None) in 0..=65536, "guardbit::hw::memory",
-            "the bursts that can be on their way at a time; 0 is no limit",
-            "Bursts that can be on their way at a time, each for dram_latency_cycles, 0..=65536; 0: no limit. Default: 0.";
+            "the maximum number of bursts in flight; 0: no limit",
+            "Maximum number of bursts in flight, each for dram_latency_cycles, 0..=65536; 0: no limit. \
+             Default: 0.";
     }
 
     // The default is Arm's Cortex-M55, whose vector unit processes 64 bits per cycle ("dual beat").
-    /// The processor that runs what the accelerator does not.
+    /// Processor that runs the operations that the accelerator does not run.
     #[derive(Copy)]
     "host" => HostFile, Processor {
         /// Clock in MHz; `None`: that of the accelerator.
         clock_mhz: Option<f64>,
     } {
-        lanes: usize = (2) in 1..=65536, "guardbit::hw::host", "elements of 32 bits on which the host works side by side",
-            "Elements of 32 bits that it works on side by side, 1..=65536. Default: 2.";
-        ops_per_cycle: f64 = (1.0), "guardbit::hw::host", "the operations of a lane per cycle of the host",
-            "Operations per lane and cycle: additions, comparisons, multiplications with or without an addition, shifts, loads \
-             from a table; 0.000001..=1000000000, six decimals count. Default: 1.";
+        lanes: usize = (2) in 1..=65536, "guardbit::hw::host",
+            "the number of 32-bit elements that the host processes in parallel",
+            "Number of 32-bit elements that the host processes in parallel, 1..=65536. Default: 2.";
+        ops_per_cycle: f64 = (1.0), "guardbit::hw::host", "operations per lane and cycle of the host",
+            "Operations per lane and cycle: additions, comparisons, multiplications with or without an \
+             addition, shifts, loads from a table; 0.000001..=1000000000; six decimals are significant. \
+             Default: 1.";
         bytes_per_cycle: f64 = (8.0), "guardbit::hw::host", "the bytes that the host reads and writes per cycle",
-            "Bytes that it reads and writes per cycle, together, 0.000001..=1000000000; six decimals count. Default: 8.";
+            "Bytes that the host reads and writes per cycle, in total, 0.000001..=1000000000; six decimals \
+             are significant. Default: 8.";
         clock_mhz: as (Number), "guardbit::hw::host", "the clock of the host in MHz",
             "Clock in MHz, 0.000001..=1000000000. Default: that of the accelerator.";
     }
@@ -354,12 +386,14 @@ sections! {
     /// Lanes that share one adder.
     #[derive(Copy, Eq)]
     "packing" => PackingFile, PackingKeys {} {
-        kind: PackingKind = (PackingKind::None), "guardbit::hw::packing", "lanes that share one adder",
-            "none: every lane has its own. dsp48e2_int8x2: two output channels share the 48-bit adder of a DSP48E2, 18 bits \
-             for the first of them; the innermost level is that adder. Default: none.";
+        kind: PackingKind = (PackingKind::None), "guardbit::hw::packing", "the lanes that share one adder",
+            "none: every lane has its own adder. dsp48e2_int8x2: two output channels share the 48-bit \
+             adder of a DSP48E2, with 18 bits for the first channel; the innermost level is that adder. \
+             Default: none.";
         fixup: Fixup = (Fixup::Lut), "guardbit::hw::packing",
-            "what is done about the borrow that a negative low lane takes from the high lane",
-            "Of dsp48e2_int8x2. none: a negative low lane takes 1 from the high lane. lut: the low lane's sign is added to \
-             the high lane when the lanes leave the adder. Default: lut.";
+            "the correction of the borrow that a negative low lane takes from the high lane",
+            "Correction of the borrow in dsp48e2_int8x2. none: a negative low lane takes 1 from the high \
+             lane. lut: the low lane's sign is added to the high lane when the lanes leave the adder. \
+             Default: lut.";
     }
 }

@@ -10,12 +10,12 @@ use crate::schema::schema;
 const INTRODUCTION: &str = "\
 # Accelerator keys
 
-Every key of an accelerator file: what it may hold, and what it means. `guardbit hw show PRESET` prints them all with their
-values, `--set KEY=VALUE` changes one from the command line (levels by their names: `accumulation.acc.bits=14`), and `layers`
-for single layers. [accelerators.md](accelerators.md) says what follows from them. This page is made from the code:
+Every key of an accelerator file, with its valid values and its meaning. `guardbit hw show PRESET` prints all keys with their
+values, `--set KEY=VALUE` changes one on the command line (levels by name: `accumulation.acc.bits=14`), and `layers` changes
+keys of single layers. [accelerators.md](accelerators.md) explains their effects. This page is generated:
 `GUARDBIT_BLESS=1 cargo test -p guardbit-hwmodels` renews it.
 
-| key | it must be | meaning |
+| key | valid values | meaning |
 |---|---|---|
 ";
 

@@ -97,7 +97,7 @@ fn schema(file: &AcceleratorFile) -> Result<(), Violation> {
     }
     Err(Violation {
         code: Rule::of(&key).code,
-        message: "the file does not say its `schema`".into(),
+        message: "the file has no key `schema`".into(),
         help: "begin the file with `schema: 1`, the version of the file format".into(),
         keys: vec![key],
     })
@@ -111,10 +111,10 @@ fn array(file: &AcceleratorFile) -> Result<Array, Violation> {
             code: "guardbit::hw::array",
             keys: ["rows", "cols", "cores"].map(|key| KeyPath::keys(&["array", key])).into(),
             message: format!(
-                "`array.rows` x `array.cols` x `array.cores` are {elements} processing elements; {MAX_ELEMENTS} are the \
-                 most"
+                "`array.rows` x `array.cols` x `array.cores` is {elements} processing elements; expected \
+                 at most {MAX_ELEMENTS}"
             ),
-            help: "a processing element that takes several products at a time has a `dot_width`".into(),
+            help: "set `dot_width` if a processing element takes several products at a time".into(),
         });
     }
     Ok(array)
@@ -136,7 +136,7 @@ fn datapath(file: &AcceleratorFile, array: Array, known: &KnownOrders) -> Result
         return Err(Violation {
             code: "guardbit::hw::shift",
             keys: levels.chain([KeyPath::keys(&["product", "shift"])]).collect(),
-            message: format!("the shifts drop {shift} bits together; {MAX_TOTAL_SHIFT} are the most"),
+            message: format!("the shifts drop {shift} bits in total; expected at most {MAX_TOTAL_SHIFT}"),
             help: "lower the `shift` of the product or of a level".into(),
         });
     }
@@ -158,7 +158,7 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
     if levels.len() > MAX_LEVELS {
         let key = KeyPath::keys(&["accumulation"]);
         let Rule { code, hint, .. } = Rule::of(&key);
-        let message = format!("`accumulation` has {} levels; {MAX_LEVELS} are the most", levels.len());
+        let message = format!("`accumulation` has {} levels; expected at most {MAX_LEVELS}", levels.len());
         return Err(Violation { code, message, help: hint.into(), keys: vec![key] });
     }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
@@ -169,8 +169,8 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
             return Err(Violation {
                 code: "guardbit::hw::level_name",
                 keys: vec![KeyPath::level(index, None).join("name")],
-                message: format!("two levels of `accumulation` are called `{}`", level.name),
-                help: "give every level a name of its own".into(),
+                message: format!("two levels of `accumulation` have the name `{}`", level.name),
+                help: "give every level a different name".into(),
             });
         }
         checked.push(level);
@@ -180,8 +180,8 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
         let rule = Rule::of(&key);
         return Err(Violation {
             code: rule.code,
-            message: "`accumulation` has no level".into(),
-            help: format!("give one level at least, {}, or leave the key out", rule.hint),
+            message: "`accumulation` has no levels".into(),
+            help: format!("give at least one level, {}, or leave out the key", rule.hint),
             keys: vec![key],
         });
     };
@@ -189,8 +189,11 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
         let key = KeyPath::level(checked.len() - 1, Some(&last.name));
         return Err(Violation {
             code: "guardbit::hw::terms",
-            message: format!("the last level, `{}`, must take all: what it hands on is the sum", last.name),
-            help: "write `terms: all`, or add a level behind it that does".into(),
+            message: format!(
+                "the last level, `{}`, must have `terms: all`: its result is the sum of the dot product",
+                last.name
+            ),
+            help: "write `terms: all`, or add a level with `terms: all` after it".into(),
             keys: vec![key.join("terms"), key],
         });
     }
@@ -217,16 +220,16 @@ fn level_name(level: &KeyPath, name: Option<&str>) -> Result<String, Violation> 
         Some(name @ ("product" | "bias")) => Err(Violation {
             code: "guardbit::hw::level_name",
             keys: vec![key],
-            message: format!("a level of `accumulation` is called `{name}`, which is the name of another register"),
-            help: "give the level another name: tables list events of the product register as `product` and those of the bias \
-                   as `bias`"
+            message: format!("a level of `accumulation` has the reserved name `{name}`"),
+            help: "choose another name: in tables, `product` and `bias` stand for the product register and \
+                   the bias adder"
                 .into(),
         }),
         Some(name) if text::is_level_name(name) => Ok(name.into()),
         Some(name) => Err(out_of_range(key, shown(name))),
         None => {
             let Rule { code, allowed, hint } = Rule::of(&key);
-            let message = format!("there is no `{key}`; it must be {allowed}");
+            let message = format!("`{key}` is missing; it must be {allowed}");
             Err(Violation { code, keys: vec![key, level.clone()], message, help: hint.into() })
         }
     }
@@ -255,7 +258,7 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
         code: "guardbit::hw::bias",
         keys: vec![KeyPath::keys(&["bias", "at"]), level_key(datapath, index).join("reduce")],
         message: format!(
-            "`bias.at` is preload, but the last level, `{name}`, is a {kind}: it has no initial value"
+            "`bias.at` is preload, but the last level, `{name}`, is a {kind}, which has no initial value"
         ),
         help: "write `bias: {at: post}`, or end with a serial level".into(),
     })

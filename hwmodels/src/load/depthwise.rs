@@ -16,10 +16,8 @@ pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> 
     if mapping != Depthwise::ByKind && accelerator.timing.convention == TimingConvention::EthosU {
         return Err(of(
             &["timing", "convention"],
-            format!(
-                "`array.depthwise` is {mapping}, but the compiler that ethos_u follows has a mapping of its own"
-            ),
-            "leave `array.depthwise` out",
+            format!("`array.depthwise` is {mapping}, but `timing.convention: ethos_u` uses its own mapping"),
+            "leave out `array.depthwise`",
         ));
     }
     let dataflow = accelerator.dataflow;
@@ -33,15 +31,17 @@ pub(super) fn check(accelerator: Accelerator) -> Result<Accelerator, Violation> 
     }
     let message = match mapping {
         Depthwise::BlockDiagonal => {
-            "`array.depthwise` is block_diagonal, but the lanes of a vector engine take no zeros of other groups"
+            "`array.depthwise` is block_diagonal, but a vector engine cannot use a block-diagonal matrix"
         }
         _ => {
-            "`array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns"
+            "`array.depthwise` is own_inputs, but with this `dataflow` the columns of the array share their \
+             activations"
         }
     };
     Err(of(
         &["dataflow"],
         message.into(),
-        "block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all",
+        "block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and \
+         by_kind work with every dataflow",
     ))
 }

@@ -62,8 +62,8 @@ fn own_key(sources: &Sources, layer: &str, set: &Set) -> Result<(), HwError> {
     Err(Problem {
         code: "guardbit::hw::layers",
         key: Some(KeyPath::keys(&["layers", layer]).join(&set.path).to_string()),
-        message: format!("layer `{layer}` cannot have a `{head}` of its own"),
-        help: Some("it belongs to the whole accelerator".into()),
+        message: format!("`{head}` cannot be overridden for the single layer `{layer}`"),
+        help: Some("set it for the whole accelerator".into()),
         origin: match sources.origin_of(&set.from) {
             Origin::Nowhere => sources.start(),
             origin => origin,

@@ -62,10 +62,10 @@ fn wide_product(datapath: &Datapath) -> Option<Violation> {
         code: "guardbit::hw::product_wider_than_accumulator",
         keys: vec![level_key(datapath, 0).join("bits")],
         message: format!(
-            "{what} has {product} bits, `{}` only {bits}: one product may overflow it",
+            "{what} has {product} bits, but `{}` has {bits}: a single product may overflow it",
             level.name
         ),
-        help: "narrower operands, a `product.shift` or a wider accumulator avoid it".into(),
+        help: "use narrower operands, a `product.shift` or a wider accumulator".into(),
     })
 }
 
@@ -79,10 +79,10 @@ fn narrow_tree(datapath: &Datapath) -> Option<Violation> {
         code: "guardbit::hw::tree_too_narrow",
         keys: vec![level_key(datapath, 0).join("bits")],
         message: format!(
-            "the sum of {terms} products of {product} bits needs {needed} bits, `{}` has {bits}",
+            "the sum of {terms} products of {product} bits needs {needed} bits, but `{}` has {bits}",
             tree.name
         ),
-        help: "an adder tree is usually as wide as its sum: `bits: auto`".into(),
+        help: "an adder tree usually holds its sum: write `bits: auto`".into(),
     })
 }
 
@@ -100,8 +100,8 @@ fn inner_all(datapath: &Datapath) -> Option<Violation> {
     let name = &datapath.levels[index].name;
     Some(Violation {
         code: "guardbit::hw::inner_all",
-        message: format!("`{name}` takes all, so that every level behind it has a single term"),
-        help: "give the length of its runs, as `terms: rows`".into(),
+        message: format!("`{name}` adds all values, so each level after it has a single term"),
+        help: "give the length of its runs, e.g. `terms: rows`".into(),
         keys: vec![key.join("terms"), key],
     })
 }
@@ -116,8 +116,8 @@ fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
     let (key, ..) = levels.chain(product).find(|&(_, bits, overflow)| overflow.is_some() && never(bits))?;
     Some(Violation {
         code: "guardbit::hw::overflow_without_bits",
-        message: format!("`{key}` has an overflow mode, but its width is auto: it never overflows"),
-        help: "give a width, as `bits: 14`".into(),
+        message: format!("`{key}` has an overflow mode, but never overflows because its width is auto"),
+        help: "give a width, e.g. `bits: 14`".into(),
         keys: vec![key.join("overflow")],
     })
 }
@@ -138,7 +138,7 @@ fn unused_of_walk(file: &AcceleratorFile) -> Option<Violation> {
         code,
         keys: vec![KeyPath::keys(&["reduction_order", key])],
         message: format!("`reduction_order.{key}` is given, but the walk is not {name}"),
-        help: format!("write `walk: {name}`, or leave the {key} out"),
+        help: format!("write `walk: {name}`, or leave out `{key}`"),
     })
 }
 
@@ -152,8 +152,8 @@ fn unused_seed(file: &AcceleratorFile) -> Option<Violation> {
     let (key, ..) = levels.chain(product).find(|&(_, round, seed)| seed.is_some() && !is_random(round))?;
     Some(Violation {
         code: "guardbit::hw::unused_seed",
-        message: format!("`{key}` has a seed, but does not round at random"),
-        help: "write `round: stochastic`, or leave the seed out".into(),
+        message: format!("`{key}` has a seed, but no stochastic rounding"),
+        help: "write `round: stochastic`, or leave out the seed".into(),
         keys: vec![key.join("seed")],
     })
 }
@@ -163,8 +163,8 @@ fn nothing_offloaded(accelerator: &Accelerator) -> Option<Violation> {
     accelerator.offload.is_empty().then(|| Violation {
         code: "guardbit::hw::nothing_offloaded",
         keys: vec![KeyPath::keys(&["offload"])],
-        message: "`offload` is empty: everything runs on the host".into(),
-        help: "leave `offload` out for the multiply-accumulate operations".into(),
+        message: "`offload` is empty, so every operation runs on the host".into(),
+        help: "leave out `offload` to run all multiply-accumulate operations on the accelerator".into(),
     })
 }
 
@@ -181,11 +181,11 @@ fn long_chain(accelerator: &Accelerator) -> Option<Violation> {
         code: "guardbit::hw::packing_chain",
         keys: vec![level_key(&accelerator.datapath, 0).join("terms")],
         message: format!(
-            "`{}` adds {terms} products in 18-bit lanes, {PACKED_CHAIN} of int8 codes are sure to fit: more may \
-             corrupt the neighbouring lane",
+            "`{}` adds {terms} products in 18-bit lanes, but only {PACKED_CHAIN} products of int8 codes \
+             always fit: more may corrupt the neighbouring lane",
             level.name
         ),
-        help: "write `terms: 7` and add a level behind it".into(),
+        help: "write `terms: 7` and add a level after it".into(),
     })
 }
 
@@ -194,8 +194,9 @@ fn truncating_output(accelerator: &Accelerator) -> Option<Violation> {
     (accelerator.datapath.requantize.output == OutputFit::Wrap).then(|| Violation {
         code: "guardbit::hw::output_truncates",
         keys: vec![KeyPath::keys(&["requantize", "output"])],
-        message: "the output stage keeps the low bits: what does not fit changes its sign".into(),
-        help: "write `requantize: {output: saturate}`, unless the device does so".into(),
+        message: "the output stage keeps only the low bits: a result that does not fit can change its sign"
+            .into(),
+        help: "write `requantize: {output: saturate}`, unless the device truncates".into(),
     })
 }
 
@@ -208,10 +209,10 @@ fn small_accumulator_memory(accelerator: &Accelerator) -> Option<Violation> {
         code: "guardbit::hw::sram_too_small",
         keys: vec![KeyPath::keys(&["memory", "accumulator_kib"]), KeyPath::keys(&["array", "rows"])],
         message: format!(
-            "the sums of one tile take {bytes} bytes, `memory.accumulator_kib` is {}",
+            "the sums of one tile take {bytes} bytes, but `memory.accumulator_kib` is {}",
             memory.accumulator_kib
         ),
-        help: "a smaller array or a larger memory for sums avoids it".into(),
+        help: "use a smaller array or a larger memory for sums".into(),
     })
 }
 
@@ -221,7 +222,7 @@ fn ethos_u_array(accelerator: &Accelerator) -> Option<Violation> {
     (accelerator.timing.convention == TimingConvention::EthosU && !fits).then(|| Violation {
         code: "guardbit::hw::ethos_u_array",
         keys: vec![KeyPath::keys(&["timing", "convention"]), KeyPath::keys(&["array", "kind"])],
-        message: "`timing.convention` is ethos_u, but the array is no vector engine of kind block".into(),
+        message: "`timing.convention` is ethos_u, but the array is not a vector engine of kind block".into(),
         help: "write `dataflow: vector` and `array: {kind: block}`".into(),
     })
 }
@@ -238,11 +239,11 @@ fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
         code: "guardbit::hw::chain_leaves_rows_idle",
         keys: vec![level_key(&accelerator.datapath, level).join("terms"), KeyPath::keys(&["array", "rows"])],
         message: format!(
-            "chains of `{name}` have {length} products and end where a pass of the array ends: {used} of {rows} rows can \
-             work{}",
-            if length > rows * accelerator.array.dot_width { " in a chain's last pass" } else { "" }
+            "chains of `{name}` have {length} products and end within a column: only {used} of {rows} rows \
+             can work{}",
+            if length > rows * accelerator.array.dot_width { " in the last pass of a chain" } else { "" }
         ),
-        help: "write `terms: rows`, or rows that chains fill".into(),
+        help: "write `terms: rows`, or choose a number of rows that the chains fill".into(),
     })
 }
 
@@ -254,9 +255,13 @@ fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
         code: "guardbit::hw::runs_leave_multipliers_idle",
         keys: vec![level_key(&accelerator.datapath, 0).join("terms"), KeyPath::keys(&["array", "dot_width"])],
         message: format!(
-            "a step takes whole runs, so that {used} of the {width} multipliers of each processing element can work"
+            "a step takes whole runs, so only {used} of the {width} multipliers of each processing element \
+             can work"
         ),
-        help: format!("write `terms: dot_width` for `{}`, or a `dot_width` that its runs fill", level.name),
+        help: format!(
+            "write `terms: dot_width` for `{}`, or choose a `dot_width` that its runs fill",
+            level.name
+        ),
     })
 }
 
@@ -268,11 +273,11 @@ fn bias_bits_of_preload(accelerator: &Accelerator, file: &AcceleratorFile) -> Op
         code: "guardbit::hw::bias_bits_unused",
         keys: vec![KeyPath::keys(&["bias", "bits"])],
         message: format!(
-            "`bias.bits` is not used: a bias that is preloaded is fitted to the last level, `{}`",
+            "`bias.bits` has no effect: a preloaded bias is fitted to the last level, `{}`",
             level.name
         ),
         help: format!(
-            "leave `bias.bits` out, write `bias: {{at: post}}`, or set the width of `{}`",
+            "leave out `bias.bits`, write `bias: {{at: post}}`, or set the width of `{}`",
             level.name
         ),
     })
@@ -292,7 +297,7 @@ fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violat
     let sums = Feed::new(accelerator).sums;
     let given = file.memory.as_ref().is_some_and(|memory| memory.accumulator_bytes_per_cycle.is_some());
     let rate = accelerator.memory.accumulator_bytes_per_cycle;
-    let what = "sums per cycle, written and read";
+    let what = "sums per cycle, reads plus writes";
     slow_port(accelerator, ("accumulator_bytes_per_cycle", given), rate, sums, what)
 }
 
@@ -312,9 +317,10 @@ fn slow_port(
             .map(|path| KeyPath::keys(&path))
             .into(),
         message: format!(
-            "the array takes {needed} bytes of {what}, but `memory.{key}` is {rate}{}: layers that fill it wait",
+            "the array needs {needed} bytes of {what}, but `memory.{key}` is {rate}{}: layers that fill the \
+             array stall",
             if given { "" } else { " by default" }
         ),
-        help: format!("write `memory: {{{key}: {needed}}}`, unless the device's port is so narrow"),
+        help: format!("write `memory: {{{key}: {needed}}}`, unless the port of the device is this narrow"),
     })
 }

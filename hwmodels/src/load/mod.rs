@@ -130,8 +130,8 @@ fn parse_sets(sets: &[String]) -> Result<Vec<Set>, HwError> {
         return Err(Problem {
             code: "guardbit::hw::set",
             key: None,
-            message: format!("{} overrides; {MOST_SETS} are the most", sets.len()),
-            help: Some("write them into a file that `extends` the accelerator".into()),
+            message: format!("{} overrides; expected at most {MOST_SETS}", sets.len()),
+            help: Some("write them to a file that `extends` the accelerator".into()),
             origin: Origin::Nowhere,
         }
         .into());

@@ -18,7 +18,8 @@ use crate::{Axis, ReductionOrder, Walk};
 const CODE: &str = "guardbit::hw::order";
 
 /// Hint with the format of a file of permutations.
-const FORM: &str = "write `[2, 0, 1]`, or lists by layer name or number of products as `{conv1: [2, 0, 1]}`, in JSON or YAML";
+const FORM: &str = "write `[2, 0, 1]`, or lists by layer name or number of products, e.g. `{conv1: [2, 0, \
+                    1]}`, in JSON or YAML";
 
 /// Returns the order of a file. `known` caches the permutations that other layers read.
 pub(super) fn order(order: &OrderMap, known: &KnownOrders) -> Result<ReductionOrder, Violation> {
@@ -33,7 +34,11 @@ pub(super) fn order(order: &OrderMap, known: &KnownOrders) -> Result<ReductionOr
         WalkKind::Stride => match order.stride {
             Some(stride) => Walk::Stride(whole(section.join("stride"), stride)?),
             None => {
-                return Err(missing("stride", "stride", "give the distance, as `{walk: stride, stride: 4}`"));
+                return Err(missing(
+                    "stride",
+                    "stride",
+                    "give the distance, e.g. `{walk: stride, stride: 4}`",
+                ));
             }
         },
         WalkKind::Random => {
@@ -56,7 +61,7 @@ fn missing(walk: &str, key: &str, help: &str) -> Violation {
     Violation {
         code: CODE,
         keys: vec![section().join("walk")],
-        message: format!("`reduction_order.walk` is {walk}, but there is no `reduction_order.{key}`"),
+        message: format!("`reduction_order.walk` is {walk}, but `reduction_order.{key}` is missing"),
         help: help.into(),
     }
 }
@@ -76,7 +81,7 @@ fn axis_order(axes: &[Name<Axis>]) -> Result<[Axis; 3], Violation> {
                     "`reduction_order` is [{}]; it must name kh, kw and ic, each once",
                     names.join(", ")
                 ),
-                help: "the slowest axis comes first, as `[kh, kw, ic]`".into(),
+                help: "list the slowest axis first, e.g. `[kh, kw, ic]`".into(),
             })
         }
     }
@@ -100,12 +105,12 @@ impl Source {
                 code: CODE,
                 keys: vec![section().join("file")],
                 message: "`reduction_order.file` and `reduction_order.permutations` are both given".into(),
-                help: "leave one of them out, or set it to `null`".into(),
+                help: "leave out one of them, or set it to `null`".into(),
             }),
             (Some(path), None) => Ok(Self::File(path.clone())),
             (None, Some(given)) => Ok(Self::Written(given.clone())),
             (None, None) => {
-                Err(missing("file", "file", "name the file, as `{walk: file, file: order.json}`"))
+                Err(missing("file", "file", "name the file, e.g. `{walk: file, file: order.json}`"))
             }
         }
     }

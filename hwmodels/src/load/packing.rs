@@ -23,10 +23,10 @@ fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
     if datapath.order.walk.depends_on_data() {
         return Err(Violation {
             code: "guardbit::hw::packing",
-            message: "channels that share an adder read the same activations at a time: they cannot each be walked in an \
-                      order of its own"
+            message: "channels that share an adder read the same activations at the same time, so they \
+                      need a common order"
                 .into(),
-            help: "choose a `reduction_order.walk` that does not depend on the data".into(),
+            help: "choose a `reduction_order.walk` that does not depend on the products".into(),
             keys: vec![KeyPath::keys(&["reduction_order", "walk"]), KeyPath::keys(&["packing", "kind"])],
         });
     }
@@ -40,8 +40,8 @@ fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
         return Err(Violation {
             code: "guardbit::hw::packing",
             message: format!(
-                "with `packing.kind` dsp48e2_int8x2 the innermost level, `{}`, is the DSP's adder: it must be \
-                 serial, of 18 signed bits that wrap, checked at each addition, without a shift",
+                "with `packing.kind` dsp48e2_int8x2 the innermost level, `{}`, is the DSP's adder: it must \
+                 be serial, with 18 signed bits that wrap, `check: each_add` and no shift",
                 inner.name
             ),
             help: "write `{name: dsp, reduce: serial, terms: 7, bits: 18, overflow: wrap}`".into(),
@@ -51,17 +51,18 @@ fn dsp48e2(datapath: &Datapath) -> Result<(), Violation> {
     if datapath.levels.len() == 1 && datapath.bias.at == BiasPlace::Preload {
         return Err(Violation {
             code: "guardbit::hw::packing",
-            message: "`bias.at` is preload, but the only level is the DSP's adder, which starts from 0"
-                .into(),
-            help: "write `bias: {at: post}`, or add a level behind it".into(),
+            message:
+                "`bias.at` is preload, but the only level is the DSP's adder, which always starts from 0"
+                    .into(),
+            help: "write `bias: {at: post}`, or add a level after it".into(),
             keys: vec![KeyPath::keys(&["bias", "at"]), KeyPath::keys(&["packing", "kind"])],
         });
     }
     if datapath.product.register != Register::Auto || datapath.product.shift > 0 {
         return Err(Violation {
             code: "guardbit::hw::packing",
-            message: "products that share an adder cannot be fitted or shifted before it".into(),
-            help: "leave `product` out, or write `product: {bits: auto, shift: 0}`".into(),
+            message: "products that share an adder cannot be fitted or shifted before the adder".into(),
+            help: "leave out `product`, or write `product: {bits: auto, shift: 0}`".into(),
             keys: vec![KeyPath::keys(&["packing", "kind"]), KeyPath::keys(&["product", "bits"])],
         });
     }

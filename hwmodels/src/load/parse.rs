@@ -16,7 +16,7 @@ const PLAINER: &str = "write maps and lists with one entry per line";
 /// Parses the text of a file.
 pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
     if text.len() as u64 > MOST_BYTES {
-        let message = format!("{name}: the text has {} bytes; {MOST_BYTES} are the most", text.len());
+        let message = format!("{name}: the text has {} bytes; expected at most {MOST_BYTES}", text.len());
         return Err(not_yaml(message, "is it an accelerator file?", Origin::Nowhere).into());
     }
     if let Err(error) = guardbit_files::check_nesting(text) {

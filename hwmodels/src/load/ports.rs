@@ -74,6 +74,6 @@ fn rate(key: &KeyPath, port: &PortFile, array: Array) -> Result<f64, Violation> 
     })?;
     let value = formula.value(&of);
     let checked =
-        value.ok_or_else(|| "no number".to_owned()).and_then(|value| f64::checked(Number(value), ()));
+        value.ok_or_else(|| "undefined".to_owned()).and_then(|value| f64::checked(Number(value), ()));
     checked.map_err(|found| out_of_range(key.clone(), format!("{}, here {found}", shown(text))))
 }

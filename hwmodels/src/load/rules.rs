@@ -74,37 +74,37 @@ const RULES: &[Entry] = &[
         keys: &["offload.*"],
         code: "guardbit::hw::offload",
         allowed: || format!("one of {}", OPERATIONS.join(", ")),
-        hint: "what is not listed runs on the host, exactly",
+        hint: "operations that are not listed run exactly on the host",
     },
     Entry {
         keys: &["reduction_order.axes.*", "reduction_order.*"],
         code: "guardbit::hw::order",
         allowed: || Name::<Axis>::allowed(()),
-        hint: "the slowest axis comes first, as `[kh, kw, ic]`",
+        hint: "list the slowest axis first, e.g. `[kh, kw, ic]`",
     },
     Entry {
         keys: &["reduction_order"],
         code: "guardbit::hw::order",
         allowed: || "kh, kw and ic, each once, or a map with axes and walk".into(),
-        hint: "the slowest axis comes first, as `[kh, kw, ic]`",
+        hint: "list the slowest axis first, e.g. `[kh, kw, ic]`",
     },
     Entry {
         keys: &["reduction_order.permutations.**"],
         code: "guardbit::hw::order",
         allowed: || "a whole number, or a list of them".into(),
-        hint: "each of 0, 1, 2, ... once: which product of the flattened axes is added as the k-th",
+        hint: "each of 0, 1, 2, ... once: the k-th number is the index of the product that is added k-th",
     },
     Entry {
         keys: &["accumulation.**"],
         code: "guardbit::hw::accumulation",
         allowed: || format!("a list of 1 to {MAX_LEVELS} levels, innermost first"),
-        hint: "as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
+        hint: "e.g. `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
     },
     Entry {
         keys: &["layers.*", "layers.*.**"],
         code: "guardbit::hw::layers",
         allowed: || "a map of overrides".into(),
-        hint: "as `layers: {conv1: {accumulation.acc.bits: 16}}`",
+        hint: "e.g. `layers: {conv1: {accumulation.acc.bits: 16}}`",
     },
 ];
 

@@ -64,28 +64,30 @@ impl Set {
                 code: "guardbit::hw::set",
                 key: None,
                 message,
-                help: Some("write an override as KEY=VALUE, as `accumulation.acc.bits=12`".into()),
+                help: Some("write an override as KEY=VALUE, e.g. `accumulation.acc.bits=12`".into()),
                 origin: Origin::Set(text.into()),
             })
         };
         if text.len() > MOST_BYTES {
-            return Err(fail(format!("it has {} bytes; {MOST_BYTES} are the most", text.len())));
+            return Err(fail(format!("it has {} bytes; expected at most {MOST_BYTES}", text.len())));
         }
-        let (path, value) = text.split_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
+        let (path, value) = text.split_once('=').ok_or_else(|| fail("`=` is missing".into()))?;
         let path = path.trim().to_owned();
         if path.split('.').any(str::is_empty) {
-            return Err(fail("the key is not complete".into()));
+            return Err(fail("the key is incomplete".into()));
         }
         if path == "extends" {
-            return Err(fail("`extends` can only stand in a file".into()));
+            return Err(fail("`extends` is valid only in a file".into()));
         }
         if value.trim().is_empty() {
-            return Err(fail("there is no value behind the `=`; `null` goes back to the default".into()));
+            return Err(fail("the value after `=` is missing; `null` restores the default".into()));
         }
         let value = free_value(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
         let set = Self { path, value, from: SetSource::CommandLine(text.into()) };
         if set.path.split('.').next() == Some("layers") && set.layer().is_none() {
-            return Err(fail("`layers` is overridden key by key, as `layers.NAME.bias.bits=20`".into()));
+            return Err(fail(
+                "`layers` can only be overridden key by key, e.g. `layers.NAME.bias.bits=20`".into(),
+            ));
         }
         Ok(set)
     }
@@ -106,8 +108,8 @@ impl Set {
         let path: Vec<&str> = self.path.split('.').collect();
         if path.len() > MOST_KEYS {
             return Err(self.unknown(Stop {
-                message: format!("there is no key of {} parts", path.len()),
-                help: "a key is dotted, as `accumulation.acc.bits`".into(),
+                message: format!("unknown key: it has {} parts", path.len()),
+                help: "keys are dotted, e.g. `accumulation.acc.bits`".into(),
             }));
         }
         let key = put(&mut value, &path, KeyPath::default(), self.value.clone());
@@ -180,15 +182,15 @@ fn put(value: &mut Value, path: &[&str], at: KeyPath, new: Value) -> Result<KeyP
         Value::Mapping(map) => put(map.entry((*key).into()).or_insert(Value::Null), rest, at.join(key), new),
         Value::Sequence(items) => match item(items, key) {
             Some(_) if rest.is_empty() && new.is_null() => Err(Stop {
-                message: format!("`{at}.{key}` cannot be taken out of its list"),
-                help: format!("give the whole list, as `{at}=[...]`"),
+                message: format!("`{at}.{key}` cannot be removed from its list"),
+                help: format!("give the whole list: `{at}=[...]`"),
             }),
             Some(index) => put(&mut items[index], rest, at.item(index), new),
             None => Err(no_item(items, key, &at)),
         },
         _ => Err(Stop {
-            message: format!("`{at}` is a value: there is no `{at}.{key}`"),
-            help: format!("`{at}` is {}", Rule::of(&at).allowed),
+            message: format!("unknown key `{at}.{key}`: `{at}` is a single value"),
+            help: format!("`{at}` must be {}", Rule::of(&at).allowed),
         }),
     }
 }
@@ -204,8 +206,8 @@ fn no_item(items: &[Value], key: &str, at: &KeyPath) -> Stop {
     let names: Vec<_> = items.iter().filter_map(name).collect();
     if names.is_empty() {
         return Stop {
-            message: format!("`{at}` is a list without names: there is no `{at}.{key}`"),
-            help: format!("give the whole list, as `{at}=[...]`"),
+            message: format!("unknown key `{at}.{key}`: `{at}` is a list without names"),
+            help: format!("give the whole list: `{at}=[...]`"),
         };
     }
     Stop {

@@ -56,15 +56,16 @@ impl Sources {
         let mut named = None;
         order::visit_files(&mut file, |_, key| named = Some(key));
         if let Some(key) = named {
-            let message = "a complete file names no file of permutations".to_owned();
-            let help = "write them out as `permutations`: `guardbit hw show` does so".into();
+            let message = "a complete file cannot name a file of permutations".to_owned();
+            let help =
+                "write the permutations into the file (`permutations`), as `guardbit hw show` does".into();
             return Err(sources.problem("guardbit::hw::order", key, message, help).into());
         }
         match file.extends {
             None => Ok(sources),
             Some(_) => {
-                let message = "a complete file extends nothing".to_owned();
-                let help = "write out what it extends: `guardbit hw show` does so".into();
+                let message = "a complete file cannot extend another one".to_owned();
+                let help = "write all keys into the file, as `guardbit hw show` does".into();
                 Err(sources.extends_problem("guardbit::hw::extends", message, help).into())
             }
         }
@@ -176,7 +177,7 @@ impl Sources {
         let (code, message) = match error.kind() {
             std::io::ErrorKind::NotFound => (
                 "guardbit::hw::unknown_preset",
-                format!("there is no preset `{base}` and no file `{}`", path.display()),
+                format!("`{base}` is not a preset, and the file `{}` does not exist", path.display()),
             ),
             _ => ("guardbit::hw::read", format!("`{}` cannot be read: {error}", path.display())),
         };
@@ -185,13 +186,13 @@ impl Sources {
 
     fn cycle(&self, base: &str) -> Problem {
         let message = format!("`{base}` extends this file, directly or through others");
-        let help = "let one of the files extend none of the others".into();
+        let help = "remove `extends` from one of the files".into();
         self.extends_problem("guardbit::hw::extends_cycle", message, help)
     }
 
     fn long_chain(&self) -> Problem {
-        let message = format!("more than {MOST_FILES} files extend each other");
-        let help = "let the files extend a common one, or a preset".into();
+        let message = format!("more than {MOST_FILES} files extend one another in a chain");
+        let help = "extend a common file or a preset directly".into();
         self.extends_problem("guardbit::hw::extends_chain", message, help)
     }
 

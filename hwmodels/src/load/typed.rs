@@ -28,7 +28,7 @@ pub(super) fn explain(message: &str, key: &KeyPath, origin: Origin) -> Problem {
         let key = key.join(field).to_string();
         return Problem {
             code: "guardbit::hw::duplicate_key",
-            message: format!("`{key}` stands twice"),
+            message: format!("`{key}` appears twice"),
             key: Some(key),
             help: Some("keep one of the two".into()),
             origin,
@@ -74,7 +74,7 @@ fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem 
     };
     Problem {
         code: "guardbit::hw::unknown_key",
-        message: format!("there is no key `{key}`"),
+        message: format!("unknown key `{key}`"),
         key: Some(key),
         help: Some(format!("the keys of {owner} are {keys}")),
         origin,

@@ -36,7 +36,7 @@ fn names(wanted: impl Fn(Mac) -> bool) -> Vec<&'static str> {
 #[non_exhaustive]
 pub enum LowerError {
     /// An override names a layer that does not exist.
-    #[error("`layers` names `{name}`, but the network has no such layer{}", suggestion(near))]
+    #[error("`layers` names `{name}`, which is not a layer of the network{}", suggestion(near))]
     UnknownLayer {
         /// Name or index in `layers`.
         name: String,
@@ -44,7 +44,9 @@ pub enum LowerError {
         near: Vec<(usize, String)>,
     },
     /// An override has a number that is the name of one layer and the index of another.
-    #[error("`layers` names `{name}`, which is the name of `{by_name}` and the index of `{by_index}`")]
+    #[error(
+        "`layers` names `{name}`, which is ambiguous: the name of `{by_name}` and the index of `{by_index}`"
+    )]
     AmbiguousLayer {
         /// Number in `layers`.
         name: String,
@@ -81,7 +83,8 @@ pub enum LowerError {
     },
     /// A layer has too many products.
     #[error(
-        "layer `{layer}` has {channels} output channels of {cells} products each; {MAX_ELEMENTS} in all are the most"
+        "layer `{layer}` has {channels} output channels of {cells} products each; expected at most \
+         {MAX_ELEMENTS} products in total"
     )]
     TooManyProducts {
         /// Name of the layer.
@@ -93,8 +96,8 @@ pub enum LowerError {
     },
     /// There is no permutation for the products of a layer.
     #[error(
-        "layer `{layer}` adds {terms} products, but `reduction_order` has no permutation of that length for it; there \
-         are {given}"
+        "layer `{layer}` adds {terms} products, but `reduction_order` has no permutation of this length \
+         for it, only for: {given}"
     )]
     NoPermutation {
         /// Name of the layer.
@@ -105,7 +108,7 @@ pub enum LowerError {
         given: String,
     },
     /// The cycles of an operation on the host overflow their counter.
-    #[error("`{layer}` takes the host more than 2^53 cycles of the accelerator's clock")]
+    #[error("layer `{layer}` takes more than 2^53 cycles of the accelerator's clock on the host")]
     TooManyHostCycles {
         /// Name of the operation.
         layer: String,
@@ -137,32 +140,33 @@ impl LowerError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownLayer { .. } => {
-                "a layer has its short name, its full name (that of its output tensor), or its index over all \
-                 operations; `guardbit inspect` prints them"
+                "use the short name of a layer, its full name (the name of its output tensor), or its \
+                 index over all operations; `guardbit inspect` prints them"
             }
-            Self::AmbiguousLayer { .. } => "write the short name of the one that is meant",
+            Self::AmbiguousLayer { .. } => "write the short name of the layer",
             Self::HostLayer { .. } => "add the operation to `offload`, or remove the override",
             Self::Together { .. } => {
-                "the overrides of a layer by its name and by its index act together: change one of them"
+                "overrides of a layer by name and by index are combined: change one of them"
             }
             Self::Multiplier { .. } => {
-                "the model's scales are far apart, or the datapath drops more bits (`shift`) than the \
-                 multiplier can give back"
+                "the scales of the model differ too much, or the datapath drops more bits (`shift`) than \
+                 the multiplier can compensate"
             }
             Self::TooManyProducts { .. } => {
-                "a window larger than its input reads padding alone: write a smaller one, or leave the operation out of \
-                 `offload`"
+                "the window is larger than the input, so parts of it read only padding: use a smaller \
+                 window, or leave out the operation from `offload`"
             }
             Self::NoPermutation { .. } => {
-                "give one by the layer's name or by its number of products, or give the layer another walk: \
-                 `layers: {NAME: {reduction_order.walk: forward}}`"
+                "add one under the layer's name or its number of products, or choose another walk for the \
+                 layer: `layers: {NAME: {reduction_order.walk: forward}}`"
             }
             Self::TooManyHostCycles { .. } => {
-                "`host.ops_per_cycle` and `host.bytes_per_cycle` are per cycle of `host.clock_mhz`: write larger ones"
+                "`host.ops_per_cycle` and `host.bytes_per_cycle` are per cycle of `host.clock_mhz`: use \
+                 larger values"
             }
             Self::TooManyCycles { .. } => {
-                "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and `memory.dram_bytes_per_cycle` \
-                 are bytes per cycle: write larger ones"
+                "`memory.sram_bytes_per_cycle`, `memory.accumulator_bytes_per_cycle` and \
+                 `memory.dram_bytes_per_cycle` are bytes per cycle: use larger values"
             }
         }
     }
@@ -238,7 +242,7 @@ fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
 fn no_permutation(layer: String, window: &Window, walk: &Walk) -> LowerError {
     let given = match walk {
         Walk::File(given) => {
-            given.iter().map(|(name, order)| format!("`{name}` ({})", order.len())).collect()
+            given.iter().map(|(name, order)| format!("`{name}` (length {})", order.len())).collect()
         }
         _ => Vec::new(),
     };

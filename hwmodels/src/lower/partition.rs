@@ -31,7 +31,7 @@ impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotOffloaded => "its operation is not in `offload`",
-            Self::NoDotProducts => "it is not made of dot products that an accelerator can run",
+            Self::NoDotProducts => "it does not consist of dot products that an accelerator can run",
             Self::Float(reason) => return reason.fmt(f),
         })
     }

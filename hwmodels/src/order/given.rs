@@ -29,7 +29,7 @@ impl Permutations {
         // The order in which they were written does not matter.
         all.sort();
         if let Some(pair) = all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(format!("there are two permutations `{}`", pair[0].0));
+            return Err(format!("two permutations have the name `{}`", pair[0].0));
         }
         Ok(Self(all.into()))
     }
@@ -64,13 +64,10 @@ fn permutation(numbers: &[i64]) -> Result<Vec<usize>, String> {
     for (place, &number) in numbers.iter().enumerate() {
         let found = usize::try_from(number).ok().filter(|&number| number < numbers.len());
         let Some(number) = found else {
-            return Err(format!(
-                "place {place} holds {number}, which is not from 0 to {}",
-                numbers.len() - 1
-            ));
+            return Err(format!("index {place} has the value {number}; expected 0 to {}", numbers.len() - 1));
         };
         if let Some(first) = places[number].replace(place) {
-            return Err(format!("places {first} and {place} both hold {number}"));
+            return Err(format!("indices {first} and {place} both have the value {number}"));
         }
         order.push(number);
     }

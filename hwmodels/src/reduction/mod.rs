@@ -222,5 +222,5 @@ impl Named for Reduce {
 
 /// Error: a name is not a kind of level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown reduction `{0}`; there are {kinds}", kinds = Reduce::ALL.map(Reduce::name).join(", "))]
+#[error("unknown reduction `{0}`; expected one of {kinds}", kinds = Reduce::ALL.map(Reduce::name).join(", "))]
 pub struct UnknownReduce(String);

@@ -5,8 +5,8 @@ use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
     name: "serial",
-    meaning: "`s <- fit(s + v)`, starting from 0, or from the bias that is loaded. One check per addition, the first one \
-              included.",
+    meaning: "`s <- fit(s + v)`, starting from 0 or from the preloaded bias. Each addition is checked, \
+              including the first.",
     at_once: false,
     pairing: None,
     module: module!("gb_level"),

@@ -5,8 +5,9 @@ use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
     name: "tree",
-    meaning: "adjacent pairs, round after round; an odd last value passes up unchanged. One check per node. A lone value is \
-              no node: it passes unchanged, whatever its size, and still counts as the run's final sum.",
+    meaning: "adjacent pairs, round after round; an odd last value passes up unchanged. Each node is \
+              checked. A single value does not form a node: it passes unchanged, whatever its size, and is \
+              the run's final sum.",
     at_once: true,
     pairing: Some("adjacent"),
     module: module!("gb_tree"),

@@ -99,10 +99,10 @@ impl Bound {
         match self {
             Self::Compute => "products",
             Self::Mapping => "mapping to the array",
-            Self::ActivationPort => "port of the activations",
-            Self::WeightPort => "port of the weights",
-            Self::AccumulatorPort => "port of the sums",
-            Self::Dram => "memory outside",
+            Self::ActivationPort => "activation port",
+            Self::WeightPort => "weight port",
+            Self::AccumulatorPort => "sum port",
+            Self::Dram => "external memory",
         }
     }
 

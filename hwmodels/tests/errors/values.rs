@@ -9,28 +9,28 @@ fn values_of_the_wrong_type() {
     hw.yaml:3:23: `accumulation.acc.bits` is 3.5; it must be `auto` or a whole number from 2 to 64
       |   - {name: acc, bits: 3.5}
       |                       ^^^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bits: x\n", &[]), @r#"
     guardbit::hw::bits
     hw.yaml:4:11: `accumulation.acc.bits` is "x"; it must be `auto` or a whole number from 2 to 64
       |     bits: x
       |           ^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     "#);
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bits: \"14\"\n", &[]), @r#"
     guardbit::hw::bits
     hw.yaml:4:11: `accumulation.acc.bits` is "14"; it must be `auto` or a whole number from 2 to 64
       |     bits: "14"
       |           ^^^^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     "#);
     insta::assert_snapshot!(report("schema: 1\nproduct: {bits: [8]}\n", &[]), @r"
     guardbit::hw::bits
     hw.yaml:2:17: `product.bits` is a list; it must be `auto` or a whole number from 2 to 64
       | product: {bits: [8]}
       |                 ^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\narray: {rows: 4.5}\n", &[]), @r"
     guardbit::hw::array
@@ -87,28 +87,28 @@ fn values_of_the_wrong_type() {
     hw.yaml:2:7: `name` is a list; it must be 1 to 100 letters, digits, blanks and - _ . + , ( ) / : #, a letter, a digit or _ first
       | name: [a]
       |       ^
-    help: the name stands in reports, tables and the comments of generated RTL
+    help: the name appears in reports, tables and comments of generated RTL
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: 3\n", &[]), @r"
     guardbit::hw::order
     hw.yaml:2:18: `reduction_order` is 3; it must be kh, kw and ic, each once, or a map with axes and walk
       | reduction_order: 3
       |                  ^
-    help: the slowest axis comes first, as `[kh, kw, ic]`
+    help: list the slowest axis first, e.g. `[kh, kw, ic]`
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: {bits: 14}\n", &[]), @r"
     guardbit::hw::accumulation
     hw.yaml:2:15: `accumulation` is a map; it must be a list of 1 to 16 levels, innermost first
       | accumulation: {bits: 14}
       |               ^
-    help: as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`
+    help: e.g. `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: a, terms: some}, {name: b}]\n", &[]), @r#"
     guardbit::hw::terms
     hw.yaml:2:33: `accumulation.a.terms` is "some"; it must be rows, cols, dot_width, all or a whole number from 1 to 268435456
       | accumulation: [{name: a, terms: some}, {name: b}]
       |                                 ^^^^
-    help: how many values of the level before make one run; the last level takes `all`
+    help: the number of values from the previous level in one run; the last level has `all`
     "#);
 }
 
@@ -119,7 +119,7 @@ fn names_that_are_none() {
     hw.yaml:2:11: `dataflow`: unknown dataflow `systolic`; it must be one of output_stationary, weight_stationary, input_stationary, vector
       | dataflow: systolic
       |           ^^^^^^^^
-    help: which operand stays in the array
+    help: the operand that stays in the array
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bits: 14\n    overflow: clip\n", &[]), @r"
     guardbit::hw::overflow
@@ -133,28 +133,28 @@ fn names_that_are_none() {
     hw.yaml:2:28: `product.round`: unknown rounding `up`; it must be one of floor, toward_zero, half_up, half_down, half_away, half_to_zero, half_even, half_odd, stochastic
       | product: {shift: 2, round: up}
       |                            ^^
-    help: how low bits are dropped
+    help: the rounding of the dropped bits
     ");
     insta::assert_snapshot!(report("schema: 1\noffload: [conv2d, softmax]\n", &[]), @r"
     guardbit::hw::offload
     hw.yaml:2:19: `offload[1]`: an accelerator cannot run `softmax`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, avg_pool2d, mean, sum
       | offload: [conv2d, softmax]
       |                   ^^^^^^^
-    help: what is not listed runs on the host, exactly
+    help: operations that are not listed run exactly on the host
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: [kh, kw, oc]\n", &[]), @r"
     guardbit::hw::order
     hw.yaml:2:27: `reduction_order[2]`: unknown axis `oc`; it must be one of kh, kw, ic
       | reduction_order: [kh, kw, oc]
       |                           ^^
-    help: the slowest axis comes first, as `[kh, kw, ic]`
+    help: list the slowest axis first, e.g. `[kh, kw, ic]`
     ");
     insta::assert_snapshot!(report("schema: 1\nrequantize: {scheme: tflite}\n", &[]), @r"
     guardbit::hw::scheme
     hw.yaml:2:22: `requantize.scheme`: unknown requantization scheme `tflite`; it must be from_model or one of double (D), single (S), away (A), even (E), float32_upward (V32), float64_upward (V64), float64_away (F64), tosa_double (T), tosa_scale16 (T16), q48 (Q48), float32_nearest (V32N), float64_nearest (V64N)
       | requantize: {scheme: tflite}
       |                      ^^^^^^
-    help: `from_model` does what the model's runtime does
+    help: `from_model` uses the scheme of the model's runtime
     ");
     insta::assert_snapshot!(report("schema: 1\nbias: {at: before}\n", &[]), @r"
     guardbit::hw::bias
@@ -165,7 +165,7 @@ fn names_that_are_none() {
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: tpu\n", &[]), @r"
     guardbit::hw::unknown_preset
-    hw.yaml:2:10: there is no preset `tpu` and no file `tpu`
+    hw.yaml:2:10: `tpu` is not a preset, and the file `tpu` does not exist
       | extends: tpu
       |          ^^^
     help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc
@@ -179,28 +179,28 @@ fn values_out_of_range() {
     hw.yaml:3:23: `accumulation.acc.bits` is 0; it must be `auto` or a whole number from 2 to 64
       |   - {name: acc, bits: 0}
       |                       ^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - {name: acc, bits: 1}\n", &[]), @r"
     guardbit::hw::bits
     hw.yaml:3:23: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64
       |   - {name: acc, bits: 1}
       |                       ^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - {name: acc, bits: 65}\n", &[]), @r"
     guardbit::hw::bits
     hw.yaml:3:23: `accumulation.acc.bits` is 65; it must be `auto` or a whole number from 2 to 64
       |   - {name: acc, bits: 65}
       |                       ^^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - {name: acc, bits: -3}\n", &[]), @r"
     guardbit::hw::bits
     hw.yaml:3:23: `accumulation.acc.bits` is -3; it must be `auto` or a whole number from 2 to 64
       |   - {name: acc, bits: -3}
       |                       ^^
-    help: a width in bits, sign included; `auto` is wide enough for everything
+    help: a width in bits, sign included; `auto` never overflows
     ");
     insta::assert_snapshot!(report("schema: 1\nbias: {bits: 18446744073709551615}\n", &[]), @r"
     guardbit::hw::bits
@@ -235,7 +235,7 @@ fn values_out_of_range() {
     hw.yaml:2:33: `accumulation.a.terms` is 0; it must be rows, cols, dot_width, all or a whole number from 1 to 268435456
       | accumulation: [{name: a, terms: 0}, {name: b}]
       |                                 ^
-    help: how many values of the level before make one run; the last level takes `all`
+    help: the number of values from the previous level in one run; the last level has `all`
     ");
     insta::assert_snapshot!(report("schema: 1\nclock_mhz: .inf\n", &[]), @r"
     guardbit::hw::clock
@@ -256,35 +256,35 @@ fn values_out_of_range() {
     hw.yaml:2:28: `memory.dram_burst_bytes` is 0; it must be a whole number from 1 to 65536
       | memory: {dram_burst_bytes: 0}
       |                            ^
-    help: transfers from and to the outside are rounded up to whole bursts
+    help: transfers to and from external memory are rounded up to whole bursts
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory: {dram_outstanding_bursts: 65537}\n", &[]), @r"
     guardbit::hw::memory
     hw.yaml:2:35: `memory.dram_outstanding_bursts` is 65537; it must be a whole number from 0 to 65536
       | memory: {dram_outstanding_bursts: 65537}
       |                                   ^^^^^
-    help: the bursts that can be on their way at a time; 0 is no limit
+    help: the maximum number of bursts in flight; 0: no limit
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory: {dram_latency_cycles: -1}\n", &[]), @r"
     guardbit::hw::memory
     hw.yaml:2:31: `memory.dram_latency_cycles` is -1; it must be a whole number from 0 to 1000000000
       | memory: {dram_latency_cycles: -1}
       |                               ^^
-    help: the cycles before the first byte from outside
+    help: the cycles before the first byte from external memory
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: {walk: stride, stride: 0}\n", &[]), @r"
     guardbit::hw::order
     hw.yaml:2:41: `reduction_order.stride` is 0; it must be a whole number from 1 to 65536
       | reduction_order: {walk: stride, stride: 0}
       |                                         ^
-    help: the distance of a walk of kind `stride`
+    help: the distance n of `walk: stride`
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: the sum}]\n", &[]), @r"
     guardbit::hw::level_name
     hw.yaml:2:23: `accumulation.the sum.name` is `the sum`; it must be made of at most 64 letters, digits, `_` and `-`, different for every level
       | accumulation: [{name: the sum}]
       |                       ^^^^^^^
-    help: overrides and reports call a level by its name
+    help: overrides and reports refer to a level by its name
     ");
     insta::assert_snapshot!(report("schema: 2\n", &[]), @r"
     guardbit::hw::schema
@@ -299,7 +299,7 @@ fn values_out_of_range() {
 fn values_that_do_not_go_together() {
     insta::assert_snapshot!(report("name: x\n", &[]), @r"
     guardbit::hw::schema
-    hw.yaml:1:1: the file does not say its `schema`
+    hw.yaml:1:1: the file has no key `schema`
       | name: x
       | ^^^^
     help: begin the file with `schema: 1`, the version of the file format
@@ -307,7 +307,7 @@ fn values_that_do_not_go_together() {
     // A preset defines its own values, not those of a file that extends it.
     insta::assert_snapshot!(report("extends: fpga-int14-os\nname: a\n", &[]), @r"
     guardbit::hw::schema
-    hw.yaml:1:1: the file does not say its `schema`
+    hw.yaml:1:1: the file has no key `schema`
       | extends: fpga-int14-os
       | ^^^^^^^
     help: begin the file with `schema: 1`, the version of the file format
@@ -317,46 +317,46 @@ fn values_that_do_not_go_together() {
     hw.yaml:2:15: `accumulation` has no level
       | accumulation: []
       |               ^
-    help: give one level at least, as `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`, or leave the key out
+    help: give at least one level, e.g. `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`, or leave out the key
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{bits: 3}, {bits: 4}]\n", &[]), @r"
     guardbit::hw::level_name
-    hw.yaml:2:16: there is no `accumulation[0].name`; it must be made of at most 64 letters, digits, `_` and `-`, different for every level
+    hw.yaml:2:16: `accumulation[0].name` is missing; it must be made of at most 64 letters, digits, `_` and `-`, different for every level
       | accumulation: [{bits: 3}, {bits: 4}]
       |                ^
-    help: overrides and reports call a level by its name
+    help: overrides and reports refer to a level by its name
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: a, terms: rows}, {name: a}]\n", &[]), @r"
     guardbit::hw::level_name
-    hw.yaml:2:47: two levels of `accumulation` are called `a`
+    hw.yaml:2:47: two levels of `accumulation` have the name `a`
       | accumulation: [{name: a, terms: rows}, {name: a}]
       |                                               ^
-    help: give every level a name of its own
+    help: give every level a different name
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: bias}]\n", &[]), @r"
     guardbit::hw::level_name
-    hw.yaml:2:23: a level of `accumulation` is called `bias`, which is the name of another register
+    hw.yaml:2:23: a level of `accumulation` has the reserved name `bias`
       | accumulation: [{name: bias}]
       |                       ^^^^
-    help: give the level another name: tables list events of the product register as `product` and those of the bias as `bias`
+    help: choose another name: in tables, `product` and `bias` stand for the product register and the bias adder
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: a, terms: 2}, {name: b, terms: 3}]\n", &[]), @r"
     guardbit::hw::terms
-    hw.yaml:2:54: the last level, `b`, must take all: what it hands on is the sum
+    hw.yaml:2:54: the last level, `b`, must have `terms: all`: its result is the sum of the dot product
       | accumulation: [{name: a, terms: 2}, {name: b, terms: 3}]
       |                                                      ^
-    help: write `terms: all`, or add a level behind it that does
+    help: write `terms: all`, or add a level with `terms: all` after it
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: [{name: t, reduce: tree}]\nbias: {at: preload}\n", &[]), @r"
     guardbit::hw::bias
-    hw.yaml:3:12: `bias.at` is preload, but the last level, `t`, is a tree: it has no initial value
+    hw.yaml:3:12: `bias.at` is preload, but the last level, `t`, is a tree, which has no initial value
       | bias: {at: preload}
       |            ^^^^^^^
     help: write `bias: {at: post}`, or end with a serial level
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\nbias: {at: preload}\naccumulation:\n  - name: t\n    reduce: tree\n", &[]), @r"
     guardbit::hw::bias
-    hw.yaml:3:12: `bias.at` is preload, but the last level, `t`, is a tree: it has no initial value
+    hw.yaml:3:12: `bias.at` is preload, but the last level, `t`, is a tree, which has no initial value
       | bias: {at: preload}
       |            ^^^^^^^
     help: write `bias: {at: post}`, or end with a serial level
@@ -366,25 +366,25 @@ fn values_that_do_not_go_together() {
     hw.yaml:2:18: `reduction_order` is [kh, kw]; it must name kh, kw and ic, each once
       | reduction_order: [kh, kw]
       |                  ^
-    help: the slowest axis comes first, as `[kh, kw, ic]`
+    help: list the slowest axis first, e.g. `[kh, kw, ic]`
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order:\n  axes: [kh, kh, ic]\n", &[]), @r"
     guardbit::hw::order
     hw.yaml:3:9: `reduction_order` is [kh, kh, ic]; it must name kh, kw and ic, each once
       |   axes: [kh, kh, ic]
       |         ^
-    help: the slowest axis comes first, as `[kh, kw, ic]`
+    help: list the slowest axis first, e.g. `[kh, kw, ic]`
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: {walk: stride}\n", &[]), @r"
     guardbit::hw::order
-    hw.yaml:2:25: `reduction_order.walk` is stride, but there is no `reduction_order.stride`
+    hw.yaml:2:25: `reduction_order.walk` is stride, but `reduction_order.stride` is missing
       | reduction_order: {walk: stride}
       |                         ^^^^^^
-    help: give the distance, as `{walk: stride, stride: 4}`
+    help: give the distance, e.g. `{walk: stride, stride: 4}`
     ");
     insta::assert_snapshot!(report("schema: 1\nproduct: {shift: 31}\naccumulation: [{name: a, terms: 4, shift: 31}, {name: b, shift: 2}]\n", &[]), @r"
     guardbit::hw::shift
-    hw.yaml:3:43: the shifts drop 64 bits together; 62 are the most
+    hw.yaml:3:43: the shifts drop 64 bits in total; expected at most 62
       | accumulation: [{name: a, terms: 4, shift: 31}, {name: b, shift: 2}]
       |                                           ^^
     help: lower the `shift` of the product or of a level
@@ -395,26 +395,26 @@ fn values_that_do_not_go_together() {
 fn mappings_of_groups() {
     insta::assert_snapshot!(report("schema: 1\narray: {depthwise: own_inputs}\ndataflow: weight_stationary\n", &[]), @r"
     guardbit::hw::depthwise
-    hw.yaml:2:20: `array.depthwise` is own_inputs, but activations of an array through which sums move are shared by its columns
+    hw.yaml:2:20: `array.depthwise` is own_inputs, but with this `dataflow` the columns of the array share their activations
       | array: {depthwise: own_inputs}
       |                    ^^^^^^^^^^
-    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all
+    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind work with every dataflow
     ");
     insta::assert_snapshot!(report("schema: 1\narray: {depthwise: block_diagonal}\ndataflow: vector\n", &[]), @r"
     guardbit::hw::depthwise
-    hw.yaml:2:20: `array.depthwise` is block_diagonal, but the lanes of a vector engine take no zeros of other groups
+    hw.yaml:2:20: `array.depthwise` is block_diagonal, but a vector engine cannot use a block-diagonal matrix
       | array: {depthwise: block_diagonal}
       |                    ^^^^^^^^^^^^^^
-    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind go with all
+    help: block_diagonal is for systolic arrays, own_inputs for output_stationary and vector; serial and by_kind work with every dataflow
     ");
     insta::assert_snapshot!(
         report("schema: 1\narray: {kind: block, depthwise: serial}\ndataflow: vector\ntiming: {convention: ethos_u}\n", &[]),
         @r"
     guardbit::hw::depthwise
-    hw.yaml:2:33: `array.depthwise` is serial, but the compiler that ethos_u follows has a mapping of its own
+    hw.yaml:2:33: `array.depthwise` is serial, but `timing.convention: ethos_u` uses its own mapping
       | array: {kind: block, depthwise: serial}
       |                                 ^^^^^^
-    help: leave `array.depthwise` out
+    help: leave out `array.depthwise`
     "
     );
 }
@@ -424,42 +424,42 @@ fn rates_that_are_no_rates() {
     let port = |rate: &str| report(&format!("schema: 1\nmemory: {{sram_bytes_per_cycle: {rate}}}\n"), &[]);
     insta::assert_snapshot!(port("4 * row"), @r"
     guardbit::hw::memory
-    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `4 * row`, which names `row`; the variables here are: rows, cols, dot_width, cores
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `4 * row`, which uses the unknown variable `row`; the variables here are: rows, cols, dot_width, cores
       | memory: {sram_bytes_per_cycle: 4 * row}
       |                                ^^^^^^^
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
     insta::assert_snapshot!(port("rows -"), @r"
     guardbit::hw::memory
-    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows -`, which has its end at character 7, where a number, a name or a bracket should be
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows -`, which has the end at character 7; expected a number, a name or a bracket
       | memory: {sram_bytes_per_cycle: rows -}
       |                                ^^^^^^
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
     insta::assert_snapshot!(port("rows - cols"), @r"
     guardbit::hw::memory
-    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows - cols`, here 0; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `rows - cols`, here 0; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`
       | memory: {sram_bytes_per_cycle: rows - cols}
       |                                ^^^^^^^^^^^
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
     insta::assert_snapshot!(port("1 / (rows - 16)"), @r"
     guardbit::hw::memory
-    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `1 / (rows - 16)`, here no number; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is `1 / (rows - 16)`, here undefined; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`
       | memory: {sram_bytes_per_cycle: 1 / (rows - 16)}
       |                                ^^^^^^^^^^^^^^^
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
     insta::assert_snapshot!(port("[1]"), @r"
     guardbit::hw::memory
-    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is a list; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+    hw.yaml:2:32: `memory.sram_bytes_per_cycle` is a list; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`
       | memory: {sram_bytes_per_cycle: [1]}
       |                                ^
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
     insta::assert_snapshot!(report("schema: 1\n", &["memory.dram_bytes_per_cycle=cols * 1e9"]), @r"
     guardbit::hw::memory
-    --set memory.dram_bytes_per_cycle=cols * 1e9: `memory.dram_bytes_per_cycle` is `cols * 1e9`, here 16000000000; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, as `4 * cols`
+    --set memory.dram_bytes_per_cycle=cols * 1e9: `memory.dram_bytes_per_cycle` is `cols * 1e9`, here 16000000000; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
 }

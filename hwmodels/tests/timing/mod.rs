@@ -122,11 +122,11 @@ fn a_layer_by_hand() {
         ),
         format!("cycles = 100 + 137 + max(192, 411, 96) + 110 + 32 = {cycles}"),
         format!(
-            "compute cycles = 192 + 110 = {}, stalls for the memory outside {}",
+            "compute cycles = 192 + 110 = {}, stalls for the external memory {}",
             cost.compute_cycles, cost.stall_dram_cycles
         ),
         format!(
-            "with a memory outside twice as fast: 50 + 69 + max(192, 205, 48) + 110 + 16 = {}",
+            "with an external memory twice as fast: 50 + 69 + max(192, 205, 48) + 110 + 16 = {}",
             cost.doubled.dram
         ),
     ];

@@ -14,7 +14,7 @@ table! {
         events: u64 ["events"],
         /// Products that did not fit.
         product_events: u64 ["products"],
-        /// Biases, or sums with them, that did not fit.
+        /// Biases, or sums of the bias adder, that did not fit.
         bias_events: u64 ["events"],
         /// Accelerated layers with at least one of them.
         layers_touched: usize ["layers"],

@@ -322,7 +322,9 @@ pub unsafe extern "C" fn guardbit_get_code(model: i32, code: *mut i32) -> i32 {
 fn state(model: &GoldenModel, level: i32) -> Result<LevelState, Failure> {
     let found = usize::try_from(level).ok().and_then(|index| model.level(index));
     let levels = model.arithmetic().levels.len();
-    found.ok_or_else(|| Failure::new(GUARDBIT_E_PARAMETER, format!("there is no level {level}, of {levels}")))
+    found.ok_or_else(|| {
+        Failure::new(GUARDBIT_E_PARAMETER, format!("unknown level {level}: the unit has {levels} levels"))
+    })
 }
 
 fn count(value: usize) -> Result<i32, Failure> {

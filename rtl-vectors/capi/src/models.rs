@@ -33,7 +33,7 @@ pub(crate) fn add(model: GoldenModel) -> Result<i32, Failure> {
     let number = models.next;
     models.next = number
         .checked_add(1)
-        .ok_or_else(|| Failure::new(GUARDBIT_E_INTERNAL, "no numbers are left for models"))?;
+        .ok_or_else(|| Failure::new(GUARDBIT_E_INTERNAL, "too many models: no number is left"))?;
     models.open.insert(number, model);
     Ok(number)
 }
@@ -55,5 +55,5 @@ pub(crate) fn with(number: i32, work: impl FnOnce(&mut GoldenModel) -> Result<i3
 }
 
 fn unknown(number: i32) -> Failure {
-    Failure::new(GUARDBIT_E_HANDLE, format!("there is no open model {number}"))
+    Failure::new(GUARDBIT_E_HANDLE, format!("model {number} is not open"))
 }

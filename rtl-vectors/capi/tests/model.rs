@@ -205,8 +205,8 @@ fn mistakes_are_codes_with_messages() {
     check(open("fpga-int14-os", 0, "int8"), GUARDBIT_E_PARAMETER, "0 terms");
     check(open("fpga-int14-os", -5, "int8"), GUARDBIT_E_PARAMETER, "terms");
     check(open("fpga-int14-os", 4, "int9"), GUARDBIT_E_PARAMETER, "int9");
-    check(guardbit_levels(0), GUARDBIT_E_HANDLE, "no open model 0");
-    check(guardbit_reset(i32::MAX), GUARDBIT_E_HANDLE, "no open model");
+    check(guardbit_levels(0), GUARDBIT_E_HANDLE, "model 0 is not open");
+    check(guardbit_reset(i32::MAX), GUARDBIT_E_HANDLE, "is not open");
 
     let model = open("fpga-int14-tree", 20, "int8");
     assert!(model > 0, "{}", message());
@@ -215,12 +215,12 @@ fn mistakes_are_codes_with_messages() {
     let step = |a: *const i32, count: i32| unsafe { guardbit_step(model, a, values.as_ptr(), count) };
     check(step(null(), lanes), GUARDBIT_E_NULL, "`activations` is null");
     check(step(values.as_ptr(), -1), GUARDBIT_E_BEAT, "-1 products");
-    check(step(values.as_ptr(), lanes - 1), GUARDBIT_E_BEAT, "which takes");
+    check(step(values.as_ptr(), lanes - 1), GUARDBIT_E_BEAT, "; expected");
     check(step(vec![1000; 64].as_ptr(), lanes), GUARDBIT_E_BEAT, "does not fit");
     let words = |ctrl: u32, limbs: i32| unsafe {
         guardbit_step_words(model, &ctrl, 1, [0; 32].as_ptr(), limbs, [0; 32].as_ptr(), 32)
     };
-    check(words(1, 1), GUARDBIT_E_BEAT, "limbs for the");
+    check(words(1, 1), GUARDBIT_E_BEAT, "too few for the");
     check(words(1, 32), GUARDBIT_E_BEAT, "keep is 0b0");
     check(words(1 | 0b101 << 4, 32), GUARDBIT_E_BEAT, "keep is 0b101");
     check(words(1 | 1 << 4, 32), GUARDBIT_E_BEAT, "run_last of a tree");
@@ -230,11 +230,15 @@ fn mistakes_are_codes_with_messages() {
     for _ in 0..5 {
         assert_eq!(words(1 | 1 << 2 | 1 << 4, 32), GUARDBIT_OK, "{}", message());
     }
-    check(step(values.as_ptr(), lanes), GUARDBIT_E_BEAT, "longer than the layer's");
+    check(step(values.as_ptr(), lanes), GUARDBIT_E_BEAT, "has all products");
     guardbit_clear(model);
     assert_eq!(step(values.as_ptr(), lanes), GUARDBIT_OK, "{}", message());
-    check(unsafe { guardbit_get_acc(model, 2, &mut 0) }, GUARDBIT_E_PARAMETER, "no level 2, of 2");
-    check(unsafe { guardbit_get_acc(model, -1, &mut 0) }, GUARDBIT_E_PARAMETER, "no level -1");
+    check(
+        unsafe { guardbit_get_acc(model, 2, &mut 0) },
+        GUARDBIT_E_PARAMETER,
+        "unknown level 2: the unit has 2 levels",
+    );
+    check(unsafe { guardbit_get_acc(model, -1, &mut 0) }, GUARDBIT_E_PARAMETER, "unknown level -1");
     check(unsafe { guardbit_get_acc(model, 0, null_mut()) }, GUARDBIT_E_NULL, "`acc` is null");
     check(unsafe { guardbit_get_code(model, &mut 0) }, GUARDBIT_E_STATE, "multiplier");
     for multiplier in [-1.0, f64::NAN, f64::INFINITY, 1e30] {
@@ -244,5 +248,5 @@ fn mistakes_are_codes_with_messages() {
     check(guardbit_set_multiplier_ports(model, 1 << 30, 2000), GUARDBIT_E_PARAMETER, "not normalized");
     check(guardbit_set_output(model, 0, 1, 0), GUARDBIT_E_PARAMETER, "from 1 to 0");
     assert_eq!(guardbit_close(model), GUARDBIT_OK);
-    check(step(values.as_ptr(), lanes), GUARDBIT_E_HANDLE, "no open model");
+    check(step(values.as_ptr(), lanes), GUARDBIT_E_HANDLE, "is not open");
 }

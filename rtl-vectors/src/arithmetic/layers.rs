@@ -34,7 +34,7 @@ impl Layers {
         let output_zero_point = code("zero_point", requantize.zero_point)?;
         let clamp = (code("clamp_min", requantize.clamp_min)?, code("clamp_max", requantize.clamp_max)?);
         if clamp.0 > clamp.1 {
-            return Err(manifest_error("clamp_min lies above clamp_max".into()));
+            return Err(manifest_error("clamp_min exceeds clamp_max".into()));
         }
         let output = OutputStage {
             requantize: Requantize::default(),

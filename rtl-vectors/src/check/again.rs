@@ -66,13 +66,13 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
     let datapath = datapath(&accelerator, &manifest.arithmetic);
     let lanes = beats::lanes(&datapath, layer.terms);
     if lanes > MAX_LANES {
-        return Err(claim("/interface/lanes", format!("{lanes} of them; up to {MAX_LANES} can be had")));
+        return Err(claim("/interface/lanes", format!("{lanes} lanes; expected at most {MAX_LANES}")));
     }
     let arithmetic = arithmetic(manifest, &accelerator, &datapath, &types, &window, layer.terms)?;
     let widths = types.widths(constant_bits(manifest, arithmetic.requantize.scheme)?);
     let timing = LayerTiming::of(&accelerator, &window, widths, layer.two_activations);
     if timing.cycles > MAX_CYCLES {
-        return Err(claim("/timing/cycles", "more than 2^53 of them"));
+        return Err(claim("/timing/cycles", "expected at most 2^53"));
     }
     let packing = manifest.interface.packing;
     let dots =
@@ -109,7 +109,7 @@ fn window(info: &WindowInfo) -> Result<Window, String> {
         let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
         match product {
             Some(1..) if product <= Some(most) => Ok(()),
-            _ => Err(format!("{name}: {sizes:?} has no elements, or more than {most}")),
+            _ => Err(format!("{name}: {sizes:?} must have 1 to {most} elements")),
         }
     };
     elements("input", &[&[batch], &input[..]].concat(), MAX_ELEMENTS)?;
@@ -119,14 +119,15 @@ fn window(info: &WindowInfo) -> Result<Window, String> {
         elements("stride over the output", &[stride[axis], output[axis]], MAX_ELEMENTS)?;
         elements("dilation over the kernel", &[dilation[axis], kernel[axis]], MAX_ELEMENTS)?;
         if pad[axis] > MAX_ELEMENTS {
-            return Err(format!("pad: {pad:?}; up to {MAX_ELEMENTS} can be had"));
+            return Err(format!("pad: {pad:?}; expected at most {MAX_ELEMENTS}"));
         }
     }
     if groups == 0 || output[2] % groups != 0 || kernel[2].checked_mul(groups) != Some(input[2]) {
         let [reads, makes] = [input[2], output[2]];
         let depth = kernel[2];
         return Err(format!(
-            "groups: {groups} of {depth} channels do not make {reads} read and {makes} made"
+            "groups: {groups} groups of {depth} channels do not match {reads} input and {makes} output \
+             channels"
         ));
     }
     Ok(Window { batch, input, output, kernel, stride, dilation, pad, groups })
@@ -135,7 +136,7 @@ fn window(info: &WindowInfo) -> Result<Window, String> {
 /// Returns the layer with the fields that follow from its window.
 fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
     if !MAC_OPERATIONS.contains(&info.op.as_str()) {
-        return Err(claim("/layer/op", format!("it is one of {}", MAC_OPERATIONS.join(", "))));
+        return Err(claim("/layer/op", format!("expected one of {}", MAC_OPERATIONS.join(", "))));
     }
     let zero_points = &info.weight.zero_points;
     let per_channel =
@@ -143,12 +144,12 @@ fn layer(info: &LayerInfo, window: &Window) -> Result<LayerInfo, Refused> {
     if zero_points.len() != 1 && !per_channel {
         return Err(claim(
             "/layer/weight/zero_points",
-            "there is one, or one per output channel that is not all the same",
+            "expected one, or one per output channel if they differ",
         ));
     }
     for (at, zero_points) in [("input", &info.input.zero_points), ("output", &info.output.zero_points)] {
         if zero_points.len() != 1 {
-            return Err(claim(&format!("/layer/{at}/zero_points"), "there is one"));
+            return Err(claim(&format!("/layer/{at}/zero_points"), "expected one"));
         }
     }
     Ok(LayerInfo { terms: window.terms(), dots: window.dots(), channels: window.channels(), ..info.clone() })
@@ -166,24 +167,29 @@ impl Types {
         let one = |at: &str, info: &TensorInfo| -> Result<(CodeType, Vec<i32>), Refused> {
             let at = format!("/layer/{at}");
             let dtype: DType =
-                info.dtype.parse().map_err(|_| claim(&format!("{at}/dtype"), "there is no such type"))?;
+                info.dtype.parse().map_err(|_| claim(&format!("{at}/dtype"), "unknown type"))?;
             if dtype == DType::Int64 || dtype.is_float() {
-                return Err(claim(&format!("{at}/dtype"), "codes are integers of up to 32 bits"));
+                return Err(claim(&format!("{at}/dtype"), "expected integers of at most 32 bits"));
             }
             let zero_point = |(index, &value): (usize, &i64)| match i32::try_from(value) {
                 Ok(value) if (dtype.min()..=dtype.max()).contains(&value) => Ok(value),
-                _ => Err(claim(&format!("{at}/zero_points/{index}"), format!("{value} is no {dtype}"))),
+                _ => Err(claim(
+                    &format!("{at}/zero_points/{index}"),
+                    format!("{value} is not a value of {dtype}"),
+                )),
             };
             let zero_points =
                 info.zero_points.iter().enumerate().map(zero_point).collect::<Result<_, _>>()?;
             let all = CodeRange::of(dtype);
             let range = match (info.range, info.step) {
                 (None, 1) => all,
-                (None, _) => return Err(claim(&format!("{at}/step"), "a step without a range")),
+                (None, _) => return Err(claim(&format!("{at}/step"), "a step needs a range")),
                 (Some([min, max]), step) => CodeRange::new(min, max)
                     .and_then(|range| range.with_step(step))
                     .filter(|&range| range != all && all.includes(range))
-                    .ok_or_else(|| claim(&format!("{at}/range"), format!("no part of the {dtype} codes")))?,
+                    .ok_or_else(|| {
+                        claim(&format!("{at}/range"), format!("not a proper subset of the {dtype} codes"))
+                    })?,
             };
             Ok((CodeType { dtype, range }, zero_points))
         };
@@ -218,7 +224,7 @@ fn constant_bits(manifest: &Manifest, scheme: Scheme) -> Result<u64, Refused> {
     }
     Err(claim(
         "/layer/constant_bits",
-        format!("{claimed}: not the size of biases and multipliers of {channels} channels"),
+        format!("{claimed} is not a possible size of biases and multipliers for {channels} channels"),
     ))
 }
 
@@ -244,12 +250,14 @@ fn arithmetic(
     let (codes, zero_point) = types.output;
     let code = |key: &str, value: i64| match i32::try_from(value) {
         Ok(code) if codes.range.contains(code) => Ok(code),
-        _ => Err(claim(&format!("/arithmetic/requantize/{key}"), format!("{value} is no {codes}"))),
+        _ => {
+            Err(claim(&format!("/arithmetic/requantize/{key}"), format!("{value} is not a value of {codes}")))
+        }
     };
     let (min, max) =
         (code("clamp_min", claimed.requantize.clamp_min)?, code("clamp_max", claimed.requantize.clamp_max)?);
     if min > max {
-        return Err(claim("/arithmetic/requantize/clamp_min", "lies above clamp_max"));
+        return Err(claim("/arithmetic/requantize/clamp_min", "exceeds clamp_max"));
     }
     let scheme = match datapath.requantize.scheme {
         Some(scheme) => scheme,
@@ -286,14 +294,14 @@ fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> R
     if min > 0 || max < 0 || !(unit.has_bias || unit.has_side) && (min, max) != (0, 0) {
         return Err(claim(
             "/arithmetic/bias/word_min",
-            format!("{min} to {max}: not a range of biases with 0"),
+            format!("{min} to {max} is not a valid range of biases, which must include 0"),
         ));
     }
     for (index, case) in manifest.cases.iter().enumerate() {
         let at = |key: &str| format!("/cases/{index}/{key}");
         let word = in_bias_unit(unit.datapath, case.bias.unwrap_or(0).into());
         if case.bias.is_some() != unit.has_bias || !(min..=max).contains(&word) {
-            let problem = format!("{:?}: the layer's lie in {min}..={max} (word_min, word_max)", case.bias);
+            let problem = format!("{:?}: expected {min}..={max} (word_min, word_max)", case.bias);
             return Err(claim(&at("bias"), problem));
         }
         let mut factors = weight_zero_points.iter().map(|&z| if unit.has_side { -i64::from(z) } else { 0 });
@@ -302,7 +310,10 @@ fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> R
             _ => factors.any(|factor| factor == case.input_sum_factor),
         };
         if !of_channel {
-            return Err(claim(&at("input_sum_factor"), "not the weight's zero point with the other sign"));
+            return Err(claim(
+                &at("input_sum_factor"),
+                "expected the weight's zero point with opposite sign",
+            ));
         }
     }
     Ok(())
@@ -322,16 +333,16 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
         if let Some((key, _)) =
             [("id", &case.id), ("class", &case.class)].into_iter().find(|(_, text)| !is_name(text))
         {
-            return Err(claim(&at(key), format!("it is made of up to {MAX_ID} letters, digits and _ - + .")));
+            return Err(claim(&at(key), format!("expected at most {MAX_ID} letters, digits and _ - + .")));
         }
         let place = match (case.group == CaseGroup::Real, case.place) {
             (false, None) => continue,
             (true, Some(place)) if is_real => place,
-            (true, _) if !is_real => return Err(claim(&at("group"), "real cases come first")),
-            _ => return Err(claim(&at("place"), "real cases have one, and no others")),
+            (true, _) if !is_real => return Err(claim(&at("group"), "real cases must come first")),
+            _ => return Err(claim(&at("place"), "expected for real cases only")),
         };
         if case.id != real::id(&case.class, index) || !real::CLASSES.contains(&case.class.as_str()) {
-            return Err(claim(&at("id"), format!("it is {}", real::id("CLASS", index))));
+            return Err(claim(&at("id"), format!("expected {}", real::id("CLASS", index))));
         }
         let [_, n, h, w, c] = place;
         let sizes = [window.batch, window.output[0], window.output[1], window.output[2]];
@@ -341,7 +352,7 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
         if !is_output || case.class == real::FIRST && place != expected {
             return Err(claim(
                 &at("place"),
-                format!("{place:?}: not an output of the layer, or not the first one"),
+                format!("{place:?} is not an output of the layer, or not the expected first output"),
             ));
         }
     }

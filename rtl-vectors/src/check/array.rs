@@ -48,12 +48,12 @@ pub(super) fn part(
         (Ok(_), Some(NOT_SHARED)) if manifest.array.is_none() => Ok(Err(NOT_SHARED.into())),
         (Ok(_), Some(NO_ACTIVATIONS)) if manifest.array.is_none() => {
             match manifest.cases.iter().any(|case| case.group == CaseGroup::Real) {
-                true => Err(claim("/array_absent", "there are cases with real activations")),
+                true => Err(claim("/array_absent", "the bundle has cases with real activations")),
                 false => Ok(Err(NO_ACTIVATIONS.into())),
             }
         }
         (Ok(_), _) if manifest.array.is_none() => {
-            Err(claim("/array_absent", "there is a design of this array"))
+            Err(claim("/array_absent", "a design of this array exists"))
         }
         (made, _) => Ok(made),
     }

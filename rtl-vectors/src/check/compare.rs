@@ -60,14 +60,14 @@ impl Fields {
                     at.truncate(length);
                 }
                 if said.len() != made.len() {
-                    let lengths = format!("{at}: {} entries, it has {}", said.len(), made.len());
+                    let lengths = format!("{at}: found {} entries, expected {}", said.len(), made.len());
                     self.differs(lengths);
                 }
             }
             _ => {
                 self.checked += 1;
                 if said != made {
-                    self.differs(format!("{at}: the manifest says {}, it is {}", shown(said), shown(made)));
+                    self.differs(format!("{at}: the manifest has {}, expected {}", shown(said), shown(made)));
                 }
             }
         }
@@ -131,7 +131,7 @@ pub(super) fn words(dir: &Path, made: &Bundle, of_array: bool) -> Outcome {
         };
         let lengths = [found.len(), expected.len()];
         if lengths[0] != lengths[1] {
-            differs(&|| problem("count", format!("{} words, there are {}", lengths[0], lengths[1])));
+            differs(&|| problem("count", format!("found {} words, expected {}", lengths[0], lengths[1])));
         }
         checked += lengths[1] as u64;
         for word in (0..lengths[0].min(lengths[1])).filter(|&word| found.word(word) != expected.word(word)) {
@@ -169,7 +169,7 @@ fn place(manifest: &Manifest, path: &str, word: usize, both: [&[u64]; 2], bits: 
         }
     };
     let [found, expected] = both.map(hex);
-    let details = format!("{path} word {word}: file {found}, reference engine {expected}");
+    let details = format!("{path} word {word}: found {found}, reference engine {expected}");
     if stem.starts_with("array/") {
         let column = if stem == "array/exp_sum" { array::place(manifest, word) } else { String::new() };
         return Divergence { kind: kind.into(), case: column, details, ..Divergence::default() };

@@ -72,14 +72,14 @@ pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
     let mut left = MAX_BYTES;
     if manifest.files.len() > MAX_FILES {
         let found = manifest.files.len();
-        problems.push(format!("{MANIFEST}: {found} files; a bundle has up to {MAX_FILES}"));
+        problems.push(format!("{MANIFEST}: {found} files; expected at most {MAX_FILES}"));
     }
     for file in manifest.files.iter().take(MAX_FILES) {
         let problem = match hash(dir, &file.path, &mut left) {
-            _ if !paths.insert(&file.path) => Some("twice in the manifest".to_owned()),
+            _ if !paths.insert(&file.path) => Some("appears twice in the manifest".to_owned()),
             Err(error) => Some(error.to_string()),
             Ok(found) if found != file.sha256 => {
-                Some(format!("sha256 {found}, the manifest says {}", file.sha256))
+                Some(format!("sha256 {found}, but the manifest has {}", file.sha256))
             }
             Ok(_) => None,
         };
@@ -95,7 +95,7 @@ fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
     *left = left.checked_sub(size).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("a bundle's files have up to {MAX_BYTES} bytes together"),
+            format!("the files of a bundle must have at most {MAX_BYTES} bytes in total"),
         )
     })?;
     let (mut sha, mut file) = (Sha256::new(), file.take(size));
@@ -113,7 +113,8 @@ pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
     let texts: Vec<&FileInfo> = made.manifest.files.iter().filter(|file| !has_words(&file.path)).collect();
     let sha256 = |path: &str| manifest.files.iter().find(|file| file.path == path).map(|file| &file.sha256);
     let differing = texts.iter().filter(|file| sha256(&file.path) != Some(&file.sha256));
-    let problem = |file: &&FileInfo| format!("{}: not what guardbit makes of the manifest", file.path);
+    let problem =
+        |file: &&FileInfo| format!("{}: differs from what guardbit generates from the manifest", file.path);
     outcome("file", differing.map(problem).collect(), texts.len() as u64)
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(mut command: Command, limit: Duration) -> io::Result<Ended> {
 }
 
 /// Program with a process group of its own, which is ended on drop.
-struct Running(Child, #[expect(dead_code, reason = "kept for its drop")] Registered);
+struct Running(Child, #[expect(dead_code, reason = "kept until dropped")] Registered);
 
 impl Running {
     /// A signal that ends this process does not reach the other group by itself, so the group is registered.

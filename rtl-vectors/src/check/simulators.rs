@@ -220,10 +220,10 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
         ));
     }
     if value(result, "vhdl").is_some() {
-        notes.push("exp_out not compared: the VHDL MAC ends with the sum".into());
+        notes.push("exp_out not compared: the VHDL MAC has no requantizer".into());
     } else if number(result, "outputs") == Some(0) {
         let scheme = &manifest.arithmetic.requantize.scheme;
-        notes.push(format!("exp_out not compared: the reference RTL has no `{scheme}`"));
+        notes.push(format!("exp_out not compared: the reference RTL does not support `{scheme}`"));
     }
     notes
 }

@@ -33,16 +33,19 @@ pub(super) fn dots(
     };
     let lengths = [&beats.ctrl, &beats.activations, &beats.weights].map(Mem::len);
     if lengths != [lengths[0]; 3] {
-        return Err(claim("ctrl.mem, stim_a.mem, stim_w.mem", format!("{lengths:?} beats")));
+        return Err(claim(
+            "ctrl.mem, stim_a.mem, stim_w.mem",
+            format!("different numbers of beats: {lengths:?}"),
+        ));
     }
     // Corner cases are in addition to the requested products.
     if lengths[0].saturating_mul(interface.lanes) > 4 * MAX_PRODUCTS {
-        return Err(claim("ctrl.mem", format!("{} beats are more than a bundle has", lengths[0])));
+        return Err(claim("ctrl.mem", format!("too many beats: {}", lengths[0])));
     }
     let spans = beats.spans();
     let (found, said) = (spans.len(), manifest.cases.len());
     if found != said {
-        return Err(claim("/cases", format!("{said} of them, but ctrl.mem starts {found} dot products")));
+        return Err(claim("/cases", format!("{said} cases, but ctrl.mem starts {found} dot products")));
     }
     let layers = Layers::new(arithmetic)?;
     let cases = manifest.cases.iter().enumerate().zip(spans);
@@ -93,7 +96,7 @@ impl Beats<'_> {
         }
         if operands.is_empty() || operands.len() > terms {
             let sent = operands.len();
-            return Err(claim(&at("terms"), format!("{sent} products are sent; the layer has 1 to {terms}")));
+            return Err(claim(&at("terms"), format!("{sent} products; expected 1 to {terms}")));
         }
         let layer =
             layers.of(case, operands.len()).map_err(|error| claim(&at("multiplier"), error.to_string()))?;
@@ -127,7 +130,8 @@ impl Beats<'_> {
                 true => Ok(i128::from(value)),
                 false => {
                     let steps = if info.step == 1 { String::new() } else { format!(" by {}", info.step) };
-                    let range = format!("{value} in beat {beat}, outside {}..={}{steps}", info.min, info.max);
+                    let range =
+                        format!("{value} in beat {beat}; expected {}..={}{steps}", info.min, info.max);
                     Err(claim(file, range))
                 }
             }

@@ -119,7 +119,7 @@ impl TileAt<'_, '_> {
         let (Some(layout), Some(bytes), Some(next)) =
             (layer.layout.as_deref(), &block.bytes, &next.block.bytes)
         else {
-            unreachable!("blocks beside each other are read as bytes")
+            unreachable!("adjacent blocks are read as bytes")
         };
         let windows = (&image.bytes()[block.reads.first()..], *corners);
         layer.kernels.sum_bytes_of_two(windows, layout, [bytes, next], both);
@@ -254,7 +254,7 @@ impl Output<'_, '_> {
 /// Writes the output codes of sums; requires [`Output::puts_sums`].
 pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) {
     let TileAt { layer, block, index, pixel, .. } = *tile;
-    let PackedMut::Bytes(out) = out else { unreachable!("sums are put at once where codes are bytes") };
+    let PackedMut::Bytes(out) = out else { unreachable!("sums are written at once if codes are bytes") };
     let rows = byte_rows(layer, block);
     let out = &mut out[(pixel - origin) * rows.stride + block.first..];
     layer.finisher.put(layer.kernels, index, sums, rows, out);

@@ -43,15 +43,15 @@ fn decide(
         FileOutcome::TakenIn(by) => return (Outcome::Merged, format!("is part of `{by}`"), None),
         FileOutcome::OfInput => return (Outcome::Merged, "is part of an input of the network".into(), None),
         FileOutcome::OfState => return (Outcome::Merged, "is part of a state of the network".into(), None),
-        FileOutcome::Unread => return (Outcome::Dropped, "is read by nothing".into(), None),
+        FileOutcome::Unread => return (Outcome::Dropped, "is never read".into(), None),
     };
     if made.is_empty() {
-        return (Outcome::Merged, "is nothing of its own: what reads it takes what it reads".into(), None);
+        return (Outcome::Merged, "changes nothing: its readers take its input directly".into(), None);
     }
     let left: Vec<NodeId> = made.iter().filter_map(|name| nodes.get(name.as_str()).copied()).collect();
     let main = left.iter().copied().find(|&id| graph.products(id).is_some()).or(left.last().copied());
     let Some(main) = main else {
-        return (Outcome::Merged, "is part of other operations, or of none".into(), None);
+        return (Outcome::Merged, "is part of other operations, or was removed".into(), None);
     };
     let name = |&id: &NodeId| format!("{} `{}`", graph.node(id).op.name(), graph.short_name(id));
     let others: Vec<&NodeId> = left.iter().filter(|&&id| id != main).collect();
@@ -76,7 +76,7 @@ fn in_float(graph: &Graph, id: NodeId) -> Option<String> {
     let reads = node.inputs.iter().flatten().any(|&id| is_float(id));
     match (&node.op, is_float(node.output), reads) {
         (Op::Dequantize(_), ..) | (_, false, false) => None,
-        (_, false, true) => Some("it makes codes of real values".into()),
-        (_, true, _) => Some("it works on real values".into()),
+        (_, false, true) => Some("it converts real values to codes".into()),
+        (_, true, _) => Some("it computes with real values".into()),
     }
 }

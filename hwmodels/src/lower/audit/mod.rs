@@ -126,7 +126,7 @@ fn placed(graph: &Graph, op: &Op, output: guardbit_graph::TensorId, place: Place
     match place {
         Placement::Accelerator => (Outcome::Kept, format!("{name} runs on the accelerator")),
         Placement::Host(reason) if is_float(graph.tensor(output).ty.dtype) => {
-            (Outcome::Float, format!("{name} makes real values: {reason}"))
+            (Outcome::Float, format!("{name} produces real values: {reason}"))
         }
         Placement::Host(reason) => (Outcome::Host, format!("{name} runs exactly: {reason}")),
     }
@@ -141,14 +141,19 @@ fn resident(program: &Program, layer: &MacLayer) -> Option<String> {
     let Some(resident) = program.residents.iter().find(|resident| resident.from == layer.node) else {
         let reason = match residency::candidate(program, layer) {
             Some(_) => {
-                "it does not fit `memory.activation_kib` beside what is needed there until its last reader"
+                "it does not fit `memory.activation_kib` together with the other activations that are needed \
+                 until its last reader"
             }
             None => "no layer on the accelerator reads it",
         };
-        return Some(format!("its output goes outside: {reason}"));
+        return Some(format!("its output goes to external memory: {reason}"));
     };
     let (until, bytes) = (graph.short_name(resident.until), resident.bits.div_ceil(8));
-    let stored = if resident.is_stored { ", and is stored outside for the host or the user" } else { "" };
+    let stored = if resident.is_stored {
+        ", and is also stored in external memory, for the host or the user"
+    } else {
+        ""
+    };
     Some(format!("its output, {bytes} bytes, stays on the chip until `{until}` has read it{stored}"))
 }
 
@@ -162,32 +167,37 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
         all.push(match path.requantize.scheme.filter(|scheme| *scheme != own) {
             Some(scheme) => (
                 Changed,
-                format!("requantize {own} becomes {scheme} (`requantize.scheme`); multipliers are formed as before"),
+                format!("requantize {own} becomes {scheme} (`requantize.scheme`); multipliers do not change"),
             ),
-            None => (Kept, format!("requantize {own}, multipliers formed in {}", stage.requantize.rule.name())),
+            None => {
+                (Kept, format!("requantize {own}, multipliers formed in {}", stage.requantize.rule.name()))
+            }
         });
     }
     let zero = layer.dots.input_zero_point;
     all.push(match path.operands.zero_point {
-        ZeroPoint::Subtract => (Kept, "zero points are taken off before the multiplier".into()),
+        ZeroPoint::Subtract => (Kept, "zero points are subtracted before the multiplier".into()),
         ZeroPoint::Fold if zero == 0 && !layer.has_side_sums() => (Kept, "all zero points are 0".into()),
         ZeroPoint::Fold => (
             Changed,
-            format!("products are of raw codes: the zero points ({zero} of the activations) join the bias"),
+            format!(
+                "products are of raw codes: the zero points ({zero} of the activations) are added to the bias"
+            ),
         ),
     });
     if layer.bias.is_some() {
         all.push(match path.bias.at {
             BiasPlace::Post => (Kept, "the bias is added after the last level".into()),
-            BiasPlace::Preload => (Kept, "the bias is what the last level starts from".into()),
+            BiasPlace::Preload => (Kept, "the bias is the initial value of the last level".into()),
             BiasPlace::PostRequantize => {
-                (Changed, "the bias is requantized on its own, and rounded twice".into())
+                (Changed, "the bias is requantized by itself, so the result is rounded twice".into())
             }
         });
     }
     let dropped = path.unit_shift(path.levels.len());
     if dropped > 0 {
-        let what = format!("{dropped} low bits of the sums are dropped; the multiplier gives them back");
+        let what =
+            format!("{dropped} low bits of the sums are dropped; the multiplier compensates the shift");
         all.push((Outcome::Dropped, what));
     }
     match path.requantize.output {

@@ -70,7 +70,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "tile_not_cleared",
-        change: "a tile adds to the sums of the one before",
+        change: "a tile adds to the sums of the previous tile",
         file: OS_PE,
         edits: &[(".clear(valid_in && first_in)", ".clear(1'b0)"), (".run_last(last_in)", ".run_last(1'b0)")],
         applies: is_output_stationary,
@@ -102,7 +102,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "stale_weight",
-        change: "a tile's first pixel still meets the weights before",
+        change: "the first pixel of a tile uses the weights of the previous tile",
         file: WS_PE,
         edits: &[
             ("        now       <= w;", "        now       <= (valid_in && first_in) ? next : now;"),
@@ -121,7 +121,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "weights_overtaken",
-        change: "rows take weights that only pass while they still need their own",
+        change: "rows replace their weights by passing weights too early",
         file: WS,
         edits: &[("load && step >= ROW", "load")],
         applies: is_weight_stationary,
@@ -129,7 +129,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "chain_starts_anew",
-        change: "a row does not add to what comes from above",
+        change: "a row does not add to the sum from above",
         file: WS_PE,
         edits: &[(".held(sum_in)", ".held({ACC_W{1'b0}})")],
         applies: is_weight_stationary,

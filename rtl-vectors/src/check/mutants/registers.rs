@@ -143,10 +143,7 @@ impl Fault {
     /// Returns the reason why the fault changes nothing, if that is proved.
     pub fn equivalent(self, register: &Register) -> Option<String> {
         if self == Self::NotSticky && !register.goes_on {
-            return Some(format!(
-                "no value follows in a run of {} after one that can overflow",
-                register.name
-            ));
+            return Some(format!("in a run of {}, no value follows one that can overflow", register.name));
         }
         if self == Self::NotSticky && !register.overflows() {
             return Some(register.range());
@@ -303,14 +300,14 @@ impl Register {
             return None;
         }
         Some(match () {
-            () if !self.overflows() => format!("{}, within the rails either way", self.range()),
+            () if !self.overflows() => format!("{}, within both pairs of rails", self.range()),
             () if self.fit.mode == Overflow::Wrap => {
-                format!("{}: the low bits that are kept do not differ", self.range())
+                format!("{}: the kept low bits are equal", self.range())
             }
             () if self.hides_negative => {
                 format!("{}: only negative sums differ, and their codes are clamped", self.range())
             }
-            () => format!("{}: the register shows the same there", self.range()),
+            () => format!("{}: the register holds the same value there", self.range()),
         })
     }
 

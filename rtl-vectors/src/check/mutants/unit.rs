@@ -55,7 +55,7 @@ fn no_negative_operands(f: &Facts) -> Option<String> {
 /// A clear falls into a run only if a dot product has several beats.
 fn one_beat(f: &Facts) -> Option<String> {
     let beats = f.manifest.layer.terms.div_ceil(f.manifest.interface.lanes);
-    (beats == 1).then(|| "every dot product is one beat, so that no clear falls inside a run".into())
+    (beats == 1).then(|| "every dot product is one beat, so no clear falls inside a run".into())
 }
 
 fn no_serial_overflow(f: &Facts) -> Option<String> {
@@ -68,11 +68,11 @@ fn lone_values_fit(f: &Facts) -> Option<String> {
     let (product, rails) = (f.reach.product_out, rails(&f.levels()[0].register)?);
     rails
         .contains(product)
-        .then(|| format!("products lie in {}..={}, which a node holds", product.min, product.max))
+        .then(|| format!("products lie in {}..={}, which fits a node", product.min, product.max))
 }
 
 fn two_lanes(f: &Facts) -> Option<String> {
-    (f.manifest.interface.lanes == 2).then(|| "two lanes are paired in one way only".into())
+    (f.manifest.interface.lanes == 2).then(|| "two lanes can be paired in only one way".into())
 }
 
 /// The last level's runs end with the dot product, and the next dot product clears them.
@@ -211,7 +211,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "run_boundary_ignored",
-        change: "an inner level starts no new run where one ends",
+        change: "an inner level does not start a new run after the end of a run",
         file: "rtl/gb_level.sv",
         edits: &[("fresh  <= run_last;", "fresh  <= 1'b0;")],
         applies: |f| f.levels().iter().filter(|l| !l.reduce.takes_run_at_once()).count() > 1,

@@ -41,7 +41,7 @@ macro_rules! stepper {
             trail: Trail<'_>,
             out: &mut [Stepped; P],
         ) {
-            const { assert!(MODE <= EXACT, "a mode of these kernels") };
+            const { assert!(MODE <= EXACT, "the mode is supported by these kernels") };
             type Lane = $lane;
             let (below_value, above_value) = (rails.below as Lane, rails.above as Lane);
             let (low_rail, high_rail) = (rails.low as Lane, rails.high as Lane);

@@ -229,7 +229,7 @@ pub(super) fn add<V: Lane, const MODE: u8>(
     free: &mut Vector<V>,
     counts: &mut Counts<V>,
 ) -> (Vector<V>, Vector<V>) {
-    const { assert!(MODE <= EXACT, "the number of a `Mode`") };
+    const { assert!(MODE <= EXACT, "the number is that of a `Mode`") };
     let mut value = Vector::ZERO;
     let mut misfit = Vector::ZERO;
     for l in 0..LANES {

@@ -33,7 +33,7 @@ impl Kernels {
                 avx2::sum_in_place::<BOUNDED>((cells, corners), layout, (weights, count), start, out)
             };
         }
-        unreachable!("sums are made in place where there are instructions for them")
+        unreachable!("sums are computed in place only with vector instructions for them")
     }
 
     /// Runs [`kernels::walk`] for windows in place. Requires [`Self::sums_in_place`]; products fit 16 bits.
@@ -49,7 +49,7 @@ impl Kernels {
             // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
             return unsafe { avx2::walk_in_place(windows, weights, start, out) };
         }
-        unreachable!("windows are walked in place where there are instructions for it")
+        unreachable!("windows are walked in place only with vector instructions for them")
     }
 
     /// Runs [`kernels::sum`] for windows in place whose lanes read cells of their own. Requires
@@ -66,7 +66,7 @@ impl Kernels {
             // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
             return unsafe { avx2::sum_own::<BOUNDED>(windows, weights, start, out) };
         }
-        unreachable!("sums are made in place where there are instructions for them")
+        unreachable!("sums are computed in place only with vector instructions for them")
     }
 
     /// Returns whether [`Self::sum_own`] supports `products` products.

@@ -284,7 +284,7 @@ impl Kernels {
                 }
             };
         }
-        unreachable!("sums of bytes are asked for where there are instructions for them")
+        unreachable!("sums of bytes are requested only with vector instructions for them")
     }
 
     /// Computes exact sums of two blocks at the same windows, in which all lanes read shared cells. Requires
@@ -302,7 +302,7 @@ impl Kernels {
             // SAFETY: `Kernels` holds this only if the CPU has AVX-512BW, VL and VNNI.
             return unsafe { avx512::sums_of_two(windows, source, blocks, out) };
         }
-        unreachable!("sums of bytes are asked for where there are instructions for them")
+        unreachable!("sums of bytes are requested only with vector instructions for them")
     }
 
     kernel! {

@@ -29,7 +29,7 @@ impl Kernels {
                 })
             };
         }
-        unreachable!("pairs are stepped where there are instructions for them")
+        unreachable!("pairs are stepped only with vector instructions for them")
     }
 
     /// Reduces the trees of the windows at `corner`, two windows per lane. Trees have at most
@@ -53,7 +53,7 @@ impl Kernels {
                 }
             };
         }
-        unreachable!("pairs are stepped where there are instructions for them")
+        unreachable!("pairs are stepped only with vector instructions for them")
     }
 
     /// Steps the serial runs of windows, one per vector. Requires [`Self::steps_singles`].
@@ -68,7 +68,7 @@ impl Kernels {
                 })
             };
         }
-        unreachable!("runs are stepped where there are instructions for them")
+        unreachable!("runs are stepped only with vector instructions for them")
     }
 
     /// Reduces the trees of windows, one per vector. Trees have at most [`kernels::PAIR_TREE`] products, and
@@ -86,6 +86,6 @@ impl Kernels {
                 }
             };
         }
-        unreachable!("runs are stepped where there are instructions for them")
+        unreachable!("runs are stepped only with vector instructions for them")
     }
 }

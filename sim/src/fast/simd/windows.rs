@@ -25,7 +25,7 @@ impl Kernels {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ, and POPCNT.
             return unsafe { avx512::list_steps::<RANKS>(cells, runs, list) };
         }
-        unreachable!("pairs are stepped where there are instructions for them")
+        unreachable!("pairs are stepped only with vector instructions for them")
     }
 
     /// Steps pairs of windows on a register of 16 bits. Requires [`Self::steps_pairs`].
@@ -43,7 +43,7 @@ impl Kernels {
                 with_mode!(mode, |MODE| avx512::step_pairs::<MODE, COUNT>(stepping, windows, out))
             };
         }
-        unreachable!("pairs are stepped where there are instructions for them")
+        unreachable!("pairs are stepped only with vector instructions for them")
     }
 
     /// Steps windows on a register of 16 bits, one per vector. Requires [`Self::steps_singles`].
@@ -61,7 +61,7 @@ impl Kernels {
                 with_mode!(mode, |MODE| avx2::step_singles::<MODE, COUNT>(stepping, corners, out))
             };
         }
-        unreachable!("single windows are stepped where there are instructions for them")
+        unreachable!("single windows are stepped only with vector instructions for them")
     }
 
     /// Steps four windows, two or one, and records the overflows after each product in `traces`.
@@ -80,7 +80,7 @@ impl Kernels {
                 with_mode!(mode, |MODE| avx2::trace_singles::<MODE>(stepping, corners, traces, out))
             };
         }
-        unreachable!("single windows are stepped where there are instructions for them")
+        unreachable!("single windows are stepped only with vector instructions for them")
     }
 
     /// Steps pairs of windows and logs the overflows up to every turn of each window. `turns` holds the turns
@@ -101,6 +101,6 @@ impl Kernels {
                 with_mode!(mode, |MODE| avx512::step_logged::<MODE>(stepping, windows, turns, log, out))
             };
         }
-        unreachable!("pairs are stepped where there are instructions for them")
+        unreachable!("pairs are stepped only with vector instructions for them")
     }
 }

@@ -48,7 +48,7 @@ fn reasons() {
     let mode = Overflow::Saturate;
     let fit = Fit { bits: 6, signed: true, mode, off_by_one: false, swapped: false, rail_wraps: false };
     let inside = register(fit, Range { min: -16, max: 15 }, Some(6), (true, false));
-    let reason = "every exact result of acc lies in -16..=15, within the rails either way";
+    let reason = "every exact result of acc lies in -16..=15, within both pairs of rails";
     assert_eq!(Fault::Narrower.equivalent(&inside).as_deref(), Some(reason));
     let beyond = register(fit, Range { min: -16, max: 16 }, Some(6), (true, false));
     assert_eq!(Fault::Narrower.equivalent(&beyond), None);

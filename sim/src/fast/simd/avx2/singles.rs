@@ -39,7 +39,7 @@ pub(in super::super) fn trace_singles<const MODE: u8>(
     traces: &mut Traces,
     out: &mut [Stepped],
 ) {
-    assert!(matches!(corners.len(), 4 | 2 | 1), "windows that are stepped together");
+    assert!(matches!(corners.len(), 4 | 2 | 1), "windows are stepped together");
     in_chunks!(corners, out, [4, 2, 1], |corners, out| {
         match stepping.own {
             true => trace::<MODE, true, _>(stepping, corners, traces, out),

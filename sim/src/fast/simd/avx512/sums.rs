@@ -186,7 +186,7 @@ fn sum_two<const P: usize>(
     blocks: [&ByteBlock; 2],
     out: &mut [&mut [Walked]; 2],
 ) -> usize {
-    let corners: &[usize; P] = corners.first_chunk().expect("there are so many windows");
+    let corners: &[usize; P] = corners.first_chunk().expect("the windows exist");
     let mut sums = [[load(&blocks[0].start); P], [load(&blocks[1].start); P]];
     let rows = blocks[0].quads.weights.iter().zip(&blocks[1].quads.weights);
     for (quad, (first, second)) in rows.enumerate() {
