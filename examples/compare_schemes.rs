@@ -1,7 +1,7 @@
 //! What it does to a network that another runtime rounds otherwise: every code of every operation under other
 //! requantization schemes, compared with the network's own.
 //!
-//! `cargo run --release -p guardbit-library --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...` writes
+//! `cargo run --release -p guardbit --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...` writes
 //! `schemes.csv`, `schemes.svg` and `schemes.png` to DIR; without arguments it runs the digits network.
 
 use std::error::Error;

@@ -1,5 +1,5 @@
 //! Runs a network on an accelerator with 14-bit accumulators, and says what they did to it:
-//! `cargo run --release -p guardbit-library --example library`.
+//! `cargo run --release -p guardbit --example library`.
 
 use std::error::Error;
 use std::path::Path;

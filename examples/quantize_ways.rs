@@ -1,6 +1,6 @@
 //! Which way of quantizing leaves what of a network's accuracy behind narrow accumulators.
 //!
-//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the
+//! `cargo run --release -p guardbit --example quantize_ways -- NETWORK LOW HIGH DIR [OVERFLOW|WAY]...` quantizes the
 //! float network of `examples/NETWORK` in several ways for accumulators of LOW to HIGH bits, runs each on them with the test
 //! images, and writes `NETWORK.csv`, `NETWORK.svg` and `NETWORK.png` to DIR, row by row; rows that are there already are kept.
 //! Without arguments it does `digits 10 20 out/quantize`.
