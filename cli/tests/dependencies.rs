@@ -95,8 +95,35 @@ fn core_crates_do_no_io() {
     });
 }
 
+/// Packages have no files of other crates. A path that leaves its crate compiles here, and nowhere else.
+#[test]
+fn sources_include_only_files_of_their_crates() {
+    let crates: Vec<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    let folders = crates.iter().filter(|name| !["guardbit", "capi", "fuzz"].contains(name));
+    let folders: Vec<&str> = folders.copied().chain(["rtl-vectors/capi"]).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut seen = 0;
+    for folder in folders {
+        let manifest = std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+        assert!(!manifest.contains("\nbuild = \"../"), "{folder}: the build script is outside");
+        for_sources(&[folder], |path, text| {
+            // Levels between the file's folder and that of its crate.
+            let depth = path.strip_prefix(root.join(folder)).unwrap().components().count() - 1;
+            for word in ["include_str!(", "include_bytes!(", "include!(", "#[path"] {
+                for after in text.split(word).skip(1) {
+                    let included = after.split('"').nth(1).unwrap_or_default();
+                    let up = included.split('/').take_while(|part| *part == "..").count();
+                    assert!(up <= depth, "{} includes {included}", path.display());
+                    seen += 1;
+                }
+            }
+        });
+    }
+    assert!(seen > 3, "{seen} files are included");
+}
+
 /// Every source file of some crates, and its text.
-fn for_sources(crates: &[&str], check: impl Fn(&Path, &str)) {
+fn for_sources(crates: &[&str], mut check: impl FnMut(&Path, &str)) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<_> = crates.iter().map(|name| root.join(name).join("src")).collect();
     while let Some(folder) = folders.pop() {
