@@ -1,7 +1,7 @@
 //! Effect of another runtime's rounding on a network: compares every code of every operation under other
 //! requantization schemes with the network's own.
 //!
-//! `cargo run --release -p guardbit-library --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...`
+//! `cargo run --release -p guardbit --example compare_schemes -- MODEL INPUT.npy DIR [SCHEME]...`
 //! writes `schemes.csv`, `schemes.svg` and `schemes.png` to DIR; without arguments it runs the digits
 //! network.
 

@@ -1,5 +1,5 @@
 //! Runs a network on an accelerator with 14-bit accumulators and prints the effects of overflow: `cargo run
-//! --release -p guardbit-library --example library`.
+//! --release -p guardbit --example library`.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Compares the accuracy on narrow accumulators of networks quantized in several ways.
 //!
-//! `cargo run --release -p guardbit-library --example quantize_ways -- NETWORK LOW HIGH DIR
+//! `cargo run --release -p guardbit --example quantize_ways -- NETWORK LOW HIGH DIR
 //! [OVERFLOW|WAY]...` quantizes the float network of `examples/NETWORK` in several ways for accumulators of
 //! LOW to HIGH bits. It runs each result with the test images, and writes `NETWORK.csv`, `NETWORK.svg` and
 //! `NETWORK.png` to DIR, row by row; existing rows are kept. Without arguments it uses `digits 10 20

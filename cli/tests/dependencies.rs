@@ -17,7 +17,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rtl-vectors", &["sim"]),
     ("capi", &["rtl-vectors"]),
     ("study", &["frontends", "sim", "reports", "quantize"]),
-    ("library", &["study", "rtl-vectors"]),
+    ("guardbit", &["study", "rtl-vectors"]),
+    ("cli", &["study", "rtl-vectors"]),
     ("fuzz", &["study", "rtl-vectors"]),
     ("python", &["study", "rtl-vectors"]),
     ("testing", &[]),
@@ -26,6 +27,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
 fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {
     let direct = allowed.get(of).copied().unwrap_or_default();
     direct.iter().flat_map(|&next| [next.to_string()].into_iter().chain(closure(next, allowed))).collect()
+}
+
+/// The name of a package without the prefix that all but the library have.
+fn short(name: &serde_json::Value) -> &str {
+    let name = name.as_str().unwrap();
+    name.strip_prefix("guardbit-").unwrap_or(name)
 }
 
 #[test]
@@ -40,11 +47,14 @@ fn crates_depend_only_downwards() {
     let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
     let mut seen = 0;
     for package in metadata["packages"].as_array().unwrap() {
-        let Some(name) = package["name"].as_str().unwrap().strip_prefix("guardbit-") else { continue };
+        let name = short(&package["name"]);
         assert!(allowed.contains_key(name), "crate `{name}` is not in the list above");
         let may_use = closure(name, &allowed);
         for dependency in package["dependencies"].as_array().unwrap() {
-            let Some(used) = dependency["name"].as_str().unwrap().strip_prefix("guardbit-") else { continue };
+            if dependency["path"].is_null() {
+                continue;
+            }
+            let used = short(&dependency["name"]);
             if used == "testing" {
                 assert_eq!(dependency["kind"], "dev", "`{name}` uses `testing` outside its tests");
                 continue;
@@ -61,7 +71,7 @@ fn crates_depend_only_downwards() {
 fn every_file_of_tests_is_in_its_suite() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut suites = 0;
-    for (name, _) in ALLOWED.iter().chain([&("cli", &[][..]), &("rtl-vectors/capi", &[])]) {
+    for (name, _) in ALLOWED.iter().chain([&("library", &[][..]), &("rtl-vectors/capi", &[])]) {
         let folder = root.join(name).join("tests");
         let Ok(main) = std::fs::read_to_string(folder.join("main.rs")) else { continue };
         suites += 1;
@@ -85,8 +95,35 @@ fn core_crates_do_no_io() {
     });
 }
 
+/// Packages have no files of other crates. A path that leaves its crate compiles here, and nowhere else.
+#[test]
+fn sources_include_only_files_of_their_crates() {
+    let crates: Vec<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    let folders = crates.iter().filter(|name| !["guardbit", "capi", "fuzz"].contains(name));
+    let folders: Vec<&str> = folders.copied().chain(["rtl-vectors/capi"]).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut seen = 0;
+    for folder in folders {
+        let manifest = std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+        assert!(!manifest.contains("\nbuild = \"../"), "{folder}: the build script is outside");
+        for_sources(&[folder], |path, text| {
+            // Levels between the file's folder and that of its crate.
+            let depth = path.strip_prefix(root.join(folder)).unwrap().components().count() - 1;
+            for word in ["include_str!(", "include_bytes!(", "include!(", "#[path"] {
+                for after in text.split(word).skip(1) {
+                    let included = after.split('"').nth(1).unwrap_or_default();
+                    let up = included.split('/').take_while(|part| *part == "..").count();
+                    assert!(up <= depth, "{} includes {included}", path.display());
+                    seen += 1;
+                }
+            }
+        });
+    }
+    assert!(seen > 3, "{seen} files are included");
+}
+
 /// Passes every source file of some crates, with its text, to `check`.
-fn for_sources(crates: &[&str], check: impl Fn(&Path, &str)) {
+fn for_sources(crates: &[&str], mut check: impl FnMut(&Path, &str)) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<_> = crates.iter().map(|name| root.join(name).join("src")).collect();
     while let Some(folder) = folders.pop() {

@@ -2,7 +2,7 @@
 //!
 //! guardbit reads a quantized network and lowers it onto a parameterized accelerator model. It runs the network
 //! twice, as the narrow hardware does and exactly, and counts every overflow. This crate re-exports the library
-//! crates under one name. The command line is the package `guardbit`.
+//! crates under one name. The package `guardbit-cli` has the command `guardbit`.
 //!
 //! ```
 #![doc = include_str!("../../examples/library.rs")]

@@ -26,7 +26,7 @@ use guardbit_study::MOST_THREADS;
 /// guardbit runs a quantized network on an accelerator model whose accumulators are as narrow as you say, and
 /// reports every overflow, what it did to the outputs, and how many bits would have been enough.
 #[derive(Debug, Parser)]
-#[command(name = "guardbit", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "guardbit", version = env!("GUARDBIT_VERSION"), propagate_version = true, max_term_width = 110)]
 pub struct Args {
     #[command(flatten)]
     pub global: Global,

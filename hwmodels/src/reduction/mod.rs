@@ -1,7 +1,8 @@
 //! Kinds of accumulation levels, which reduce a run of values to one.
 //!
 //! There is one file per kind. To add a kind, write its file and the module that it names
-//! (`rtl-vectors/rtl`), and add its line to `reductions!`. All differences between kinds follow from there:
+//! (`rtl-vectors/rtl`), and add its line to `reductions!` and the module's file to `LEVELS` in
+//! `rtl-vectors/src/hdl`. All differences between kinds follow from there:
 //! the steps of the reference engine, bounds of register values, ports, coverage and area, files of bundles,
 //! and documents. The fast engine leaves kinds that it does not support to the reference engine.
 
@@ -82,31 +83,11 @@ struct Kind {
     at_once: bool,
     /// Pairing of the values, if they are paired.
     pairing: Option<&'static str>,
-    /// Module in the reference RTL, with the parameters and ports of `gb_reduce`.
-    module: Module,
+    /// Name of its module in the reference RTL, which has the parameters and ports of `gb_reduce`.
+    module: &'static str,
     /// Whether `gb_mac.vhd` supports it.
     in_vhdl: bool,
 }
-
-/// Module of the reference RTL.
-#[derive(Debug, Clone, Copy)]
-struct Module {
-    name: &'static str,
-    file: &'static str,
-    text: &'static str,
-}
-
-/// Returns the [`Module`] with the given name, which is that of its file.
-macro_rules! module {
-    ($name:literal) => {
-        $crate::reduction::Module {
-            name: $name,
-            file: concat!($name, ".sv"),
-            text: include_str!(concat!("../../../rtl-vectors/rtl/", $name, ".sv")),
-        }
-    };
-}
-use module;
 
 /// Adders of a level.
 pub trait Adders {
@@ -183,13 +164,7 @@ impl Reduce {
 
     /// Returns the name of its module in the reference RTL.
     pub fn module(self) -> &'static str {
-        self.kind().module.name
-    }
-
-    /// Returns name and text of the module's file.
-    pub fn source(self) -> (&'static str, &'static str) {
-        let Module { file, text, .. } = self.kind().module;
-        (file, text)
+        self.kind().module
     }
 
     /// Returns whether the VHDL of the reference RTL supports it.

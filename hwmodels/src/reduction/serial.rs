@@ -1,6 +1,6 @@
 //! One accumulator, one value after the other, from 0 or the preloaded bias.
 
-use super::{Adders, Kind, Limits, RunReach, module};
+use super::{Adders, Kind, Limits, RunReach};
 use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
@@ -9,7 +9,7 @@ pub(super) const KIND: Kind = Kind {
               including the first.",
     at_once: false,
     pairing: None,
-    module: module!("gb_level"),
+    module: "gb_level",
     in_vhdl: true,
 };
 

@@ -1,6 +1,6 @@
 //! An adder tree: adjacent pairs, round after round; an odd last value passes up unchanged.
 
-use super::{Adders, Kind, Limits, RunReach, module};
+use super::{Adders, Kind, Limits, RunReach};
 use crate::bounds::Range;
 
 pub(super) const KIND: Kind = Kind {
@@ -10,7 +10,7 @@ pub(super) const KIND: Kind = Kind {
               the run's final sum.",
     at_once: true,
     pairing: Some("adjacent"),
-    module: module!("gb_tree"),
+    module: "gb_tree",
     in_vhdl: true,
 };
 

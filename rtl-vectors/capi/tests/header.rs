@@ -41,7 +41,7 @@ fn header_and_package_name_every_function() {
     for name in &source {
         assert!(header.contains(&format!("{name}(")), "{name} is missing in guardbit.h");
     }
-    let imported = names(&read("dpi/guardbit_dpi.sv"), "import \"DPI-C\" function ");
+    let imported = names(&read("../dpi/guardbit_dpi.sv"), "import \"DPI-C\" function ");
     let missing: Vec<_> = source.difference(&imported).collect();
     assert_eq!(missing, ["guardbit_step"], "plain arrays do not pass through DPI without svdpi.h");
     assert!(imported.is_subset(&source));

@@ -33,8 +33,11 @@ pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv"
     };
     let above = files! { "rtl": "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv" };
-    below.into_iter().chain(Reduce::ALL.map(Reduce::source)).chain(above).collect()
+    below.into_iter().chain(LEVELS).chain(above).collect()
 });
+
+/// Modules of the kinds of level, in the order of [`Reduce::ALL`].
+const LEVELS: [(&str, &str); Reduce::ALL.len()] = files! { "rtl": "gb_level.sv" "gb_tree.sv" };
 
 /// Arrays of the reference RTL, and the modules they use in addition to those of the unit.
 pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
@@ -48,7 +51,7 @@ const BENCH: [(&str, &str); 5] =
     files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
 const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
 const LOCKSTEP: [(&str, &str); 4] =
-    files! { "capi/dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
+    files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {

@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use super::codes;
+use guardbit_hwmodels::Reduce;
+
+use super::{LEVELS, codes};
 
 /// The committed lists in the RTL are current with the simulator's enums.
 #[test]
@@ -20,4 +22,11 @@ fn lists_in_the_rtl_follow_the_enums() {
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(kept == made, "rtl/{name} is not what the enums make: INSTA_UPDATE=always renews it");
     }
+}
+
+/// Every kind of level has its module in the reference RTL.
+#[test]
+fn levels_have_the_modules_of_their_kinds() {
+    let files = LEVELS.map(|(file, _)| file.to_owned());
+    assert_eq!(files, Reduce::ALL.map(|kind| format!("{}.sv", kind.module())));
 }
