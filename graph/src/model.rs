@@ -290,6 +290,24 @@ impl Graph {
         node.op.window(&self.operands(node))
     }
 
+    /// Returns the codes that a tensor may hold: those of its type, limited by an activation with two limits of the
+    /// node that computes it.
+    ///
+    /// An activation with one limit is ignored, because an accelerator may wrap codes at the other end.
+    pub fn possible_codes(&self, id: TensorId) -> CodeRange {
+        let ty = &self.tensor(id).ty;
+        let codes = ty.code_range();
+        let producer = self.nodes.iter().find(|node| node.output == id);
+        let activation =
+            producer.map(|node| node.op.activation()).filter(|activation| activation.clips() == (true, true));
+        let limited = activation.zip(ty.quantization.as_ref()).and_then(|(activation, quantization)| {
+            let (low, high) = activation.clamp(ty.dtype, quantization);
+            // Codes of a range with steps are limits of their own.
+            CodeRange::new(low.max(codes.min()), high.min(codes.max())).filter(|_| codes.step() == 1)
+        });
+        limited.unwrap_or(codes)
+    }
+
     /// Runs one node exactly, as its runtime does, and returns its output codes.
     ///
     /// `inputs` are the codes of the node's inputs, constants included. An absent input and one of 64-bit biases are

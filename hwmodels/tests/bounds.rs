@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{
-    CodeRange, DType, Graph, GraphBuilder, MultiplierRule, Operand, OutputSpec, Quantization, Requantize,
-    TensorType,
+    Activation, CodeRange, DType, Graph, GraphBuilder, MultiplierRule, Operand, OutputSpec, Quantization,
+    Requantize, TensorType,
 };
 use guardbit_hwmodels::bounds::closed_form::{
     OperandBits, a2q_bits, a2q_plus_bits, a2q_type_bits, outer_bits,
@@ -191,4 +191,41 @@ fn bounds_of_a_small_network() {
     // Any input of the second layer is possible, but its actual input is always 0.
     assert_eq!(layers[1].weight_bits(0), Some(16));
     assert_eq!(network_sums(&program)[1], Some(vec![vec![Range::ZERO]]));
+}
+
+/// A fused activation with two limits narrows the codes of the next layer exactly as a range of the tensor
+/// does, and one with one limit does not: an accelerator may wrap codes beyond the other end.
+#[test]
+fn an_activation_limits_the_codes_of_the_next_layer() {
+    let bounds = |activation, range: Option<[i32; 2]>| {
+        let mut builder = GraphBuilder::new("test");
+        let ty = |shape: &[usize]| TensorType::quantized(shape, DType::Int8, 1.0, 0).unwrap();
+        let conv = |activation| Conv2d {
+            activation,
+            requantize: Requantize { scheme: Scheme::Single, rule: MultiplierRule::Float64 },
+            ..Conv2d::default()
+        };
+        let mut middle = Quantization::per_tensor(0.125, 0).unwrap();
+        if let Some([min, max]) = range {
+            middle = middle.with_range(CodeRange::new(min, max).unwrap());
+        }
+        let middle = OutputSpec { name: "y".into(), dtype: DType::Int8, quantization: Some(middle) };
+        let x = builder.input("x", ty(&[1, 1, 1, 2])).unwrap();
+        let w = builder.constant("w1", ty(&[2, 1, 1, 2]), vec![1, 2, 3, 4]).unwrap();
+        let y = builder.node(conv(activation), &[Some(x), Some(w)], middle).unwrap();
+        let w = builder.constant("w2", ty(&[1, 1, 1, 2]), vec![100, -50]).unwrap();
+        let output = OutputSpec::quantized("z", DType::Int8, 1.0, 0).unwrap();
+        let z = builder.node(conv(Activation::None), &[Some(y), Some(w)], output).unwrap();
+        let graph = Arc::new(builder.finish(vec![z]).unwrap());
+        let accelerator = from_yaml("schema: 1\nname: test\nextends: fpga-int14-os\n", "test", &[]).unwrap();
+        let program = lower(Arc::clone(&graph), &accelerator).unwrap();
+        LayerBounds::new(&graph, program.mac_layers().last().unwrap()).channels.remove(0)
+    };
+    // 6 / 0.125 = 48.
+    let clipped = bounds(Activation::Relu6, None);
+    assert_eq!(clipped.proved(), [Range::new(-50 * 48, 100 * 48)]);
+    assert_eq!(clipped, bounds(Activation::None, Some([0, 48])));
+    let any = bounds(Activation::None, None);
+    assert_eq!(any.proved(), [Range::new(-128 * 100 - 127 * 50, 127 * 100 + 128 * 50)]);
+    assert_eq!(bounds(Activation::Relu, None), any);
 }

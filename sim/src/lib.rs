@@ -39,7 +39,7 @@ pub mod trace;
 /// anywhere in a stored result, wherever the change was made: here, in the numbers, the operations, the
 /// lowering or the timing. Stored results of different versions are never mixed. Do not raise it for a change
 /// that only computes the figures faster, or that adds a column whose absence a reader can detect.
-pub const ARITHMETIC_VERSION: u32 = 6;
+pub const ARITHMETIC_VERSION: u32 = 7;
 
 pub use accumulate::Accumulate;
 pub use batch::{Batch, BatchTensors};

@@ -198,6 +198,8 @@ macro_rules! additive {
                 parts.map_or_else(|_| Vec::new(), |parts| parts.requantizers())
             }
 
+            $crate::ops::activated!();
+
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 let shape = $crate::ops::elementwise::output_shape(operands)?;
                 if self.scheme == guardbit_num::Scheme::Even {

@@ -27,6 +27,8 @@ impl Operator for AvgPool2d {
     const MAC: Option<Mac> = Some(Mac::Unweighted);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         self.parts(operands).map(|parts| window::output_shape(&parts.window))
     }

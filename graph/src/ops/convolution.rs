@@ -26,6 +26,8 @@ macro_rules! convolution {
 
             $crate::ops::requantized!();
 
+            $crate::ops::activated!();
+
             fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
                 self.parts(operands).map(|parts| $crate::ops::window::output_shape(&parts.window))
             }

@@ -28,6 +28,8 @@ impl Operator for FullyConnected {
 
     super::requantized!();
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let Window { batch, input: [.., terms], output: [.., units], .. } = self.parts(operands)?.window;
         if !self.keep_num_dims {

@@ -25,6 +25,8 @@ impl Operator for MaxPool2d {
     const EFFORT: Effort = Effort::per_cell(1).and_output(CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         self.geometry(operands).map(|window| window::output_shape(&window))
     }

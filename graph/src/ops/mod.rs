@@ -31,7 +31,7 @@ pub(crate) use strides::{offsets, row_major};
 use guardbit_num::Requantizer;
 
 use crate::dot::{Division, Finish};
-use crate::{DotProducts, Effort, GraphError, Products, Requantize, Window};
+use crate::{Activation, DotProducts, Effort, GraphError, Products, Requantize, Window};
 
 /// The sums that an accelerator computes for an operation that it can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,6 +92,11 @@ pub(crate) trait Operator {
 
     /// Replaces the requantization.
     fn set_requantize(&mut self, _requantize: Requantize) {}
+
+    /// Returns the fused activation.
+    fn activation(&self) -> Activation {
+        Activation::None
+    }
 
     /// Returns its dot products, or `None` if an accumulator cannot run it.
     fn dot_products(&self, _operands: &Operands<'_>) -> Option<DotProducts> {
@@ -157,6 +162,17 @@ macro_rules! requantized {
 }
 
 use requantized;
+
+/// Implements the part of [`Operator`] that returns the attribute `activation`.
+macro_rules! activated {
+    () => {
+        fn activation(&self) -> $crate::Activation {
+            self.activation
+        }
+    };
+}
+
+use activated;
 
 /// Registers the operations by file and type. Operations on real values follow `float`, and operations that files
 /// never contain follow `made`.
@@ -228,6 +244,11 @@ macro_rules! every_op {
             pub fn with_requantize(mut self, requantize: Requantize) -> Self {
                 match &mut self { $(Self::$ty(op) => op.set_requantize(requantize),)* }
                 self
+            }
+
+            /// Returns the fused activation.
+            pub fn activation(&self) -> Activation {
+                match self { $(Self::$ty(op) => op.activation(),)* }
             }
 
             pub(crate) fn requantizers(&self, operands: &Operands<'_>) -> Vec<Requantizer> {

@@ -28,6 +28,8 @@ impl Operator for Mul {
         self.requantizer(operands).into_iter().collect()
     }
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         let shape = elementwise::output_shape(operands)?;
         self.requantizer(operands)?;

@@ -21,6 +21,8 @@ impl Operator for QLinearAdd {
     const EFFORT: Effort = Effort::per_output(2 + 2 + 1 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Increasing;
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;
         let shape = elementwise::shape(operands)?;

@@ -20,6 +20,8 @@ impl Operator for QLinearMul {
     const EFFORT: Effort = Effort::per_output(2 * CENTRE + 2 + 2 + 2 + CLAMP);
     const MONOTONICITY: Monotonicity = Monotonicity::Bilinear;
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         operands.expect_inputs(2, 2)?;
         let shape = elementwise::shape(operands)?;

@@ -31,6 +31,8 @@ impl Operator for TransposeConv2d {
     const EFFORT: Effort = Effort::PRODUCTS;
     const MAC: Option<Mac> = Some(Mac::Weighted);
 
+    super::activated!();
+
     fn output_shape(&self, operands: &Operands<'_>) -> Result<Vec<usize>, GraphError> {
         Ok(window::output_shape(&self.parts(operands)?.window))
     }

@@ -31,8 +31,8 @@ pub struct ChannelBounds {
     pub a2q_plus: Option<u32>,
 }
 
-/// Returns the range of the activation operands of the multiplier: all codes of the input's type, minus its
-/// zero point under `subtract`, including 0 and the operand of padding.
+/// Returns the range of the activation operands of the multiplier: all codes that the input can hold
+/// ([`Graph::possible_codes`]), minus its zero point under `subtract`, including 0 and the operand of padding.
 pub fn operand_range(graph: &Graph, layer: &MacLayer) -> Range {
     let padding = Range::point(layer.activation_offset().padding);
     read_range(graph, layer).hull(padding).hull(Range::ZERO)
@@ -52,6 +52,8 @@ pub(super) fn read_range(graph: &Graph, layer: &MacLayer) -> Range {
 
 /// Products of a layer's dot product, in the order of addition.
 pub(super) struct Products {
+    /// Range of the activation operands, including 0 and the operand of padding.
+    read: Range,
     /// Indices into the layer's order.
     pub places: Vec<usize>,
     /// Ranges of the activation operands, including 0.
@@ -64,7 +66,7 @@ impl Products {
     pub fn of(graph: &Graph, layer: &MacLayer) -> Self {
         let (read, window) = (operand_range(graph, layer), &layer.dots.window);
         let outside = Range::point(layer.activation_offset().padding).hull(Range::ZERO);
-        let mut products = Self { places: Vec::new(), operands: Vec::new(), padding: Vec::new() };
+        let mut products = Self { read, places: Vec::new(), operands: Vec::new(), padding: Vec::new() };
         for (place, &cell) in layer.order.iter().enumerate() {
             let is_read = window.reads(window.kernel_position(cell));
             // Pools skip padding.
@@ -152,7 +154,7 @@ impl ChannelBounds {
         let any_weight = weight_range(graph, layer, channel);
         let any_products = products.of_any_weights(graph, layer, channel);
 
-        let activations = OperandBits::of(operand_range(graph, layer));
+        let activations = OperandBits::of(products.read);
         let magnitude = |weights: &Vec<i32>| weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
         let total = |weights: &Vec<i32>| weights.iter().map(|&w| i128::from(w)).sum::<i128>();
         let applies = closed_forms_apply(layer);
