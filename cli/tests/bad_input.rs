@@ -281,10 +281,13 @@ fn grids_are_bounded() {
     let modes = "wrap, saturate, saturate_symmetric, saturate_zero, sticky, observe, trap";
     let all = format!("hw: [{presets}]\nsweep: {{bits: 2..=64, overflow: [{modes}]}}");
     for (text, expected) in [
-        (format!("model: [a.yaml, b.yaml]\n{all}"), "14994 points; 10000 are the most"),
-        ("model: [net.yaml, net.yaml]\nhw: acc.yaml\nsweep: {bits: 8}".into(), "a network stands twice"),
-        ("model: net.yaml\nhw: [acc.yaml, acc.yaml]\nsweep: {bits: 8}".into(), "an accelerator stands twice"),
-        ("model: net.yaml\nhw: acc.yaml\nsweep: {bits: 0..=4000000000}".into(), "is no list of widths"),
+        (format!("model: [a.yaml, b.yaml]\n{all}"), "14994 points; expected at most 10000"),
+        ("model: [net.yaml, net.yaml]\nhw: acc.yaml\nsweep: {bits: 8}".into(), "a network appears twice"),
+        (
+            "model: net.yaml\nhw: [acc.yaml, acc.yaml]\nsweep: {bits: 8}".into(),
+            "an accelerator appears twice",
+        ),
+        ("model: net.yaml\nhw: acc.yaml\nsweep: {bits: 0..=4000000000}".into(), "invalid list of widths"),
         (
             format!("model: [{}]\nhw: acc.yaml\nsweep: {{bits: 8}}", "x, ".repeat(1001)),
             "more than 1000 elements",
@@ -313,7 +316,7 @@ fn no_words_of_rust() {
     for (rest, message) in [
         ("sweep: x", "expected what is varied"),
         ("random: x\nsweep: {bits: 14}", "expected a whole number of at least 0"),
-        ("sweep: {bits: [x]}", "is no list of widths"),
+        ("sweep: {bits: [x]}", "invalid list of widths"),
         (
             "random: 99999999999999999999\nsweep: {bits: 14}",
             "integer `99999999999999999999`, expected a whole",

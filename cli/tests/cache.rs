@@ -132,9 +132,9 @@ fn a_cache_that_fails_is_a_warning() {
         let _ = fs::File::create_new(store.join(format!("{first:02x}")));
     }
     for (cache, warning) in [
-        ("cache", "warning: no more points are added to the cache"),
-        ("net.yaml/cache", "warning: the cache is not used"),
-        ("/proc/cache", "warning: the cache is not used"),
+        ("cache", "warning: cannot add more points to the cache"),
+        ("net.yaml/cache", "warning: cannot use the cache"),
+        ("/proc/cache", "warning: cannot use the cache"),
     ] {
         let all =
             format!("sweep net.yaml --hw fpga-int14-os --random 6 --bits 10..=14 -o out --cache {cache}");

@@ -122,6 +122,6 @@ fn what_cannot_be_joined_is_refused() {
         let path = dir.join(folder).join(file);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replacen("10", "11", 1)).unwrap();
-        refused(&format!("{folder} {folder}"), "was changed since guardbit wrote it");
+        refused(&format!("{folder} {folder}"), "changed since guardbit wrote it");
     }
 }

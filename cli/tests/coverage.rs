@@ -162,7 +162,7 @@ fn overflows_beside_the_accumulator_are_told() {
         let own: &[&str] =
             if command == "run" { &["--set", "accumulation.acc.bits=48"] } else { &["--bits", "48,60"] };
         let stdout = succeed(&[&[command], &common[..], own].concat());
-        (stdout.contains("overflowed the adder of biases"), stdout)
+        (stdout.contains("overflowed the bias adder"), stdout)
     };
     for command in ["run", "sweep"] {
         let (is_told, stdout) = told(command, "32");

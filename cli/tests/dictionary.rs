@@ -28,7 +28,7 @@ fn page() -> BTreeMap<(String, String), Section> {
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("### ").or_else(|| line.strip_prefix("## ")) {
             (file, place) = (name.to_owned(), None);
-        } else if let Some(rest) = line.strip_prefix("Of `guardbit ") {
+        } else if let Some(rest) = line.strip_prefix("Written by `guardbit ") {
             let command = rest.split('`').next().unwrap().to_owned();
             place = Some((command, file.clone()));
             sections.entry(place.clone().unwrap()).or_default();
@@ -108,7 +108,7 @@ fn check(page: &BTreeMap<(String, String), Section>, command: &str, folder: &Pat
             let (pattern, wanted) =
                 listed.unwrap_or_else(|| panic!("{name}: {key} is not in docs/columns.md"));
             assert!(
-                *wanted == dtype || wanted == "that of the codes",
+                *wanted == dtype || wanted == "dtype of the codes",
                 "{name}: {key} is {dtype}, not {wanted}"
             );
             met.insert(format!("{command} {file} {pattern}"));

@@ -162,9 +162,9 @@ fn strays_are_named() {
         assert!(stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{says}: {stderr}");
     };
     check(&["run", "size"], "of `guardbit size`");
-    check(&["run", "absent"], "is no folder");
+    check(&["run", "absent"], "is not a folder");
     fs::create_dir(dir.path().join("empty")).unwrap();
-    check(&["run", "empty"], "has none of run.json");
+    check(&["run", "empty"], "contains none of run.json");
     let json: Value =
         serde_json::from_str(&succeed(&["compare", &path("run"), &path("other"), "--json"])).unwrap();
     let names: Vec<&str> =
@@ -176,7 +176,7 @@ fn strays_are_named() {
     let manifest = dir.path().join("other/run.json");
     let changed = fs::read_to_string(&manifest).unwrap().replace("\"cycles\":", "\"cycles\": 1");
     fs::write(&manifest, changed).unwrap();
-    check(&["run", "other"], "is not as guardbit wrote it");
+    check(&["run", "other"], "changed since guardbit wrote it");
 }
 
 /// Many designs of a real network: one design per set of values is simulated.

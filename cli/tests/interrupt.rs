@@ -74,9 +74,9 @@ fn a_sweep_says_how_far_it_is() {
     let operations = fresh.operations(&args, "");
     let whole = fresh.found().unwrap();
     for (file, kept) in [
-        ("points/00000.json", "0 of 3 points are kept in out; the same command goes on with the others"),
-        ("points/00002.json", "2 of 3 points are kept in out; the same command goes on with the others"),
-        ("summary.csv", "3 of 3 points are kept in out; the same command goes on with the others"),
+        ("points/00000.json", "0 of 3 points are kept in out; run the same command again to continue"),
+        ("points/00002.json", "2 of 3 points are kept in out; run the same command again to continue"),
+        ("summary.csv", "3 of 3 points are kept in out; run the same command again to continue"),
     ] {
         let place = Place::new();
         let at = number_of(&operations, "rename_new", file);

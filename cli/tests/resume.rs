@@ -103,10 +103,7 @@ fn points_of_others_are_not_taken() {
     let output = sweep(mine.path(), "--random 3");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     for point in ["points/00001.json", "points/00002.json"] {
-        assert!(
-            said.contains(&format!("{point} was made from other inputs or settings: it is run anew")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("{point} has other inputs or settings and is run again")), "{said}");
     }
     succeed(output);
     assert!(contents(&mine.path().join("out")) == whole);

@@ -96,7 +96,7 @@ fn what_is_not_proved_is_said() {
         assert!(printed.contains(remark), "{printed}");
     };
     check(&[], "no input overflows", "");
-    let remark = "sums with biases of 4 layers may leave their register, `bias.bits`";
+    let remark = "sums with biases of 4 layers may overflow their register, `bias.bits`";
     check(&["bias.bits=12"], "no input overflows an accumulator", remark);
     check(
         &["bias.bits=3", "bias.at=post_requantize"],
@@ -106,12 +106,12 @@ fn what_is_not_proved_is_said() {
     check(
         &["product.bits=12"],
         "no input overflows an accumulator",
-        "products of 4 layers may leave their register",
+        "products of 4 layers may overflow their register",
     );
     check(
         &["accumulation.acc.signed=false"],
         "some sums fit no width",
-        "`acc` has no sign, and sums may be negative",
+        "`acc` is unsigned, but sums may be negative",
     );
 }
 
@@ -309,8 +309,8 @@ fn bad_budgets_and_tools_are_said() {
     let cases = [
         (&["--budget", "accuracy=1%"][..], "needs labels"),
         (&["--budget", "accuracy=1%", "--task", "regress", "--labels", &values][..], "the task is `regress`"),
-        (&["--budget", "accuracy=200%"][..], "is no budget"),
-        (&["--budget", "accuracy=1"][..], "write accuracy=1% for 1 of 100"),
+        (&["--budget", "accuracy=200%"][..], "invalid budget"),
+        (&["--budget", "accuracy=1"][..], "write accuracy=1% for 1 percent"),
         (&["--area", "vivado"][..], "unknown tool"),
     ];
     for (extra, message) in cases {
@@ -493,7 +493,7 @@ fn stdout_shows_every_level() {
     };
     let design = format!("one design for all layers     chain {}, acc {}", widest("chain"), widest("acc"));
     assert!(stdout.contains(&design), "{stdout}");
-    assert!(stdout.contains("note: mismatch=0.01% is finer than one of 40 output codes (2.50%)"), "{stdout}");
+    assert!(stdout.contains("note: mismatch=0.01% is less than one of 40 output codes (2.50%)"), "{stdout}");
     // Rates name the level, and an inner level has its own transients.
     let rates = csv_rows(&out.join("size_rates.csv"));
     for level in ["chain", "acc"] {
@@ -510,8 +510,8 @@ fn narrow_products_are_noted() {
     for (product, note) in [
         ("product.bits=auto", None),
         ("product.bits=17", None),
-        ("product.bits=12", Some("note: products of 4 layers may leave their register")),
-        ("layers.0.product.bits=12", Some("note: products of one layer may leave its register")),
+        ("product.bits=12", Some("note: products of 4 layers may overflow their register")),
+        ("layers.0.product.bits=12", Some("note: products of one layer may overflow its register")),
     ] {
         let out = text(&dir.path().join(product));
         let stdout =

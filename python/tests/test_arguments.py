@@ -313,7 +313,9 @@ def test_every_argument_is_documented() -> None:
 
 def test_messages_of_the_command_line() -> None:
     assert in_python("give --input X.npy with at least one sample, or --random N with N above 0") == "give x=X.npy with at least one sample, or random=N with N above 0"
-    assert in_python("name it with --hw, its width with --set accumulation.acc.bits=14") == 'name it with hw, its width with set={"accumulation.acc.bits": 14}'
+    hint = "name the accelerator with --hw, and the width with e.g. --set accumulation.acc.bits=14"
+    shown = 'name the accelerator with hw, and the width with e.g. set={"accumulation.acc.bits": 14}'
+    assert in_python(hint) == shown
     assert in_python("leave out --profile; use --requantize for another rounding") == "leave out profile; use requantize for another rounding"
     assert in_python("run `guardbit sweep --shard I/N -o DIR`, or see `guardbit hw list`") == "run `guardbit.sweep`, or see `guardbit.presets()`"
     assert in_python("an axis is KEY=VALUES, as with --axis KEY=VALUES; --force, well-known -- or x--y") == (

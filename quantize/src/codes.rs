@@ -40,7 +40,7 @@ impl CodeSetting {
             true => (-(1 << (self.bits - 1)) + i32::from(self.restricted), (1 << (self.bits - 1)) - 1),
             false => (0, (1 << self.bits) - 1),
         };
-        CodeRange::new(min, max).expect("a width of at least 2 bits has codes")
+        CodeRange::new(min, max).expect("widths of at least 2 bits have codes")
     }
 
     /// Returns the requirements in the form in which methods receive them.

@@ -12,10 +12,10 @@ pub enum QuantizeError {
     #[error("cancelled")]
     Cancelled,
     /// There are no calibration samples.
-    #[error("there is no calibration sample")]
+    #[error("there are no calibration samples")]
     NoSamples,
     /// The network contains codes.
-    #[error("the network is not in float: `{tensor}` is {dtype}")]
+    #[error("the network is not a float network: `{tensor}` is {dtype}")]
     NotFloat {
         /// Name of the tensor.
         tensor: String,
@@ -26,7 +26,7 @@ pub enum QuantizeError {
     #[error("the network has no operation that can be quantized")]
     NothingToQuantize,
     /// A sample does not match an input of the network.
-    #[error("sample {sample}: input `{input}` has {found} values, the network reads {expected}")]
+    #[error("sample {sample}: input `{input}` has {found} values, but the network reads {expected}")]
     Sample {
         /// Index of the sample.
         sample: usize,
@@ -38,7 +38,7 @@ pub enum QuantizeError {
         expected: usize,
     },
     /// A sample does not have an array for every input.
-    #[error("sample {sample} has {found} inputs, the network has {expected}")]
+    #[error("sample {sample} has {found} inputs, but the network has {expected}")]
     SampleInputs {
         /// Index of the sample.
         sample: usize,
@@ -49,7 +49,8 @@ pub enum QuantizeError {
     },
     /// The activations exceed the memory limit.
     #[error(
-        "calibrating with {samples} samples takes {needed} bytes, {most} are allowed: at most {allowed} samples"
+        "calibration with {samples} samples needs {needed} bytes; expected at most {most} bytes, that is \
+         {allowed} samples"
     )]
     Memory {
         /// Required number of bytes.
@@ -62,7 +63,7 @@ pub enum QuantizeError {
         allowed: usize,
     },
     /// A value is not a finite number.
-    #[error("`{tensor}` is {value} in sample {sample}: the float network itself has no finite result")]
+    #[error("`{tensor}` is {value} in sample {sample}: the result of the float network is not finite")]
     NotFinite {
         /// Name of the tensor.
         tensor: String,
@@ -72,13 +73,13 @@ pub enum QuantizeError {
         sample: usize,
     },
     /// A rule names a layer that does not exist.
-    #[error("a setting names `{name}`, but the network has no such layer")]
+    #[error("a setting names `{name}`, which is not a layer of the network")]
     UnknownLayer {
         /// Name in the rule.
         name: String,
     },
     /// A method requires an accelerator.
-    #[error("the method `{method}` chooses parameters for an accelerator, and none is given")]
+    #[error("method `{method}` needs an accelerator")]
     NoAccelerator {
         /// Name of the method.
         method: String,
@@ -126,9 +127,7 @@ pub enum QuantizeError {
         source: Box<SimError>,
     },
     /// The accelerator leaves a layer to the host.
-    #[error(
-        "layer `{layer}` runs on the host of this accelerator, which has no accumulator to choose parameters for"
-    )]
+    #[error("layer `{layer}` runs on the host, which has no accumulator to choose parameters for")]
     Host {
         /// Name of the layer.
         layer: String,
@@ -181,31 +180,35 @@ impl QuantizeError {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Cancelled => return None,
-            Self::NoSamples => "give real samples of what the network will see, some hundreds of them".into(),
+            Self::NoSamples => "give some hundreds of real samples, e.g. of the training data".into(),
             Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "a sample has one real value per element of every input".into()
             }
-            Self::Memory { .. } => "give fewer samples, as with --samples N".into(),
+            Self::Memory { .. } => "use fewer samples, e.g. with --samples N".into(),
             Self::NotFloat { .. } => {
-                "give the float network that it was made from; a quantized one runs as it is with `guardbit run`".into()
+                "give the original float network; a quantized network needs no quantization and runs with \
+                 `guardbit run`".into()
             }
             Self::NothingToQuantize => {
-                "`guardbit inspect MODEL` lists its operations; docs/quantize.md those that can be quantized".into()
+                "`guardbit inspect MODEL` lists the operations of the network; docs/quantize.md lists those \
+                 that can be quantized".into()
             }
-            Self::NotFinite { .. } => "look for the sample, or the weights, that make it so".into(),
+            Self::NotFinite { .. } => "check this sample and the weights for infinite values and NaN".into(),
             Self::UnknownLayer { .. } => {
                 "name a layer as `guardbit inspect MODEL` prints it, or a class: conv, pointwise, depthwise, grouped, \
                  dense, matmul"
                     .into()
             }
-            Self::NoAccelerator { .. } => "name it with --hw, its width with --set accumulation.acc.bits=14".into(),
-            Self::Chosen { .. } => "this is a mistake of the method".into(),
+            Self::NoAccelerator { .. } => "name the accelerator with --hw, and the width with e.g. --set \
+                                           accumulation.acc.bits=14".into(),
+            Self::Chosen { .. } => "this is a fault of the method".into(),
             Self::Impossible { .. } => return None,
-            Self::Scale { .. } => "the values of that tensor are beyond what float32 scales can represent".into(),
+            Self::Scale { .. } => "the values of this tensor need a scale that float32 cannot represent".into(),
             Self::Lower { source, .. } => source.help().into(),
             Self::Run { .. } => "choose an overflow mode other than trap".into(),
             Self::Host { .. } => "add the operation to `offload` of the accelerator".into(),
-            Self::Graph(_) | Self::Patch(_) => "this is a mistake of guardbit: please report the network".into(),
+            Self::Graph(_) | Self::Patch(_) => "this is a fault of guardbit: please report it with the \
+                                                network".into(),
         })
     }
 }

@@ -57,7 +57,7 @@ impl Plan {
         for index in 0..plan.units.len() {
             let (names, class) = (plan.names(index), plan.units[index].class());
             if config.setting(names, class).float && plan.units[index].forms.is_some() {
-                plan.units[index].stay("the configuration says so".into());
+                plan.units[index].stay("the configuration requests float".into());
             }
         }
         if plan.units.iter().all(|unit| unit.forms.is_none()) {
@@ -184,6 +184,6 @@ fn left(graph: &Graph, root: NodeId) -> Unit {
         output: node.output,
         forms: None,
         clip: None,
-        reason: Some(format!("no pattern takes this `{op}`")),
+        reason: Some(format!("no pattern matches this `{op}`")),
     }
 }

@@ -7,7 +7,7 @@ use guardbit_graph::DType;
 #[non_exhaustive]
 pub enum ReportError {
     /// A table could not be written.
-    #[error("cannot make {table}: {source}")]
+    #[error("cannot write {table}: {source}")]
     Table {
         /// Name of the table.
         table: &'static str,
@@ -15,7 +15,7 @@ pub enum ReportError {
         source: csv::Error,
     },
     /// A Parquet column cannot hold a value.
-    #[error("cannot make {table} as Parquet: {source}")]
+    #[error("cannot write {table} as Parquet: {source}")]
     Parquet {
         /// Name of the table.
         table: &'static str,
@@ -61,7 +61,7 @@ pub enum NpzError {
         dtype: DType,
     },
     /// The number of codes does not match the shape.
-    #[error("shape {shape:?} needs {expected} codes, found {found}")]
+    #[error("shape {shape:?} needs {expected} codes, but there are {found}")]
     Count {
         /// The shape.
         shape: Vec<usize>,

@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(counted(1, "sample"), "1 sample");
         assert_eq!(counted(540, "sample"), "540 samples");
-        assert_eq!(counted(1, "right class"), "1 right class");
-        assert_eq!(counted(395, "right class"), "395 right classes");
+        assert_eq!(counted(1, "correct class"), "1 correct class");
+        assert_eq!(counted(395, "correct class"), "395 correct classes");
         assert_eq!(counted(0, "layer"), "0 layers");
         assert_eq!(percentage(Fraction::of(532, 540).unwrap()), "98.52 %");
         assert_eq!(percentage(Fraction::of(1, 1).unwrap()), "100 %");

@@ -221,6 +221,6 @@ impl std::str::FromStr for Task {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|task| task.name() == text);
-        found.ok_or_else(|| format!("unknown task `{text}`; there are classify, regress and detect"))
+        found.ok_or_else(|| format!("unknown task `{text}`; expected classify, regress or detect"))
     }
 }

@@ -262,7 +262,7 @@ pub fn sensitivity_text(record: &ExploreRecord) -> String {
 pub fn doubled_text(what: &str, rows: &[SensitivityRow], area_unit: &str) -> String {
     let (heads, rows) = sensitivity_cells(rows, area_unit);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    format!("{what} with twice as much of one thing:\n{}", text_table(&heads, &rows))
+    format!("{what} with a single key doubled:\n{}", text_table(&heads, &rows))
 }
 
 /// Returns headings and cells of the table of sensitivities: figures, each with its change.
@@ -272,7 +272,7 @@ pub(crate) fn sensitivity_cells(rows: &[SensitivityRow], area_unit: &str) -> (Ve
     let first = rows.first();
     let (area, energy) =
         (first.is_some_and(|row| row.area.is_some()), first.is_some_and(|row| row.energy_pj.is_some()));
-    let mut heads = ["twice as much", "of", "cycles", "", "latency (us)", ""].map(String::from).to_vec();
+    let mut heads = ["doubled key", "of", "cycles", "", "latency (us)", ""].map(String::from).to_vec();
     let both = [(area, format!("area ({area_unit})")), (energy, "energy (pJ)".to_owned())];
     heads.extend(both.into_iter().filter(|(is, _)| *is).flat_map(|(_, head)| [head, String::new()]));
     let row = |row: &SensitivityRow| {

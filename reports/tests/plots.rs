@@ -161,7 +161,7 @@ fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
     let png = plot.png(&svg).unwrap();
     let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
     assert!(word(16) * word(20) <= MOST.1 + ROUNDED, "{}", plot.name);
-    let says = ["are shown: the ", "not shown: ", "Left out for want of room", "too many to tell apart"];
+    let says = ["are shown: the ", "not shown: ", "parts do not fit", "too many for one plot"];
     let says_so = says.iter().any(|note| svg.contains(note));
     assert!(says_so || WHOLE.contains(&plot.name), "{}: nothing is said to be left out", plot.name);
 }
@@ -279,7 +279,7 @@ fn what_was_not_counted_is_said() {
     assert_eq!(run(&common::run_record(StatsLevel::Events)), [bits, "drawn", full, full, "drawn"]);
     let mut points = common::sweep(StatsLevel::None);
     let events = "Not counted: this plot needs --stats events or full.";
-    let axes = "Nothing beside one register is varied.";
+    let axes = "Only one register is varied.";
     assert_eq!(sweep(&points), ["drawn", axes, axes, "drawn", events, "drawn", bits]);
     for point in &mut points {
         (point.summary.accuracy, point.summary.top1_agreement) = (None, None);

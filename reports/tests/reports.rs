@@ -94,25 +94,25 @@ fn stands_alone(html: &[u8]) {
 fn a_run_in_words() {
     let run = common::run_record(StatsLevel::Full);
     insta::assert_snapshot!(run_findings(&run).join("\n"), @r#"
-    Accumulators overflowed 3 times in 1 layer; most of all in #0 conv2d_1, where 25 % of the dot products met an overflow.
-    1 of 10 sums is wrong (10 %); 0 of them without any effect on the output code.
+    Accumulators overflowed 3 times in 1 layer. #0 conv2d_1 is affected most: 25 % of its dot products have an overflow event.
+    1 of 10 sums is wrong (10 %); 0 of them do not change the output code.
     3 output codes of the network differ from the exact ones.
-    50 % (9.45 % to 90.55 %) of the top-1 classes are those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). In brackets: 95 % intervals.
-    Too few samples to tell the accuracies apart: 1 right class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
-    Where nothing overflows, every final sum of these samples at level column fits 15 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
-    Where nothing overflows, every final sum of these samples at level acc fits 12 bits, which is enough for wrapping; every prefix fits 15, which is enough for saturation.
+    50 % (9.45 % to 90.55 %) of the top-1 classes equal those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). Brackets show 95 % intervals.
+    The samples are too few to distinguish the accuracies: 1 correct class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
+    If no accumulator overflows, level column requires 15 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation).
+    If no accumulator overflows, level acc requires 12 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation).
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); in 87.4 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.4 %).
-    Cycles by what bounds their layer: external memory 100 %. #0 conv2d_1 takes the most.
+    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles.
     "#);
     let run = common::run_record(StatsLevel::None);
     insta::assert_snapshot!(run_findings(&run).join("\n"), @r"
     3 output codes of the network differ from the exact ones.
-    50 % (9.45 % to 90.55 %) of the top-1 classes are those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). In brackets: 95 % intervals.
-    Too few samples to tell the accuracies apart: 1 right class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
+    50 % (9.45 % to 90.55 %) of the top-1 classes equal those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). Brackets show 95 % intervals.
+    The samples are too few to distinguish the accuracies: 1 correct class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); in 87.4 % of the cycles it waits for memory (SRAM 0 %, DRAM 87.4 %).
-    Cycles by what bounds their layer: external memory 100 %. #0 conv2d_1 takes the most.
+    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles.
     ");
 }
 
@@ -152,14 +152,14 @@ fn a_sweep_in_words() {
     assert_eq!(sums.iter().map(|h| h.least_bits).collect::<Vec<_>>(), [Some(13), Some(14)]);
     let text: Vec<String> = findings.iter().map(|h| format!("{}: {}", h.overflow, h.text)).collect();
     insta::assert_snapshot!(text.join("\n"), @r#"
-    wrap: From 13 bits on every sum is exact. At 12 bits 1 sum is wrong. It also holds at 11 bits, but not in between.
-    wrap: Some output codes differ at every width that was run, 11 to 15 bits: at 15 bits, 3 output codes differ.
-    wrap: Some top-1 classes differ at every width that was run, 11 to 15 bits: at 15 bits, 50 % (9.45 % to 90.55 %) of the top-1 classes agree.
-    wrap: The accuracy differs from the exact network's at every width that was run, 11 to 15 bits: at 15 bits, it is 50 % instead of 100 % (McNemar's p = 1: 2 samples are too few to tell that from chance).
-    saturate: From 14 bits on every sum is exact. At 13 bits 1 sum is wrong.
-    saturate: Some output codes differ at every width that was run, 11 to 15 bits: at 15 bits, 3 output codes differ.
-    saturate: Some top-1 classes differ at every width that was run, 11 to 15 bits: at 15 bits, 50 % (9.45 % to 90.55 %) of the top-1 classes agree.
-    saturate: The accuracy differs from the exact network's at every width that was run, 11 to 15 bits: at 15 bits, it is 50 % instead of 100 % (McNemar's p = 1: 2 samples are too few to tell that from chance).
+    wrap: From 13 bits on, every sum is exact. At 12 bits, 1 sum is wrong. This also holds at 11 bits, but not in between.
+    wrap: Some output codes differ at every width that was run (11 to 15 bits): at 15 bits, 3 output codes differ.
+    wrap: Some top-1 classes differ at every width that was run (11 to 15 bits): at 15 bits, 50 % (9.45 % to 90.55 %) of the top-1 classes agree.
+    wrap: The accuracy differs from the exact network's at every width that was run (11 to 15 bits): at 15 bits, it is 50 % instead of 100 % (McNemar's p = 1: 2 samples are too few to exclude chance).
+    saturate: From 14 bits on, every sum is exact. At 13 bits, 1 sum is wrong.
+    saturate: Some output codes differ at every width that was run (11 to 15 bits): at 15 bits, 3 output codes differ.
+    saturate: Some top-1 classes differ at every width that was run (11 to 15 bits): at 15 bits, 50 % (9.45 % to 90.55 %) of the top-1 classes agree.
+    saturate: The accuracy differs from the exact network's at every width that was run (11 to 15 bits): at 15 bits, it is 50 % instead of 100 % (McNemar's p = 1: 2 samples are too few to exclude chance).
     "#);
 }
 
@@ -173,7 +173,7 @@ fn a_property_of_every_width() {
     assert_eq!(findings[0].least_bits, Some(11));
     assert_eq!(
         findings[0].text,
-        "At every width that was run (11 to 15 bits) every output code is that of the exact network."
+        "At every width that was run (11 to 15 bits), every output code equals that of the exact network."
     );
 }
 
@@ -198,17 +198,17 @@ fn widths_to_build_are_not_those_that_were_met() {
         row.exact_required_prefix = row.required_prefix.map(|bits| bits + 3);
     }
     insta::assert_snapshot!(told(&run), @"
-    Where nothing overflows, every final sum of these samples at level acc fits 14 bits, which is enough for wrapping; every prefix fits 18, which is enough for saturation.
-    What overflowed before changed the activations: those that this run met at level acc required 12 bits for final sums and 15 for prefixes. These are no widths to build.
+    If no accumulator overflows, level acc requires 14 bits for every final sum of these samples (enough for wrapping) and 18 bits for every prefix (enough for saturation).
+    Earlier overflow changed the activations: in this run, level acc required 12 bits for final sums and 15 for prefixes. These are not widths to build.
     ");
     let last = run.layers.last_mut().unwrap();
     (last.exact_required_final, last.exact_required_prefix) = (None, None);
     last.overflow = Some("saturate_symmetric".into());
     assert!(
-        told(&run).contains("(saturate_symmetric may need one more); 1 layer in which products overflow"),
+        told(&run).contains("(saturate_symmetric may require one more); 1 layer in which products overflow"),
         "{}",
         told(&run)
     );
     run.layers[1].exact_required_final = Some(65);
-    assert!(told(&run).contains("which has no sign, some sums are negative"), "{}", told(&run));
+    assert!(told(&run).contains("is unsigned, but some sums are negative"), "{}", told(&run));
 }

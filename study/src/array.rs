@@ -103,7 +103,8 @@ impl ArrayFile {
             let limit = UNPACKED_BYTES.max(member.compressed_size().saturating_mul(UNPACKED_TIMES));
             if needed > limit {
                 let problem = format!(
-                    "it unpacks to {needed} bytes, more than {limit}; store it without compression (np.savez)"
+                    "it unpacks to {needed} bytes; expected at most {limit}; store it without compression \
+                     (np.savez)"
                 );
                 return Err(in_array(&problem));
             }
@@ -127,7 +128,7 @@ pub(crate) fn open_one(
     let mut file = ArrayFile::open(path, wanted)?;
     match file.names() {
         [_] => file.array(0, check).map(|(array, ())| array),
-        _ => Err(broken(path, "it must hold one array")),
+        _ => Err(broken(path, "it must contain exactly one array")),
     }
 }
 
@@ -141,7 +142,7 @@ fn expect_bytes(needed: u64, found: u64) -> Result<(), String> {
     if needed == found {
         return Ok(());
     }
-    Err(format!("its shape needs {needed} bytes of elements, it has {found}"))
+    Err(format!("its shape needs {needed} bytes of elements, but it has {found}"))
 }
 
 impl Array {
@@ -289,11 +290,11 @@ mod tests {
         };
         assert_eq!(check("(4, 1048576)", 4, &[4, 1 << 20]), Ok(Values::Integers(vec![0; 4 << 20])));
         assert_eq!(check("(300, 1048576)", 300, &[4, 1 << 20]), Err("another shape".into()));
-        let needs = "its shape needs 4194304 bytes of elements, it has 5242880";
+        let needs = "its shape needs 4194304 bytes of elements, but it has 5242880";
         assert_eq!(check("(4, 1048576)", 5, &[4, 1 << 20]), Err(needs.into()));
         let most = check("(300, 1048576)", 300, &[300, 1 << 20]).unwrap_err();
-        let limit =
-            "it unpacks to 314572800 bytes, more than 268435456; store it without compression (np.savez)";
+        let limit = "it unpacks to 314572800 bytes; expected at most 268435456; store it without compression \
+                     (np.savez)";
         assert_eq!(most, limit);
     }
 
@@ -312,7 +313,7 @@ mod tests {
         check(&nested, "its header describes structures, which are not supported");
         let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
         check(&long, "its header has 4294967295 bytes; expected at most 10000");
-        check(&header("(1,)"), "its shape needs 1 bytes of elements, it has 0");
+        check(&header("(1,)"), "its shape needs 1 bytes of elements, but it has 0");
         check(&header("(9223372036854775807, 9223372036854775807)"), "another shape");
     }
 

@@ -13,12 +13,12 @@ pub struct BitList(Vec<u32>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BitListError {
     /// Text of any other form.
-    #[error("`{0}` is no list of widths: write 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}")]
+    #[error(
+        "invalid list of widths `{0}`: expected e.g. 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}"
+    )]
     NoList(String),
     /// Range that does not state whether its end is included.
-    #[error(
-        "`{low}..{high}` could end with {high} or before it: write {low}..={high}, which includes {high}"
-    )]
+    #[error("`{low}..{high}` is ambiguous: write {low}..={high} to include {high}")]
     OpenRange {
         /// Lower end as written.
         low: String,
@@ -104,6 +104,6 @@ mod tests {
             check(bad, None);
         }
         let open = "6,8..11".parse::<BitList>().unwrap_err().to_string();
-        assert_eq!(open, "`8..11` could end with 11 or before it: write 8..=11, which includes 11");
+        assert_eq!(open, "`8..11` is ambiguous: write 8..=11 to include 11");
     }
 }

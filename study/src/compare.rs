@@ -77,17 +77,14 @@ const SETTINGS: [&str; 10] = [
 pub fn compare(folders: &[PathBuf]) -> Result<Comparison, StudyError> {
     let wrong = |problem: String| StudyError::Compare { problem };
     if !(2..=MOST_FOLDERS).contains(&folders.len()) {
-        return Err(wrong(format!(
-            "{} folders are named; 2 to {MOST_FOLDERS} can be compared",
-            folders.len()
-        )));
+        return Err(wrong(format!("{} folders; expected 2 to {MOST_FOLDERS}", folders.len())));
     }
     let kinds = folders.iter().map(|folder| kind_of(folder)).collect::<Result<Vec<&Kind>, _>>()?;
     let kind = kinds[0];
     if let Some((folder, other)) = folders.iter().zip(&kinds).find(|(_, other)| other.command != kind.command)
     {
         return Err(wrong(format!(
-            "{} is of `guardbit {}`, {} of `guardbit {}`: only results of one command can be compared",
+            "cannot compare results of different commands: {} is of `guardbit {}`, {} of `guardbit {}`",
             folders[0].display(),
             kind.command,
             folder.display(),

@@ -53,7 +53,7 @@ pub enum StudyError {
         help: Option<String>,
     },
     /// Budget that no network of mixed widths meets.
-    #[error("no network of mixed widths keeps the budget {budget}; the nearest that was met has {nearest}")]
+    #[error("no network of mixed widths is within the budget {budget}; the closest one has {nearest}")]
     MixedBudget {
         /// The budget.
         budget: String,
@@ -64,10 +64,10 @@ pub enum StudyError {
     #[error(transparent)]
     Axis(#[from] AxisError),
     /// Sweep that varies nothing.
-    #[error("nothing is varied")]
+    #[error("the sweep varies nothing")]
     NothingVaried,
     /// Grid that is too large.
-    #[error("the sweep has {points} points; {MAX_POINTS} are the most")]
+    #[error("the sweep has {points} points; expected at most {MAX_POINTS}")]
     TooManyPoints {
         /// Number of points of the grid.
         points: usize,
@@ -83,7 +83,7 @@ pub enum StudyError {
         source: io::Error,
     },
     /// More random samples than allowed.
-    #[error("{asked} random samples of {codes} codes each are too many: at most {allowed}")]
+    #[error("{asked} random samples of {codes} codes each are too many; expected at most {allowed}")]
     TooManyRandom {
         /// Requested number of samples.
         asked: usize,
@@ -101,7 +101,7 @@ pub enum StudyError {
         problem: String,
     },
     /// Archive without an array for an input.
-    #[error("{}: no array is called `{input}`", path.display())]
+    #[error("{}: no array has the name `{input}`", path.display())]
     MissingInput {
         /// The file.
         path: PathBuf,
@@ -111,7 +111,7 @@ pub enum StudyError {
         inputs: Vec<String>,
     },
     /// Samples of a wrong dtype.
-    #[error("{}: input `{input}` takes {expected} codes or float32 values, found {found}", path.display())]
+    #[error("{}: input `{input}`: expected {expected} codes or float32 values, found {found}", path.display())]
     InputDType {
         /// The file.
         path: PathBuf,
@@ -123,7 +123,7 @@ pub enum StudyError {
         expected: &'static str,
     },
     /// Samples of a wrong shape.
-    #[error("{}: input `{input}` takes shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
+    #[error("{}: input `{input}`: expected shape [n, {}], found {}", path.display(), sizes(expected), Brief(found))]
     InputShape {
         /// The file.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum StudyError {
     NoSamples,
     /// Fewer samples than requested.
     #[error(
-        "{}: {} asked for, it has {available}",
+        "{}: {} requested, but the file has {available}",
         path.display(),
         counted(*asked as u64, "sample") + number(*asked as u64, " was", " were")
     )]
@@ -162,7 +162,8 @@ pub enum StudyError {
         available: usize,
     },
     /// Samples that do not start at the beginning of a stream.
-    #[error("{}: a seed draws some of its samples, but `{model}` has states: its samples are steps of one stream", path.display())]
+    #[error("{}: cannot draw samples with a seed, because `{model}` has states: its samples are steps of one \
+             stream", path.display())]
     StepsLeftOut {
         /// The file.
         path: PathBuf,
@@ -170,7 +171,7 @@ pub enum StudyError {
         model: String,
     },
     /// Network that cannot be quantized because it hands on codes between steps of a stream.
-    #[error("`{model}` has states, which steps of a stream hand on: it cannot be quantized")]
+    #[error("`{model}` has states, so it cannot be quantized")]
     QuantizedStates {
         /// The network.
         model: String,
@@ -192,7 +193,7 @@ pub enum StudyError {
         outputs: Vec<String>,
     },
     /// Output that cannot be scored as an anomaly detector.
-    #[error("output `{name}` of shape {} tells no anomalies", Brief(shape))]
+    #[error("output `{name}` of shape {} cannot be scored as an anomaly detector", Brief(shape))]
     NoDetector {
         /// The output.
         name: String,
@@ -200,7 +201,7 @@ pub enum StudyError {
         shape: Vec<usize>,
     },
     /// Labels or a task with several outputs and no selected one.
-    #[error("the network has several outputs: the labels could belong to any of them")]
+    #[error("the network has several outputs, and it is unknown to which one the labels belong")]
     AmbiguousOutput {
         /// Existing outputs.
         outputs: Vec<String>,
@@ -216,7 +217,7 @@ pub enum StudyError {
         levels: Vec<String>,
     },
     /// No level given, and not exactly one candidate.
-    #[error("`{hw}` has {} accumulation levels with a width: which one is to be swept?", levels.len())]
+    #[error("`{hw}` has {} accumulation levels with a width; the level to sweep is ambiguous", levels.len())]
     AmbiguousLevel {
         /// The accelerator.
         hw: String,
@@ -224,7 +225,10 @@ pub enum StudyError {
         levels: Vec<String>,
     },
     /// Network of which the accelerator runs no operation.
-    #[error("`{hw}` runs no operation of `{model}`: there is no accumulator to vary or size{}", listed(host))]
+    #[error(
+        "`{hw}` runs no operation of `{model}`, so there is no accumulator to vary or size{}",
+        listed(host)
+    )]
     NothingOffloaded {
         /// The accelerator.
         hw: String,
@@ -234,7 +238,7 @@ pub enum StudyError {
         host: Vec<String>,
     },
     /// Layer that the accelerator does not run.
-    #[error("`{hw}` runs no layer `{layer}` of this network")]
+    #[error("`{hw}` does not run a layer `{layer}` of this network")]
     UnknownLayer {
         /// Name or index as given.
         layer: String,
@@ -244,7 +248,7 @@ pub enum StudyError {
         near: Vec<(usize, String)>,
     },
     /// Number that is both the name of a layer and the index of another.
-    #[error("`{layer}` is the name of `{by_name}` and the index of `{by_index}`: which one is meant?")]
+    #[error("`{layer}` is ambiguous: it is the name of `{by_name}` and the index of `{by_index}`")]
     AmbiguousLayer {
         /// Number as given.
         layer: String,
@@ -254,33 +258,31 @@ pub enum StudyError {
         by_index: String,
     },
     /// Sums that do not fit an int64 archive.
-    #[error("sums of layer `{layer}` leave an unsigned register of 64 bits: int64 does not hold them")]
+    #[error("sums of layer `{layer}` come from an unsigned register of 64 bits, which int64 cannot hold")]
     WideSums {
         /// Short name of the layer.
         layer: String,
     },
     /// Accuracy budget without labels.
-    #[error("a budget of accuracy needs labels")]
+    #[error("an accuracy budget needs labels")]
     BudgetWithoutLabels,
     /// Accuracy budget for a task without accuracy.
-    #[error("a budget of accuracy needs a network that says classes, and the task is `{task}`")]
+    #[error("a budget of accuracy needs a classifier, but the task is `{task}`")]
     BudgetOfTask {
         /// Task of the network.
         task: &'static str,
     },
     /// Layer method that needs an accelerator, without one.
-    #[error(
-        "method `{method}` chooses by what comes out of an accelerator's accumulators, and none is named"
-    )]
+    #[error("method `{method}` needs an accelerator, because it chooses by the results of its accumulators")]
     MethodWithoutHw {
         /// The method.
         method: String,
     },
     /// Agreement budget without an output of class scores.
-    #[error("a budget of agreement needs an output of class scores")]
+    #[error("an agreement budget needs an output of class scores")]
     BudgetWithoutClasses,
     /// Objective that no selected cost model provides.
-    #[error("the objective `{what}` is told by no cost model of {models}")]
+    #[error("no selected cost model ({models}) provides `{what}`")]
     NoSuchCost {
         /// Name of the objective.
         what: &'static str,
@@ -294,7 +296,7 @@ pub enum StudyError {
         problem: String,
     },
     /// Error of the synthesis tool.
-    #[error("no areas: {problem}")]
+    #[error("cannot determine areas: {problem}")]
     Area {
         /// Description of the problem.
         problem: String,
@@ -458,7 +460,8 @@ impl StudyError {
                     .into()
             }
             Self::Axis(AxisError::NoPoint(_)) => {
-                "each --where (each item of `where`) has to hold: loosen one, or add values to the axes"
+                "a point must satisfy every --where (every item of `where`): loosen one, or add values to \
+                 the axes"
                     .into()
             }
             Self::Axis(_) => format!(
@@ -469,7 +472,7 @@ impl StudyError {
             Self::Read { path, wanted, .. } => wanted.help(path),
             Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),
             Self::InputDType { found: "uint8", expected: "float32", .. } => {
-                "pictures are real values here, as the network was trained with them: divided by 255, for example \
+                "pictures must be real values as in training, for example divided by 255 \
                  (`x.astype(np.float32) / 255`)"
                     .into()
             }
@@ -477,7 +480,7 @@ impl StudyError {
                 "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
             ),
             Self::InputShape { expected, .. } => {
-                format!("samples lie along the first axis; a single one has shape [1, {}]", sizes(expected))
+                format!("the first axis counts samples; a single sample has shape [1, {}]", sizes(expected))
             }
             Self::UnknownOutput { outputs, .. } => format!("the outputs are {}", outputs.join(", ")),
             Self::AmbiguousOutput { outputs } => {
@@ -489,7 +492,7 @@ impl StudyError {
             }
             Self::UnknownLayer { near, .. } if !near.is_empty() => {
                 let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
-                format!("layers with a name like it are {}", names.join(", "))
+                format!("layers with a similar name: {}", names.join(", "))
             }
             _ => return None,
         })
@@ -498,45 +501,48 @@ impl StudyError {
     /// Returns advice that does not depend on the request.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Self::MixedBudget { .. } => "loosen it, or take --method guaranteed for narrow accumulators",
+            Self::MixedBudget { .. } => {
+                "loosen the budget, or use --method guaranteed for narrow accumulators"
+            }
             Self::NothingVaried => "give widths with --bits, or an axis with --axis KEY=VALUES",
             Self::TooManyPoints { .. } => {
-                "sweep a part of the grid at a time: fewer networks, accelerators, widths or modes"
+                "split the sweep: use fewer networks, accelerators, widths or modes at a time"
             }
             Self::NoSamples => "give --input X.npy with at least one sample, or --random N with N above 0",
-            Self::TooManyRandom { .. } => "ask for fewer with --random N, or give a file with --input",
-            Self::TooFewSamples { .. } => "ask for fewer with --samples, or leave it out to run all",
+            Self::TooManyRandom { .. } => "use a smaller N for --random, or give a file with --input",
+            Self::TooFewSamples { .. } => "use a smaller N for --samples, or leave it out to run all samples",
             Self::StepsLeftOut { .. } => "leave out --seed: --samples N takes the first N steps",
             Self::QuantizedStates { .. } => "give the float network without states",
             Self::NoDetector { .. } => {
-                "a detector gives back its only input, in the same shape, or has a single value; --task classify scores \
-                 classes"
+                "a detector returns its only input in the same shape, or a single value; use --task \
+                 classify to score classes"
             }
             Self::AmbiguousLevel { .. } => "every level is `auto`: name one with --level",
             Self::UnknownLayer { .. } => {
                 "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
             }
-            Self::AmbiguousLayer { .. } => "write its short name",
-            Self::BudgetWithoutClasses => "name the output with --output, or give a budget of mismatch",
-            Self::BudgetWithoutLabels => "give --labels Y.npy, or a budget of mismatch",
-            Self::BudgetOfTask { .. } => "give a budget of mismatch",
+            Self::AmbiguousLayer { .. } => "write the short name of the layer",
+            Self::BudgetWithoutClasses => "name the output with --output, or use a budget of mismatch",
+            Self::BudgetWithoutLabels => "give --labels Y.npy, or use a budget of mismatch",
+            Self::BudgetOfTask { .. } => "use a budget of mismatch",
             Self::MethodWithoutHw { .. } => {
-                "name the accelerator with --hw; `guardbit hw list` has those that come with guardbit"
+                "name the accelerator with --hw; `guardbit hw list` lists the presets"
             }
             Self::NoSuchCost { .. } => {
-                "name another with --cost; `guardbit hw costs` says what each of them tells"
+                "name another one with --cost; `guardbit hw costs` lists what each cost model provides"
             }
-            Self::WideSums { .. } => "leave the layer out of --dump-sums, or give it 63 bits",
+            Self::WideSums { .. } => "leave out the layer from --dump-sums, or use 63 bits for its register",
             Self::Compare { .. } => {
-                "name folders that `run`, `sweep`, `size` or `explore` finished, all of one of them"
+                "name finished folders of `run`, `sweep`, `size` or `explore`, all of the same command"
             }
-            Self::Area { .. } => "install yosys so that it is found on the PATH, or leave out --area",
+            Self::Area { .. } => "install yosys on the PATH, or leave out --area",
             Self::NothingOffloaded { .. } => {
-                "add operations to `offload` in the accelerator's file; `guardbit run` interprets the network exactly"
+                "add operations to `offload` in the accelerator file; `guardbit run` interprets the network \
+                 exactly"
             }
             Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
             Self::QuantizeOutput { .. } => {
-                "name a file that ends in .onnx for the network, and a folder of its own for the report"
+                "name a file that ends in .onnx for the network, and a separate folder for the report"
             }
             Self::Export { .. } => {
                 "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"

@@ -169,7 +169,7 @@ impl Explorer<'_> {
         let one = |&first: &usize| {
             let program = plan.subject.lower(&plan.points[first].accelerator)?;
             let unlimited = registers::unlimited(&plan.subject, &program)?;
-            self.start("what every accumulator needs", 1);
+            self.start("widths that every accumulator requires", 1);
             let options = self.options(StatsLevel::Full);
             let executed = execute(&plan.subject, &unlimited, options, self.progress, &mut |_| Ok(()))?;
             Ok(Measured::new(&program, &executed))

@@ -109,7 +109,7 @@ impl LabelFile {
         let flag = |&value: &i64| match value {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(self.broken(format!("label {value} of a detector is neither 0 nor 1"))),
+            _ => Err(self.broken(format!("label {value} of a detector is invalid: expected 0 or 1"))),
         };
         Ok(Labels::Anomalies(self.integers()?.iter().map(flag).collect::<Result<_, _>>()?))
     }
@@ -120,13 +120,14 @@ impl LabelFile {
         match &self.values {
             Values::Float32(_) if !self.fits(output) => {
                 let (found, wanted) = (Brief(&self.shape), Brief(output));
-                Err(self.broken(format!("labels of one sample have shape {found}, the output has {wanted}")))
+                Err(self
+                    .broken(format!("labels of one sample have shape {found}, but the output has {wanted}")))
             }
             Values::Float32(values) if values.iter().all(|value| value.is_finite()) => {
                 Ok(Labels::Values(values.clone()))
             }
-            Values::Float32(_) => Err(self.broken("a label is no finite number".into())),
-            _ => Err(self.broken(format!("labels of a regressor are float32, found {}", self.dtype))),
+            Values::Float32(_) => Err(self.broken("a label is not a finite number".into())),
+            _ => Err(self.broken(format!("labels of a regressor: expected float32, found {}", self.dtype))),
         }
     }
 
@@ -146,7 +147,7 @@ impl LabelFile {
                 Err(self.broken(misshapen(self.samples, &shape)))
             }
             Values::Integers(values) => Ok(values),
-            _ => Err(self.broken(format!("labels are integers, found {}", self.dtype))),
+            _ => Err(self.broken(format!("labels: expected integers, found {}", self.dtype))),
         }
     }
 
@@ -156,7 +157,7 @@ impl LabelFile {
 }
 
 fn misshapen(samples: usize, found: &[usize]) -> String {
-    format!("{samples} samples need labels of shape [{samples}], found {}", Brief(found))
+    format!("labels of {samples} samples: expected shape [{samples}], found {}", Brief(found))
 }
 
 fn broken(path: &Path, problem: String) -> StudyError {

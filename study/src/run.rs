@@ -93,9 +93,7 @@ pub fn run_observed(
     let program = subject.lower_any(&accelerator)?;
     if program.mac_layers().next().is_none() {
         let (hw, model) = (&accelerator.name, &subject.model.file);
-        progress.note(&format!(
-            "`{hw}` runs no operation of {model}: all of it is interpreted exactly, as on the host"
-        ));
+        progress.note(&format!("`{hw}` runs no operation of {model}: the host runs all operations exactly"));
     }
     let keeps_all = request.dump_tensors || request.sums.is_any() || observer.is_some();
     let options = Options {

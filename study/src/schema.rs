@@ -28,7 +28,7 @@ impl JsonSchema for Study {
         properties.insert("schema".into(), version);
         let sweep = json!({
             "type": "object",
-            "description": "What is varied: everything is combined with everything.",
+            "description": "Axes to vary; all combinations are run.",
             "properties": settings(InStudy::Sweep),
             "additionalProperties": false,
         });

@@ -66,7 +66,7 @@ impl FromStr for TableFormat {
         match text {
             "csv" => Ok(Self::Csv),
             "parquet" => Ok(Self::Parquet),
-            _ => Err(format!("unknown format `{text}`; there are csv, and parquet beside it")),
+            _ => Err(format!("unknown format `{text}`; expected csv or parquet")),
         }
     }
 }

@@ -98,16 +98,15 @@ fn remarks(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>], out_of_reach: bool) -
         .count()
     {
         0 => None,
-        1 => Some("one layer may leave its".to_owned()),
-        count => Some(format!("{count} layers may leave their")),
+        1 => Some("one layer may overflow its".to_owned()),
+        count => Some(format!("{count} layers may overflow their")),
     };
     let of_products = leaving(&|layer| layer.products_may_overflow(graph)).map(|leaving| {
-        format!(
-            "products of {leaving} register: widths that are proved, and those of the samples, are of exact products"
-        )
+        format!("products of {leaving} register: proved widths and widths by samples assume exact products")
     });
-    let of_biases = leaving(&|layer| layer.biases_may_overflow(graph))
-        .map(|leaving| format!("sums with biases of {leaving} register, `bias.bits`, which is not sized"));
+    let of_biases = leaving(&|layer| layer.biases_may_overflow(graph)).map(|leaving| {
+        format!("sums with biases of {leaving} register, `bias.bits`, which `size` does not size")
+    });
     let of_budget = sizing.request.budget.map(|budget| of_budget(sizing, budget, out_of_reach));
     let remarks = of_levels_without_sign(layers).into_iter().chain(of_products).chain(of_biases);
     remarks.chain(of_budget.into_iter().flatten()).collect()
@@ -123,8 +122,8 @@ fn of_levels_without_sign(layers: &[SizedLayer<'_>]) -> Option<String> {
     let names = levels.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     (!names.is_empty()).then(|| {
         format!(
-            "{names} has no sign, and sums may be negative: no width holds them (65 stands for it), and without a budget the \
-             register stays as it is; `signed: true` gives it a sign"
+            "{names} is unsigned, but sums may be negative: no width holds them (shown as 65), and without \
+             a budget the register is not changed; use `signed: true`"
         )
     })
 }
@@ -134,8 +133,8 @@ fn of_budget(sizing: &Sizing<'_>, budget: Budget, out_of_reach: bool) -> Vec<Str
     let samples = sizing.subject.samples.count() as u64;
     let out_of_reach = out_of_reach.then(|| {
         format!(
-            "no width is within {budget}: what the datapath loses beside its accumulators costs more; the proved widths are \
-             recommended"
+            "no width is within {budget}, because other parts of the datapath lose more; the proved widths \
+             are recommended"
         )
     });
     budget.finer_than_one(samples, sizing.codes_per_sample()).into_iter().chain(out_of_reach).collect()

@@ -62,7 +62,7 @@ impl Spool {
                 }
             }
         }
-        debug_assert_eq!(bytes.len() as u64, self.stride, "a kept tensor has codes");
+        debug_assert_eq!(bytes.len() as u64, self.stride, "stored tensors have codes");
         self.samples += 1;
         self.file.write_all(&bytes).map_err(|source| self.failed(source))
     }

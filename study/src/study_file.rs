@@ -24,10 +24,10 @@ const MOST_BYTES: u64 = 1 << 17;
 /// Maximum elements of a list.
 const MOST_ELEMENTS: usize = 1000;
 
-const OUTLINE: &str = "a study is {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
+const OUTLINE: &str = "expected e.g. {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
 
-const OUTLINE_OF_AXES: &str =
-    "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` pairs some, `where: [\"KEY < KEY\"]` leaves points out";
+const OUTLINE_OF_AXES: &str = "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` varies axes together, \
+                               `where: [\"KEY < KEY\"]` selects points";
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
@@ -109,9 +109,9 @@ impl RawStudy {
         }
         let twice = |key, message| Some([key, message, "keep one of the two"]);
         if repeats(&self.0.model) {
-            return twice("model", "a network stands twice in `model`");
+            return twice("model", "a network appears twice in `model`");
         }
-        if repeats(&self.0.hw) { twice("hw", "an accelerator stands twice in `hw`") } else { None }
+        if repeats(&self.0.hw) { twice("hw", "an accelerator appears twice in `hw`") } else { None }
     }
 
     /// Returns the arguments that the study states. Paths are relative to `dir`.
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for Section<'_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.0 {
-            InStudy::Sweep => "what is varied, as {bits: 10..=24}",
+            InStudy::Sweep => "a map of axes, e.g. {bits: 10..=24}",
             _ => "a map with the settings of a study",
         })
     }
@@ -335,9 +335,9 @@ impl<'de> Deserialize<'de> for SchemaOne {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::deserialize(deserializer)? {
             1 => Ok(Self),
-            other => {
-                Err(D::Error::custom(format!("schema {other} is not known; this guardbit reads schema 1")))
-            }
+            other => Err(D::Error::custom(format!(
+                "schema {other} is not supported; this guardbit reads schema 1"
+            ))),
         }
     }
 }
@@ -353,7 +353,7 @@ impl<'de> Deserialize<'de> for RawAxes {
             type Value = RawAxes;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("axes as {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}")
+                f.write_str("axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawAxes, A::Error> {

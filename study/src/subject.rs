@@ -266,7 +266,7 @@ impl InputId {
         self.doubts.iter().for_each(|doubt| progress.note(&format!("{file}: {doubt}")));
         if self.clipped > 0 {
             progress.note(&format!(
-                "{file}: {} real values lie outside what the input's codes stand for and were clipped",
+                "{file}: {} real values lie outside the range of the input's codes and were clipped",
                 self.clipped
             ));
         }

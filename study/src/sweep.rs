@@ -184,7 +184,7 @@ impl Sweep<'_> {
             Found::Same(record) => Some(*record),
             Found::Other => {
                 let file = resume::point_file(index);
-                self.progress.note(&format!("{file} was made from other inputs or settings: it is run anew"));
+                self.progress.note(&format!("{file} has other inputs or settings and is run again"));
                 None
             }
             Found::Nothing => None,

@@ -201,21 +201,21 @@ fn errors() {
         let error = ran.unwrap_err();
         format!("{}: {error}", error.code()).replace(&folder.0.path().to_string_lossy().into_owned(), "")
     };
-    insta::assert_snapshot!(message(&["acc"]), @"guardbit::study::axis: `acc` is no axis: write KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or mode=propagated,isolated");
+    insta::assert_snapshot!(message(&["acc"]), @"guardbit::study::axis: invalid axis `acc`: expected KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or mode=propagated,isolated");
     insta::assert_snapshot!(message(&["accumulation.acc.bits="]), @"guardbit::study::axis: axis `accumulation.acc.bits`: a value is missing");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8..12"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: `8..12` could end with 12 or before it: write 8..=12, which includes 12");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8,8"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: the value 8 stands twice");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.acc.bits=9"]), @"guardbit::study::axis: axis `accumulation.acc.bits` is given twice");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same: leave one of them out");
-    insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same: leave one of them out");
-    insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same: leave one of them out");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8..12"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: `8..12` is ambiguous: write 8..=12 to include 12");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8,8"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: the value 8 appears twice");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.acc.bits=9"]), @"guardbit::study::axis: axis `accumulation.acc.bits` appears twice");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same value: leave out one of them");
+    insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same value: leave out one of them");
+    insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same value: leave out one of them");
     insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: unknown key `accumulation.acc.bitz`");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: --set accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
     insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: unknown mode `both`; expected propagated and isolated");
-    insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: goes with an input file; random codes have `random`");
+    insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: is valid only with an input file; for random codes use `random`");
     insta::assert_snapshot!(message(&["model=nothing.tflite"]), @"guardbit::model::io: nothing.tflite: No such file or directory (os error 2)");
-    insta::assert_snapshot!(message(&["a=0..=9999", "b=0,1"]), @"guardbit::study::points: the sweep has 20000 points; 10000 are the most");
-    insta::assert_snapshot!(message(&[]), @"guardbit::study::nothing: nothing is varied");
+    insta::assert_snapshot!(message(&["a=0..=9999", "b=0,1"]), @"guardbit::study::points: the sweep has 20000 points; expected at most 10000");
+    insta::assert_snapshot!(message(&[]), @"guardbit::study::nothing: the sweep varies nothing");
 }
 
 /// A study file defines equal axes.
@@ -241,10 +241,10 @@ fn study_files() {
         let error = load(sweep).unwrap_err().to_string();
         error.replace(&folder.0.path().to_string_lossy().into_owned(), "")
     };
-    insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: sweep.axes: invalid type: integer `3`, expected axes as {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
+    insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: sweep.axes: invalid type: integer `3`, expected axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
     insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:9: sweep.axes: axis `seed`: has no value");
-    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: `mode` is no axis");
-    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: the values 1, a stand twice");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: unknown axis `mode`");
+    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: the values 1, a appear twice");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: 3 < 4\n"), @"/study.yaml:9:10: `where`: neither side is an axis: the axes are seed, at column 1 of `3 < 4`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: seed\n"), @"/study.yaml:9:14: `where`: a comparison (==, !=, <, <=, > or >=) is expected here, at column 5 of `seed`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: [seed < 3, seed == two]\n"), @"/study.yaml:9:29: `where`: `two` is not a value of `seed` and not an axis; the values of `seed` are 1, 2; the axes are seed, at column 9 of `seed == two`");
@@ -331,6 +331,6 @@ fn quantizations_are_axes() {
     let message = |list: &[&str]| swept(float.clone(), list).unwrap_err();
     insta::assert_snapshot!(message(&[methods]), @"quantize: a sweep over quantizations needs calibration samples: add the axis `quantize:calibration=X.npy`");
     insta::assert_snapshot!(message(&["quantize:methods=mse"]), @"axis `quantize:methods`: `methods` is not a setting of the quantizer: expected one of calibration, samples, mode, method, weight-method, weights, activations, per-tensor, symmetric, asymmetric-weights, full-range, power-of-two, equalize, inline-functions, correct-bias");
-    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:method=mode"]), @"mode: no method of that kind; the methods are min-max, moving-average, average, percentile, kl, kl-tensorrt, kl-tvm, mse, overflow-aware, guaranteed");
+    insta::assert_snapshot!(message(&[&calibration, samples, "quantize:method=mode"]), @"mode: unknown method; the methods are min-max, moving-average, average, percentile, kl, kl-tensorrt, kl-tvm, mse, overflow-aware, guaranteed");
     insta::assert_snapshot!(message(&[&calibration, samples, "quantize:per-tensor=perhaps"]), @"axis `quantize:per-tensor`: `perhaps`: expected true or false");
 }

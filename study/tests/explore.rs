@@ -560,15 +560,18 @@ fn what_cannot_be_explored_says_why() {
         assert!(error.to_string().contains(says), "{error}");
         assert!(!folder.path("bad").exists());
     };
-    check(&|request| request.axes = folder.request(&["seed=1,2"], None).axes, "explore varies accelerators");
+    check(
+        &|request| request.axes = folder.request(&["seed=1,2"], None).axes,
+        "varies only keys of the accelerator",
+    );
     check(&|request| request.settings.mode = Mode::Isolated, "isolated figures are those of layers");
-    check(&|request| request.budget = "accuracy=1%".parse().ok(), "a budget of accuracy needs labels");
+    check(&|request| request.budget = "accuracy=1%".parse().ok(), "an accuracy budget needs labels");
     check(
         &|request| {
             request.costs = vec!["finn-r".into()];
             request.objectives = vec!["energy".parse().unwrap()];
         },
-        "the objective `energy` is told by no cost model of finn-r",
+        "no selected cost model (finn-r) provides `energy`",
     );
     check(&|request| request.costs = vec!["cacti".into()], "neither a cost model nor a file");
     check(

@@ -165,8 +165,8 @@ fn shards_are_read_from_text() {
 #[test]
 fn shards_are_read_from_slurm() {
     let missing = "SLURM_ARRAY_TASK_ID is not set: `slurm` is for a task of a job array (sbatch --array)";
-    let uneven =
-        "the tasks of this job array are not numbered evenly: write I/N, with the number of all shards";
+    let uneven = "the tasks of this job array are not numbered consecutively: write I/N, where N is the \
+                  number of shards";
     for (array, variables, expected) in [
         ("1-4", ["1", "4", "1", "4", "1"], "1/4"),
         ("1-4", ["4", "4", "1", "4", "1"], "4/4"),
@@ -181,7 +181,8 @@ fn shards_are_read_from_slurm() {
         (
             "bad",
             ["x", "1", "1", "1", "1"],
-            "SLURM_ARRAY_TASK_ID is `x`, no number: `slurm` is for a task of a job array (sbatch --array)",
+            "SLURM_ARRAY_TASK_ID is `x`, which is not a number: `slurm` is for a task of a job array (sbatch \
+             --array)",
         ),
     ] {
         let names = ["ID", "COUNT", "MIN", "MAX", "STEP"].map(|name| format!("SLURM_ARRAY_TASK_{name}"));

@@ -133,7 +133,7 @@ impl Calibration<'_, '_> {
             }
         }
         let sqnr = guardbit_sim::sqnr_db(signal, noise);
-        (sqnr < least).then(|| format!("its own quantization has an SQNR of {sqnr:.1} dB, below {least} dB"))
+        (sqnr < least).then(|| format!("its quantization has an SQNR of {sqnr:.1} dB, below {least} dB"))
     }
 }
 

@@ -225,16 +225,18 @@ impl Calibration<'_, '_> {
         let open = self.open.remove(&input);
         let own = TensorCodes { parameters: chosen.input, range: chosen.input_codes, ..from };
         if own != from && open.is_none() {
-            return Err(wrong("changes the input, whose codes are decided".into()));
+            return Err(wrong("changes the input, whose codes are already fixed".into()));
         }
         if !from.range.includes(own.range)
             || own.range.clamp(own.parameters.zero_point.into()) != own.parameters.zero_point
         {
             return Err(wrong(
-                "has input codes outside of the target, or a zero point outside of them".into(),
+                "has input codes outside the range of the target, or a zero point outside the input codes"
+                    .into(),
             ));
         }
-        self.candidate(index, setting, &chosen).map_err(|error| wrong(format!("makes no layer: {error}")))?;
+        self.candidate(index, setting, &chosen)
+            .map_err(|error| wrong(format!("does not form a valid layer: {error}")))?;
         self.simulated.set_weights(index, layer_codes(setting, &chosen));
         self.simulated.set(output, TensorCodes { parameters: chosen.output, ..to });
         if own != from {

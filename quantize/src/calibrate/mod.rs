@@ -151,7 +151,7 @@ impl<'p, 'c> Calibration<'p, 'c> {
             state.float[unit.output.index()] = Some(words);
         }
         if self.simulated.is_quantized(index) && !self.reads_codes(index) {
-            self.simulated.stay(index, "what it reads is in float, and it computes nothing by itself".into());
+            self.simulated.stay(index, "its input is in float, and it does no arithmetic".into());
         }
         if self.simulated.is_quantized(index) {
             self.quantized(index)?;

@@ -211,8 +211,8 @@ impl<'l, 'a> Fitting<'l, 'a> {
             return Err(QuantizeError::Impossible {
                 layer: layer.name.into(),
                 problem: format!(
-                    "its weights have the zero point {zero}, and the accelerator multiplies raw codes; symmetric signed \
-                     weights have none"
+                    "its weights have the zero point {zero}, but the accelerator multiplies raw codes; use \
+                     symmetric signed weights"
                 ),
             });
         }

@@ -56,7 +56,7 @@ impl LayerMethod for Guaranteed {
                 }
             }
             (found, plain) => {
-                found.or(plain).ok_or_else(|| impossible("its samples hold no finite values".into()))?
+                found.or(plain).ok_or_else(|| impossible("its samples contain no finite values".into()))?
             }
         };
         match proof(layer, &found.parameters)? {
@@ -185,5 +185,5 @@ fn overfull(what: &str, register: Register, values: Range) -> Option<String> {
     let Register::Fixed { format, overflow } = register else { return None };
     let (min, max) = overflow.limits(format);
     let (bits, held) = (values.bits(format.is_signed()), min <= values.min && values.max <= max);
-    (!held).then(|| format!("{what} needs {bits} bits and has {}", format.bits()))
+    (!held).then(|| format!("{what} needs {bits} bits, but has {}", format.bits()))
 }

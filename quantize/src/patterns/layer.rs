@@ -66,7 +66,7 @@ impl Layer {
         let Some(LayerCodes { weights, setting, bias }) = parts.weights else {
             return Err(QuantizeError::Impossible {
                 layer: parts.name.into(),
-                problem: "has no weights chosen".into(),
+                problem: "has no chosen weights".into(),
             });
         };
         let name = to.fresh(parts.name, "weights");

@@ -17,7 +17,7 @@ impl Rewrite for FactorsIntoLayers {
     }
 
     fn description(&self) -> &'static str {
-        "multiplies the weights and the bias of a layer by the constants behind it"
+        "multiplies the weights and the bias of a layer by the constants after it"
     }
 
     fn pattern(&self) -> Pattern {
@@ -85,7 +85,7 @@ impl Rewrite for FactorsBeforeRectifiers {
     }
 
     fn description(&self) -> &'static str {
-        "multiplies a layer by a positive constant before it is rectified, not after it"
+        "moves a positive constant factor from behind the activation of a layer to before it"
     }
 
     fn pattern(&self) -> Pattern {
@@ -130,7 +130,7 @@ impl Rewrite for FactorsOfSums {
     }
 
     fn description(&self) -> &'static str {
-        "multiplies a layer and its offsets by a constant one by one"
+        "applies a constant factor to a layer and its offsets separately"
     }
 
     fn pattern(&self) -> Pattern {

@@ -16,7 +16,7 @@ impl Rewrite for HardSwishes {
     }
 
     fn description(&self) -> &'static str {
-        "makes a hard-swish of the sum, limits, product and division that it is"
+        "replaces a sum, limits, product and division that form a hard-swish by a hard-swish"
     }
 
     fn pattern(&self) -> Pattern {
@@ -39,7 +39,7 @@ impl Rewrite for HardSigmoids {
     }
 
     fn description(&self) -> &'static str {
-        "makes a hard-sigmoid of the sum, limits and division that it is"
+        "replaces a sum, limits and division that form a hard-sigmoid by a hard-sigmoid"
     }
 
     fn pattern(&self) -> Pattern {

@@ -17,7 +17,7 @@ impl Rewrite for InlinedHardSwish {
     }
 
     fn description(&self) -> &'static str {
-        "makes a hard-swish the product of its input with a hard-sigmoid"
+        "replaces a hard-swish by the product of its input and a hard-sigmoid"
     }
 
     fn pattern(&self) -> Pattern {

@@ -16,7 +16,7 @@ impl Rewrite for MeansOfMoved {
     }
 
     fn description(&self) -> &'static str {
-        "takes a mean before a transpose of its input, not behind it"
+        "moves a mean from after a transpose to before it"
     }
 
     fn pattern(&self) -> Pattern {

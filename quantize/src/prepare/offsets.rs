@@ -17,7 +17,7 @@ impl Rewrite for OffsetsIntoConvolutions {
     }
 
     fn description(&self) -> &'static str {
-        "makes constants that are added to a convolution its bias"
+        "turns constants that are added to a convolution into its bias"
     }
 
     fn pattern(&self) -> Pattern {
@@ -59,7 +59,7 @@ impl Rewrite for JoinedOffsets {
     }
 
     fn description(&self) -> &'static str {
-        "makes one constant of two that are added to a product of matrices"
+        "combines two constants that are added to a matrix product"
     }
 
     fn pattern(&self) -> Pattern {

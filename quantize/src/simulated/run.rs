@@ -125,7 +125,7 @@ impl Simulated<'_> {
         let unit = &self.plan.units()[index];
         let name = || self.plan.names(index)[0].to_owned();
         let (Some(weights), Some(input)) = (self.weights(index), self.variable(unit.inputs[0])) else {
-            return Err(QuantizeError::Impossible { layer: name(), problem: "has no weights chosen".into() });
+            return Err(QuantizeError::Impossible { layer: name(), problem: "has no chosen weights".into() });
         };
         let requantizer = |channel| {
             let weight = weights.weights.scale(channel);
@@ -259,7 +259,7 @@ pub(crate) fn emit_unit(
     let (Some(forms), Some(inputs)) = (&unit.forms, inputs) else {
         return Err(QuantizeError::Impossible {
             layer: name.clone(),
-            problem: "reads what is not there".into(),
+            problem: "reads a missing tensor".into(),
         });
     };
     let parts = |name| Parts { inputs: &inputs, weights: simulated.weights(index), name };
@@ -291,7 +291,7 @@ fn layer_sums(graph: Graph, input: TensorId, states: &[State]) -> Result<Vec<Cod
 /// Returns the codes of a tensor; empty if it has none, which every network refuses.
 fn held(state: &State, id: TensorId) -> Codes {
     state.codes[id.index()].clone().unwrap_or_else(|| {
-        Codes::new(guardbit_graph::DType::Int8, &[]).expect("no codes are within every range")
+        Codes::new(guardbit_graph::DType::Int8, &[]).expect("no code is within all ranges")
     })
 }
 

@@ -92,7 +92,7 @@ pub fn equalize(chain: &mut [Layer]) -> Vec<Vec<f64>> {
         let mut furthest = 0.0f64;
         for (index, all) in all.iter_mut().enumerate() {
             let [first, second] = &mut chain[index..index + 2] else { continue };
-            assert_eq!(first.channels, second.inputs(), "layers that follow each other");
+            assert_eq!(first.channels, second.inputs(), "the layers are consecutive");
             let factors = factors(&first.output_ranges(), &second.input_ranges());
             first.divide_outputs(&factors);
             second.multiply_inputs(&factors);

@@ -16,7 +16,10 @@ pub(super) fn within(interval: Option<Interval>) -> String {
 /// Describes, for `samples` samples without an error, how large the error rate may still be.
 pub(super) fn left_open(samples: u64) -> String {
     let most = crate::wilson(0, samples).map_or(String::new(), |[_, high]| percentage(Fraction::new(high)));
-    format!("on {}, which leaves up to {most} open (95 % interval)", counted(samples, "sample"))
+    format!(
+        "on {}, which still allows a difference in up to {most} of all inputs (95 % interval)",
+        counted(samples, "sample")
+    )
 }
 
 /// Returns, in brackets, whether a difference is more than chance.
@@ -25,7 +28,7 @@ pub(super) fn told_apart(samples: u64, p: Option<f64>) -> String {
         Some(p) if p < LEVEL => format!(" (McNemar's p = {})", probability(p)),
         Some(p) => {
             format!(
-                " (McNemar's p = {}: {} are too few to tell that from chance)",
+                " (McNemar's p = {}: {} are too few to exclude chance)",
                 probability(p),
                 counted(samples, "sample")
             )
@@ -44,19 +47,20 @@ pub(super) fn difference_text(
 ) -> Option<String> {
     let ((lost, gained), p, interval) = (pairs?, p?, interval?);
     if lost + gained == 0 {
-        return Some(format!("No right class is lost and none gained {}.", left_open(samples)));
+        return Some(format!("No correct class is lost or gained {}.", left_open(samples)));
     }
     let pairs = format!(
         "{} lost, {} gained, McNemar's p = {}",
-        counted(lost, "right class"),
+        counted(lost, "correct class"),
         grouped(gained),
         probability(p)
     );
     Some(if p < LEVEL {
-        format!("The difference of the accuracies is more than chance: {pairs}.")
+        format!("The accuracies differ by more than chance: {pairs}.")
     } else {
         format!(
-            "Too few samples to tell the accuracies apart: {pairs}; the 95 % interval of {} is {} wide.",
+            "The samples are too few to distinguish the accuracies: {pairs}; the 95 % interval of {} is {} \
+             wide.",
             counted(samples, "sample"),
             percentage(Fraction::new(interval.width()))
         )

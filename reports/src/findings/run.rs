@@ -34,14 +34,15 @@ fn overflow(run: &RunRecord) -> Option<String> {
         layers.dedup();
         let label = layer_label(worst.index, &worst.name);
         format!(
-            "Accumulators overflowed {} in {}; most of all in {label}, where {} of the dot products met an overflow.",
+            "Accumulators overflowed {} in {}. {label} is affected most: {} of its dot products have an \
+             overflow event.",
             times(events),
             counted(layers.len() as u64, "layer"),
             touched(&worst).map_or("none".into(), percentage),
         )
     };
     if elsewhere > 0 {
-        text += &format!(" Products and biases overflowed {}.", times(elsewhere));
+        text += &format!(" Product registers and bias adders overflowed {}.", times(elsewhere));
     }
     Some(text)
 }
@@ -50,11 +51,11 @@ fn wrong(run: &RunRecord) -> Option<String> {
     let wrong = sum(&run.layers, |row| row.wrong)?;
     let dots = sum(&run.layers, |row| row.wrong.map(|_| row.dots))?;
     if wrong == 0 {
-        return Some(format!("Every one of {} is exact.", counted(dots, "sum")));
+        return Some(format!("All sums are exact ({}).", counted(dots, "sum")));
     }
     let harmless = sum(&run.layers, |row| row.harmless).unwrap_or(0);
     Some(format!(
-        "{} of {} {} wrong ({}); {} of them without any effect on the output code.",
+        "{} of {} {} wrong ({}); {} of them do not change the output code.",
         grouped(wrong),
         counted(dots, "sum"),
         number(wrong, "is", "are"),
@@ -67,7 +68,7 @@ fn outputs(run: &RunRecord) -> Option<String> {
     let differing = run.outcome.output_mismatch;
     let whose = if run.mode == "isolated" { "the layers" } else { "the network" };
     Some(if differing == 0 {
-        format!("Every output code of {whose} is the exact one.")
+        format!("Every output code of {whose} equals the exact one.")
     } else {
         let verb = number(differing, "differs", "differ");
         format!("{} of {whose} {verb} from the exact ones.", counted(differing, "output code"))
@@ -78,7 +79,7 @@ fn accuracy(run: &RunRecord) -> Option<String> {
     let outcome = &run.outcome;
     let agreement = outcome.top1_agreement.map(|share| {
         let within = within(outcome.agreement_interval);
-        format!("{}{within} of the top-1 classes are those of the exact network", percentage(share))
+        format!("{}{within} of the top-1 classes equal those of the exact network", percentage(share))
     });
     let accuracy = outcome.accuracy.zip(outcome.accuracy_exact).map(|(accuracy, exact)| {
         let (own, others) = (within(outcome.accuracy_interval), within(outcome.accuracy_exact_interval));
@@ -89,7 +90,7 @@ fn accuracy(run: &RunRecord) -> Option<String> {
         )
     });
     let both: Vec<String> = [agreement, accuracy].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ". In brackets: 95 % intervals.")
+    (!both.is_empty()).then(|| capitalized(&both.join("; ")) + ". Brackets show 95 % intervals.")
 }
 
 /// Describes the result of a detector or a regressor against its labels.
@@ -158,19 +159,20 @@ impl LevelNeed<'_> {
         let level = self.name;
         if finals > MAX_BITS || prefixes > MAX_BITS {
             return Some(format!(
-                "At level {level}, which has no sign, some sums are negative: no width holds them."
+                "Level {level} is unsigned, but some sums are negative: no width holds them."
             ));
         }
         let mut text = format!(
-            "Where nothing overflows, every final sum of these samples at level {level} fits {finals} bits, which is enough \
-             for wrapping; every prefix fits {prefixes}, which is enough for saturation"
+            "If no accumulator overflows, level {level} requires {finals} bits for every final sum of \
+             these samples (enough for wrapping) and {prefixes} bits for every prefix (enough for \
+             saturation)"
         );
         if let Some(mode) = self.symmetric {
-            text += &format!(" ({mode} may need one more)");
+            text += &format!(" ({mode} may require one more)");
         }
         if self.undecided > 0 {
             text += &format!(
-                "; {} in which products overflow or share an adder not counted",
+                "; {} in which products overflow or lanes share an adder are not counted",
                 counted(self.undecided, "layer")
             );
         }
@@ -182,8 +184,8 @@ impl LevelNeed<'_> {
         let ([finals, prefixes], level) = (self.met, self.name);
         (self.exact.is_some_and(|exact| exact != self.met) && finals.max(prefixes) <= MAX_BITS).then(|| {
             format!(
-                "What overflowed before changed the activations: those that this run met at level {level} required \
-                 {finals} bits for final sums and {prefixes} for prefixes. These are no widths to build."
+                "Earlier overflow changed the activations: in this run, level {level} required {finals} \
+                 bits for final sums and {prefixes} for prefixes. These are not widths to build."
             )
         })
     }
@@ -206,16 +208,16 @@ fn time(run: &RunRecord) -> String {
     text += &often_alone.map_or(String::new(), |rate| format!(" ({})", often(rate)));
     text += "; ";
     text += &match (convention.as_str(), Fraction::of(*stall_cycles, *cycles)) {
-        ("scalesim_v3", _) => "the convention counts no stalls".to_owned(),
+        ("scalesim_v3", _) => "the convention does not count stalls".to_owned(),
         (_, Some(share)) if *stall_cycles > 0 => {
             let of = |stalls: u64| Fraction::of(stalls, *cycles).map_or_else(String::new, percentage);
             let (sram, dram) = (of(run.timing.stall_sram_cycles), of(run.timing.stall_dram_cycles));
-            format!("in {} of the cycles it waits for memory (SRAM {sram}, DRAM {dram})", percentage(share))
+            format!("{} of the cycles are stalls (SRAM {sram}, DRAM {dram})", percentage(share))
         }
-        _ => "it never waits for memory".to_owned(),
+        _ => "there are no stalls".to_owned(),
     };
     if let Some(rate) = run.timing.pipelined_per_s {
-        text += &format!("; with all layers at work at once, {}", often(rate));
+        text += &format!("; with all layers running at the same time, {}", often(rate));
     }
     text + &match run.timing.host.as_slice() {
         [] => ".".to_owned(),
@@ -223,9 +225,8 @@ fn time(run: &RunRecord) -> String {
             let NetworkTiming { host_cycles, host_us, overlapped_us, throughput_per_s, .. } = &run.timing;
             let rate = throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));
             format!(
-                ". The host runs {} ({}) in {} of the same clock, {host_us} \u{b5}s. One after the other they take {latency_us} \
-                 \u{b5}s{rate}; {overlapped_us} \u{b5}s where both work at the same time, as far as one does not wait for what \
-                 the other makes.",
+                ". The host runs {} ({}) in {} of the same clock, {host_us} \u{b5}s. One after the other \
+                 they take {latency_us} \u{b5}s{rate}. Overlapped they take {overlapped_us} \u{b5}s.",
                 counted(host.len() as u64, "operation"),
                 HostRow::counted(host),
                 counted(*host_cycles, "cycle"),
@@ -246,7 +247,7 @@ fn bound(run: &RunRecord) -> Option<String> {
     let slowest = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))?;
     (!shares.is_empty()).then(|| {
         format!(
-            "Cycles by what bounds their layer: {}. {} takes the most.",
+            "Cycles by the resource that limits the layer: {}. {} takes the most cycles.",
             shares.join(", "),
             layer_label(slowest.index, &slowest.name)
         )

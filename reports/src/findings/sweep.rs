@@ -80,20 +80,25 @@ fn answer(question: Question, rows: &[&SummaryRow], ran: &str, heading: &str) ->
         (None, _) => {
             let widths = widths(first.width(), last.width());
             let (never, bad) = (question.never(), question.bad(last));
-            format!("{never} at every width that {ran}, {widths}: at {} bits, {bad}.", last.width())
+            format!("{never} at every width that {ran} ({widths}): at {} bits, {bad}.", last.width())
         }
         (Some(_), 0) => {
-            format!("At every width that {ran} ({}) {good}.", widths(first.width(), last.width()))
+            format!("At every width that {ran} ({}), {good}.", widths(first.width(), last.width()))
         }
         (Some(row), _) => {
             let below = rows[start - 1];
-            format!("From {} bits on {good}. At {} bits {}.", row.width(), below.width(), question.bad(below))
+            format!(
+                "From {} bits on, {good}. At {} bits, {}.",
+                row.width(),
+                below.width(),
+                question.bad(below)
+            )
         }
     };
     let by_chance: Vec<String> =
         (0..start).filter(|&i| verdicts[i]).map(|i| rows[i].width().to_string()).collect();
     if !by_chance.is_empty() {
-        text += &format!(" It also holds at {} bits, but not in between.", by_chance.join(", "));
+        text += &format!(" This also holds at {} bits, but not in between.", by_chance.join(", "));
     }
     Some(Finding {
         model: first.model.clone(),
@@ -122,14 +127,14 @@ impl Question {
         match self {
             Self::NoTrap => "no overflow is trapped".into(),
             Self::ExactSums => "every sum is exact".into(),
-            Self::ExactOutputs => "every output code is that of the exact network".into(),
+            Self::ExactOutputs => "every output code equals that of the exact network".into(),
             Self::FullAgreement => {
-                format!("every top-1 class is that of the exact network, {}", left_open(row.samples))
+                format!("every top-1 class equals that of the exact network, {}", left_open(row.samples))
             }
             Self::ExactAccuracy => {
                 let exact = row.accuracy_exact.map_or(String::new(), percentage);
                 let interval = Interval::between(row.accuracy_exact_low, row.accuracy_exact_high);
-                format!("the accuracy is that of the exact network, {exact}{}", within(interval))
+                format!("the accuracy equals that of the exact network, {exact}{}", within(interval))
             }
         }
     }
@@ -137,7 +142,7 @@ impl Question {
     fn bad(self, row: &SummaryRow) -> String {
         match self {
             Self::NoTrap => match &row.trapped {
-                Some(trapped) => format!("it ends: {trapped}"),
+                Some(trapped) => format!("the run stops: {trapped}"),
                 None => String::new(),
             },
             Self::ExactSums => {

@@ -21,7 +21,7 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
     let subtitle = format!("guardbit explore · {}", counted(record.samples, "sample"));
     let body = html! {
         section {
-            h2 { "What came out" }
+            h2 { "Results" }
             ul { @for line in findings(record) { li { (line) } } }
         }
         (settings(about))
@@ -37,8 +37,8 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
 
 fn findings(record: &ExploreRecord) -> Vec<String> {
     let mut lines = vec![format!(
-        "{} of the axes and {} found within the budget: {} simulated, {} share values with those, in {} provably no accumulator \
-         overflows.",
+        "{} of the axes and {} found within the budget: {} simulated, {} with the values of a simulated \
+         design, {} in which provably no accumulator overflows.",
         counted(record.points as u64, "point"),
         record.searched,
         record.simulated,
@@ -46,7 +46,7 @@ fn findings(record: &ExploreRecord) -> Vec<String> {
         record.exact,
     )];
     let front = record.front().len() as u64;
-    lines.push(format!("{} {} beaten by no other.", counted(front, "design"), number(front, "is", "are"),));
+    lines.push(format!("{} {} on the Pareto front.", counted(front, "design"), number(front, "is", "are"),));
     if let Some(row) = record.rows.iter().find(|row| row.recommended) {
         let mut figures = vec![counted(row.cycles, "cycle")];
         figures
@@ -54,7 +54,8 @@ fn findings(record: &ExploreRecord) -> Vec<String> {
         figures.extend(row.energy_pj.map(|energy| format!("{} pJ ({})", figure(energy), row.energy_model)));
         let budget = record.budget.as_deref().unwrap_or_default();
         lines.push(format!(
-            "Within {budget}, design {} ({}; {}) has the least {}: {}. recommended.yaml is its accelerator.",
+            "Within {budget}, design {} ({}; {}) has the lowest {}: {}. recommended.yaml contains its \
+             accelerator.",
             row.point,
             row.design,
             row.widths,
@@ -95,9 +96,10 @@ fn front(record: &ExploreRecord) -> Markup {
             (table.markup())
             p.note {
                 @if front.len() > MOST_ROWS { "The first " (MOST_ROWS) " of " (front.len()) " designs. " }
-                "Designs that no other beats: none loses no more, takes no more of " (record.objectives.join(", "))
-                ", and less of something. Intervals are Wilson's, of 95 %, of the accuracy or the agreement, whichever designs are compared by. All \
-                 designs are in points.csv."
+                "Designs that no other design dominates, that is, no other design loses no more, takes no \
+                 more of " (record.objectives.join(", "))
+                ", and is better in one of these. Intervals are Wilson's 95 % intervals of the accuracy, \
+                 or of the agreement if designs are compared by it. All designs are in points.csv."
             }
         }
     }
@@ -114,11 +116,13 @@ fn sensitivity(record: &ExploreRecord) -> Markup {
     let table = Table { columns, rows };
     html! {
         section {
-            h2 { "What more of one thing buys" }
+            h2 { "Sensitivity to single keys" }
             (table.markup())
             p.note {
-                "Design " (first.point) " with twice as much of one thing and nothing else changed: ports and memories do not grow with the \
-                 array. With twice the clock the memory outside stays as fast as it is. Exact figures are in sensitivity.csv."
+                "Design " (first.point) " with a single key doubled and nothing else changed: ports and \
+                                         memories do not grow with the array, and twice the clock does not \
+                                         speed up the external memory. Exact figures are in \
+                                         sensitivity.csv."
             }
         }
     }
@@ -158,9 +162,9 @@ fn costs(record: &ExploreRecord) -> Markup {
             h2 { "Cost models" }
             ul { @for cost in &record.costs { li {
                 (cost.model) ": " (cost.source) "."
-                @if !cost.leaves_out.is_empty() { " Leaves out " (cost.leaves_out) "." }
-                @if !cost.energy_without.is_empty() { " Energies are without " (cost.energy_without.join(", ")) "." }
-                @if !cost.area_without.is_empty() { " Areas are without " (cost.area_without.join(", ")) "." }
+                @if !cost.leaves_out.is_empty() { " Not included: " (cost.leaves_out) "." }
+                @if !cost.energy_without.is_empty() { " Not included in the energy: " (cost.energy_without.join(", ")) "." }
+                @if !cost.area_without.is_empty() { " Not included in the area: " (cost.area_without.join(", ")) "." }
             } } }
         }
     }

@@ -30,7 +30,7 @@ pub(crate) fn quantize(about: &About, record: &QuantizeRecord, drawn: &[Drawn<Qu
 fn findings(record: &QuantizeRecord) -> Markup {
     let accuracies = [
         ("Accuracy of the float network: ", record.accuracy_float),
-        ("Accuracy of the quantized network, every accumulator wide enough: ", record.accuracy),
+        ("Accuracy of the quantized network with wide accumulators: ", record.accuracy),
         ("Accuracy of the quantized network on the accelerator: ", record.accuracy_hw),
     ];
     let share = |share: Fraction| percentage(share);
@@ -38,7 +38,7 @@ fn findings(record: &QuantizeRecord) -> Markup {
     let rounded: u64 = record.parts.iter().map(|part| part.rounded_sums).sum();
     html! {
         section {
-            h2 { "What came out" }
+            h2 { "Results" }
             ul {
                 @for (what, accuracy) in accuracies { @if let Some(accuracy) = accuracy {
                     li { (what) (share(accuracy)) "." }
@@ -48,7 +48,7 @@ fn findings(record: &QuantizeRecord) -> Markup {
                     " of the network " (number((record.parts.len() - float) as u64, "computes", "compute")) " on codes."
                 }
                 @if rounded > 0 {
-                    li { (counted(rounded, "sum")) (number(rounded, " is", " are")) " beyond what a float32 holds: the runtime rounds " (number(rounded, "it", "them")) " before it multiplies." }
+                    li { (counted(rounded, "sum")) (number(rounded, " is", " are")) " exceed the precision of float32: the runtime rounds " (number(rounded, "it", "them")) " before it multiplies." }
                 }
                 @for (name, value) in &record.own { li { (name) ": " (value) "." } }
             }
@@ -77,7 +77,7 @@ fn parts(record: &QuantizeRecord) -> Markup {
         section {
             h2 { "Parts" }
             (table.markup())
-            p.note { "Outputs against those of the float network, with the error of all parts before." }
+            p.note { "Outputs compared with the float network, including the error of all earlier parts." }
         }
     }
 }
@@ -114,8 +114,15 @@ fn tensors(record: &QuantizeRecord) -> Markup {
 }
 
 fn layers(record: &QuantizeRecord) -> Markup {
-    let numbers =
-        ["bits", "dot products", "required, final", "required, prefix", "persistent", "share", "events"];
+    let numbers = [
+        "bits",
+        "dot products",
+        "required bits (final sum, exact network)",
+        "required bits (prefix, exact network)",
+        "persistent",
+        "share",
+        "events",
+    ];
     let optional = |count: Option<u64>| count.map_or(String::new(), grouped);
     let row = |row: &LayerRow| {
         let share = row.persistent.and_then(|persistent| Fraction::of(persistent, row.dots));
@@ -139,8 +146,9 @@ fn layers(record: &QuantizeRecord) -> Markup {
             h2 { "Accumulators" }
             (table.markup())
             p.note {
-                "On " (record.hw) ", " (counted(record.evaluated, "sample")) ". Required: the width that holds every final \
-                 sum, and every prefix, of these samples. Share: of dot products that overflow for good."
+                "On " (record.hw) ", " (counted(record.evaluated, "sample"))
+                ". Required bits hold every final sum, or every prefix, of these samples. The share is that \
+                 of persistent dot products."
             }
         }
     }
@@ -158,13 +166,14 @@ fn proofs(record: &QuantizeRecord) -> Markup {
     };
     let numbers = ["register, bits", "proved, bits"].map(Column::number);
     let columns = ["layer", "level"].map(Column::text).into_iter().chain(numbers);
-    let columns = columns.chain([Column::text("an input may overflow it")]).collect();
+    let columns = columns.chain([Column::text("can overflow")]).collect();
     let table = Table { columns, rows: record.proofs.iter().map(row).collect() };
     html! {
         section {
             h2 { "Proved widths" }
             (table.markup())
-            p.note { "Proved: the least width that no input of the layer makes overflow, in any order of additions." }
+            p.note { "Proved: the smallest width that does not overflow for any input of the layer, in any \
+                      order of additions." }
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
     let subtitle = format!("guardbit run · {samples} · {} · statistics: {}", run.mode, run.stats);
     let body = html! {
         section {
-            h2 { "What came out" }
+            h2 { "Results" }
             ul { @for line in run_findings(run) { li { (line) } } }
         }
         (settings(about))
@@ -44,7 +44,10 @@ fn levels(run: &RunRecord) -> Markup {
     columns.push(Column::text("overflow"));
     let counts = ["dot products", "terms", "events", "touched", "persistent", "transient"];
     columns.extend(counts.map(Column::number));
-    columns.extend(["required, final", "required, prefix", "met"].map(Column::number));
+    columns.extend(
+        ["required bits (final sum, exact network)", "required bits (prefix, exact network)", "met"]
+            .map(Column::number),
+    );
     let row = |row: &LayerRow| {
         vec![
             layer_label(row.index, &row.name),
@@ -69,11 +72,12 @@ fn levels(run: &RunRecord) -> Markup {
             h2 { "Accumulators" }
             (table.markup())
             p.note {
-                "One row per accumulation level, innermost first. Dot products are over all samples; \"touched\" are those \
-                 with an event. \"Required\" are the bits that hold every final sum (enough for wrapping), and every prefix \
-                 (enough for saturation), where no accumulator overflows: the widths to build. \"Met\" are the bits that \
-                 final sums and prefixes of this run needed, with the marks of the overflow before them. All columns and full \
-                 names are in layers.csv."
+                "One row per accumulation level, innermost first. Dot products are over all samples; \
+                 \"touched\" dot products have an event. Required bits of the exact network hold every \
+                 final sum (enough for wrapping), or every prefix (enough for saturation), if no \
+                 accumulator overflows: these are the widths to build. \"Met\" are the bits that final sums \
+                 and prefixes of this run required, on activations that earlier overflow may have changed. \
+                 All columns and full names are in layers.csv."
             }
         }
     }
@@ -116,8 +120,9 @@ fn layers(run: &RunRecord) -> Markup {
             h2 { "Layers" }
             (table.markup())
             p.note {
-                "Errors are those of the delivered sums, in units of one product; the mean is over the wrong ones. \
-                 \"First event at\" is the earliest cycle of an event within one inference, counted from the layer's start."
+                "Errors are those of the delivered sums, in units of one product; the mean is over the \
+                 wrong sums. \"First event at\" is the earliest cycle of an event within one inference, \
+                 counted from the layer's start."
             }
         }
     }
@@ -166,12 +171,13 @@ fn times(run: &RunRecord) -> Markup {
             h2 { "Time and traffic" }
             (Table { columns, rows }.markup())
             p.note {
-                "Of one inference, as " (timing.convention) " counts. Layers run one after the other; what the host \
-                 runs stands below. Cycles that wait for SRAM would be left with an outside memory that takes no \
-                 time; the others wait for that (scalesim_v3 counts neither). Utilization is the part of the array's \
-                 products that the layer needs. SRAM bytes pass between the SRAMs and the array: operands, outputs, and \
-                 sums that wait to be completed. DRAM bytes pass between the chip and its outside memory: every layer \
-                 reads its activations from there and stores its outputs there."
+                "Figures of one inference, by the timing convention " (timing.convention)
+                ". Layers run one after the other; operations of the host are listed below. Cycles waiting \
+                 for SRAM would remain with an infinitely fast external memory; the other stalls wait for \
+                 the external memory (scalesim_v3 counts neither). Utilization is the number of products \
+                 that the layer needs, as a share of those that the array could compute. SRAM bytes are \
+                 transferred between the SRAMs and the array: operands, outputs and partial sums. DRAM bytes \
+                 are transferred between the chip and the external memory."
             }
         }
     }
@@ -202,11 +208,13 @@ fn host(run: &RunRecord) -> Markup {
                 h2 { "Host" }
                 (table.markup())
                 p.note {
-                    "What the host runs takes " (counted(timing.host_cycles, "cycle")) " of the accelerator's clock at the rates of \
-                     the section host: the longer of its operations on numbers of 32 bits and of its bytes. One inference takes "
+                    "The operations on the host take " (counted(timing.host_cycles, "cycle"))
+                    " of the accelerator's clock, at the rates of the section `host`: the larger of the \
+                     time of its 32-bit operations and the time of its bytes. One inference takes "
                     (counted(timing.cycles + timing.host_cycles, "cycle")) " one operation after the other, and "
-                    (grouped(timing.overlapped_cycles)) " where host and accelerator work at the same time, as far as one does \
-                     not wait for what the other makes."
+                    (grouped(timing.overlapped_cycles))
+                    " if host and accelerator work at the same time, except where one waits for a result of \
+                     the other."
                 }
             }
         }
@@ -253,10 +261,11 @@ fn bottlenecks(run: &RunRecord) -> Markup {
                 h2 { "Bottlenecks" }
                 (table.markup())
                 p.note {
-                    "Cycles in which array, ports of the SRAMs and memory outside have something to do; a layer is bound by the \
-                     resource that shortens it most if it is twice as fast (\"if doubled\": cycles then). Mapping: the array is \
-                     that resource, and less than half of its products are the layer's. \"If full\" are the \
-                     cycles of an array that is always full: " (grouped(run.timing.macs)) " products in all, "
+                    "Cycles in which the array, the ports of the SRAMs and the external memory are busy. A \
+                     layer is bound by the resource that shortens it most if it is twice as fast (\"if \
+                     doubled\": the resulting cycles). \"Mapping\" means that the array is this resource, \
+                     and that the layer uses less than half of its products. \"If full\" are the cycles of \
+                     an array that is always full: " (grouped(run.timing.macs)) " products in all, "
                     (grouped(run.timing.peak_macs_per_cycle)) " at most in a cycle."
                 }
             }
@@ -289,13 +298,14 @@ fn costs(run: &RunRecord) -> Markup {
                 h2 { "Energy and area" }
                 (table.markup())
                 p.note {
-                    "Of one inference, and of hardware that serves every layer (in folded arrays that of all layers). What a model \
-                 does not tell is blank, and no part of its totals. Not counted by any model: bias adders, requantizers, buffers of \
-                 operands on their way, wires and control. Layers are in costs.csv."
+                    "Energy of one inference, and area of hardware that can run every layer (in folded \
+                     arrays, the sum over all layers). Figures that a model does not provide are blank and \
+                     not part of its totals. No model includes bias adders, requantizers, operand buffers, \
+                     wires and control. Layers are in costs.csv."
                 }
                 ul { @for cost in &run.costs { li {
                     (cost.model) ": " (cost.source) "."
-                    @if !cost.leaves_out.is_empty() { " Leaves out " (cost.leaves_out) "." }
+                    @if !cost.leaves_out.is_empty() { " Not included: " (cost.leaves_out) "." }
                 } } }
             }
         }
@@ -330,9 +340,10 @@ fn tiles(run: &RunRecord) -> Markup {
                 h2 { "Tiles" }
                 (table.markup())
                 p.note {
-                    "What the SRAMs hold at a time. Under overlapped timing these are the tiles that fit, twice with double \
-                     buffering, and take the fewest cycles; under other conventions one filling of the array. \"channels \
-                     outer\" walks all pixels of some channels, then the next channels."
+                    "Contents of the SRAMs at a time. With overlapped timing, these are the tiles that fit \
+                     (twice with double buffering) and take the fewest cycles; with other conventions, one \
+                     filling of the array. \"channels outer\" walks all pixels of some channels, then the \
+                     next channels."
                 }
             }
         }
@@ -380,8 +391,9 @@ fn first_events(run: &RunRecord) -> Markup {
                 h2 { "First overflow of every layer" }
                 (table.markup())
                 p.note {
-                    "The first event of the first sample that has one, in order of cycles: what the accumulator held, what was \
-                     added, and their exact sum. \"k\" counts products in the order of addition. More events are in events.csv."
+                    "The first event in the first sample with an event, by cycle: the value of the \
+                     accumulator, the addend, and their exact sum. \"k\" counts products in the order of \
+                     addition. More events are in events.csv."
                 }
             }
         }

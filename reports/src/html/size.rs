@@ -33,13 +33,13 @@ fn findings(size: &SizeRecord) -> Markup {
     let outcome = &size.recommended;
     html! {
         section {
-            h2 { "What came out" }
+            h2 { "Results" }
             ul {
-                li { "Any weights of these types: " (widest(|row| row.bits_type)) " bits for every layer." }
-                li { "These weights, any input: " (widest(|row| row.bits_range)) " bits; proved, in any order of additions." }
+                li { "For any weights of these types: " (widest(|row| row.bits_type)) " bits for every layer." }
+                li { "For these weights and any input: " (widest(|row| row.bits_range)) " bits, proved for any order of additions." }
                 li {
-                    "These samples: " (widest(|row| row.bits_data_final)) " bits where sums wrap, "
-                    (widest(|row| row.bits_data_prefix)) " bits where they saturate."
+                    "For these samples: " (widest(|row| row.bits_data_final)) " bits if sums wrap, "
+                    (widest(|row| row.bits_data_prefix)) " bits if they saturate."
                 }
                 @if let (Some(budget), Some(bits)) =
                     (&size.budget, size.layers.iter().filter_map(|row| row.bits_budget).max()) {
@@ -48,7 +48,7 @@ fn findings(size: &SizeRecord) -> Markup {
                 li { "One design for " (size.coverage.sized()) ": " (design(&size.design)) "." }
                 @for sentence in size.coverage.sentences() { li { (sentence) "." } }
                 li {
-                    "At the widths of recommended.yaml " (counted(outcome.output_mismatch, "output code"))
+                    "With the widths of recommended.yaml, " (counted(outcome.output_mismatch, "output code"))
                     " of these samples " (number(outcome.output_mismatch, "differs", "differ")) " from the exact network"
                     @if let (Some(narrow), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
                         "; accuracy " (percentage(narrow)) ", exact " (percentage(exact))
@@ -108,8 +108,8 @@ fn widths(size: &SizeRecord) -> Markup {
             h2 { "Widths" }
             (table.markup())
             p.note {
-                "Bits of the level that sums the whole dot product, the largest over the layer's channels; A2Q+ only where \
-                 the weights of every channel sum to 0. The bias is not part of it unless it is \
+                "Bits of the level that sums the whole dot product, the largest over the layer's channels. \
+                 A2Q+ only if the weights of every channel sum to 0. The bias is included only if it is \
                  preloaded. Channels are in size_channels.csv."
             }
         }
@@ -162,8 +162,9 @@ fn rates(size: &SizeRecord) -> Markup {
             (table.markup())
             p.note {
                 "Of " (grouped(size.rates.first().map_or(0, |row| row.dots)))
-                " dot products over all layers and samples, on exact activations, without a bias that is added later. \
-                 Persistent: some final sum of the level does not fit; transient: some prefix, but no final sum."
+                " dot products over all layers and samples, on exact activations, without a bias that is \
+                 added later. Persistent: some final sum of the level does not fit. Transient: some prefix \
+                 does not fit, but every final sum fits."
             }
         }
     }
@@ -189,8 +190,9 @@ fn cost(size: &SizeRecord) -> Markup {
             h2 { "Cost at the recommended widths" }
             (table.markup())
             p.note {
-                "Adders, registers, LUTs and flip-flops are those of one accumulator with all its levels; bytes are those of one \
-                 inference, between accumulators and the memory that keeps their sums."
+                "Adders, registers, LUTs and flip-flops are those of one accumulator with all its levels. \
+                 Bytes are transferred between accumulators and the memory for their sums in one \
+                 inference."
                 @if let Some(tool) = &size.area { " LUT and FF: " (tool) "." }
             }
         }
@@ -221,9 +223,9 @@ fn grid(size: &SizeRecord) -> Markup {
                 h2 { "Two levels: the Pareto front" }
                 (table.markup())
                 p.note {
-                    "Points that cannot overflow for any input, of which no other needs less of one and no more of the others of \
-                     inner bits, outer bits and tiles. All points, some bits below them too, are in size_grid.csv, with the share of wrong \
-                     sums among at most " (grouped(dots)) " dot products of each layer, evenly spread over the samples."
+                    "Points that cannot overflow for any input, on the Pareto front of inner bits, outer \
+                     bits and tiles. All points, and points up to some bits narrower, are in size_grid.csv, \
+                     with the share of wrong sums among at most " (grouped(dots)) " dot products of each layer, evenly spread over the samples."
                 }
             }
         }
@@ -240,7 +242,7 @@ fn witnesses(size: &SizeRecord) -> Markup {
             row.run.to_string(),
             row.sum.to_string(),
             row.bits.to_string(),
-            if row.attained { "the bound".into() } else { "the most that padding allows".into() },
+            if row.attained { "the bound".into() } else { "the greatest sum that padding allows".into() },
             row.file.clone(),
         ]
     };
@@ -254,9 +256,9 @@ fn witnesses(size: &SizeRecord) -> Markup {
             h2 { "Witnesses" }
             (table.markup())
             p.note {
-                "Inputs of single layers that drive one run of one level to its extreme: at one bit less than the bound by \
-                 weights that sum overflows. " code { "guardbit run MODEL --hw HW --layer INDEX --input FILE -o DIR" }
-                " replays one."
+                "Inputs of single layers that drive one run of one level to its extreme. With one bit less \
+                 than the bound by weights, that sum overflows. " code { "guardbit run MODEL --hw HW --layer INDEX --input FILE -o DIR" }
+                " replays such an input."
             }
         }
     }
@@ -272,36 +274,38 @@ fn words() -> Markup {
         ("by type", "holds every sum of any activations and any weights of the layer's dtypes"),
         (
             "by weights",
-            "holds every sum of any activations of the layer's dtype with the real weights: exact per channel",
+            "holds every sum of any activations of the layer's dtype with the real weights; exact per \
+             channel",
         ),
         (
             "by ranges",
-            "the same with the codes that can reach the layer; holds as long as no layer before it overflows, which its own \
-             width by ranges prevents",
+            "as by weights, but with the codes that can reach the layer; valid if no earlier layer \
+             overflows, which its own width by ranges ensures",
         ),
         (
             "A2Q",
             "closed form from the sum of the weights' magnitudes (Colbert et al., 2023): never below the width by weights",
         ),
         ("A2Q+", "closed form for channels whose weights sum to 0 (Colbert et al., 2024)"),
-        ("data, final", "holds every final sum of the samples: enough where sums wrap"),
+        ("data, final", "holds every final sum of the samples: enough if sums wrap"),
         (
             "data, prefix",
-            "holds every prefix of the samples in the hardware's order: needed where sums saturate",
+            "holds every prefix of the samples in the hardware's order: required if sums saturate",
         ),
         (
             "budget",
-            "least width from which on the layer's error on the samples stays within the budget, every other level wide; the \
-             recommended widths keep it together",
+            "smallest width from which on the layer's error on the samples stays within the budget, with \
+             every other level wide enough; the recommended widths keep the budget together",
         ),
         (
             "inner, outer",
-            "two-level accumulation: runs of products in a narrow register, their sums in a wider one",
+            "two-level accumulation: runs of products in a narrow register, the sums of the runs in a wider \
+             register",
         ),
     ];
     html! {
         section {
-            h2 { "Words" }
+            h2 { "Terms" }
             dl.words { @for (word, meaning) in words { div { dt { (word) } dd { (meaning) } } } }
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
 fn findings(points: &[PointRecord], groups: &Groups<'_>) -> Markup {
     html! {
         section {
-            h2 { "What came out" }
+            h2 { "Results" }
             @if groups.shown.is_empty() { p { (NO_WIDTH) } }
             @for group in &groups.shown {
                 @for mode in &group.modes {
@@ -61,8 +61,8 @@ fn layers(group: &Group<'_>) -> Markup {
         Column::text("layer"),
         Column::text("op"),
         Column::number("terms"),
-        Column::number("required, final"),
-        Column::number("required, prefix"),
+        Column::number("required bits (final sum, exact network)"),
+        Column::number("required bits (prefix, exact network)"),
     ];
     columns.extend(group.modes.iter().map(|mode| Column::number(format!("exact from, {mode}"))));
     let swept = widest.layers.iter().filter(|row| row.level == widest.summary.level);
@@ -84,8 +84,10 @@ fn layers(group: &Group<'_>) -> Markup {
             h2 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
             (table.markup())
             p.note {
-                "\"Required\" are the bits that hold every final sum (enough for wrapping), and every prefix (enough for \
-                 saturation), where no accumulator overflows; a propagated sweep counts them with --stats values or full. \"Exact from\" is the width from which on the layer delivers no wrong sum; - where the widest one still does."
+                "Required bits of the exact network hold every final sum (enough for wrapping), or every \
+                 prefix (enough for saturation), if no accumulator overflows; a propagated sweep counts \
+                 them with --stats values or full. \"Exact from\" is the smallest width from which on the \
+                 layer delivers no wrong sum, or \"-\" if the widest point still delivers one."
             }
         }
     }
@@ -207,10 +209,11 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
             (table.markup())
             @if let Some(left_out) = left_out { p.note { (left_out) " summary.csv has all." } }
             p.note {
-                "Events, persistent and transient dot products at the swept level, wrong ones of the whole datapath, summed over \
-                 the layers. \"95 %\" are Wilson's intervals, \"p\" is McNemar's of the accuracy against the exact network's. \
-                 The figures of every layer are in sweep.csv, those of every class in classes.csv, points compared sample by \
-                 sample in pairs.csv, and what was said of every sample in predictions/."
+                "Events, persistent and transient dot products are those of the swept level, wrong dot \
+                 products those of the whole datapath; all are summed over the layers. \"95 %\" are \
+                 Wilson's intervals; \"p\" is McNemar's p value of the accuracy against the exact network. \
+                 Figures per layer are in sweep.csv, per class in classes.csv, comparisons of points in \
+                 pairs.csv, and results per sample in predictions/."
             }
         }
     }

@@ -139,7 +139,7 @@ fn table<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     let mut legend: Vec<Entry> = [0, -2, -4, -6].into_iter().map(shade).collect();
     legend[0].name += " of the dot products";
     if levels.iter().any(|level| level.available.is_some()) {
-        legend.push(Entry::new(Mark::Box(INK), "bar: available width, to the right of it nothing fits"));
+        legend.push(Entry::new(Mark::Box(INK), "bar: available width; sums to the right of it do not fit"));
     }
     [Legend::new(legend).content(), table.content()].into_iter().chain(note).collect()
 }

@@ -33,7 +33,7 @@ pub struct NpzFile {
 /// Names in archives of the two runs of a tensor.
 pub const RUNS: [&str; 2] = ["exact", "simulated"];
 
-const TENSOR: &str = "`[samples, ...]`, the rest that of the tensor";
+const TENSOR: &str = "`[samples, ...]`, then the shape of the tensor";
 
 /// Array with the label of every sample.
 pub const LABEL: NpzKey = NpzKey {
@@ -41,8 +41,8 @@ pub const LABEL: NpzKey = NpzKey {
     dtype: "int32",
     shape: "`[samples]`",
     unit: "",
-    when: "with labels of classes or anomalies",
-    meaning: "The label: a class, or for a detector 1 for an anomaly and 0 for what is none.",
+    when: "with labels that are classes or anomalies",
+    meaning: "The label: a class; for a detector, 1 for an anomaly and 0 otherwise.",
 };
 
 /// Arrays with the top-1 classes, exact and simulated.
@@ -52,7 +52,7 @@ pub const CLASSES: [NpzKey; 2] = [
         dtype: "int32",
         shape: "`[samples]`",
         unit: "",
-        when: "where the task is `classify`",
+        when: "if the task is `classify`",
         meaning: "Top-1 class of the exact network, ties to the lowest index.",
     },
     NpzKey {
@@ -60,7 +60,7 @@ pub const CLASSES: [NpzKey; 2] = [
         dtype: "int32",
         shape: "`[samples]`",
         unit: "",
-        when: "where the task is `classify`; not in isolated mode",
+        when: "if the task is `classify`; not in isolated mode",
         meaning: "Top-1 class of the narrow hardware.",
     },
 ];
@@ -72,21 +72,21 @@ pub const SCORES: [NpzKey; 2] = [
         dtype: "float32",
         shape: "`[samples]`",
         unit: "square of the input's, or the output's",
-        when: "where the task is `detect`",
-        meaning: "Score of the exact network: the mean squared difference of the real values of its output and its input, or \
-                  the only value of its output. The greater, the less usual.",
+        when: "if the task is `detect`",
+        meaning: "Score of the exact network: the mean squared difference of the real values of its output \
+                  and its input, or the only value of its output. Higher scores are more anomalous.",
     },
     NpzKey {
         name: "simulated_score",
         dtype: "float32",
         shape: "`[samples]`",
         unit: "square of the input's, or the output's",
-        when: "where the task is `detect`; not in isolated mode",
-        meaning: "The same of the narrow hardware.",
+        when: "if the task is `detect`; not in isolated mode",
+        meaning: "Score of the narrow hardware, computed in the same way.",
     },
 ];
 
-const SMALL: &str = "of outputs of at most 64 elements, if all codes take at most 4 MiB";
+const SMALL: &str = "for outputs of at most 64 elements, if all codes take at most 4 MiB";
 
 /// Arrays of `predictions.npz`.
 const PREDICTIONS: [NpzKey; 7] = [
@@ -97,7 +97,7 @@ const PREDICTIONS: [NpzKey; 7] = [
     SCORES[1],
     NpzKey {
         name: "exact/NAME",
-        dtype: "that of the codes",
+        dtype: "dtype of the codes",
         shape: TENSOR,
         unit: "codes",
         when: SMALL,
@@ -105,10 +105,10 @@ const PREDICTIONS: [NpzKey; 7] = [
     },
     NpzKey {
         name: "simulated/NAME",
-        dtype: "that of the codes",
+        dtype: "dtype of the codes",
         shape: TENSOR,
         unit: "codes",
-        when: "as `exact/NAME`; not in isolated mode",
+        when: "same condition same condition as `exact/NAME`; not in isolated mode",
         meaning: "Output NAME of the narrow hardware.",
     },
 ];
@@ -117,7 +117,7 @@ const PREDICTIONS: [NpzKey; 7] = [
 const TENSORS: [NpzKey; 2] = [
     NpzKey {
         name: "exact/NAME",
-        dtype: "that of the codes",
+        dtype: "dtype of the codes",
         shape: TENSOR,
         unit: "codes",
         when: "",
@@ -125,17 +125,18 @@ const TENSORS: [NpzKey; 2] = [
     },
     NpzKey {
         name: "simulated/NAME",
-        dtype: "that of the codes",
+        dtype: "dtype of the codes",
         shape: TENSOR,
         unit: "codes",
         when: "",
-        meaning: "Tensor NAME of the narrow hardware; in isolated mode what its own layer made from exact inputs.",
+        meaning: "Tensor NAME of the narrow hardware; in isolated mode, computed by its own layer from exact \
+                  inputs.",
     },
 ];
 
 const INPUT: NpzKey = NpzKey {
     name: "NAME",
-    dtype: "that of the codes",
+    dtype: "dtype of the codes",
     shape: TENSOR,
     unit: "codes",
     when: "",
@@ -144,8 +145,8 @@ const INPUT: NpzKey = NpzKey {
 
 const WITNESS: NpzKey = NpzKey {
     name: "NAME",
-    dtype: "that of the codes",
-    shape: "that of the tensor",
+    dtype: "dtype of the codes",
+    shape: "shape of the tensor",
     unit: "codes",
     when: "",
     meaning: "The layer's own input NAME.",
@@ -161,7 +162,7 @@ const HISTOGRAMS: [NpzKey; 4] = [
         shape: "`[bins + 1]`",
         unit: "units of the level",
         when: "",
-        meaning: "Least value of every bin of level LEVEL of layer NAME, and the one after the last bin.",
+        meaning: "Least value of every bin of level LEVEL of layer NAME, and the value after the last bin.",
     },
     NpzKey {
         name: "final/NAME/LEVEL",
@@ -169,7 +170,8 @@ const HISTOGRAMS: [NpzKey; 4] = [
         shape: BINS,
         unit: "sums",
         when: "",
-        meaning: "Final sums of every run by output channel and bin: those below all bins first, those above all last.",
+        meaning: "Counts of the final sums of every run, by output channel and bin. The first column counts \
+                  sums below all bins, the last column sums above all bins.",
     },
     NpzKey {
         name: "min_prefix/NAME/LEVEL",
@@ -177,7 +179,7 @@ const HISTOGRAMS: [NpzKey; 4] = [
         shape: BINS,
         unit: "dot products",
         when: "",
-        meaning: "The same of the least of 0 and all prefixes.",
+        meaning: "Counts of the least of 0 and all prefixes, in the same layout.",
     },
     NpzKey {
         name: "max_prefix/NAME/LEVEL",
@@ -185,7 +187,7 @@ const HISTOGRAMS: [NpzKey; 4] = [
         shape: BINS,
         unit: "dot products",
         when: "",
-        meaning: "The same of the greatest of 0 and all prefixes.",
+        meaning: "Counts of the greatest of 0 and all prefixes, in the same layout.",
     },
 ];
 
@@ -203,9 +205,9 @@ const SUMS: [NpzKey; 2] = [
         name: "delivered/NAME",
         dtype: "int64",
         shape: TENSOR,
-        unit: "units of the datapath's end",
+        unit: "units at the end of the datapath",
         when: "",
-        meaning: "What its last level handed on.",
+        meaning: "Delivered sums of layer NAME: the results of its last level.",
     },
 ];
 
@@ -215,7 +217,8 @@ const SAMPLE_EVENTS: NpzKey = NpzKey {
     shape: "`[samples, 3]`",
     unit: "events",
     when: "",
-    meaning: "Events of layer NAME in every sample: of its accumulation levels, of its product register, of its bias.",
+    meaning: "Events of layer NAME in every sample: in its accumulation levels, its product register and its \
+              bias.",
 };
 
 /// Every archive that guardbit writes.
@@ -224,7 +227,7 @@ pub(super) const ARCHIVES: &[NpzFile] = &[
     NpzFile {
         command: "run",
         file: "predictions.npz",
-        about: "What the network said of every sample.",
+        about: "The network's results for every sample.",
         keys: &PREDICTIONS,
     },
     NpzFile {
@@ -242,38 +245,39 @@ pub(super) const ARCHIVES: &[NpzFile] = &[
     NpzFile {
         command: "run",
         file: "inputs.npz",
-        about: "With random samples: what they are.",
+        about: "With random samples: the samples.",
         keys: &[INPUT],
     },
     NpzFile {
         command: "run",
         file: "sum_histograms.npz",
-        about: "With `--histograms`: how the sums of every level are distributed with unlimited widths. Layers have the names of \
-                their outputs.",
+        about: "With `--histograms`: the distribution of the sums of every level with unlimited widths. \
+                NAME is the name of the layer's output.",
         keys: &HISTOGRAMS,
     },
     NpzFile {
         command: "run",
         file: "sums.npz",
-        about: "With `--dump-sums`: the sums of the layers that were asked for, in the shapes of their outputs.",
+        about: "With `--dump-sums`: the sums of the requested layers, in the shapes of their outputs.",
         keys: &SUMS,
     },
     NpzFile {
         command: "sweep",
         file: "predictions/NNNNN.npz",
-        about: "What the network said of every sample at point NNNNN, counted from 0 as the rows of `summary.csv`.",
+        about: "The network's results for every sample at point NNNNN, the row of `summary.csv` counted from \
+                0.",
         keys: &PREDICTIONS,
     },
     NpzFile {
         command: "size",
         file: "inputs.npz",
-        about: "With random samples: what they are.",
+        about: "With random samples: the samples.",
         keys: &[INPUT],
     },
     NpzFile {
         command: "size",
         file: "witnesses/INDEX_LEVEL.npz",
-        about: "What a layer reads so that its level needs the width that was proved.",
+        about: "An input of the layer for which the level requires the proved width.",
         keys: &[WITNESS],
     },
 ];

@@ -9,12 +9,12 @@ use crate::numbers::{grouped, number};
 pub fn beside_text<'a>(rows: impl IntoIterator<Item = &'a LayerRow> + Clone) -> Vec<String> {
     let times = |count: u64| format!("{} {}", grouped(count), number(count, "time", "times"));
     let products = sum(rows.clone(), |row| row.product_events).filter(|&count| count > 0).map(|count| {
-        format!("products overflowed their own register {}: its width is `product.bits`", times(count))
+        format!("products overflowed the product register {}; `product.bits` is its width", times(count))
     });
     let biases = sum(rows, |row| row.bias_events).filter(|&count| count > 0).map(|count| {
         format!(
-            "sums overflowed the adder of biases {}: its width is `bias.bits`, whatever accumulators have; `--set bias.bits=auto` is \
-             wide enough",
+            "sums overflowed the bias adder {}; `bias.bits` is its width, independent of the accumulators; \
+             use `--set bias.bits=auto` to avoid this",
             times(count)
         )
     });

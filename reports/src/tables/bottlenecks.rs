@@ -9,7 +9,7 @@ use crate::numbers::rounded;
 
 table! {
     "bottlenecks.csv"
-    /// What one inference waits for in one layer.
+    /// The resources that limit one layer in one inference.
     BottleneckRow {
         /// Index of the layer over all operations of the graph.
         index: usize,
@@ -17,33 +17,37 @@ table! {
         layer: String,
         /// Operation.
         op: String,
-        /// The resource that shortens the layer most if it is twice as fast: `dram` the memory outside, `activation_port`,
-        /// `weight_port` and `accumulator_port` the ports of the SRAMs, `compute` the array, `mapping` the array too, while less than
-        /// half of its products in the compute cycles are the layer's.
+        /// The resource that shortens the layer most if it is twice as fast: `dram` (external memory),
+        /// `activation_port`, `weight_port` or `accumulator_port` (ports of the SRAMs), `compute` (the
+        /// array), or `mapping` (the array, if the layer uses less than half of its products in the compute
+        /// cycles).
         bound: String,
         /// Products, padding included.
         macs: u64,
         /// Cycles, with stalls.
         cycles: u64 ["cycles"],
-        /// Cycles of the products alone, on an array that is always full.
+        /// Cycles of the products only, on an array that is always full.
         ideal_cycles: u64 ["cycles"],
-        /// Cycles of the array with memories that take no time, filling and draining included, with the tiles that are best then.
+        /// Cycles of the array with infinitely fast memories, including filling and draining, with the best
+        /// tiles for that case.
         compute_cycles: u64 ["cycles"],
-        /// Cycles in which the ports between the SRAMs and the array have something to do; 0 where the convention counts none.
+        /// Cycles in which the ports between the SRAMs and the array are busy; 0 if the convention does not
+        /// count them.
         sram_cycles: u64 ["cycles"],
-        /// Cycles in which the memory outside has something to do; 0 where the convention counts none.
+        /// Cycles in which the external memory is busy; 0 if the convention does not count them.
         dram_cycles: u64 ["cycles"],
-        /// Products over those that the array could have made in all cycles.
+        /// Products as a share of the products that the array could compute in all cycles.
         utilization: Option<Fraction>,
         /// Products per cycle.
         macs_per_cycle: Option<f64>,
-        /// Bytes between the chip and its outside memory.
+        /// Bytes between the chip and the external memory.
         dram_bytes: u64 ["bytes"],
-        /// Products per byte from or to the outside.
+        /// Products per byte to or from external memory.
         macs_per_dram_byte: Option<f64>,
         /// Part of the cycles of all layers.
         share: Option<Fraction>,
-        /// Cycles of the layer if the resource that binds it is twice as fast, with the tiles that are best then.
+        /// Cycles of the layer if the resource in `bound` is twice as fast, with the best tiles for that
+        /// case.
         doubled_cycles: u64 ["cycles"],
         /// Short name of the layer.
         name: String,

@@ -8,29 +8,31 @@ use crate::{Fraction, Interval, PointRecord, Predictions};
 
 table! {
     "classes.csv"
-    /// A class that some sample has or is given.
+    /// One class that is the label or the result of some sample.
     ClassRow {
         /// The class: an index into the output.
         class: usize,
         /// Samples with this label; blank without labels.
         labelled: Option<u64>,
-        /// Those of them that the exact network gives this class; blank without labels.
+        /// Samples with this label that the exact network classifies correctly; blank without labels.
         right_exact: Option<u64>,
-        /// Those of them that the narrow hardware gives this class; blank without labels and in isolated mode.
+        /// Samples with this label that the narrow hardware classifies correctly; blank without labels and in
+        /// isolated mode.
         right: Option<u64>,
-        /// Share of the samples with this label that the exact network gives this class (its recall).
+        /// Share of the samples with this label that the exact network classifies correctly (recall).
         accuracy_exact: Option<Fraction> = right_exact / labelled,
-        /// Share of the samples with this label that the narrow hardware gives this class (its recall).
+        /// Share of the samples with this label that the narrow hardware classifies correctly (recall).
         accuracy: Option<Fraction> = right / labelled,
         /// Lower end of Wilson's interval of 95 % of `accuracy`.
         accuracy_low: Option<Fraction>,
         /// Upper end of Wilson's interval of 95 % of `accuracy`.
         accuracy_high: Option<Fraction>,
-        /// Samples that the exact network gives this class, whatever their label.
+        /// Samples to which the exact network assigns this class, whatever their label.
         predicted_exact: u64,
-        /// Samples that the narrow hardware gives this class, whatever their label; blank in isolated mode.
+        /// Samples to which the narrow hardware assigns this class, whatever their label; blank in isolated
+        /// mode.
         predicted: Option<u64>,
-        /// Samples that both give this class; blank in isolated mode.
+        /// Samples to which both networks assign this class; blank in isolated mode.
         agreeing: Option<u64>,
     }
 }

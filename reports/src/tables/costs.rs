@@ -8,29 +8,31 @@ use crate::numbers::rounded;
 
 table! {
     "costs.csv"
-    /// Energy and hardware of one kind of part of one layer, or of the network as a whole, by one cost model. What a model does not
-    /// tell is blank.
+    /// Energy and hardware of one kind of part of one layer, or of the network as a whole, by one cost model.
+    /// Figures that a model does not provide are blank.
     CostRow {
         /// Index of the layer over all operations of the graph; blank for the network as a whole.
         index: Option<usize>,
         /// Name of the layer; blank for the network as a whole.
         layer: String,
-        /// The cost model, with the technology that it was scaled to.
+        /// The cost model, with the technology node that it was scaled to.
         model: String,
-        /// Kind of part: multiplier, adder, register, array, sram, dram; `total` is the sum of those that the model tells.
+        /// Kind of part: multiplier, adder, register, array, sram, dram; `total` is the sum over the parts
+        /// that the model provides.
         part: String,
-        /// Which: the level, the memory, or what of the array.
+        /// Which part: the level, the memory, or the part of the array.
         of: String,
-        /// Widths and sizes; blank where those of the layers differ.
+        /// Widths and sizes; blank if they differ between layers.
         size: String,
-        /// How many there are: in the network as a whole as many as serve every layer, in arrays of kind `folded` those of all
-        /// layers.
+        /// Number of instances. For the network as a whole: enough for every layer; in arrays of kind
+        /// `folded`, the sum over all layers.
         instances: Option<u64>,
-        /// How often they are used in one inference: products, additions, words of on-chip memories, bits of the memory outside.
+        /// Number of uses in one inference: products, additions, words of on-chip memories, bits of the
+        /// external memory.
         accesses: Option<f64>,
         /// Energy of one inference.
         energy_pj: Option<f64> ["pJ"],
-        /// Area, in the unit beside it.
+        /// Area, in `area_unit`.
         area: Option<f64>,
         /// Unit of the area.
         area_unit: String,

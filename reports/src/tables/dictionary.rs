@@ -56,7 +56,7 @@ pub const TABLES: &[Table] = &[
     table::<PointRow>("explore"),
     Table {
         file: PARETO,
-        about: "The designs of `points.csv` that no other beats, in the same columns.",
+        about: "The designs of `points.csv` on the Pareto front, in the same columns.",
         ..table::<PointRow>("explore")
     },
     table::<SensitivityRow>("explore"),
@@ -70,27 +70,27 @@ pub const TABLES: &[Table] = &[
 const INTRODUCTION: &str = "\
 # Columns
 
-Every table that guardbit writes, column by column, in the order of its header. The same names stand in `sweep/points` and in
-the JSON files. [arithmetic.md](arithmetic.md) defines the words. This page is made from the code: `GUARDBIT_BLESS=1 cargo
+This page lists every table that guardbit writes, column by column, in the order of its header. `sweep/points` and the JSON
+files use the same names. [arithmetic.md](arithmetic.md) defines the terms. This page is generated: `GUARDBIT_BLESS=1 cargo
 test -p guardbit-reports` renews it.
 
-\"May be blank\" says where: with the `--stats` levels that do not count the column, and above the last level's row of a
-layer, which holds what belongs to the layer as a whole. Elsewhere a blank means that there is none.
+\"May be blank\" lists when a cell is blank: with the `--stats` levels that do not count the column, or in the rows above the
+last level's row of a layer, because the figure belongs to the layer as a whole. Otherwise a blank means that no value exists.
 ";
 
 const ARRAYS: &str = "
 ## Arrays
 
-Every `.npz` archive that guardbit writes, for `numpy.load`. Codes have the narrowest dtype that holds them (4-bit codes have 8 bits); real value = scale * (code - zero point), with the
-figures that `guardbit inspect` prints. Characters that a file name cannot have everywhere stand as `%` and two hexadecimal
-digits in the key of a tensor.
+This section lists every `.npz` archive that guardbit writes, for `numpy.load`. Codes have the narrowest dtype that holds them
+(4-bit codes have 8 bits). Real value = scale * (code - zero point), with the figures that `guardbit inspect` prints. In the
+key of a tensor, characters that are not valid in every file name appear as `%` and two hexadecimal digits.
 ";
 
 /// Returns the data dictionary as Markdown.
 pub fn columns_text() -> String {
     let mut text = INTRODUCTION.to_owned();
     for &Table { command, file, about, columns } in TABLES {
-        let heading = format!("\n## {file}\n\nOf `guardbit {command}`. {}\n\n", sentence(about));
+        let heading = format!("\n## {file}\n\nWritten by `guardbit {command}`. {}\n\n", sentence(about));
         text.push_str(&heading);
         text.push_str("| column | values | unit | may be blank | meaning |\n|---|---|---|---|---|\n");
         for column in columns {
@@ -103,9 +103,9 @@ pub fn columns_text() -> String {
     text.push_str(ARRAYS);
     for archive in ARCHIVES {
         let NpzFile { command, file, about, keys } = archive;
-        let heading = format!("\n### {file}\n\nOf `guardbit {command}`. {}\n\n", sentence(about));
+        let heading = format!("\n### {file}\n\nWritten by `guardbit {command}`. {}\n\n", sentence(about));
         text.push_str(&heading);
-        text.push_str("| key | dtype | shape | unit | there | meaning |\n|---|---|---|---|---|---|\n");
+        text.push_str("| key | dtype | shape | unit | present | meaning |\n|---|---|---|---|---|---|\n");
         for key in *keys {
             let NpzKey { name, dtype, shape, unit, when, meaning } = key;
             let when = if when.is_empty() { "always" } else { when };

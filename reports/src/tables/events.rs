@@ -7,7 +7,7 @@ use guardbit_sim::{Event, LayerStats};
 
 table! {
     "events.csv"
-    /// A row of `events.csv`: one addition, or one narrowing, whose exact result did not fit. The first ones of every layer.
+    /// One addition, or one narrowing, whose exact result did not fit: the first ones of every layer.
     EventRow {
         /// Index of the sample.
         sample: usize,
@@ -15,7 +15,8 @@ table! {
         index: usize,
         /// Name of the layer.
         layer: String,
-        /// Name of the level; `product` for the product register, `bias` for the bias adder or a bias that is preloaded.
+        /// Name of the level; `product` for the product register, `bias` for the bias adder or a preloaded
+        /// bias.
         level: String,
         /// Image of the output element.
         out_n: usize,
@@ -25,15 +26,16 @@ table! {
         out_w: usize,
         /// Channel of the output element.
         out_c: usize,
-        /// Index of the run within the dot product; of a product, that of the innermost level.
+        /// Index of the run within the dot product; for a product event, the run of the innermost level.
         run: usize,
         /// The last product, in the order of addition, that the sum contains; 0 for a preloaded bias.
         k: usize,
-        /// What the accumulator held; for the bias adder, the sum of the last level; 0 for a product and for a bias that is fitted by itself.
+        /// Value of the accumulator before the addition; for the bias adder, the sum of the last level; 0 for
+        /// a product and for a bias that is fitted by itself.
         held: i128,
-        /// What was added: for `product` the product, for `bias` the bias.
+        /// Value that was added: the product for `product`, the bias for `bias`.
         addend: i128,
-        /// Their exact sum, which did not fit.
+        /// Exact sum of `held` and `addend`, which did not fit.
         exact: i128,
         /// `high` or `low`: the rail that was crossed.
         direction: String,
@@ -43,7 +45,7 @@ table! {
         pe_row: usize,
         /// Column of the processing element.
         pe_col: usize,
-        /// What the register held afterwards: what the overflow mode made of `exact`, before any shift.
+        /// Value of the register afterwards: `exact` after the overflow mode, before any shift.
         stored: i128,
         /// Short name of the layer.
         name: String,

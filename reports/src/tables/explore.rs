@@ -8,14 +8,14 @@ pub(crate) const PARETO: &str = "pareto.csv";
 
 table! {
     "points.csv"
-    /// A design: a point of the axes, or one that was found within the budget. A column per axis follows; it is
-    /// blank where widths were searched.
+    /// One design: a point of the axes, or a design found within the budget. One column per axis follows; it
+    /// is blank if widths were searched.
     #[derive(Default)]
     PointRow {
-        /// Number of the design: the points of the axes in order, then those that were found.
+        /// Number of the design: the points of the axes in order, then the designs found within the budget.
         point: usize,
-        /// `axes`: a point of the axes; `mixed`: found within the budget, with widths of its own for every layer; `uniform`: the
-        /// same with one width per level.
+        /// `axes`: a point of the axes; `mixed`: found within the budget, with different widths per layer;
+        /// `uniform`: found within the budget, with one width per level.
         design: String,
         /// Widths of every level, over all layers.
         widths: String,
@@ -23,28 +23,31 @@ table! {
         cycles: u64 ["cycles"],
         /// Time of one inference at the clock, on the accelerator and then on the host.
         latency_us: f64 ["us"],
-        /// Cycles of what the host runs in one inference, in the accelerator's clock.
+        /// Cycles of the host in one inference, in the accelerator's clock.
         host_cycles: u64 ["cycles"],
-        /// Cycles of one inference in which host and accelerator work at the same time, as far as one does not wait for what
-        /// the other makes.
+        /// Cycles of one inference if host and accelerator work at the same time, except where one waits for
+        /// a result of the other.
         overlapped_cycles: u64 ["cycles"],
-        /// Area, in the unit and by the model beside it: of all parts that it tells of every design.
+        /// Area by `area_model`, in `area_unit`: the sum of all parts that the model provides for every
+        /// design.
         area: Option<f64>,
         /// Unit of the area.
         area_unit: String,
         /// The cost model of the area.
         area_model: String,
-        /// Energy of one inference, by the model beside it: of all parts that it tells of every design.
+        /// Energy of one inference by `energy_model`: the sum of all parts that the model provides for every
+        /// design.
         energy_pj: Option<f64> ["pJ"],
         /// The cost model of the energy.
         energy_model: String,
-        /// The resource that leaves the fewest cycles of an inference when it is twice as fast, as `bound` of bottlenecks.csv, over
-        /// all layers: `compute`, `mapping`, the port of a memory, `dram`, or `host`; blank where nothing takes time.
+        /// The resource that leaves the fewest cycles of an inference if it is twice as fast, over all
+        /// layers: `host`, or a resource as in `bound` of bottlenecks.csv. Blank if nothing takes time.
         bound: String,
-        /// Cycles of accelerator and host with that resource twice as fast, over those of the design: near 1 where no resource
-        /// alone helps.
+        /// Cycles of accelerator and host with the resource in `bound` twice as fast, as a ratio to the
+        /// design's cycles; near 1 if no single resource helps.
         bound_ratio: Option<f64>,
-        /// Products that are needed, over those that the array could have made in all cycles.
+        /// Products that the layers need, as a share of the products that the array could compute in all
+        /// cycles.
         utilization: Option<Fraction>,
         /// Samples that were run.
         samples: u64,
@@ -54,23 +57,25 @@ table! {
         accuracy_exact: Option<Fraction> = right_exact / samples,
         /// Samples whose top-1 class is that of the exact network.
         top1_agreement: Option<Fraction> = agreeing / samples,
-        /// Lower end of Wilson's interval of 95 % of what designs are compared by: the accuracy or the agreement.
+        /// Lower end of Wilson's 95 % interval of the accuracy, or of the agreement if designs are compared
+        /// by it.
         interval_low: Option<Fraction>,
-        /// Its upper end.
+        /// Upper end of that interval.
         interval_high: Option<Fraction>,
         /// Output codes that differ from the exact network.
         output_mismatch: Option<u64>,
-        /// The share of all output codes that differ: what a budget `mismatch=...` bounds.
+        /// Share of all output codes that differ; a budget `mismatch=...` limits it.
         mismatch_share: Option<Fraction>,
-        /// Whether it is within the budget; blank without one.
+        /// Whether the design is within the budget; blank without a budget.
         within: Option<bool>,
-        /// Whether no other design loses no more, takes no more of any objective, and less of something.
+        /// Whether the design is on the Pareto front of accuracy and objectives.
         front: bool,
-        /// Whether it is recommended: of those within the budget the one with the least of the first objective.
+        /// Whether the design is recommended: the lowest first objective within the budget.
         recommended: bool,
-        /// Designs of the same number provably have the same values.
+        /// Group of designs that provably compute the same values; equal numbers mean the same group.
         values: usize,
-        /// How its values are known: `simulated`, `shared` with another design of the same number, or `nothing overflows`.
+        /// Source of the values: `simulated`, `shared` with another design of the same group, or `nothing
+        /// overflows`.
         ran: String,
         /// The overflow that was trapped: nothing else was counted.
         trapped: Option<String>,
@@ -80,39 +85,41 @@ table! {
         right_exact: Option<u64>,
         /// Samples that the narrow hardware classifies as labelled.
         right: Option<u64>,
-        /// What `guardbit hw check --model` warns of, separated by ` | `.
+        /// Warnings of `guardbit hw check --model`, separated by ` | `.
         warnings: String,
     }
 }
 
 table! {
     "sensitivity.csv"
-    /// What doubling one thing of the chosen design alone changes: the recommended one, or of those that no other beats the one
-    /// with the least of the first objective. The first row is the design as it is. Ratios are to that row; below 1 is less.
+    /// Effect of doubling a single key of the chosen design: the recommended design, or else the design on
+    /// the Pareto front with the lowest first objective. The first row is the design unchanged. Ratios are
+    /// relative to that row.
     #[derive(Default)]
     SensitivityRow {
         /// Number of the design.
         point: usize,
-        /// The key whose value is twice as large; blank in the first row. With `clock_mhz` the memory outside stays as fast as it is,
-        /// in time. With `array.rows` chains of sums as long as a column grow; memories and ports do not grow with the array.
+        /// The key whose value is doubled; blank in the first row. Doubling `clock_mhz` does not speed up the
+        /// external memory. Doubling `array.rows` lengthens chains of sums that are as long as a column;
+        /// memories and ports do not grow with the array.
         doubled: String,
         /// The value of the key in the design.
         value: Option<f64>,
         /// Cycles of one inference.
         cycles: u64 ["cycles"],
-        /// Their ratio.
+        /// Ratio to the first row.
         cycles_ratio: Option<f64>,
         /// Time of one inference at the clock.
         latency_us: f64 ["us"],
-        /// Its ratio.
+        /// Ratio to the first row.
         latency_ratio: Option<f64>,
         /// Area, in the unit and by the model of `points.csv`.
         area: Option<f64>,
-        /// Its ratio.
+        /// Ratio to the first row.
         area_ratio: Option<f64>,
         /// Energy of one inference.
         energy_pj: Option<f64> ["pJ"],
-        /// Its ratio.
+        /// Ratio to the first row.
         energy_ratio: Option<f64>,
     }
 }

@@ -18,13 +18,14 @@ table! {
         op: String,
         /// Elements of its output.
         elements: usize,
-        /// Operations on numbers of 32 bits that it takes.
+        /// Operations on 32-bit numbers.
         operations: u64,
         /// Bytes that it reads and writes.
         bytes: u64 ["bytes"],
-        /// Cycles of the accelerator's clock that it takes, at the rates of `host`.
+        /// Time in cycles of the accelerator's clock, at the rates of `host`.
         cycles: u64 ["cycles"],
-        /// What it waits for: `lanes` the arithmetic of the host, `memory` its bytes, `nothing` where it takes no time.
+        /// What limits the operation: `lanes` (the arithmetic of the host), `memory` (its bytes), or
+        /// `nothing` if it takes no time.
         bound: String,
         /// Part of the cycles of all operations on the host.
         share: Option<Fraction>,

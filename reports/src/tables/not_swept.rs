@@ -64,7 +64,7 @@ pub fn not_swept_text(points: &[PointRecord]) -> Vec<String> {
 fn what(point: &SweepPoint, level: Option<&LayerRow>) -> String {
     let name = &point.level;
     match level {
-        None => format!("has no level {name}: it is not swept"),
+        None => format!("has no level {name}, so it is not swept"),
         Some(LayerRow { bits: Width::Auto, .. }) => format!("keeps its own level {name} of any width"),
         Some(LayerRow { bits, overflow, .. }) if Some(*bits) == point.bits.map(Width::Bits) => {
             format!("keeps its own overflow mode {} at level {name}", overflow.as_deref().unwrap_or_default())

@@ -8,32 +8,33 @@ use crate::{Outcomes, PointRecord};
 
 table! {
     "pairs.csv"
-    /// Two points on the same samples. Each point is compared with the best one, and along every axis with the next value
-    /// where all others are the same.
+    /// Two points on the same samples. Each point is compared with the best point, and along every axis with
+    /// the next value while all other axes are equal.
     PairRow {
         /// The point: row of `summary.csv`, from 0.
         point: usize,
         /// The other point.
         other: usize,
-        /// Why they are compared: `best`, or the key of the axis in which alone they differ.
+        /// Reason for the comparison: `best`, or the key of the only axis in which they differ.
         by: String,
-        /// What is right: `accuracy` (the label) or, without labels, `agreement` (the exact network's class).
+        /// The correct class: `accuracy` (the label) or, without labels, `agreement` (the exact network's
+        /// class).
         outcome: String,
-        /// Samples of each.
+        /// Samples of each point.
         samples: u64,
-        /// Samples that the point has right.
+        /// Samples that the point classifies correctly.
         right: u64,
-        /// Samples that the other has right.
+        /// Samples that the other point classifies correctly.
         right_other: u64,
-        /// Samples that the point alone has right.
+        /// Samples that only the point classifies correctly.
         only_point: u64,
-        /// Samples that the other alone has right.
+        /// Samples that only the other point classifies correctly.
         only_other: u64,
-        /// McNemar's p value, two-sided: the probability of such numbers if both points were equally good. Of this pair
-        /// alone: many pairs want a correction, by Holm's method say.
+        /// McNemar's p value, two-sided: the probability of such a difference if both points were equally
+        /// accurate. It is for this pair only; correct it for many pairs, e.g. by Holm's method.
         mcnemar_p: f64,
-        /// How it was found: `exact` (binomial, of fewer than 25 samples that one alone has right) or `chi2` (with
-        /// continuity correction).
+        /// Method of the p value: `exact` (binomial, for fewer than 25 samples that only one point classifies
+        /// correctly) or `chi2` (with continuity correction).
         mcnemar_test: String,
     }
 }

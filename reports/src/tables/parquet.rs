@@ -96,7 +96,7 @@ impl<'a> TypedColumn<'a> {
         let present = self.cells.iter().zip(&there).filter(|(_, there)| **there);
         let value = |cell: &str| {
             value(cell)
-                .ok_or_else(|| ParquetError::General(format!("column `{}` cannot hold {cell}", self.name)))
+                .ok_or_else(|| ParquetError::General(format!("column `{}` cannot store {cell}", self.name)))
         };
         let values: Vec<T::T> = present.map(|(cell, _)| value(cell)).collect::<Result<_, _>>()?;
         let levels: Vec<i16> = there.into_iter().map(i16::from).collect();

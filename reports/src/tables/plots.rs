@@ -8,7 +8,8 @@ use crate::{LayerActivity, LevelHistogram, PointRecord};
 
 table! {
     "plots/required_bits.csv"
-    /// How many sums of one level need a number of bits; numbers of bits that none needs have no row.
+    /// Number of sums of one level that require a number of bits. Numbers of bits that no sum requires have
+    /// no row.
     RequiredBitsRow {
         /// Index of the layer over all operations of the graph.
         index: usize,
@@ -18,9 +19,9 @@ table! {
         level: String,
         /// What is counted. final: the final sum of each dot product (the largest over its runs). prefix: the largest of all its prefixes.
         sums: String,
-        /// The bits that hold it; 65 where no unsigned width does.
+        /// Required bits; 65 if no unsigned width holds the sum.
         bits: usize ["bits"],
-        /// Dot products that need this number of bits.
+        /// Dot products that require this number of bits.
         dots: u64,
         /// Short name of the layer.
         name: String,
@@ -29,13 +30,13 @@ table! {
 
 table! {
     "plots/overflow_timeline.csv"
-    /// Overflow events of all samples in a part of a layer's cycles; parts without one have no row.
+    /// Overflow events of all samples in a part of a layer's cycles. Parts without events have no row.
     TimelineRow {
         /// Index of the layer over all operations of the graph.
         index: usize,
         /// Name of the layer.
         layer: String,
-        /// The part of the layer's cycles, of 64 that are equally long, from 0.
+        /// The part of the layer's cycles: one of 64 equal parts, counted from 0.
         part: usize,
         /// First cycle of the part, from the layer's start within one inference.
         first_cycle: u64 ["cycles"],
@@ -48,7 +49,7 @@ table! {
 
 table! {
     "plots/overflow_heat_map.csv"
-    /// Overflow events of all samples at a processing element; elements without one have no row.
+    /// Overflow events of all samples at a processing element. Elements without events have no row.
     HeatMapRow {
         /// Index of the layer over all operations of the graph.
         index: usize,

@@ -5,34 +5,35 @@ use crate::Decibel;
 
 table! {
     "parts.csv"
-    /// A row of `parts.csv`: a part of the float network that is one operation, or a chain of them, of the quantized one.
+    /// One part of the float network: it becomes one operation, or a chain of operations, of the quantized
+    /// network.
     PartRow {
         /// Place in the order of execution.
         index: usize,
-        /// Name of its output.
+        /// Name of the part's output.
         part: String,
-        /// The pattern that it matches, or the operation that none takes.
+        /// The pattern that the part matches, or the operation that no pattern matches.
         pattern: String,
-        /// What layer it is: conv, pointwise, depthwise, grouped, dense, matmul.
+        /// Class of the layer: conv, pointwise, depthwise, grouped, dense or matmul.
         class: Option<String>,
-        /// Width of its weights.
+        /// Width of the weights.
         weight_bits: Option<u32> ["bits"],
-        /// Why it stays in float; blank if it does not.
+        /// Reason why the part stays in float; blank if it is quantized.
         float: Option<String>,
-        /// Of its output against that of the float network, on the calibration samples.
+        /// SQNR of the part's output against the float network, on the calibration samples.
         sqnr_db: Option<Decibel> ["dB"],
-        /// Of the angle between both.
+        /// Cosine of the angle between the part's output and that of the float network.
         cosine: Option<f64>,
-        /// Greatest difference of both.
+        /// Greatest difference between the part's output and that of the float network.
         max_error: f64,
-        /// Sums that a float32 does not hold: runtimes that multiply in float32 round them first.
+        /// Sums that a float32 cannot represent; runtimes that multiply in float32 round them first.
         rounded_sums: u64,
     }
 }
 
 table! {
     "tensors.csv"
-    /// A row of `tensors.csv`: a tensor of activations whose codes were chosen.
+    /// One tensor of activations whose codes were chosen.
     TensorRow {
         /// Its name.
         tensor: String,
@@ -42,7 +43,7 @@ table! {
         code_min: i128,
         /// Greatest code.
         code_max: i128,
-        /// Real value of a step.
+        /// Real value of one code step.
         scale: f64,
         /// Code of real 0.
         zero_point: i128,
@@ -56,16 +57,16 @@ table! {
         real_max: f64,
         /// Values on the calibration samples.
         values: u64,
-        /// Those of them that have the least code.
+        /// Values that have the least code.
         at_min: u64,
-        /// Those of them that have the greatest code.
+        /// Values that have the greatest code.
         at_max: u64,
     }
 }
 
 table! {
     "histograms.csv"
-    /// A row of `histograms.csv`: one bin of the values of a tensor in the float network.
+    /// One bin of the values of a tensor in the float network.
     HistogramRow {
         /// Its name.
         tensor: String,
@@ -80,7 +81,7 @@ table! {
 
 table! {
     "proofs.csv"
-    /// A row of `proofs.csv`: an accumulation level of an accelerated layer, and the width that is proved for it.
+    /// One accumulation level of an accelerated layer, with the width that is proved for it.
     ProofRow {
         /// Index of the layer in the quantized network.
         index: usize,
@@ -88,9 +89,9 @@ table! {
         layer: String,
         /// Name of the level, innermost first.
         level: String,
-        /// Width of the level's register; blank if it is as wide as needed.
+        /// Width of the level's register; blank for `auto`.
         register_bits: Option<u32> ["bits"],
-        /// The least width that no input of the layer makes overflow, in any order of additions.
+        /// The smallest width that does not overflow for any input of the layer, in any order of additions.
         proved_bits: u32 ["bits"],
         /// Whether no input makes the register overflow.
         safe: bool,
@@ -101,21 +102,21 @@ table! {
 
 table! {
     "tradeoffs.csv"
-    /// A network of mixed widths that a search met.
+    /// One network of mixed widths that the search evaluated.
     TradeOffRow {
         /// Bytes of weights and biases, each of its own width.
         bytes: u64 ["bytes"],
-        /// Width of the accumulator that no input makes overflow, the widest over the layers.
+        /// Width of an accumulator that no input makes overflow, the largest over the layers.
         accumulator_bits: u32 ["bits"],
-        /// Share of the calibration samples whose class is that of the float network.
+        /// Share of the calibration samples with the same class as in the float network.
         agreement: f64,
         /// Signal to noise ratio of the outputs on the accelerator against those of the float network.
         sqnr_db: Decibel ["dB"],
-        /// Whether no other network is better in one of these and no worse in the others.
+        /// Whether the network is on the Pareto front of these figures.
         pareto: bool,
-        /// Whether it is the one that was written.
+        /// Whether this network was written.
         chosen: bool,
-        /// By layer, the bits of its weights and of its activations.
+        /// Bits of the weights and of the activations, per layer.
         widths: String,
     }
 }

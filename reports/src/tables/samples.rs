@@ -16,7 +16,7 @@ table! {
         product_events: u64 ["products"],
         /// Biases, or sums of the bias adder, that did not fit.
         bias_events: u64 ["events"],
-        /// Accelerated layers with at least one of them.
+        /// Accelerated layers with at least one of these events.
         layers_touched: usize ["layers"],
     }
 }

@@ -24,23 +24,26 @@ macro_rules! widths_table {
                 terms: usize,
                 $(#[doc = $own_doc])*
                 $own: $own_ty,
-                /// By the operands' types.
+                /// Width by the operands' types: holds every sum of any codes.
                 bits_type: u32,
-                /// By the real weights; `None` where the weights are activations.
+                /// Width by the real weights: holds every sum of any activations. Blank if the weights are
+                /// activations.
                 bits_weights: Option<u32>,
-                /// A2Q's closed form from the weights.
+                /// Width by A2Q's closed form from the weights.
                 bits_a2q: Option<u32>,
-                /// A2Q+'s closed form; `None` unless the weights of the channel, or of every channel of the layer, sum to 0.
+                /// Width by A2Q+'s closed form. Blank unless the weights of the channel, or of every channel
+                /// of the layer, sum to 0.
                 bits_a2q_plus: Option<u32>,
-                /// Holds every final sum of the samples.
+                /// Width that holds every final sum of the samples.
                 bits_data_final: u32,
-                /// Holds every prefix of the samples, in the hardware's order.
+                /// Width that holds every prefix of the samples, in the hardware's order.
                 bits_data_prefix: u32,
-                /// Least width within the error budget, with every other level wide.
+                /// Smallest width within the error budget, with every other level wide enough.
                 bits_budget: Option<u32>,
-                /// By the real weights and the ranges that reach the layer, of both operands where the weights are activations.
+                /// Width by the real weights and the ranges that reach the layer (of both operands if the
+                /// weights are activations).
                 bits_range: u32,
-                /// A2Q's closed form from the types.
+                /// Width by A2Q's closed form from the types.
                 bits_a2q_type: Option<u32>,
                 $($rest)*
                 /// Short name of the layer.
@@ -52,8 +55,8 @@ macro_rules! widths_table {
 
 widths_table! {
     "size.csv"
-    /// A row of `size.csv`: one layer. Widths are those of the last accumulation level, which sums the whole dot
-    /// product, and the largest over the channels that have one. 65 means that the level is unsigned and no unsigned width
+    /// One layer. Widths are those of the last accumulation level, which sums the whole dot product: the
+    /// largest over the channels that have one. 65 means that the level is unsigned and no unsigned width
     /// holds the sums.
     SizeRow {
         /// Output channels.
@@ -63,35 +66,35 @@ widths_table! {
         bits_recommended: Width,
         /// Bits of the adders of one accumulator at the recommended widths, over all levels.
         adder_bits: u64,
-        /// Bits of its registers.
+        /// Bits of the registers of one accumulator.
         register_bits: u64,
-        /// Bytes of sums between accumulators and the memory that keeps them in one inference: of each dot product every run
-        /// that the last level takes reads the sum so far, but the first, and writes it.
+        /// Bytes of sums between the accumulators and their memory in one inference. Each run that the last
+        /// level adds reads the sum so far (except the first run) and writes the new sum.
         psum_bytes: u64,
-        /// LUTs of one accumulator, if a tool was asked.
+        /// LUTs of one accumulator; only with `--area`.
         lut: Option<u64>,
-        /// Flip-flops of one accumulator, if a tool was asked.
+        /// Flip-flops of one accumulator; only with `--area`.
         ff: Option<u64>,
     }
 }
 
 widths_table! {
     "size_channels.csv"
-    /// A row of `size_channels.csv`: one output channel.
+    /// One output channel.
     SizeChannelRow {
         /// The output channel.
         channel: usize
     } {
-        /// Least sum that the real weights allow; `None` where the weights are activations.
+        /// Least sum that the real weights allow; blank if the weights are activations.
         min_sum: Option<i128>,
-        /// Greatest sum that the real weights allow; `None` where the weights are activations.
+        /// Greatest sum that the real weights allow; blank if the weights are activations.
         max_sum: Option<i128>,
     }
 }
 
 table! {
     "size_levels.csv"
-    /// A row of `size_levels.csv`: one accumulation level of one layer, innermost first.
+    /// One accumulation level of one layer, innermost first.
     SizeLevelRow {
         /// Index of the node.
         index: usize,
@@ -99,23 +102,25 @@ table! {
         layer: String,
         /// Name of the level.
         level: String,
-        /// Its width in the accelerator.
+        /// Width of the level in the accelerator.
         bits: Width,
-        /// What it does with what does not fit.
+        /// Overflow mode of the level; blank if it cannot overflow.
         overflow: Option<String>,
-        /// By the operands' types.
+        /// Width by the operands' types: holds every sum of any codes.
         bits_type: u32,
-        /// By the real weights; `None` where the weights are activations.
+        /// Width by the real weights: holds every sum of any activations. Blank if the weights are
+        /// activations.
         bits_weights: Option<u32>,
-        /// By the real weights and the ranges that reach the layer, of both operands where the weights are activations.
+        /// Width by the real weights and the ranges that reach the layer (of both operands if the weights are
+        /// activations).
         bits_range: u32,
-        /// Holds every final sum of the samples.
+        /// Width that holds every final sum of the samples.
         bits_data_final: u32,
-        /// Holds every prefix of the samples.
+        /// Width that holds every prefix of the samples.
         bits_data_prefix: u32,
         /// Width in `recommended.yaml`.
         bits_recommended: Width,
-        /// Least width within the error budget, with every other level wide.
+        /// Smallest width within the error budget, with every other level wide enough.
         bits_budget: Option<u32>,
         /// Short name of the layer.
         name: String,
@@ -124,7 +129,7 @@ table! {
 
 table! {
     "size_grid.csv"
-    /// A row of `size_grid.csv`: one layer with an inner accumulator for runs of `tile` products and an outer one.
+    /// One layer with an inner accumulator for runs of `tile` products and an outer one.
     SizeGridRow {
         /// Index of the node.
         index: usize,
@@ -138,11 +143,11 @@ table! {
         tiles: usize,
         /// Width of the inner accumulator.
         inner_bits: u32,
-        /// Width of the outer accumulator: at most what it then needs.
+        /// Width of the outer accumulator, at most the width that it requires.
         outer_bits: u32,
-        /// Whether it is proved that nothing overflows.
+        /// Whether it is proved that no accumulator overflows.
         legal: bool,
-        /// Whether no other legal point needs less of one and no more of the others: inner bits, outer bits, tiles.
+        /// Whether the point is on the Pareto front of all legal points in inner bits, outer bits and tiles.
         pareto: bool,
         /// Bits of both adders.
         adder_bits: u64,
@@ -150,11 +155,11 @@ table! {
         register_bits: u64,
         /// Bytes of sums between the outer accumulator and its memory in one inference.
         psum_bytes: u64,
-        /// Dot products of the samples that were simulated, evenly spread; `None` where none can be.
+        /// Dot products of the samples that were simulated, evenly spread; blank if none can be simulated.
         dots: Option<u64>,
-        /// Those of them whose sum is wrong.
+        /// Simulated dot products with a wrong sum.
         wrong: Option<u64>,
-        /// The same as a share.
+        /// The preceding count as a share of `dots`.
         error_rate: Option<Fraction> = wrong / dots,
         /// Short name of the layer.
         name: String,
@@ -163,25 +168,25 @@ table! {
 
 table! {
     "size_rates.csv"
-    /// A row of `size_rates.csv`: how many of all dot products, pooled over the layers, do not fit a width of one level.
+    /// Number of dot products, over all layers, that do not fit a width of one level.
     SizeRateRow {
         /// The width of the level.
         bits: u32,
         /// Dot products.
         dots: u64,
-        /// Dot products with a run whose final sum does not fit: persistent.
+        /// Persistent dot products: some final sum does not fit.
         out_of_range_final: u64,
-        /// Dot products of which some prefix does not fit: persistent or transient.
+        /// Persistent or transient dot products: some prefix does not fit.
         out_of_range_prefix: u64,
-        /// The same as a share.
+        /// The preceding count as a share of `dots`.
         rate_final: Option<Fraction> = out_of_range_final / dots,
-        /// The same as a share.
+        /// The preceding count as a share of `dots`.
         rate_prefix: Option<Fraction> = out_of_range_prefix / dots,
         /// Name of the level.
         level: String,
-        /// Dot products of which some prefix, but no final sum, does not fit.
+        /// Transient dot products: some prefix does not fit, but every final sum fits.
         transient: u64,
-        /// The same as a share.
+        /// The preceding count as a share of `dots`.
         rate_transient: Option<Fraction> = transient / dots,
     }
 }

@@ -62,20 +62,21 @@ pub struct SweepPoint {
 
 table! {
     "summary.csv"
-    /// A row of `summary.csv`.
+    /// One point of the sweep.
     #[derive(Default)]
     SummaryRow {
-        /// Width of the swept level; blank where no level is swept.
+        /// Width of the swept level; blank if no level is swept.
         bits: Option<u32>,
-        /// Overflow mode of the swept level; blank where no level is swept.
+        /// Overflow mode of the swept level; blank if no level is swept.
         overflow: String,
-        /// Name of the swept level; blank where none is.
+        /// Name of the swept level; blank if no level is swept.
         level: String,
-        /// What each layer read.
+        /// What each layer read: `propagated` or `isolated`.
         mode: String,
-        /// Samples run; of a point in which an overflow was trapped those before it.
+        /// Samples that were run; if an overflow was trapped, the samples before it.
         samples: u64,
-        /// Samples whose top-1 class is that of the exact network; `None` where no output holds one score per class.
+        /// Share of samples whose top-1 class is that of the exact network; blank if no output holds one
+        /// score per class.
         top1_agreement: Option<Fraction> = agreeing / samples,
         /// Accuracy of the exact network.
         accuracy_exact: Option<Fraction> = right_exact / samples,
@@ -83,25 +84,30 @@ table! {
         accuracy: Option<Fraction> = right / samples,
         /// Output codes that differ from the exact network.
         output_mismatch: Option<u64>,
-        /// Of the network's output against the exact one; in JSON also `null` where it is infinite.
+        /// SQNR of the network's output against the exact network; `null` in JSON if infinite.
         output_sqnr_db: Option<Decibel>,
-        /// Overflow events at the swept level, over the layers; where no level is swept, at all levels.
+        /// Overflow events at the swept level, summed over the layers; if no level is swept, summed over all
+        /// levels.
         events: Option<u64>,
-        /// Persistent dot products at the swept level, over the layers; where no level is swept, summed over all levels.
+        /// Persistent dot products at the swept level, summed over the layers; if no level is swept, summed
+        /// over all levels.
         persistent: Option<u64>,
-        /// Transient dot products at the swept level, over the layers; where no level is swept, summed over all levels.
+        /// Transient dot products at the swept level, summed over the layers; if no level is swept, summed
+        /// over all levels.
         transient: Option<u64>,
-        /// Wrong dot products, over the layers.
+        /// Wrong dot products, summed over the layers.
         wrong: Option<u64>,
-        /// Cycles of one inference on the accelerator, over the layers.
+        /// Cycles of one inference on the accelerator, summed over the layers.
         cycles: Option<u64>,
         /// The model.
         model: String,
         /// The accelerator.
         hw: String,
-        /// Layers whose register at the swept level is not that of the point, with what they have: `5: 20 bits saturate`.
+        /// Layers whose register at the swept level differs from the point's, with their register: `5: 20
+        /// bits saturate`.
         not_swept: Option<String>,
-        /// The overflow that was trapped: it ended the point, and nothing else was counted; blank where none was.
+        /// The overflow that was trapped and ended the point, in which case nothing else was counted; blank
+        /// if none was trapped.
         trapped: Option<String>,
         /// Lower end of Wilson's interval of 95 % of `accuracy`.
         accuracy_low: Option<Fraction>,
@@ -119,22 +125,26 @@ table! {
         lost: Option<u64>,
         /// Samples that the narrow hardware classifies as labelled and the exact network does not.
         gained: Option<u64>,
-        /// McNemar's p value of `lost` against `gained`, two-sided: the probability of such numbers if both were equally good.
+        /// McNemar's p value of `lost` against `gained`, two-sided: the probability of such a difference if
+        /// both were equally accurate.
         mcnemar_p: Option<f64>,
-        /// How it was found: `exact` (binomial, of fewer than 25 samples lost or gained) or `chi2` (with continuity
-        /// correction).
+        /// Method of the p value: `exact` (binomial, for fewer than 25 samples lost or gained) or `chi2`
+        /// (with continuity correction).
         mcnemar_test: Option<String>,
-        /// What the output is judged by: `classify`, `regress` or `detect`; blank where it is only compared with the exact one.
+        /// How the output is scored: `classify`, `regress` or `detect`; blank if it is only compared with the
+        /// exact network.
         task: Option<String>,
         /// Mean squared error of the real values of the compared outputs against the exact network's.
         output_mse: Option<f64> ["square of the output's"],
-        /// Mean squared error of the exact network's values against their labels; of the task `regress`.
+        /// Mean squared error of the exact network's values against their labels; only for the task
+        /// `regress`.
         mse_exact: Option<f64> ["square of the output's"],
-        /// Mean squared error of the narrow hardware's values against their labels; of the task `regress`.
+        /// Mean squared error of the narrow hardware's values against their labels; only for the task
+        /// `regress`.
         mse: Option<f64> ["square of the output's"],
-        /// Area under the ROC curve of the exact network's scores; of the task `detect`.
+        /// Area under the ROC curve of the exact network's scores; only for the task `detect`.
         auc_exact: Option<Fraction>,
-        /// Area under the ROC curve of the narrow hardware's scores; of the task `detect`.
+        /// Area under the ROC curve of the narrow hardware's scores; only for the task `detect`.
         auc: Option<Fraction>,
         /// Samples whose top-1 class is that of the exact network.
         agreeing: Option<u64>,
@@ -142,10 +152,10 @@ table! {
         right_exact: Option<u64>,
         /// Samples that the narrow hardware classifies as labelled.
         right: Option<u64>,
-        /// Cycles of what the host runs in one inference, in the accelerator's clock.
+        /// Cycles of the host in one inference, in the accelerator's clock.
         host_cycles: Option<u64>,
-        /// Cycles of one inference in which host and accelerator work at the same time, as far as one does not wait for what
-        /// the other makes.
+        /// Cycles of one inference if host and accelerator work at the same time, except where one waits for
+        /// a result of the other.
         overlapped_cycles: Option<u64>,
     }
 }

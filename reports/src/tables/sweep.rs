@@ -31,13 +31,10 @@ impl Row for SweepRow {
 const POINT: [Column; 5] = [
     Column::new::<String>("model", "The model."),
     Column::new::<String>("hw", "The accelerator."),
-    Column::new::<Option<u32>>("point_bits", "Width of the swept level; blank where no level is swept.")
+    Column::new::<Option<u32>>("point_bits", "Width of the swept level; blank if no level is swept.")
         .unit("bits"),
-    Column::new::<String>(
-        "point_overflow",
-        "Overflow mode of the swept level; blank where no level is swept.",
-    ),
-    Column::new::<String>("point_level", "Name of the swept level; blank where none is."),
+    Column::new::<String>("point_overflow", "Overflow mode of the swept level; blank if no level is swept."),
+    Column::new::<String>("point_level", "Name of the swept level; blank if no level is swept."),
 ];
 
 const COLUMNS: [Column; POINT.len() + LayerRow::COLUMNS.len()] = {

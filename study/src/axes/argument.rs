@@ -103,7 +103,7 @@ pub(crate) fn pick_seed(settings: &mut Settings, new: u64) -> Result<(), String>
         InputSource::Random { seed, .. } => *seed = new,
         InputSource::File { pick, .. } => {
             *pick = Pick::new(pick.count(), Some(new))
-                .ok_or("a seed with an input draws samples: say how many with `samples`")?;
+                .ok_or("a seed with an input draws samples: set their number with `samples`")?;
         }
     }
     Ok(())
@@ -112,7 +112,9 @@ pub(crate) fn pick_seed(settings: &mut Settings, new: u64) -> Result<(), String>
 /// Selects `count` samples of a file.
 pub(crate) fn picked(settings: &mut Settings, count: usize) -> Result<(), String> {
     match &mut settings.input {
-        InputSource::Random { .. } => Err("goes with an input file; random codes have `random`".into()),
+        InputSource::Random { .. } => {
+            Err("is valid only with an input file; for random codes use `random`".into())
+        }
         InputSource::File { pick, .. } => {
             *pick = match *pick {
                 Pick::Random { seed, .. } => Pick::Random { count, seed },

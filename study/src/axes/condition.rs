@@ -203,8 +203,7 @@ impl Expression {
                 match apart {
                     [(true, false), (false, true)] | [(false, true), (true, false)] => Err((
                         left.at.start..right.at.end,
-                        "the values of one of these axes are numbers, those of the other are not: they are never equal"
-                            .into(),
+                        "one of these axes has numbers and the other has not, so they are never equal".into(),
                     )),
                     _ => Ok(()),
                 }
@@ -343,13 +342,12 @@ fn token(text: &str, at: usize, first: char) -> Result<(Token, usize), Fault> {
         ')' => (Token::Close, 1),
         '\'' | '"' | '`' => {
             let inside = &rest[1..];
-            let end =
-                inside.find(first).ok_or_else(|| (at..text.len(), format!("`{first}` is not closed")))?;
+            let end = inside.find(first).ok_or_else(|| (at..text.len(), format!("unclosed `{first}`")))?;
             let kind = if first == '`' { Kind::Name } else { Kind::Text };
             operand(&inside[..end], kind, end + 2)
         }
         '[' | '{' => {
-            let length = list(rest).ok_or_else(|| (at..text.len(), format!("`{first}` is not closed")))?;
+            let length = list(rest).ok_or_else(|| (at..text.len(), format!("unclosed `{first}`")))?;
             operand(&rest[..length], Kind::Text, length)
         }
         _ if is_sign(first) => {
@@ -380,7 +378,7 @@ fn comparison(sign: &str, at: usize) -> Result<Comparison, Fault> {
     let write = match (here, sign) {
         (Some(here), _) => format!("write {here}"),
         (None, "!") => "write not".into(),
-        (None, _) => "there are ==, !=, <, <=, > and >=".into(),
+        (None, _) => "use ==, !=, <, <=, > or >=".into(),
     };
     Err((at..at + sign.len(), format!("`{sign}` is not an operator: {write}")))
 }
@@ -425,7 +423,7 @@ impl Parser<'_> {
     /// Returns an error about the next token.
     fn expected<T>(&self, what: &str) -> Result<T, Fault> {
         let at = self.tokens.first().map_or(self.end..self.end, |(_, at)| at.clone());
-        Err((at, format!("{what} is expected here")))
+        Err((at, format!("expected {what} here")))
     }
 
     fn any(&mut self, depth: usize) -> Result<Expression, Fault> {
@@ -545,7 +543,7 @@ mod tests {
     #[test]
     fn errors_point_at_the_place() {
         for (text, marked, says) in [
-            ("a << 14", "<<", "`<<` is not an operator: there are ==, !=, <, <=, > and >="),
+            ("a << 14", "<<", "`<<` is not an operator: use ==, !=, <, <=, > or >="),
             ("a = 14", "=", "write =="),
             ("a == 8 && b == 9", "&&", "write and"),
             ("!a == 8", "!", "write not"),

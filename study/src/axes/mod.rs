@@ -42,7 +42,8 @@ pub struct Axes {
 pub enum AxisError {
     /// Text that is not an axis.
     #[error(
-        "`{0}` is no axis: write KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or mode=propagated,isolated"
+        "invalid axis `{0}`: expected KEY=VALUES, e.g. accumulation.acc.bits=12..=16 or \
+         mode=propagated,isolated"
     )]
     NoAxis(String),
     /// Values that cannot be read.
@@ -54,10 +55,10 @@ pub enum AxisError {
         problem: String,
     },
     /// Two axes with equal keys.
-    #[error("axis `{0}` is given twice")]
+    #[error("axis `{0}` appears twice")]
     Twice(String),
     /// Two axes of one key with different spellings.
-    #[error("`{first}` and `{second}` set the same: leave one of them out")]
+    #[error("`{first}` and `{second}` set the same value: leave out one of them")]
     Same {
         /// Spelling of the first.
         first: String,
@@ -161,19 +162,21 @@ impl Axes {
         }
         let place = |key: &String| {
             let found = list.iter().position(|axis| axis.key == *key);
-            found.ok_or_else(|| AxisError::Zip(format!("`{key}` is no axis")))
+            found.ok_or_else(|| AxisError::Zip(format!("unknown axis `{key}`")))
         };
         let zips = zips.iter().map(|keys| keys.iter().map(place).collect());
         let zips = zips.collect::<Result<Vec<Vec<usize>>, _>>()?;
         for (i, zip) in zips.iter().enumerate() {
             if zips[..i].iter().flatten().any(|index| zip.contains(index)) {
-                return Err(AxisError::Zip("an axis stands in two of them".into()));
+                return Err(AxisError::Zip("an axis appears in two of the lists".into()));
             }
             let lengths: Vec<usize> = zip.iter().map(|&index| list[index].values.len()).collect();
             if lengths.windows(2).any(|pair| pair[0] != pair[1]) {
                 let shown = zip.iter().map(|&i| format!("{} has {}", list[i].key, list[i].values.len()));
                 let shown = shown.collect::<Vec<_>>().join(", ");
-                return Err(AxisError::Zip(format!("the lists must be equally long: {shown} values")));
+                return Err(AxisError::Zip(format!(
+                    "the lists must have equal lengths, but have {shown} values"
+                )));
             }
         }
         let all = Self { list, zips, conditions };
@@ -195,10 +198,10 @@ impl Axes {
         match (twice, axes) {
             (None, _) => Ok(()),
             (Some(point), &[axis]) => {
-                let problem = format!("the value {} stands twice", point[0]);
+                let problem = format!("the value {} appears twice", point[0]);
                 Err(AxisError::Values { key: self.list[axis].key.clone(), problem })
             }
-            (Some(point), _) => Err(AxisError::Zip(format!("the values {} stand twice", point.join(", ")))),
+            (Some(point), _) => Err(AxisError::Zip(format!("the values {} appear twice", point.join(", ")))),
         }
     }
 

@@ -27,7 +27,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
             '[' | '{' => depth += 1,
             ']' | '}' => {
                 let outer = depth.checked_sub(1);
-                depth = outer.ok_or_else(|| format!("`{character}` closes nothing"))?;
+                depth = outer.ok_or_else(|| format!("unmatched `{character}`"))?;
             }
             ',' if depth == 0 => {
                 parts.push(text[start..at].trim());
@@ -37,7 +37,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
         }
     }
     parts.push(text[start..].trim());
-    if depth == 0 { Ok(parts) } else { Err("a bracket is not closed".into()) }
+    if depth == 0 { Ok(parts) } else { Err("unclosed bracket".into()) }
 }
 
 /// Returns the whole numbers of `low..=high`. Text that is not a numeric range, such as a path, is a single
@@ -48,9 +48,7 @@ fn range(part: &str, low: &str, high: &str) -> Result<Vec<String>, String> {
         return Ok(vec![part.into()]);
     };
     if !high.starts_with('=') {
-        return Err(format!(
-            "`{part}` could end with {end} or before it: write {low}..={end}, which includes {end}"
-        ));
+        return Err(format!("`{part}` is ambiguous: write {low}..={end} to include {end}"));
     }
     if low > end || end.saturating_sub(low) >= MOST {
         return Err(format!("`{part}` has no values, or more than {MOST}"));

@@ -146,8 +146,11 @@ pub(super) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
     let is = |kind: &&Kind| folder.join(kind.manifest).is_file();
     KINDS.iter().find(is).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.manifest).collect();
-        let why =
-            if folder.is_dir() { format!("has none of {}", names.join(", ")) } else { "is no folder".into() };
+        let why = if folder.is_dir() {
+            format!("contains none of {}", names.join(", "))
+        } else {
+            "is not a folder".into()
+        };
         StudyError::Compare { problem: format!("{} {why}", folder.display()) }
     })
 }
@@ -162,30 +165,30 @@ impl Folder {
         };
         let sealed = text(kind.manifest)?;
         if !is_sealed(&sealed) {
-            return Err(wrong(format!("{} is not as guardbit wrote it", kind.manifest)));
+            return Err(wrong(format!("{} changed since guardbit wrote it", kind.manifest)));
         }
         let manifest: Value = serde_json::from_str(&sealed).unwrap_or_default();
         if manifest["command"] != kind.command {
-            return Err(wrong(format!("{} is not of `guardbit {}`", kind.manifest, kind.command)));
+            return Err(wrong(format!("{} was not written by `guardbit {}`", kind.manifest, kind.command)));
         }
         if !manifest["shard"].is_null() {
             return Err(wrong(
-                "is one shard of a sweep: compare the folder that `guardbit merge` makes".into(),
+                "is one shard of a sweep: compare the folder that `guardbit merge` writes".into(),
             ));
         }
         if let Some(missing) = manifest["missing"].as_array().filter(|missing| !missing.is_empty()) {
             return Err(wrong(format!(
-                "lacks {} of its points: `guardbit sweep` goes on with them",
+                "lacks {} of its points: run the same `guardbit sweep` again to add them",
                 missing.len()
             )));
         }
         let Some(files) = manifest["files"].as_array().filter(|files| !files.is_empty()) else {
-            return Err(wrong("is not finished: the command that made it goes on with the rest".into()));
+            return Err(wrong("is not finished: run the same command again to finish it".into()));
         };
         let table = text(kind.table)?;
         let listed = files.iter().find(|file| file["path"] == kind.table).map(|file| &file["sha256"]);
         if listed.and_then(Value::as_str) != Some(&Digest::of_bytes(table.as_bytes()).to_string()) {
-            return Err(wrong(format!("{} was changed since guardbit wrote it", kind.table)));
+            return Err(wrong(format!("{} changed since guardbit wrote it", kind.table)));
         }
         let mut reader = csv::Reader::from_reader(table.as_bytes());
         let failed = |error: csv::Error| wrong(format!("{}: {error}", kind.table));
@@ -273,10 +276,10 @@ pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
         if !folder.keys(&joined).all(|key| seen.insert(key)) {
             let own = apart.iter().filter(|name| named(folder, name)).cloned().collect::<Vec<_>>().join(", ");
             let problem = match own.as_str() {
-                "" => format!("{}: several rows of its table are told apart by nothing", folder.shown),
+                "" => format!("{}: several rows of its table have the same keys", folder.shown),
                 own => format!(
-                    "{}: its points differ in {own}, which not all of these folders vary or name: no point of the others \
-                     stands beside each",
+                    "{}: its points differ in {own}, which not all of these folders vary or list, so \
+                     points cannot be matched",
                     folder.shown
                 ),
             };

@@ -18,7 +18,7 @@ pub enum Objective {
 
 /// Text that is not an objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown objective `{0}`; there are cycles, latency, area, energy")]
+#[error("unknown objective `{0}`; expected cycles, latency, area or energy")]
 pub struct ObjectiveError(String);
 
 impl Objective {

@@ -329,7 +329,7 @@ fn check_axes(request: &ExploreRequest) -> Result<(), StudyError> {
         Some(axis) => Err(StudyError::from(AxisError::Values {
             key: axis.key().into(),
             problem:
-                "explore varies accelerators on one network and its samples; `guardbit sweep` varies anything"
+                "`explore` varies only keys of the accelerator; use `guardbit sweep` to vary other arguments"
                     .into(),
         })),
         None => Ok(()),

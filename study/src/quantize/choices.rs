@@ -110,7 +110,7 @@ impl QuantizeChoices {
         let none = |name: &str| {
             let all = METHODS.iter().map(|method| method.name());
             let all: Vec<_> = all.chain(LAYER_METHODS.iter().map(|method| method.name())).collect();
-            let problem = format!("no method of that kind; the methods are {}", all.join(", "));
+            let problem = format!("unknown method; the methods are {}", all.join(", "));
             StudyError::QuantizeSetting { setting: name.into(), problem }
         };
         match (tensors(&self.method), layers) {

@@ -36,7 +36,7 @@ pub enum MixedBudget {
 
 /// Text that is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no budget: write agreement=1%, sqnr=30, bytes=20000 or bits=16")]
+#[error("invalid budget `{0}`: expected agreement=1%, sqnr=30, bytes=20000 or bits=16")]
 pub struct MixedBudgetError(String);
 
 impl FromStr for MixedBudget {

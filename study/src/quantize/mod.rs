@@ -136,12 +136,12 @@ fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
     let activations = request.config.setting.activations;
     let problem = match request {
         QuantizeRequest { dynamic: false, .. } => return Ok(()),
-        QuantizeRequest { mixed: Some(_), .. } => "chooses no widths layer by layer; leave out the budget",
+        QuantizeRequest { mixed: Some(_), .. } => "does not choose widths per layer; leave out the budget",
         _ if request.config.layer_method.is_some() => {
-            "has no ranges of activations that a method for layers could choose; choose a method for tensors"
+            "has no activation ranges to choose, which a method for layers needs; use a method for tensors"
         }
         _ if activations.signed || activations.bits != 8 => {
-            "has activations of uint8 alone: those that ONNX's DynamicQuantizeLinear makes"
+            "supports only activations of uint8, as produced by ONNX's DynamicQuantizeLinear"
         }
         _ => return Ok(()),
     };
@@ -152,7 +152,7 @@ fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
 fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
     let refused = |problem| Err(StudyError::QuantizeOutput { path: out.into(), problem });
     if out.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("onnx")) {
-        return refused("a quantized network is written as ONNX, and read again by that name");
+        return refused("quantized networks are written as ONNX");
     }
     let place = |path: &Path| {
         let path = std::path::absolute(path).ok()?;
@@ -160,7 +160,7 @@ fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
     };
     match report.and_then(place) {
         Some(report) if Some(&report) == place(out).as_ref() => {
-            refused("the network and its report cannot both be there")
+            refused("the network and the report need different paths")
         }
         _ => Ok(()),
     }
@@ -207,7 +207,7 @@ fn calibration_samples(
     let samples = Samples::load(graph, frontend, source)?;
     if let InputSource::File { path, .. } = source {
         if let Some(input) = samples.blank().filter(|_| ranges) {
-            let problem = format!("all values of input `{input}` are 0: no range can be chosen by them");
+            let problem = format!("all values of input `{input}` are 0, so no range can be chosen");
             return Err(StudyError::Array { path: path.clone(), problem });
         }
         samples.doubts().iter().for_each(|doubt| progress.note(&format!("{}: {doubt}", path.display())));

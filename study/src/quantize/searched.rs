@@ -58,7 +58,7 @@ impl<'a> Searched<'a> {
     pub fn end(&self) {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken > 0 {
-            self.progress.note(&format!("finished parts of the search that were in the cache: {taken}"));
+            self.progress.note(&format!("{taken} finished parts of the search are from the cache"));
         }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Searched<'a> {
                 Some(value)
             }
             None => {
-                self.progress.note(&format!("{}: is damaged and not used; remove it", path.display()));
+                self.progress.note(&format!("{}: is damaged and ignored; remove it", path.display()));
                 None
             }
         }
@@ -82,7 +82,7 @@ impl<'a> Searched<'a> {
     fn keep<T: Serialize>(&self, key: Digest, value: T) {
         let Some(store) = &self.store else { return };
         if let Err(error) = store.add(&key.to_string(), &crate::sealed(&Kept { tool: TOOL, value })) {
-            self.progress.note(&format!("a finished part of the search is not kept: {error}"));
+            self.progress.note(&format!("cannot cache a finished part of the search: {error}"));
         }
     }
 }

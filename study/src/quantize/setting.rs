@@ -42,7 +42,8 @@ fn codes(most: u32) -> String {
 /// [`StudyError::QuantizeSetting`] naming the part that cannot be read.
 pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) -> Result<Rule, StudyError> {
     let wrong = |problem: String| StudyError::QuantizeSetting { setting: text.into(), problem };
-    let (which, settings) = text.rsplit_once(':').ok_or_else(|| wrong("is not LAYER:SETTING,...".into()))?;
+    let (which, settings) =
+        text.rsplit_once(':').ok_or_else(|| wrong("is invalid: expected LAYER:SETTING,...".into()))?;
     let class = LayerClass::ALL.into_iter().find(|class| class.name() == which);
     let mut rule = Rule::new(class.map_or_else(|| Which::Name(which.into()), Which::Class));
     let (mut activations, mut weights) = (activations, weights);
@@ -60,8 +61,8 @@ pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) ->
             }
             _ => {
                 return Err(wrong(format!(
-                    "`{setting}` is none of float, per-tensor, per-channel, weights=CODES, activations=CODES, symmetric, \
-                     asymmetric, power-of-two"
+                    "unknown setting `{setting}`: expected float, per-tensor, per-channel, weights=CODES, \
+                     activations=CODES, symmetric, asymmetric, power-of-two"
                 )));
             }
         }

@@ -187,7 +187,7 @@ impl Samples {
                 (file, Some(digest))
             }
             (true, _) => {
-                let problem = "a folder of pictures goes with a network of one input".into();
+                let problem = "a folder of pictures needs a network with one input".into();
                 return Err(StudyError::Array { path: path.into(), problem });
             }
             (false, _) => (ArrayFile::open(path, Wanted::Samples)?, None),
@@ -198,7 +198,10 @@ impl Samples {
             let tensor = graph.tensor(id);
             let (array, samples) = take(&mut file, graph, tensor, path)?;
             if *count.get_or_insert(samples) != samples {
-                let problem = format!("`{}` has {samples} samples, other inputs have others", tensor.name);
+                let problem = format!(
+                    "`{}` has {samples} samples, but other inputs have a different number",
+                    tensor.name
+                );
                 return Err(StudyError::Array { path: path.into(), problem });
             }
             inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array, frontend }));
@@ -404,7 +407,7 @@ mod tests {
         };
         let [unit, pixels] = [1.0 / 255.0, 1.0].map(|scale| network(&[1, 4], DType::UInt8, scale, 0));
         let divide =
-            "the values of input `x` are whole numbers from 0 to 250: do pictures have to be divided by 255?";
+            "the values of input `x` are whole numbers from 0 to 250; pictures may need to be divided by 255";
         let zero = "all values of input `x` are 0";
         for (graph, values, doubts) in [
             (&float, [0.0f32, 17.0, 250.0, 3.0], vec![divide]),

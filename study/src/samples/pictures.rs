@@ -18,8 +18,8 @@ const STATEMENT: &str = "pictures.yaml";
 /// Maximum bytes of this file.
 const MOST_BYTES: u64 = 1 << 14;
 /// Example of its contents.
-const OUTLINE: &str = "e.g. `{layout: nchw, scale: 1/255}`, with `mean: [...]` and `std: [...]` per channel where the network was \
-                       trained with them";
+const OUTLINE: &str = "e.g. `{layout: nchw, scale: 1/255}`, with `mean: [...]` and `std: [...]` per \
+                       channel if the network was trained with them";
 
 /// Conversion of pictures to real values: `(pixel * scale - mean) / std`, with pixels from 0 to 255.
 #[derive(Debug, Deserialize)]
@@ -108,8 +108,9 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
     let at = folder.join(STATEMENT);
     let text = match guardbit_files::read_text(&at, MOST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let problem =
-                format!("a folder of pictures holds {STATEMENT}, which says how they are read: {OUTLINE}");
+            let problem = format!(
+                "a folder of pictures needs a file {STATEMENT} that describes how to read them: {OUTLINE}"
+            );
             return Err(broken(folder, problem));
         }
         text => text.map_err(|error| unread(&at, error))?,
@@ -120,7 +121,7 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
         serde_yaml::from_str(&text).map_err(|error| wrong(plain_words(&error.to_string())))?;
     let form = Form::of(tensor, statement.layout).ok_or_else(|| {
         wrong(format!(
-            "input `{}` of shape {:?} takes no pictures of this layout",
+            "input `{}` of shape {:?} cannot read pictures of this layout",
             tensor.name, tensor.ty.shape
         ))
     })?;
@@ -128,7 +129,7 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
 
     let files = png_files(folder).map_err(|error| unread(folder, error))?;
     if files.is_empty() {
-        return Err(broken(folder, "no .png file is in this folder".into()));
+        return Err(broken(folder, "the folder contains no .png file".into()));
     }
     let failed = |error: io::Error| broken(folder, error.to_string());
     let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
@@ -149,17 +150,19 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
 
 /// Returns the real value of every pixel value, per channel.
 fn real_values(statement: &Statement, channels: usize) -> Result<Vec<[f32; 256]>, String> {
-    let scale = statement.scale.value().ok_or("`scale` is a number above 0, or a fraction")?;
+    let scale = statement.scale.value().ok_or("`scale` must be a number above 0, or a fraction")?;
     let each = |name: &str, list: &Option<Vec<f64>>, default: f64| match list {
         None => Ok(vec![default; channels]),
         Some(list) if list.len() == channels && list.iter().all(|value| value.is_finite()) => {
             Ok(list.clone())
         }
-        Some(list) => Err(format!("`{name}` has {} values, the input {channels} channels", list.len())),
+        Some(list) => {
+            Err(format!("`{name}` has {} values, but the input has {channels} channels", list.len()))
+        }
     };
     let (mean, std) = (each("mean", &statement.mean, 0.0)?, each("std", &statement.std, 1.0)?);
     if std.contains(&0.0) {
-        return Err("`std` is not 0".into());
+        return Err("`std` must not be 0".into());
     }
     let value = |channel: usize, pixel: usize| ((pixel as f64 * scale - mean[channel]) / std[channel]) as f32;
     Ok((0..channels).map(|channel| std::array::from_fn(|pixel| value(channel, pixel))).collect())
@@ -184,7 +187,7 @@ fn pixels(path: &Path, form: &Form) -> Result<Vec<u8>, String> {
     let (height, width) = (info.height as usize, info.width as usize);
     if (height, width) != (form.height, form.width) {
         return Err(format!(
-            "the picture has {height} x {width} pixels, the network reads {} x {}",
+            "the picture has {height} x {width} pixels, but the network reads {} x {}",
             form.height, form.width
         ));
     }
@@ -198,7 +201,7 @@ fn pixels(path: &Path, form: &Form) -> Result<Vec<u8>, String> {
         _ => return Err("the picture has an alpha channel; remove it".into()),
     };
     if channels != form.channels {
-        return Err(format!("the picture has {channels} channels, the network reads {}", form.channels));
+        return Err(format!("the picture has {channels} channels, but the network reads {}", form.channels));
     }
     let mut pixels = vec![0; height * width * channels];
     reader.next_frame(&mut pixels).map_err(|error| error.to_string())?;
@@ -272,10 +275,10 @@ mod tests {
             ("{layout: chw, scale: 1}", "unknown variant `chw`"),
             ("{layout: nchw, scale: 0}", "`scale` is a number above 0"),
             ("{layout: nchw, scale: a/b}", "`scale` is a number above 0"),
-            ("{layout: nchw, scale: 1, mean: [1]}", "`mean` has 1 values, the input 3 channels"),
-            ("{layout: nchw, scale: 1, std: [1, 0, 1]}", "`std` is not 0"),
+            ("{layout: nchw, scale: 1, mean: [1]}", "`mean` has 1 values, but the input has 3 channels"),
+            ("{layout: nchw, scale: 1, std: [1, 0, 1]}", "`std` must not be 0"),
             ("{layout: nchw, scale: 1, size: 2}", "unknown field `size`"),
-            (good, "no .png file is in this folder"),
+            (good, "the folder contains no .png file"),
         ] {
             check(Folder::new(statement), &[1, 3, 2, 2], problem);
         }

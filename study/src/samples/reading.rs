@@ -126,7 +126,10 @@ impl<'a> Pieces<'a> {
         let taken = !tensor.ty.dtype.is_float() && self.reader.clipped == 0;
         (seen.is_unscaled() && !taken).then(|| {
             let most = seen.high;
-            format!("the values of input `{name}` are whole numbers from 0 to {most}: do pictures have to be divided by 255?")
+            format!(
+                "the values of input `{name}` are whole numbers from 0 to {most}; pictures may need to \
+                     be divided by 255"
+            )
         })
     }
 

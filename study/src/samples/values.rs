@@ -118,7 +118,7 @@ fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -
         });
     };
     if !value.is_finite() {
-        let problem = format!("`{}` holds {value}, which is no real number", tensor.name);
+        let problem = format!("`{}` contains {value}, which is not a real number", tensor.name);
         return Err(StudyError::Array { path: path.into(), problem });
     }
     Ok(frontend.quantize_input(value, quantization))

@@ -25,7 +25,7 @@ pub enum MergeError {
     /// Folders that are not shards.
     #[error(
         "{} of a sweep:{}",
-        if .0.len() == 1 { "this folder is no shard" } else { "these folders are no shards" },
+        if .0.len() == 1 { "this folder is not a shard" } else { "these folders are not shards" },
         listed(.0.iter().map(|path| path.display()))
     )]
     NoShard(Vec<PathBuf>),
@@ -48,9 +48,9 @@ pub enum MergeError {
     })))]
     Overlap(Vec<(Shard, PathBuf, PathBuf)>),
     /// Missing or unfinished shards.
-    #[error("the sweep is not whole:{}", listed(missing.iter().map(|shard| format!("shard {shard} is missing")).chain(
+    #[error("the sweep is incomplete:{}", listed(missing.iter().map(|shard| format!("shard {shard} is missing")).chain(
         unfinished.iter().map(|one| {
-            format!("{}: {} of {} points of shard {} are there", one.folder.display(), one.stored, one.points, one.shard)
+            format!("{}: has {} of {} points of shard {}", one.folder.display(), one.stored, one.points, one.shard)
         })
     )))]
     NotWhole {
@@ -60,10 +60,10 @@ pub enum MergeError {
         unfinished: Vec<Unfinished>,
     },
     /// Shards whose manifests list files other than those of their points, sealed or not.
-    #[error("the lists of files of these shards are not those of their points:{}", listed(.0.iter().map(|path| path.display())))]
+    #[error("the file lists of these shards do not match their points:{}", listed(.0.iter().map(|path| path.display())))]
     Unlisted(Vec<PathBuf>),
     /// Shards without a single stored point.
-    #[error("no point of the sweep is there yet")]
+    #[error("the sweep has no finished point yet")]
     NoPoint,
     /// Output folder that is a shard, or inside of one, or contains one.
     #[error("{} is the output folder, and {} is one of its shards", out.display(), folder.display())]
@@ -74,7 +74,7 @@ pub enum MergeError {
         folder: PathBuf,
     },
     /// Files of shards that were changed or removed.
-    #[error("files are not as guardbit wrote them:{}", listed(.0.iter().map(|path| path.display())))]
+    #[error("files changed since guardbit wrote them:{}", listed(.0.iter().map(|path| path.display())))]
     Damaged(Vec<PathBuf>),
 }
 
@@ -126,11 +126,12 @@ impl MergeError {
             Self::Stray { .. } => "merge folders of one sweep, all with the same N of --shard I/N",
             Self::Overlap(_) => "name one folder for each shard",
             Self::NotWhole { .. } => {
-                "run each of these shards with the command of the others, its own --shard I/N and -o DIR: one that was begun \
-                 goes on where it was. `guardbit status DIR...` lists the missing points, `merge --partial` merges what there is"
+                "run each of these shards with the command of the others and its own --shard I/N and -o \
+                 DIR; an interrupted shard continues. `guardbit status DIR...` lists the missing points, \
+                 `merge --partial` merges the finished points"
             }
             Self::NoPoint => "run the shards first",
-            Self::IntoItself { .. } => "name another folder with -o: shards are only read",
+            Self::IntoItself { .. } => "name another folder with -o: shards are never changed",
             Self::Unlisted(_) | Self::Damaged(_) => "remove these folders and run their shards again",
         }
     }

@@ -46,7 +46,7 @@ impl TryFrom<RawShard> for Shard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
     /// Text that is not a shard.
-    #[error("`{0}` is no shard: write I/N, as 1/4 to 4/4, or slurm in a job array")]
+    #[error("invalid shard `{0}`: expected I/N, e.g. 1/4, or slurm in a job array")]
     NoShard(String),
     /// Problem with an environment variable of a job array's task.
     #[error("{variable} {problem}: `slurm` is for a task of a job array (sbatch --array)")]
@@ -57,7 +57,10 @@ pub enum ShardError {
         problem: String,
     },
     /// Job array whose tasks are not numbered evenly.
-    #[error("the tasks of this job array are not numbered evenly: write I/N, with the number of all shards")]
+    #[error(
+        "the tasks of this job array are not numbered consecutively: write I/N, where N is the number of \
+         shards"
+    )]
     Uneven,
 }
 

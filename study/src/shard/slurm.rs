@@ -6,7 +6,10 @@ use super::{Shard, ShardError};
 pub(super) fn shard(variable: impl Fn(&str) -> Option<String>) -> Result<Shard, ShardError> {
     let optional = |name: &'static str| {
         let parsed = |text: String| {
-            let problem = || ShardError::Slurm { variable: name, problem: format!("is `{text}`, no number") };
+            let problem = || ShardError::Slurm {
+                variable: name,
+                problem: format!("is `{text}`, which is not a number"),
+            };
             text.trim().parse::<usize>().map_err(|_| problem())
         };
         variable(name).map(parsed).transpose()

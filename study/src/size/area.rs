@@ -63,7 +63,7 @@ impl FromStr for AreaTool {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "yosys" => Ok(Self::Yosys),
-            _ => Err(format!("unknown tool `{name}`; there is yosys")),
+            _ => Err(format!("unknown tool `{name}`; expected yosys")),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Synthesis {
         let output = Command::new("yosys").arg("-V").output().map_err(|e| failed(format!("yosys: {e}")))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().filter(|line| output.status.success() && !line.is_empty());
-        let version = version.ok_or_else(|| failed("yosys does not tell its version".into()))?.to_owned();
+        let version = version.ok_or_else(|| failed("yosys did not print its version".into()))?.to_owned();
         Ok(Self { version, rtl, known: Mutex::default() })
     }
 
@@ -139,7 +139,7 @@ impl Synthesis {
             return Err(failed(format!("yosys failed: {}", said.lines().last().unwrap_or_default())));
         }
         let text = fs::read_to_string(folder.path().join("stat.json")).map_err(|e| failed(e.to_string()))?;
-        area_of(&text).ok_or_else(|| failed("yosys gave statistics that cannot be read".into()))
+        area_of(&text).ok_or_else(|| failed("cannot read the statistics of yosys".into()))
     }
 }
 

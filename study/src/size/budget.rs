@@ -52,10 +52,10 @@ pub struct Share {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     /// Text of any other form.
-    #[error("`{0}` is no budget: write mismatch=0.1%, accuracy=1% or agreement=1%, from 0% to 100%")]
+    #[error("invalid budget `{0}`: expected mismatch=0.1%, accuracy=1% or agreement=1%, from 0% to 100%")]
     Text(String),
     /// Number that could be a fraction or a percentage.
-    #[error("`{kind}={number}` has no unit: write {kind}={number}% for {number} of 100")]
+    #[error("`{kind}={number}` has no unit: write {kind}={number}% for {number} percent")]
     Unit {
         /// Bounded quantity.
         kind: String,
@@ -148,9 +148,9 @@ impl Budget {
             Self::Accuracy(share) | Self::Agreement(share) => (share, samples, "samples"),
         };
         let one = 100.0 / total.max(1) as f64;
-        share.is_finer_than_one(total).then(|| {
-            format!("{self} is finer than one of {total} {what} ({one:.2}%): it allows no error on them")
-        })
+        share
+            .is_finer_than_one(total)
+            .then(|| format!("{self} is less than one of {total} {what} ({one:.2}%), so it allows no error"))
     }
 
     /// Returns whether the network as a whole is within the budget. `codes` is the number of output codes per
@@ -199,7 +199,7 @@ mod tests {
             assert_eq!(text.parse::<Budget>().ok(), budget, "{text}");
         }
         let unit = "accuracy=1".parse::<Budget>().unwrap_err().to_string();
-        assert_eq!(unit, "`accuracy=1` has no unit: write accuracy=1% for 1 of 100");
+        assert_eq!(unit, "`accuracy=1` has no unit: write accuracy=1% for 1 percent");
         assert_eq!("mismatch=0.1%".parse::<Budget>().unwrap().to_string(), "mismatch=0.1%");
     }
 
@@ -214,7 +214,7 @@ mod tests {
         let said = |text: &str, samples| text.parse::<Budget>().unwrap().finer_than_one(samples, 10);
         assert_eq!(
             said("accuracy=1%", 40).as_deref(),
-            Some("accuracy=1% is finer than one of 40 samples (2.50%): it allows no error on them")
+            Some("accuracy=1% is less than one of 40 samples (2.50%), so it allows no error")
         );
         assert_eq!(
             [said("accuracy=2.5%", 40), said("accuracy=0%", 40), said("mismatch=1%", 40)],

@@ -27,7 +27,7 @@ impl Cache {
         match Store::open(&folder.join(name)) {
             Ok(store) => Some(Self { store, hits: Cell::new(0), is_closed: Cell::new(false) }),
             Err(error) => {
-                progress.note(&format!("warning: the cache is not used: {error}"));
+                progress.note(&format!("warning: cannot use the cache: {error}"));
                 None
             }
         }
@@ -38,7 +38,7 @@ impl Cache {
         let path = self.store.path(&point.identity.to_string());
         let text = read_text(&path, LIMIT).ok()?;
         let Some(record) = stored::read(&text, point.identity, &point.point) else {
-            progress.note(&format!("{}: is damaged and not used; remove it", path.display()));
+            progress.note(&format!("{}: is damaged and ignored; remove it", path.display()));
             return None;
         };
         self.hits.set(self.hits.get() + 1);
@@ -52,7 +52,7 @@ impl Cache {
         }
         if let Err(error) = self.store.add(&point.identity.to_string(), text.as_bytes()) {
             self.is_closed.set(true);
-            progress.note(&format!("warning: no more points are added to the cache: {error}"));
+            progress.note(&format!("warning: cannot add more points to the cache: {error}"));
         }
     }
 

@@ -203,7 +203,7 @@ impl<'a> SweepFolder<'a> {
     fn say(&self) {
         let (stored, points, shown) = (self.stored.get(), self.points.len(), self.target.shown().display());
         self.target.keeps(format!(
-            "{stored} of {points} points are kept in {shown}; the same command goes on with the others"
+            "{stored} of {points} points are kept in {shown}; run the same command again to continue"
         ));
     }
 }

@@ -110,7 +110,7 @@ impl Choices for NetworkChoices<'_> {
     fn point(&self, steps: &[usize]) -> Result<Point, QuantizeError> {
         let graph = self.quantized(steps)?.graph;
         if !(self.possible)(&graph) {
-            let problem = "has widths that a network of this kind cannot have".into();
+            let problem = "has widths that this kind of network does not support".into();
             return Err(QuantizeError::Impossible { layer: graph.name().into(), problem });
         }
         let score = self.judge.score(&graph)?;

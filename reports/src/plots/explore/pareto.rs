@@ -1,21 +1,22 @@
 //! Plot of the quality that designs lose against their cost.
 
 use super::quality;
+use crate::ExploreRecord;
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
-    figure, si,
+    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION,
+    category_look, chart, figure, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::PointRow;
-use crate::ExploreRecord;
 
 pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     name: "pareto",
-    title: "What designs lose, and what they take",
-    caption: "Every design, one panel per objective: what designs are compared by (accuracy, agreement with the exact network, or output codes that differ from it) against cycles, \
-              area and energy. Designs that no other beats in all objectives together are filled; bars are Wilson's intervals of \
-              95 % of theirs. The recommended design has its number.",
+    title: "Accuracy of designs against their cost",
+    caption: "Every design, one panel per objective: accuracy (or agreement with the exact network, or \
+              differing output codes) against cycles, area and energy. Designs on the Pareto front of all \
+              objectives together are filled; bars are their Wilson's 95 % intervals. The recommended \
+              design shows its number.",
     draw,
 };
 
@@ -27,33 +28,43 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     let seen: Vec<(&PointRow, [f64; 3])> =
         record.rows.iter().filter_map(|row| Some((row, quality(record, row)?))).collect();
     if seen.is_empty() {
-        return Ok(Drawing::Nothing("An overflow was trapped in every design.".into()));
+        return Ok(Drawing::Nothing(
+            "No design ran to its end: an overflow was trapped in each of them.".into(),
+        ));
     }
-    let (front, beside): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(row, _)| row.front || row.recommended);
+    let (front, beside): (Vec<_>, Vec<_>) =
+        seen.into_iter().partition(|(row, _)| row.front || row.recommended);
     let bad = if record.quality == "output_mismatch" { 1.0 } else { -1.0 };
     let beside = Extremes::of(beside, OTHERS, |(_, quality)| bad * quality[0]);
     let note = beside.note("other designs", "what they lose");
-    let front = Extremes::of(front, FRONT, |(row, quality)| if row.recommended { f64::MAX } else { bad * quality[0] });
-    let front_note = front.note("designs that no other beats", "what they lose");
+    let front = Extremes::of(
+        front,
+        FRONT,
+        |(row, quality)| if row.recommended { f64::MAX } else { bad * quality[0] },
+    );
+    let front_note = front.note("designs on the Pareto front", "what they lose");
     let mut seen: Vec<(&PointRow, [f64; 3])> = front.shown.into_iter().chain(beside.shown).collect();
     seen.sort_by_key(|(row, _)| row.point);
     let contents: Vec<Content<'_>> = record
         .objectives
         .iter()
         .filter_map(|objective| {
-            let points: Vec<(f64, &PointRow, [f64; 3])> =
-                seen.iter().filter_map(|(row, quality)| Some((row.takes(objective)?, *row, *quality))).collect();
+            let points: Vec<(f64, &PointRow, [f64; 3])> = seen
+                .iter()
+                .filter_map(|(row, quality)| Some((row.takes(objective)?, *row, *quality)))
+                .collect();
             (!points.is_empty()).then(|| panel(record, objective, points))
         })
         .collect();
     let mut entries = vec![
         Entry::new(Mark::Marker(others()), "design"),
-        Entry::new(Mark::Marker(best()), "design that no other beats"),
+        Entry::new(Mark::Marker(best()), "design on the Pareto front"),
     ];
     if record.rows.iter().any(|row| row.recommended) {
         entries.push(Entry::new(Mark::Marker(chosen()), "recommended"));
     }
-    let subtitle = format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
+    let subtitle =
+        format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
     let legend = Legend::new(entries).content();
     let notes = [front_note, note].into_iter().flatten();
     let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).chain(notes).collect();
@@ -72,7 +83,11 @@ fn chosen() -> Look {
     Look { color: VERMILLION, ..category_look(3) }
 }
 
-fn panel<'a>(record: &'a ExploreRecord, objective: &'a str, points: Vec<(f64, &'a PointRow, [f64; 3])>) -> Content<'a> {
+fn panel<'a>(
+    record: &'a ExploreRecord,
+    objective: &'a str,
+    points: Vec<(f64, &'a PointRow, [f64; 3])>,
+) -> Content<'a> {
     let values = || points.iter().map(|(value, ..)| *value);
     let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
     let scale = if high > 8.0 * low { Scale::from_zero(high) } else { Scale::between(low, high) };

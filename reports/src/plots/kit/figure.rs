@@ -96,7 +96,7 @@ fn fitting<'a, 'b>(content: &'b [Content<'a>], room: u32) -> (&'b [Content<'a>],
         return (content, None);
     }
     let note =
-        |more: usize| Content::note(format!("Left out for want of room: {more} of {} parts.", content.len()));
+        |more: usize| Content::note(format!("Not shown: {more} of {} parts do not fit.", content.len()));
     let mut left = room - note(0).height;
     let count = content.iter().take_while(|block| {
         let fits = block.height <= left;

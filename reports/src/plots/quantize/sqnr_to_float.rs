@@ -13,8 +13,9 @@ use crate::{QuantizeRecord, layer_label};
 pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     name: "sqnr_to_float",
     title: "Signal to noise against the float network",
-    caption: "Signal to quantization noise ratio of each part's output against that of the float network, on the calibration \
-              samples, with the error of all parts before it: 20 dB more means a tenth of the error.",
+    caption: "Signal to quantization noise ratio of each part's output against that of the float network, \
+              on the calibration samples, including the error of all earlier parts. 20 dB more means a \
+              tenth of the error.",
     draw,
 };
 
@@ -25,7 +26,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     let rows: Vec<(&PartRow, f64)> =
         record.parts.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
     if rows.is_empty() {
-        return Ok(Drawing::Nothing("The network has no part that was observed.".into()));
+        return Ok(Drawing::Nothing("No part of the network was observed.".into()));
     }
     let rows = Extremes::of(rows, ROWS, |(_, sqnr)| -sqnr);
     let note = rows.note("parts", "SQNR");

@@ -11,9 +11,10 @@ use crate::tables::TradeOffRow;
 pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     name: "tradeoffs",
     title: "Mixed widths: bytes against signal to noise ratio",
-    caption: "Networks that nothing else beats in bytes of weights, signal to noise ratio of the outputs on the accelerator, \
-              agreement with the float network and width of the accumulator, one curve per width of the accumulator that \
-              no input makes overflow. The dashed line is the ratio of the network that was written.",
+    caption: "Networks on the Pareto front of bytes of weights, signal to noise ratio of the outputs on \
+              the accelerator, agreement with the float network and accumulator width. One curve per width \
+              of an accumulator that no input makes overflow. The dashed line is the ratio of the network \
+              that was written.",
     draw,
 };
 
@@ -24,7 +25,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     let front: Vec<&TradeOffRow> =
         record.tradeoffs.iter().filter(|row| row.pareto && row.sqnr_db.value().is_finite()).collect();
     if front.is_empty() {
-        return Ok(Drawing::Nothing("Mixed widths were not looked for: this plot needs --mixed.".into()));
+        return Ok(Drawing::Nothing("Mixed widths were not searched: this plot needs --mixed.".into()));
     }
     let mut widths: Vec<u32> = front.iter().map(|row| row.accumulator_bits).collect();
     widths.sort_unstable();

@@ -11,8 +11,8 @@ use crate::tables::{HistogramRow, TensorRow};
 pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
     name: "value_histograms",
     title: "Values of every tensor",
-    caption: "How often each value occurs in the float network, on the calibration samples. The lines are the real values of the \
-              least and the greatest code: what lies outside is clipped.",
+    caption: "How often each value occurs in the float network, on the calibration samples. The lines are \
+              the real values of the least and the greatest code; values outside are clipped.",
     draw,
 };
 
@@ -25,10 +25,8 @@ struct Panel<'a> {
 }
 
 fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
-    let panel = |row| Panel {
-        row,
-        bins: record.histograms.iter().filter(|bin| bin.tensor == row.tensor).collect(),
-    };
+    let panel =
+        |row| Panel { row, bins: record.histograms.iter().filter(|bin| bin.tensor == row.tensor).collect() };
     let shown: Vec<Panel<'_>> = record.tensors.iter().take(PANELS).map(panel).collect();
     if shown.is_empty() {
         return Ok(Drawing::Nothing("No tensor has codes.".into()));

@@ -14,8 +14,8 @@ use crate::{LayerActivity, RunRecord, layer_label};
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "overflow_heat_map",
     title: "Overflow events over the array",
-    caption: "Where overflow events happen: events of all samples per processing element, rows downwards, columns to \
-              the right. Each panel has its own maximum, which is given above it.",
+    caption: "Overflow events of all samples per processing element, rows downwards, columns to the right. \
+              Each panel has its own maximum, which is shown above it.",
     draw,
 };
 

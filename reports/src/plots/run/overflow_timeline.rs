@@ -3,8 +3,8 @@
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::numbers::number;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
-    figure, panels, si,
+    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart,
+    columns, figure, panels, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
@@ -12,8 +12,8 @@ use crate::{LayerActivity, RunRecord, layer_label};
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "overflow_timeline",
     title: "Overflow events over cycles",
-    caption: "When overflow events happen within one inference of a layer: events of all samples per 64th part of the \
-              layer's cycles. Cycles are those of the timing model, counted from the layer's start.",
+    caption: "Overflow events of all samples within one inference of a layer, per 64th part of the layer's \
+              cycles. Cycles are those of the timing model, counted from the layer's start.",
     draw,
 };
 

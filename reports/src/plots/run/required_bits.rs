@@ -9,11 +9,12 @@ use crate::{LayerRow, LevelHistogram, RunRecord, layer_label};
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "required_bits",
     title: "Required bits of the sums against the available width",
-    caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
-              logarithmic axis. A final sum beyond the available width is a persistent overflow: no order of \
-              additions avoids it. A dot product of which only a prefix lies beyond is a transient overflow: \
-              wrapping arithmetic recovers from it, saturation mostly does not. In propagated mode these are the \
-              activations that the run met, with the marks of the overflow before them.",
+    caption: "Required bits of the sums of each dot product, as a share of all dot products of the layer, \
+              on a logarithmic axis. A final sum beyond the available width is a persistent overflow: no \
+              order of additions avoids it. A dot product with only a prefix beyond the width is a \
+              transient overflow: wrapping arithmetic recovers from it, saturation mostly does not. In \
+              propagated mode the activations are those of this run, which earlier overflow may have \
+              changed.",
     draw,
 };
 

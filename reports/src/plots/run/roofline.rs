@@ -14,11 +14,11 @@ use crate::tables::BottleneckRow;
 
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "roofline",
-    title: "Roofline: what each layer reaches, and what it could",
-    caption: "Products per cycle of each layer against products per byte of the memory outside, with the roof of the array and of that \
-              memory: left of the corner the memory limits, right of it the array. Bytes are those that take the memory time: with \
-              double buffering loads and stores go on at once, and the larger of them counts. Numbers are those of the layers; \
-              shapes tell what binds each.",
+    title: "Roofline: attained and attainable products per cycle",
+    caption: "Products per cycle of each layer against products per byte of the external memory, with the \
+              roofs of the array and of that memory. Left of the corner the memory limits, right of it the \
+              array. With double buffering, loads and stores overlap, and only the larger of them is \
+              counted. Numbers are indices of layers; shapes show the resource that limits each layer.",
     draw,
 };
 
@@ -44,7 +44,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     }
     let corner = rate.map(|rate| peak / rate);
     let (xs, ys) = (|| points.iter().map(|(_, [x, _])| *x), || points.iter().map(|(_, [_, y])| *y));
-    let x = Axis::new("products per byte of the memory outside", Scale::decades(xs().chain(corner)));
+    let x = Axis::new("products per byte of the external memory", Scale::decades(xs().chain(corner)));
     let y = Axis::new("products per cycle", Scale::decades(ys().chain([peak])));
     let right = 10f64.powf(x.scale.range.1);
     let [left, low] = [least_decade(xs().chain(corner)), least_decade(ys().chain([peak]))];

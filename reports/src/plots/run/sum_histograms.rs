@@ -14,10 +14,10 @@ use crate::{RunRecord, layer_label};
 pub(super) const PLOT: Plot<RunRecord> = Plot {
     name: "sum_histograms",
     title: "Sums against the register's range",
-    caption: "How the sums of each level are distributed with unlimited widths, over all output channels, as shares on a \
-              logarithmic axis. Dashed lines are the ends of the register's range (of the width that the weights prove \
-              where it is auto). What the last bins on either side show lies there or beyond. The least and the greatest prefix of \
-              every dot product say how far sums go on the way.",
+    caption: "Distribution of the sums of each level with unlimited widths, over all output channels, as \
+              shares on a logarithmic axis. Dashed lines are the ends of the register's range (for auto, of \
+              the width that the weights prove). The last bins on either side include everything beyond. \
+              The least and the greatest prefix of every dot product show how far partial sums go.",
     draw,
 };
 

@@ -10,11 +10,11 @@ use crate::{SchemeRow, SchemesRecord};
 
 pub(super) const PLOT: Plot<SchemesRecord> = Plot {
     name: "schemes",
-    title: "What another requantization scheme does to every layer",
-    caption: "Share of the codes of every operation that differ from those under the network's own scheme, on a \
-              logarithmic axis: above where each operation reads the same codes, in the middle where all operations \
-              before it have the other scheme too, and below how far they are apart there. Points on the line 0 do not \
-              differ at all.",
+    title: "Effect of another requantization scheme on every operation",
+    caption: "Share of the codes of every operation that differ from those under the network's own scheme, \
+              on a logarithmic axis. Above: each operation reads the same codes. Middle: all earlier \
+              operations use the other scheme too. Below: the greatest difference in that case. Points on \
+              the line 0 do not differ.",
     draw,
 };
 

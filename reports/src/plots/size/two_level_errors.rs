@@ -6,8 +6,8 @@ use plotters::style::RGBColor;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale, figure,
-    short_percent,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale,
+    figure, short_percent,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -16,10 +16,11 @@ use crate::{Fraction, SizeRecord, SizeRow, layer_label};
 pub(super) const PLOT: Plot<SizeRecord> = Plot {
     name: "two_level_errors",
     title: "Wrong sums with two levels of accumulators",
-    caption: "Two-level accumulation with an outer accumulator that is wide enough: share of wrong sums in % among dot products \
-              of the samples, evenly spread, on exact activations, by the inner accumulator's width and the length of its \
-              runs. In blue: proved for every input. In grey: narrower than what is proved, but none of these was wrong. \
-              Narrower outer accumulators are in size_grid.csv.",
+    caption: "Two-level accumulation with an outer accumulator that is wide enough: share of wrong sums in \
+              % among dot products of the samples, evenly spread, on exact activations, by the inner \
+              accumulator's width and the length of its runs. Blue: proved for every input. Grey: narrower \
+              than proved, but none of the simulated sums was wrong. Narrower outer accumulators are in \
+              size_grid.csv.",
     draw,
 };
 
@@ -34,7 +35,11 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rows = widest_outer(size);
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.error_rate.map(Fraction::value)).collect();
     if shares.is_empty() {
-        return Ok(Drawing::Nothing("No layer has a dot product that could be split and simulated, or `--grid none` left this out.".into()));
+        return Ok(Drawing::Nothing(
+            "No layer has a dot product that could be split and simulated, or --grid \
+                                    none disabled this plot."
+                .into(),
+        ));
     }
     let scale = Scale::log_share(shares);
     let widths: BTreeSet<u32> = rows.iter().map(|row| row.inner_bits).collect();

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, figure,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
+    figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -13,10 +14,10 @@ use crate::{SizeRecord, layer_label};
 pub(super) const PLOT: Plot<SizeRecord> = Plot {
     name: "two_levels",
     title: "Inner accumulators that cannot overflow",
-    caption: "Two-level accumulation: an inner accumulator takes runs of so many products, an outer one their sums. Each cell is \
-              the least inner width that is proved for every input; wider is legal too, narrower is not. In orange: no \
-              other length of run needs less of one and no more of the others of inner bits, outer bits and additions of the \
-              outer accumulator. Blank: the dot product is not longer than the run.",
+    caption: "Two-level accumulation: an inner accumulator adds runs of products, an outer accumulator \
+              adds the sums of the runs. Each cell is the smallest inner width that is proved for every \
+              input. Orange: on the Pareto front of inner bits, outer bits and additions of the outer \
+              accumulator. Blank: the dot product is not longer than the run.",
     draw,
 };
 
@@ -31,7 +32,9 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     };
     let widths: Vec<u32> = size.grid.iter().filter(|row| row.legal).map(|row| row.inner_bits).collect();
     let (Some(low), Some(high)) = (widths.iter().min().copied(), widths.iter().max().copied()) else {
-        return Ok(Drawing::Nothing("No layer has a dot product that could be split, or `--grid none` left this out.".into()));
+        return Ok(Drawing::Nothing(
+            "No layer has a dot product that could be split, or --grid none disabled this plot.".into(),
+        ));
     };
     let depth = |bits: u32| f64::from(bits - low) / f64::from((high - low).max(1));
     let row = |layer: &crate::SizeRow| {

@@ -11,9 +11,10 @@ use crate::{SizeRecord, layer_label};
 pub(super) const PLOT: Plot<SizeRecord> = Plot {
     name: "widths",
     title: "Accumulator width that each layer needs",
-    caption: "By the operands' types, by A2Q's closed form, by the real weights and by the ranges that reach the layer: proved \
-              for every input. By the samples: their final sums (enough where sums wrap) and their prefixes in the hardware's \
-              order (needed where they saturate). The gap between the two kinds is the price of a guarantee.",
+    caption: "Widths by the operands' types, by A2Q's closed form, by the real weights and by the ranges \
+              that reach the layer are proved for every input. Widths by the samples hold their final sums \
+              (enough if sums wrap) or their prefixes in the hardware's order (required if they saturate). \
+              The gap between the two kinds is the price of a guarantee.",
     draw,
 };
 
@@ -45,7 +46,8 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
     let x = Axis::new("bits", Scale::whole(low, high, 40));
-    let layers = Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
+    let layers =
+        Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
     let note = layers.note("layers", "bits of the prefixes");
     let layers: Vec<&SizeRow> = layers.shown;
     let names = layers.iter().map(|row| layer_label(row.index, &row.name));

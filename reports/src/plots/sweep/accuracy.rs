@@ -10,9 +10,9 @@ use crate::{Fraction, Interval, PointRecord, SummaryRow};
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "accuracy",
     title: "Accuracy and agreement against accumulator width",
-    caption: "Accuracy: share of samples whose top-1 class is the label; the dashed line is the exact network. Agreement: \
-              share of samples whose top-1 class is that of the exact network, which needs no labels. One curve per \
-              overflow mode; bars are Wilson's intervals of 95 %.",
+    caption: "Accuracy: share of samples whose top-1 class is the label; the dashed line is the exact \
+              network. Agreement: share of samples whose top-1 class is that of the exact network, which \
+              needs no labels. One curve per overflow mode; bars are Wilson's 95 % intervals.",
     draw,
 };
 

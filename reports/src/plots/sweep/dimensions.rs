@@ -102,7 +102,7 @@ impl Shown {
 }
 
 /// Reason shown if only one register is varied.
-pub(super) const NOTHING_VARIED: &str = "Nothing beside one register is varied.";
+pub(super) const NOTHING_VARIED: &str = "Only one register is varied.";
 /// Reason shown if nothing is classified.
 pub(super) const NOTHING_CLASSIFIED: &str =
     "Accuracy and agreement are defined for classes, in propagated mode only.";

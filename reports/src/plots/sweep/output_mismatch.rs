@@ -9,8 +9,9 @@ use crate::plots::{Drawing, Plot};
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "output_mismatch",
     title: "Output codes that differ from the exact network",
-    caption: "How many codes of the network's output, over all samples, differ from the exact network, on a logarithmic \
-              axis; points on the line 0 are bit-exact. In isolated mode: of all layers' outputs together.",
+    caption: "Number of codes of the network's output, over all samples, that differ from the exact \
+              network, on a logarithmic axis; points on the line 0 are bit-exact. In isolated mode, the \
+              codes of all layers' outputs are counted.",
     draw,
 };
 

@@ -12,8 +12,8 @@ use crate::plots::{Drawing, Plot};
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "overflow_rate",
     title: "Overflow rate of every layer against accumulator width",
-    caption: "Share of a layer's dot products that met at least one overflow event at the swept level, on a logarithmic \
-              axis; points on the line 0 met none.",
+    caption: "Share of a layer's dot products with at least one overflow event at the swept level, on a \
+              logarithmic axis; points on the line 0 have none.",
     draw,
 };
 

@@ -4,18 +4,20 @@ use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use std::collections::HashMap;
 
-use crate::{Fraction, PointRecord};
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure, panels,
+    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure,
+    panels,
 };
 use crate::plots::{Drawing, Plot};
+use crate::{Fraction, PointRecord};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "overlay",
     title: "Accuracy over an axis, others overlaid",
-    caption: "The points of the heat map as curves: one axis of numbers along the plot, a curve for every combination of the \
-              others, side by side where they would lie on each other. Bars are Wilson's intervals of 95 %.",
+    caption: "The points of the heat map as curves: one axis of numbers along the plot, one curve for \
+              every combination of the others, slightly shifted so that curves do not hide each other. Bars \
+              are Wilson's 95 % intervals.",
     draw,
 };
 
@@ -41,7 +43,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let curves = curves(points, &all, along, &numbers);
     if curves.len() > CURVES {
         let count = curves.len();
-        return Ok(Drawing::Nothing(format!("{count} curves are too many to tell apart: see the heat map.")));
+        return Ok(Drawing::Nothing(format!("{count} curves are too many for one plot: see the heat map.")));
     }
     let badness = |(_, point): &(f64, &PointRecord)| -shown.share(point).map_or(0.0, Fraction::value);
     let mut note = None;
@@ -65,7 +67,8 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         others => format!("{count} · curves: {others}"),
     };
     let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
-    let content = std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
+    let content =
+        std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
     let content: Vec<Content<'_>> = content.collect();
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }

@@ -10,9 +10,10 @@ use crate::{PointRecord, layer_label};
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "required_bits",
     title: "Required bits of the sums at the swept level",
-    caption: "How many bits the sums of each dot product need, as a share of all dot products of the layer, on a \
-              logarithmic axis, taken from the widest point (in propagated mode, of the activations that it met). \
-              Wrapping arithmetic is exact where every final sum fits, saturation where every prefix does.",
+    caption: "Required bits of the sums of each dot product, as a share of all dot products of the layer, \
+              on a logarithmic axis, taken from the widest point (in propagated mode, on the activations of \
+              that point). Wrapping arithmetic is exact if every final sum fits, saturation if every prefix \
+              fits.",
     draw,
 };
 

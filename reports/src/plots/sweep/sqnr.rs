@@ -12,9 +12,9 @@ use crate::plots::{Drawing, Plot};
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "sqnr",
     title: "Signal to noise of every layer's output against accumulator width",
-    caption: "Signal to quantization noise ratio of each layer's output, against the exact network, in dB: 20 dB more \
-              means a tenth of the error. \"exact\" means that no output code differs. In propagated mode a layer \
-              also carries the errors of the layers before it.",
+    caption: "Signal to quantization noise ratio of each layer's output, against the exact network, in dB: \
+              20 dB more means a tenth of the error. \"exact\" means that no output code differs. In \
+              propagated mode the error of a layer includes the errors of earlier layers.",
     draw,
 };
 
