@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 Every key of an accelerator file: what it may hold, and what it means. `guardbit hw show PRESET` prints them all with their
 values, `--set KEY=VALUE` changes one from the command line (levels by their names: `accumulation.acc.bits=14`), and `layers`
 for single layers. [accelerators.md](accelerators.md) says what follows from them. This page is made from the code:
-`GUARDBIT_BLESS=1 cargo test -p guardbit-hwmodels` renews it.
+`scripts/renew -p guardbit-hwmodels` renews it.
 
 | key | it must be | meaning |
 |---|---|---|

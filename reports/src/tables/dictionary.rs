@@ -71,8 +71,8 @@ const INTRODUCTION: &str = "\
 # Columns
 
 Every table that guardbit writes, column by column, in the order of its header. The same names stand in `sweep/points` and in
-the JSON files. [arithmetic.md](arithmetic.md) defines the words. This page is made from the code: `GUARDBIT_BLESS=1 cargo
-test -p guardbit-reports` renews it.
+the JSON files. [arithmetic.md](arithmetic.md) defines the words. This page is made from the code:
+`scripts/renew -p guardbit-reports` renews it.
 
 \"May be blank\" says where: with the `--stats` levels that do not count the column, and above the last level's row of a
 layer, which holds what belongs to the layer as a whole. Elsewhere a blank means that there is none.
