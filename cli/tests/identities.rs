@@ -111,7 +111,7 @@ fn identities_of(line: &str) -> Vec<String> {
 }
 
 /// `identities/list.txt` has commands, and indented below each the identities of its output.
-/// `GUARDBIT_BLESS=1` renews them; do so only if equal things are to get other identities (`DERIVATION`,
+/// `scripts/renew` renews them; do so only if equal things are to get other identities (`DERIVATION`,
 /// `ARITHMETIC_VERSION`).
 #[test]
 fn identities_stay() {

@@ -1,5 +1,5 @@
 //! Layers with 16-bit activations against LiteRT's reference kernels: 32-bit and 64-bit biases, no bias, and
-//! sums and biases beyond 32 bits. `scripts/make_int16_goldens.py` generates the models and the codes.
+//! sums and biases beyond 32 bits. `scripts/goldens/make_int16_goldens.py` generates the models and the codes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -344,7 +344,7 @@ fn made_parts() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
-/// `GUARDBIT_BLESS=1` renews the generated parts.
+/// `scripts/renew` renews the generated parts.
 #[test]
 fn made_parts_of_pages_are_current() {
     for (page, name, made) in made_parts() {
@@ -356,7 +356,7 @@ fn made_parts_of_pages_are_current() {
         if std::env::var_os("GUARDBIT_BLESS").is_some() {
             fs::write(&path, [&text[..start], &made, &text[end..]].concat()).unwrap();
         } else {
-            assert_eq!(text[start..end], made, "{page}, {name}: GUARDBIT_BLESS=1 renews it");
+            assert_eq!(text[start..end], made, "{page}, {name}: scripts/renew renews it");
         }
     }
 }

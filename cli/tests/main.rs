@@ -37,6 +37,7 @@ mod recheck;
 mod resume;
 mod rtl_grid;
 mod schemas;
+mod scripts;
 mod shards;
 mod shared_models;
 mod size;

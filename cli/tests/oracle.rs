@@ -119,7 +119,7 @@ fn check_model(model: &str, input: &[&str], hw: &[&str], runs: &[&str]) {
         _ => out.join("inputs.npz"),
     };
     let golden = dir.path().join("litert.npz");
-    let script = root().join("scripts/litert_dump.py");
+    let script = root().join("scripts/oracles/litert_dump.py");
     let status = Command::new(python).arg(script).arg(&model).arg(&inputs).arg(&golden).status().unwrap();
     assert!(status.success(), "litert_dump.py failed");
     let codes = check_tensors(&out.join("tensors.npz"), runs, &int8_arrays(&golden));
@@ -170,7 +170,7 @@ fn keyword_spotting() {
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn orders_of_the_digits_network() {
     let python = needed("GUARDBIT_ORACLE_PYTHON");
-    let script = root().join("scripts/check_orders.py");
+    let script = root().join("scripts/second/check_orders.py");
     let guardbit = assert_cmd::cargo::cargo_bin("guardbit");
     let status = Command::new(python).arg(script).arg(guardbit).status().unwrap();
     assert!(status.success(), "check_orders.py found differences");
@@ -181,7 +181,7 @@ fn orders_of_the_digits_network() {
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn arithmetic() {
     let python = needed("GUARDBIT_ORACLE_PYTHON");
-    let script = root().join("scripts/check_arithmetic.py");
+    let script = root().join("scripts/second/check_arithmetic.py");
     let guardbit = assert_cmd::cargo::cargo_bin("guardbit");
     let status = Command::new(python).arg(script).arg(guardbit).args(["--cases", "60"]).status().unwrap();
     assert!(status.success(), "check_arithmetic.py found differences");
@@ -191,7 +191,7 @@ fn arithmetic() {
 /// the lifetimes of all tensors, including inputs, scratch buffers and gaps.
 fn check_arena(model: &str, expected: [u64; 2]) {
     let Some(model) = shared_model(model) else { return };
-    let script = root().join("scripts/tflm_arena.py");
+    let script = root().join("scripts/oracles/tflm_arena.py");
     let output = Command::new(needed("GUARDBIT_ORACLE_PYTHON")).arg(script).arg(&model).output().unwrap();
     let arena: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
     let keys = ["--set", "memory.residency=fit", "--set", "memory.activation_kib=4096"];

@@ -30,7 +30,7 @@ fn pandas_reads_what_the_csv_files_say() {
         let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
         let parquet = names.filter(|path| path.extension().is_some_and(|extension| extension == "parquet"));
         assert_eq!(parquet.count(), tables_there, "{command}");
-        let script = root().join("scripts/check_parquet.py");
+        let script = root().join("scripts/oracles/check_parquet.py");
         let output =
             Command::new(needed("GUARDBIT_STATISTICS_PYTHON")).arg(script).arg(&out).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

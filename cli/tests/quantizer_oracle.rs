@@ -15,7 +15,7 @@ const NETWORKS: [(&str, &str); 2] =
 
 fn script(name: &str) -> Command {
     let mut command = Command::new(needed("GUARDBIT_ONNX_PYTHON"));
-    command.arg(root().join("scripts").join(name));
+    command.arg(root().join("scripts/oracles").join(name));
     command
 }
 

@@ -310,16 +310,12 @@ fn pictures_are_those_of_the_digits_sweep() {
     }
 }
 
-/// Compares a picture with the committed one; `GUARDBIT_BLESS=1` renews it.
+/// Compares a picture with the committed one; `scripts/renew` renews it.
 fn check_picture(shown: &Path, made: &str) {
     if std::env::var_os("GUARDBIT_BLESS").is_some() {
         fs::write(shown, made).unwrap();
     }
-    assert!(
-        fs::read_to_string(shown).unwrap() == made,
-        "{} is stale: run with GUARDBIT_BLESS=1",
-        shown.display()
-    );
+    assert!(fs::read_to_string(shown).unwrap() == made, "{} is stale: run scripts/renew", shown.display());
 }
 
 /// Tests named on the pages of the arithmetic contract, as `file::name` for `tests/file.rs` of some crate,

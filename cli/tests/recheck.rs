@@ -1,4 +1,4 @@
-//! Bundles recomputed by `scripts/recheck_bundle.py`, which was written only from `docs/bundle-format.md` and
+//! Bundles recomputed by `scripts/second/recheck_bundle.py`, which was written only from `docs/bundle-format.md` and
 //! `docs/bundle-array.md`.
 //!
 //! `GUARDBIT_ORACLE_PYTHON` names a Python with NumPy; see `scripts/test`.
@@ -17,7 +17,7 @@ const FORMATS: &str = "dec,npy,bin,mif,coe,axis";
 
 /// Returns whether the script finds no difference, and its output.
 fn recheck(python: &str, bundle: &Path) -> (bool, String) {
-    let script = root().join("scripts/recheck_bundle.py");
+    let script = root().join("scripts/second/recheck_bundle.py");
     let output = Command::new(python).arg(script).arg(bundle).output().unwrap();
     let text =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();

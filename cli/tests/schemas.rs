@@ -108,7 +108,7 @@ fn violations_are_those_of_jsonschema() {
 
     let python = needed("GUARDBIT_STATISTICS_PYTHON");
     let mut check = Command::new(python)
-        .arg(root().join("scripts/check_schemas.py"))
+        .arg(root().join("scripts/oracles/check_schemas.py"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -11,7 +11,7 @@ use ndarray_npy::{NpzReader, write_npy};
 /// Recomputes every figure of a results folder; returns their number.
 fn recompute(folder: &Path, more: &[&str]) -> u64 {
     let mut python = Command::new(needed("GUARDBIT_STATISTICS_PYTHON"));
-    let script = root().join("scripts/check_statistics.py");
+    let script = root().join("scripts/oracles/check_statistics.py");
     let output = python.arg(script).arg(folder).args(more).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().parse().unwrap()

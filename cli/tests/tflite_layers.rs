@@ -1,5 +1,5 @@
 //! Accelerated layers of every TFLite operator that has them, in both engines, against LiteRT: one recorded
-//! network of each operator and type (`scripts/make_tflite_oracle.py`).
+//! network of each operator and type (`scripts/oracles/make_tflite_oracle.py`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

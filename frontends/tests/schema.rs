@@ -6,7 +6,7 @@ use std::path::Path;
 use guardbit_files::schema_violations;
 use guardbit_frontends::{graph_schema, read_yaml};
 
-/// `GUARDBIT_BLESS=1` rewrites the file.
+/// `scripts/renew` renews the file.
 #[test]
 fn the_committed_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("graph.schema.json");
@@ -15,7 +15,7 @@ fn the_committed_schema_is_current() {
         fs::write(&path, &text).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew graph.schema.json");
+    assert!(committed == text, "scripts/renew renews graph.schema.json");
 }
 
 /// Returns the violations of the schema in a file.

@@ -4,7 +4,7 @@
 //! A target takes any bytes. It must return a result or an error quickly, with little memory, and with an error
 //! message that fits on a terminal. Each target is a file in `targets/` and a line below. `cargo test` runs each
 //! target briefly; `scripts/fuzz MINUTES` runs them with libFuzzer for as long as you want. Keep valuable inputs in
-//! `corpus/NAME/`.
+//! `corpus/NAME/` (`scripts/goldens/make_onnx_seeds.py` wrote some of those of `onnx`).
 
 mod choices;
 mod generate;

@@ -231,7 +231,7 @@ means that an operation reads as many bytes as it writes, and `none` that it mov
 
 If the count depends on an attribute, the table lists the highest; the operation counts its own. Such attributes are a table instead of
 fixed point, 16-bit codes, and the function of `float_unary`. This page is generated from the code:
-`GUARDBIT_BLESS=1 cargo test -p guardbit-graph` renews it.
+`scripts/renew -p guardbit-graph` renews it.
 
 | operation | per output | per input | per cell | bytes |
 |---|---|---|---|---|

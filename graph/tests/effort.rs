@@ -2,7 +2,7 @@
 
 use guardbit_graph::host_text;
 
-/// `GUARDBIT_BLESS=1` rewrites the page.
+/// `scripts/renew` renews the page.
 #[test]
 fn the_page_is_current() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/host.md");
@@ -10,5 +10,5 @@ fn the_page_is_current() {
         std::fs::write(&path, host_text()).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == host_text(), "run this test with GUARDBIT_BLESS=1 to renew docs/host.md");
+    assert!(committed == host_text(), "scripts/renew renews docs/host.md");
 }

@@ -1,5 +1,5 @@
 //! Tests of single operations against the reference kernels of LiteRT 2.3.0, as recorded by
-//! `scripts/make_litert_op_goldens.py`.
+//! `scripts/goldens/make_litert_op_goldens.py`.
 
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, GraphError, MultiplierRule, Op, OutputSpec, Padding,

@@ -1,5 +1,5 @@
 //! Compares cycles of Ethos-U55 with those that its compiler, ethos-u-vela 5.2.0, estimates for the layers of
-//! whole networks. `scripts/make_vela_networks.py` wrote `reference/vela_networks.csv`.
+//! whole networks. `scripts/goldens/make_vela_networks.py` wrote `reference/vela_networks.csv`.
 
 use std::fmt::Write;
 

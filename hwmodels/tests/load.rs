@@ -230,7 +230,7 @@ fn what_is_no_preset_is_a_path() {
     assert_eq!(load(path, &[]).unwrap(), load("fpga-int14-os", &[]).unwrap());
 }
 
-/// Set `GUARDBIT_BLESS=1` to write the files anew.
+/// `scripts/renew` renews the files.
 #[test]
 fn files_made_from_the_keys_are_current() {
     for (file, text) in [("accelerator.schema.json", schema()), ("../docs/accelerator_keys.md", keys_text())]
@@ -240,7 +240,7 @@ fn files_made_from_the_keys_are_current() {
             std::fs::write(&path, &text).unwrap();
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew {file}");
+        assert!(committed == text, "scripts/renew renews {file}");
     }
 }
 

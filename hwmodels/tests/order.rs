@@ -13,7 +13,7 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::Scheme;
 
-/// Expected values are those of `random_permutation` in scripts/arithmetic_orders.py, an implementation in
+/// Expected values are those of `random_permutation` in scripts/second/arithmetic_orders.py, an implementation in
 /// Python.
 #[test]
 fn a_seed_gives_the_same_permutation_everywhere() {

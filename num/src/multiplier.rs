@@ -9,7 +9,7 @@ use fixed::types::I1F31;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Multiplier {
     real: f64,
-    significand: i32,
+    fraction: I1F31,
     exponent: i32,
 }
 
@@ -40,7 +40,7 @@ impl Multiplier {
         if exponent < -31 {
             (significand, exponent) = (0, 0);
         }
-        Self { real, significand: significand as i32, exponent }.checked()
+        Self { real, fraction: I1F31::from_bits(significand as i32), exponent }.checked()
     }
 
     /// Returns the multiplier as it was given, unrounded.
@@ -52,12 +52,12 @@ impl Multiplier {
     ///
     /// After [`divided_by`](Self::divided_by) it may be less.
     pub fn significand(self) -> i32 {
-        self.significand
+        self.fraction.to_bits()
     }
 
     /// Returns the significand as a fraction in Q0.31.
     pub fn fraction(self) -> I1F31 {
-        I1F31::from_bits(self.significand)
+        self.fraction
     }
 
     /// Returns the exponent of the power of two. A positive exponent shifts left.
@@ -80,7 +80,7 @@ impl Multiplier {
     /// [`MultiplierError`] if the result is `2^30` or more.
     pub fn scaled_up(self, shift: u32) -> Result<Self, MultiplierError> {
         let real = self.real * 2f64.powi(shift as i32);
-        if self.significand == 0 {
+        if self.fraction == 0 {
             return Self::new(real);
         }
         Self { real, exponent: self.exponent.saturating_add(shift as i32), ..self }.checked()
@@ -95,10 +95,10 @@ impl Multiplier {
     pub fn divided_by(self, count: u64) -> Self {
         let count = count.max(1);
         let shift = count.ilog2().min(32).min((31 + self.exponent) as u32);
-        let significand = (i128::from(self.significand) << shift) / i128::from(count);
+        let significand = (i128::from(self.significand()) << shift) / i128::from(count);
         Self {
             real: self.real / count as f64,
-            significand: significand as i32,
+            fraction: I1F31::from_bits(significand as i32),
             exponent: self.exponent - shift as i32,
         }
     }

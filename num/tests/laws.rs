@@ -1,5 +1,6 @@
 //! Laws that hold for every width, value and order.
 
+use fixed::types::{I1F31, I32F0};
 use guardbit_num::fixed_point::{rounding_divide_by_power_of_two, saturating_rounding_doubling_high_mul};
 use guardbit_num::{
     Accumulator, Format, MAX_BITS, MIN_BITS, Multiplier, Overflow, Requantizer, Rounding, Scheme,
@@ -133,7 +134,8 @@ proptest! {
         let product = i64::from(a) * i64::from(b);
         let nudge = if product >= 0 { 1 << 30 } else { 1 - (1 << 30) };
         let expected = if (a, b) == (i32::MIN, i32::MIN) { i32::MAX } else { ((product + nudge) / (1 << 31)) as i32 };
-        prop_assert_eq!(saturating_rounding_doubling_high_mul(a, b), expected);
+        let product = saturating_rounding_doubling_high_mul(I32F0::from_bits(a), I1F31::from_bits(b));
+        prop_assert_eq!(product, expected);
     }
 
     #[test]
@@ -142,7 +144,7 @@ proptest! {
         let x = i64::from(x);
         let threshold = (mask >> 1) + i64::from(x < 0);
         let expected = (x >> exponent) + i64::from((x & mask) > threshold);
-        prop_assert_eq!(i64::from(rounding_divide_by_power_of_two(x as i32, exponent)), expected);
+        prop_assert_eq!(i64::from(rounding_divide_by_power_of_two(I32F0::from_bits(x as i32), exponent).to_bits()), expected);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Tests of rounding right shifts and of gemmlowp's 32-bit primitives.
 
-use fixed::types::I1F31;
-use fixed::{FixedI32, FixedI64, types::extra::U26};
+use fixed::types::extra::{U24, U26, U31};
+use fixed::types::{I1F31, I32F0};
+use fixed::{FixedI32, FixedI64};
 use guardbit_num::Rounding;
 use guardbit_num::fixed_point::{
-    exp_on_negative_values, one_over_one_plus_x, rounding_divide_by_power_of_two,
+    exp_on_negative_values, one_over_one_plus_x, rescale, rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_mul, saturating_shift_left,
 };
 
@@ -78,7 +79,8 @@ fn doubling_high_multiplication() {
         (i32::MAX, i32::MIN, -i32::MAX),
     ];
     for (a, b, expected) in cases {
-        assert_eq!(saturating_rounding_doubling_high_mul(a, b), expected, "{a} * {b}");
+        let product = saturating_rounding_doubling_high_mul(I32F0::from_bits(a), I1F31::from_bits(b));
+        assert_eq!(product, expected, "{a} * {b}");
     }
 }
 
@@ -96,12 +98,25 @@ fn division_by_powers_of_two() {
         (i32::MAX, 40, 0),
     ];
     for (x, exponent, expected) in cases {
-        assert_eq!(rounding_divide_by_power_of_two(x, exponent), expected, "{x} / 2^{exponent}");
+        assert_eq!(
+            rounding_divide_by_power_of_two(I32F0::from_bits(x), exponent),
+            expected,
+            "{x} / 2^{exponent}"
+        );
     }
-    assert_eq!(saturating_shift_left(3, 2), 12);
-    assert_eq!(saturating_shift_left(1 << 30, 1), i32::MAX);
-    assert_eq!(saturating_shift_left(-2, 31), i32::MIN);
-    assert_eq!(saturating_shift_left(0, 99), 0);
+    for (x, exponent, expected) in [(3, 2, 12), (1 << 30, 1, i32::MAX), (-2, 31, i32::MIN), (0, 99, 0)] {
+        assert_eq!(saturating_shift_left(I32F0::from_bits(x), exponent), expected, "{x} * 2^{exponent}");
+    }
+}
+
+#[test]
+fn other_formats() {
+    // Ties away from zero where bits are dropped, the limits of 32 bits where there are more.
+    let quarters = [-6, -5, -3, -2, 2, 3, 5, 6].map(FixedI32::<U26>::from_bits);
+    assert_eq!(quarters.map(|x| rescale::<_, U24>(x).to_bits()), [-2, -1, -1, -1, 1, 1, 1, 2]);
+    let wide = [1 << 28, 1 << 26, -(1 << 26), i32::MIN].map(FixedI32::<U26>::from_bits);
+    let narrow = [i32::MAX, i32::MAX, i32::MIN, i32::MIN].map(I1F31::from_bits);
+    assert_eq!(wide.map(rescale::<_, U31>), narrow);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn check(case: &Value) -> (Scheme, usize) {
 #[ignore = "needs GUARDBIT_TOSA_PYTHON, see scripts/test"]
 fn schemes_equal_the_tosa_reference_model() {
     let python = std::env::var("GUARDBIT_TOSA_PYTHON").expect("GUARDBIT_TOSA_PYTHON");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/tosa_rescale.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/oracles/tosa_rescale.py");
     let ran = Command::new(python).arg(script).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let (mut tests, mut counts) = (0, std::collections::BTreeMap::new());

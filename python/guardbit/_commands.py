@@ -1,4 +1,4 @@
-"""The commands as functions. Generated from the table in study/src/arguments/table.rs: GUARDBIT_BLESS=1 renews it."""
+"""The commands as functions. Generated from the table in study/src/arguments/table.rs: scripts/renew renews it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arguments are checked and taken. Generated from the table in study/src/arguments/table.rs: GUARDBIT_BLESS=1 renews it."""
+"""How arguments are checked and taken. Generated from the table in study/src/arguments/table.rs: scripts/renew renews it."""
 
 #: By command and name in Python: the name of the option, and a kind of `_arguments.py`.
 TABLE: dict[str, dict[str, tuple[str, str]]] = {

@@ -1,4 +1,4 @@
-//! Compares ranges and parameters with numpy and ONNX Runtime (`scripts/make_threshold_goldens.py`).
+//! Compares ranges and parameters with numpy and ONNX Runtime (`scripts/goldens/make_threshold_goldens.py`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,7 +129,7 @@ fn thresholds_equal_those_of_others() {
 fn thresholds_equal_those_computed_anew() {
     let folder = tempfile::tempdir().unwrap();
     let made: PathBuf = folder.path().join("thresholds.json");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/make_threshold_goldens.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/goldens/make_threshold_goldens.py");
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
     assert!(Command::new(python).arg(script).arg(&made).status().unwrap().success());
     let anew: Value = serde_json::from_str(&std::fs::read_to_string(made).unwrap()).unwrap();

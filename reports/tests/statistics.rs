@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 const GOLDEN: &str = include_str!("data/statistics.json");
 
-/// Output of `scripts/make_statistics_goldens.py`.
+/// Output of `scripts/goldens/make_statistics_goldens.py`.
 #[derive(Deserialize)]
 struct Golden {
     /// Part, whole, lower end, upper end.
@@ -78,7 +78,7 @@ fn areas_are_those_under_the_curve() {
 /// Returns the output of the Python packages.
 fn packages(args: &[&str]) -> Vec<u8> {
     let python = std::env::var("GUARDBIT_STATISTICS_PYTHON").expect("GUARDBIT_STATISTICS_PYTHON");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/make_statistics_goldens.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/goldens/make_statistics_goldens.py");
     let output = Command::new(python).arg(script).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout

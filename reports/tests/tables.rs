@@ -312,7 +312,7 @@ fn tables_for_terminals() {
     ");
 }
 
-/// Set `GUARDBIT_BLESS=1` to renew the page.
+/// `scripts/renew` renews the page.
 #[test]
 fn the_dictionary_is_current() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
@@ -321,7 +321,7 @@ fn the_dictionary_is_current() {
         std::fs::write(&path, &text).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "docs/columns.md is stale: run this test with GUARDBIT_BLESS=1");
+    assert!(committed == text, "docs/columns.md is stale: run scripts/renew");
 }
 
 /// Every column has a meaning, and every column that a terminal's table selects exists.

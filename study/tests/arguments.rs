@@ -5,7 +5,7 @@ use std::path::Path;
 
 use guardbit_study::{Command, Row, arguments_text, python_text};
 
-/// `GUARDBIT_BLESS=1` renews the files.
+/// `scripts/renew` renews the files.
 #[test]
 fn the_committed_files_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -16,7 +16,7 @@ fn the_committed_files_are_current() {
             fs::write(&path, &text).unwrap();
         }
         let committed = fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew {name}");
+        assert!(committed == text, "scripts/renew renews {name}");
     }
 }
 

@@ -41,7 +41,7 @@ fn figures() -> String {
     text
 }
 
-/// `GUARDBIT_BLESS=1` renews the file.
+/// `scripts/renew` renews the file.
 #[test]
 fn figures_change_with_the_version() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/arithmetic.txt");
@@ -54,7 +54,7 @@ fn figures_change_with_the_version() {
     assert!(
         found == expected,
         "figures differ from {}, first {differs:?}: raise ARITHMETIC_VERSION if stored results would be others now \
-         (a new column alone makes none), then run with GUARDBIT_BLESS=1",
+         (a new column alone makes none), then run scripts/renew",
         path.display()
     );
 }

@@ -294,7 +294,7 @@ fn areas(model: &CostModel, part: &str, set: &str) -> Option<f64> {
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn tables_come_from_yosys() {
     std::env::var("GUARDBIT_SIMULATORS").expect("GUARDBIT_SIMULATORS is not set; see scripts/test");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/make_cost_tables.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/goldens/make_cost_tables.py");
     let all = [8, 14, 20];
     let widths = if is_full() { &all[..] } else { &all[1..2] };
     let listed: Vec<String> = widths.iter().map(u32::to_string).collect();

@@ -186,7 +186,7 @@ fn codes_of(graph: &Graph, sample: &[Vec<f32>]) -> Vec<i32> {
 /// Returns the differences between ONNX Runtime's results for a folder of networks and the expected ones.
 fn different(folder: &Path, inputs: Map<String, Value>, expected: &[(String, Vec<f32>)]) -> Vec<String> {
     std::fs::write(folder.join("inputs.json"), Value::Object(inputs).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/oracles/run_onnx.py");
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
     assert!(Command::new(python).arg(script).arg(folder).status().unwrap().success());
     let text = std::fs::read_to_string(folder.join("outputs.json")).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use guardbit_files::schema_violations;
 use guardbit_study::{load_study, study_schema};
 
-/// `GUARDBIT_BLESS=1` renews the file.
+/// `scripts/renew` renews the file.
 #[test]
 fn the_committed_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("study.schema.json");
@@ -15,7 +15,7 @@ fn the_committed_schema_is_current() {
         fs::write(&path, &text).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "run this test with GUARDBIT_BLESS=1 to renew study.schema.json");
+    assert!(committed == text, "scripts/renew renews study.schema.json");
 }
 
 fn is_valid(text: &str) -> bool {

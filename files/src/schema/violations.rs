@@ -1,7 +1,7 @@
 //! Checks a JSON value against a schema that this crate generated.
 //!
 //! The check covers the keywords that such schemas use, as defined by JSON Schema, draft 2020-12.
-//! `scripts/check_schemas.py` compares the results with those of the Python package `jsonschema`.
+//! `scripts/oracles/check_schemas.py` compares the results with those of the Python package `jsonschema`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

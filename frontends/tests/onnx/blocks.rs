@@ -1,5 +1,5 @@
 //! Tests of weights with a scale per block of the contracted axis, against ONNX Runtime and exact results
-//! (`scripts/onnx_blocks.py`).
+//! (`scripts/oracles/onnx_blocks.py`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Tests of errors: rejected files report the problem, the node and what to do (`scripts/make_onnx_goldens.py` writes
+//! Tests of errors: rejected files report the problem, the node and what to do (`scripts/goldens/make_onnx_goldens.py` writes
 //! them).
 
 use std::fmt::Write as _;

@@ -129,7 +129,7 @@ fn written_files_are_whole() {
     }
     let written = names.len();
     std::fs::write(target.path().join("outputs.json"), Value::Object(names).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/check_written.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/oracles/check_written.py");
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
     let checked = Command::new(python).arg(script).arg(target.path()).output().unwrap();
     let text = String::from_utf8_lossy(&checked.stdout);
@@ -183,7 +183,7 @@ fn written_networks_run_equal_in_onnx_runtime() {
         expected.push((name, graph, outputs));
     }
     std::fs::write(target.path().join("inputs.json"), Value::Object(names).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/run_onnx.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/oracles/run_onnx.py");
     let python = std::env::var("GUARDBIT_ONNX_PYTHON").unwrap();
     assert!(Command::new(python).arg(script).arg(target.path()).status().unwrap().success());
     let text = std::fs::read_to_string(target.path().join("outputs.json")).unwrap();

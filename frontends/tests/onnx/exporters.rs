@@ -1,5 +1,5 @@
 //! Tests of networks that real exporters wrote, against the exporters' own runtimes: one family of
-//! `scripts/make_onnx_oracle.py` each.
+//! `scripts/oracles/make_onnx_oracle.py` each.
 //!
 //! Every row contains its expected number of layers. A row whose results may differ from the runtime's contains the
 //! bound and the reason.

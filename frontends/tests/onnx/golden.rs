@@ -1,4 +1,4 @@
-//! Tests with stored networks that `scripts/make_onnx_goldens.py` built and ran with ONNX Runtime and QONNX.
+//! Tests with stored networks that `scripts/goldens/make_onnx_goldens.py` built and ran with ONNX Runtime and QONNX.
 
 use std::path::Path;
 

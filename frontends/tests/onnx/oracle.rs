@@ -1,4 +1,4 @@
-//! Tests of networks against ONNX Runtime and QONNX. `scripts/make_onnx_oracle.py` builds and runs them.
+//! Tests of networks against ONNX Runtime and QONNX. `scripts/oracles/make_onnx_oracle.py` builds and runs them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// The variable that names a Python with the packages of `scripts/requirements-onnx.txt`.
+/// The variable that names a Python with the packages of `scripts/requirements/onnx.txt`.
 pub const PYTHON: &str = "GUARDBIT_ONNX_PYTHON";
 
-/// The variable that names a Python with the packages of `scripts/requirements-onnx-newer.txt`.
+/// The variable that names a Python with the packages of `scripts/requirements/onnx-newer.txt`.
 const NEWER_PYTHON: &str = "GUARDBIT_ONNX_NEWER_PYTHON";
 
 /// Generates the cases of a family.
 pub fn cases(python: &str, family: &str) -> (tempfile::TempDir, Vec<Value>) {
     let python = std::env::var(python).expect(python);
     let folder = tempfile::tempdir().unwrap();
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/oracles");
     let mut command = Command::new(python);
     command.arg(scripts.join("make_onnx_oracle.py")).arg(family).arg(folder.path());
     assert!(command.status().unwrap().success(), "the oracle of {family}");

@@ -1,5 +1,5 @@
 //! Tests of networks of one operator, and of streams, against TensorFlow Lite's runtimes, as recorded by
-//! `scripts/make_tflite_oracle.py`.
+//! `scripts/oracles/make_tflite_oracle.py`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -134,14 +134,14 @@ fn recorded_networks_equal_their_runtimes() {
 
 /// Recorded networks whose results differ in a runtime that rounds once, and one of each other operator.
 ///
-/// `scripts/make_tflite_single.py` recorded them. It has to compile the runtime.
+/// `scripts/goldens/make_tflite_single.py` recorded them. It has to compile the runtime.
 #[test]
 fn recorded_networks_equal_a_runtime_that_rounds_once() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_single.json"));
     assert!(check(&recorded, "tflm_single", Profile::TfliteSingle) > 100);
 }
 
-/// Recorded networks with 16-bit activations from TensorFlow's converter (`scripts/make_tensorflow_networks.py`).
+/// Recorded networks with 16-bit activations from TensorFlow's converter (`scripts/goldens/make_tensorflow_networks.py`).
 #[test]
 fn recorded_networks_of_tensorflow_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_tensorflow.json"));
@@ -149,7 +149,7 @@ fn recorded_networks_of_tensorflow_equal_their_runtimes() {
     assert_eq!(check(&recorded, "tflm", Profile::Tflm), 2);
 }
 
-/// Recorded streams of 50 steps (`scripts/tflite_streams.py`, `make_tflite_oracle.py --golden --only stream_`).
+/// Recorded streams of 50 steps (`scripts/oracles/tflite_streams.py`, `make_tflite_oracle.py --golden --only stream_`).
 #[test]
 fn recorded_streams_equal_their_runtimes() {
     let recorded = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tflite_streams.json"));
@@ -182,7 +182,7 @@ fn generated() -> Vec<Value> {
         return cases(Path::new(&known));
     }
     let python = std::env::var("GUARDBIT_ORACLE_PYTHON").expect("GUARDBIT_ORACLE_PYTHON");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/make_tflite_oracle.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/oracles/make_tflite_oracle.py");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("cases.json");
     let output = Command::new(python).arg(script).arg(&out).output().unwrap();

@@ -1,6 +1,6 @@
 //! Hard swish.
 
-use guardbit_num::Multiplier;
+use guardbit_num::{Multiplier, Rounding};
 
 use super::lut::Table;
 use super::{Operands, Operator};
@@ -109,5 +109,5 @@ fn saturating_shift(value: i32, left: u32) -> i32 {
 
 /// Returns `value / 2^exponent`, rounded half away from zero.
 fn rounding_divide(value: i32, exponent: u32) -> i32 {
-    guardbit_num::fixed_point::rounding_divide_by_power_of_two(value, exponent)
+    Rounding::HalfAway.shift_right(value.into(), exponent) as i32
 }

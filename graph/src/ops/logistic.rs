@@ -1,7 +1,7 @@
 //! Logistic function.
 
-use fixed::FixedI32;
-use guardbit_num::fixed_point::{logistic, rounding_divide_by_power_of_two};
+use fixed::types::extra::U8;
+use guardbit_num::fixed_point::{logistic, rescale};
 
 use super::lut::{Arithmetic, Sigmoid, Table, in_float64};
 use super::quarter::Quarter;
@@ -68,7 +68,7 @@ impl Logistic {
             return Table::of(operands, |x| 1.0 / (1.0 + exp(-x)));
         }
         let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);
-        let fraction = |x| rounding_divide_by_power_of_two(logistic(FixedI32::from_bits(x)).to_bits(), 31 - 8);
+        let fraction = |x| rescale::<_, U8>(logistic(x)).to_bits();
         Ok(Table::each(dtype, |code| match quarter.argument(code) {
             Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(dtype.min())),
             Err(positive) => if positive { dtype.max() } else { dtype.min() },

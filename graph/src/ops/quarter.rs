@@ -1,5 +1,7 @@
 //! Codes as arguments of gemmlowp's curves.
 
+use fixed::FixedI32;
+use fixed::types::extra::U27;
 use guardbit_num::{Multiplier, Requantizer, Scheme};
 
 use super::Operands;
@@ -26,11 +28,11 @@ impl Quarter {
     }
 
     /// Returns the argument of a code. The error is for a code beyond the radius, and is true if it is positive.
-    pub fn argument(&self, code: i32) -> Result<i32, bool> {
+    pub fn argument(&self, code: i32) -> Result<FixedI32<U27>, bool> {
         let centred = code - self.zero_point;
         if f64::from(centred.abs()) >= self.radius {
             return Err(centred > 0);
         }
-        Ok(self.to_argument.scale(centred.into()) as i32)
+        Ok(FixedI32::from_bits(self.to_argument.scale(centred.into()) as i32))
     }
 }

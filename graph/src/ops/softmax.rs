@@ -1,13 +1,13 @@
 //! Softmax.
 
 use guardbit_num::fixed_point::{
-    exp_on_negative_values, one_over_one_plus_x, rounding_divide_by_power_of_two,
+    exp_on_negative_values, one_over_one_plus_x, rescale, rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_mul,
 };
 use guardbit_num::{Multiplier, Requantizer, Scheme};
 
 use fixed::FixedI32;
-use fixed::types::I1F31;
+use fixed::types::{I1F31, I13F19};
 
 use super::lut::Table;
 use super::{Operands, Operator};
@@ -130,17 +130,15 @@ impl Exponent {
         let greatest = row.iter().copied().max().unwrap_or_default();
         let powers: Vec<_> = row.iter().map(|code| self.power(code - greatest)).collect();
         // The sum is Q12.19. It cannot overflow below 4096 elements; with more, the runtime's sum overflows.
-        let sum = powers.iter().flatten().fold(0i32, |sum, power| {
-            sum.saturating_add(rounding_divide_by_power_of_two(power.to_bits(), SUM_BITS))
-        });
+        let sum = powers.iter().flatten().fold(I13F19::ZERO, |sum, &power| sum.saturating_add(rescale(power)));
         let headroom = sum.leading_zeros();
-        let fraction = ((sum as u32) << headroom) ^ (1 << 31);
-        let reciprocal = one_over_one_plus_x(I1F31::from_bits(fraction as i32)).to_bits();
+        let fraction = ((sum.to_bits() as u32) << headroom) ^ (1 << 31);
+        let reciprocal = one_over_one_plus_x(I1F31::from_bits(fraction as i32));
         let shift = SUM_BITS - headroom + 31 - dtype.bits();
         let code = |power: Option<I1F31>| {
             let Some(power) = power else { return dtype.min() };
-            let product = saturating_rounding_doubling_high_mul(reciprocal, power.to_bits());
-            let code = rounding_divide_by_power_of_two(product, shift);
+            let product = saturating_rounding_doubling_high_mul(reciprocal, power);
+            let code = rounding_divide_by_power_of_two(product, shift).to_bits();
             dtype.saturate(i128::from(code) + i128::from(dtype.min()))
         };
         powers.into_iter().map(code).collect()

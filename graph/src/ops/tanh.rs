@@ -1,7 +1,7 @@
 //! Hyperbolic tangent.
 
-use fixed::FixedI32;
-use guardbit_num::fixed_point::{rounding_divide_by_power_of_two, tanh};
+use fixed::types::extra::U7;
+use guardbit_num::fixed_point::{rescale, tanh};
 
 use super::lut::{Arithmetic, Sigmoid, Table, in_float64};
 use super::quarter::Quarter;
@@ -66,7 +66,7 @@ impl Tanh {
             return Table::of(operands, in_float64(libm::tanh));
         }
         let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);
-        let fraction = |x| rounding_divide_by_power_of_two(tanh(FixedI32::from_bits(x)).to_bits(), 31 - 7);
+        let fraction = |x| rescale::<_, U7>(tanh(x)).to_bits();
         let zero_point = operands.output_activation()?.zero_point(0);
         Ok(Table::each(dtype, |code| match quarter.argument(code) {
             Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(zero_point)),

@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 Every key of an accelerator file, with its valid values and its meaning. `guardbit hw show PRESET` prints all keys with their
 values, `--set KEY=VALUE` changes one on the command line (levels by name: `accumulation.acc.bits=14`), and `layers` changes
 keys of single layers. [accelerators.md](accelerators.md) explains their effects. This page is generated:
-`GUARDBIT_BLESS=1 cargo test -p guardbit-hwmodels` renews it.
+`scripts/renew -p guardbit-hwmodels` renews it.
 
 | key | valid values | meaning |
 |---|---|---|

@@ -47,7 +47,7 @@ fn compute_cycles_are_those_of_scalesim() {
     }
 }
 
-/// Random shapes, counted by the tool itself: `scripts/make_scalesim_cycles.py`.
+/// Random shapes, counted by the tool itself: `scripts/goldens/make_scalesim_cycles.py`.
 #[test]
 fn random_shapes_take_the_cycles_of_scalesim() {
     let rows: Vec<Vec<u64>> = include_str!("../reference/scalesim_cycles.csv")

@@ -71,8 +71,8 @@ const INTRODUCTION: &str = "\
 # Columns
 
 This page lists every table that guardbit writes, column by column, in the order of its header. `sweep/points` and the JSON
-files use the same names. [arithmetic.md](arithmetic.md) defines the terms. This page is generated: `GUARDBIT_BLESS=1 cargo
-test -p guardbit-reports` renews it.
+files use the same names. [arithmetic.md](arithmetic.md) defines the terms. This page is generated:
+`scripts/renew -p guardbit-reports` renews it.
 
 \"May be blank\" lists when a cell is blank: with the `--stats` levels that do not count the column, or in the rows above the
 last level's row of a layer, because the figure belongs to the layer as a whole. Otherwise a blank means that no value exists.

@@ -3,7 +3,7 @@
 use super::{Command, Kind, ROWS, Row, Shape, respelled};
 
 /// First lines of both files.
-const MADE: &str = "Generated from the table in study/src/arguments/table.rs: GUARDBIT_BLESS=1 renews it.";
+const MADE: &str = "Generated from the table in study/src/arguments/table.rs: scripts/renew renews it.";
 
 /// Description of a Python function.
 struct Function {
