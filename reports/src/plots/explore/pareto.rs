@@ -1,14 +1,14 @@
 //! Plot of the quality that designs lose against their cost.
 
 use super::quality;
+use crate::ExploreRecord;
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION, category_look, chart,
-    figure, si,
+    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION,
+    category_look, chart, figure, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::PointRow;
-use crate::ExploreRecord;
 
 pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     name: "pareto",
@@ -29,11 +29,16 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     if seen.is_empty() {
         return Ok(Drawing::Nothing("An overflow was trapped in every design.".into()));
     }
-    let (front, beside): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(row, _)| row.front || row.recommended);
+    let (front, beside): (Vec<_>, Vec<_>) =
+        seen.into_iter().partition(|(row, _)| row.front || row.recommended);
     let bad = if record.quality == "output_mismatch" { 1.0 } else { -1.0 };
     let beside = Extremes::of(beside, OTHERS, |(_, quality)| bad * quality[0]);
     let note = beside.note("other designs", "what they lose");
-    let front = Extremes::of(front, FRONT, |(row, quality)| if row.recommended { f64::MAX } else { bad * quality[0] });
+    let front = Extremes::of(
+        front,
+        FRONT,
+        |(row, quality)| if row.recommended { f64::MAX } else { bad * quality[0] },
+    );
     let front_note = front.note("designs that no other beats", "what they lose");
     let mut seen: Vec<(&PointRow, [f64; 3])> = front.shown.into_iter().chain(beside.shown).collect();
     seen.sort_by_key(|(row, _)| row.point);
@@ -41,8 +46,10 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
         .objectives
         .iter()
         .filter_map(|objective| {
-            let points: Vec<(f64, &PointRow, [f64; 3])> =
-                seen.iter().filter_map(|(row, quality)| Some((row.takes(objective)?, *row, *quality))).collect();
+            let points: Vec<(f64, &PointRow, [f64; 3])> = seen
+                .iter()
+                .filter_map(|(row, quality)| Some((row.takes(objective)?, *row, *quality)))
+                .collect();
             (!points.is_empty()).then(|| panel(record, objective, points))
         })
         .collect();
@@ -53,7 +60,8 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     if record.rows.iter().any(|row| row.recommended) {
         entries.push(Entry::new(Mark::Marker(chosen()), "recommended"));
     }
-    let subtitle = format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
+    let subtitle =
+        format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
     let legend = Legend::new(entries).content();
     let notes = [front_note, note].into_iter().flatten();
     let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).chain(notes).collect();
@@ -72,7 +80,11 @@ fn chosen() -> Look {
     Look { color: VERMILLION, ..category_look(3) }
 }
 
-fn panel<'a>(record: &'a ExploreRecord, objective: &'a str, points: Vec<(f64, &'a PointRow, [f64; 3])>) -> Content<'a> {
+fn panel<'a>(
+    record: &'a ExploreRecord,
+    objective: &'a str,
+    points: Vec<(f64, &'a PointRow, [f64; 3])>,
+) -> Content<'a> {
     let values = || points.iter().map(|(value, ..)| *value);
     let (low, high) = values().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
     let scale = if high > 8.0 * low { Scale::from_zero(high) } else { Scale::between(low, high) };
@@ -91,7 +103,7 @@ fn panel<'a>(record: &'a ExploreRecord, objective: &'a str, points: Vec<(f64, &'
         _ => Axis::new("output codes that differ", Scale::from_zero(most)),
     };
     Content::new(300, move |area| {
-        let mut chart = chart(area, ("", ""), &x, &y)?;
+        let mut chart = chart(area, "", "", &x, &y)?;
         let pick = |is: fn(&PointRow) -> bool| {
             points.iter().filter(move |(_, row, _)| is(row)).map(|(value, _, quality)| (*value, quality[0]))
         };

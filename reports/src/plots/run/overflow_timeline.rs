@@ -3,8 +3,8 @@
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::numbers::number;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart, columns,
-    figure, panels, si,
+    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart,
+    columns, figure, panels, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
@@ -56,7 +56,7 @@ fn bars(area: &Area<'_>, layer: &LayerActivity) -> Result<(), DrawError> {
         si(layer.cycles as f64),
         number(layer.cycles, "cycle", "cycles"),
     );
-    let panel = chart(area, (&label(layer), &events), &x, &y)?;
+    let panel = chart(area, &label(layer), &events, &x, &y)?;
     let width = layer.cycles as f64 / layer.timeline.len() as f64;
     for (i, &count) in layer.timeline.iter().enumerate().filter(|(_, count)| **count > 0) {
         let left = i as f64 * width;

@@ -6,8 +6,8 @@ use plotters::style::RGBColor;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale, figure,
-    short_percent,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale,
+    figure, short_percent,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -34,7 +34,10 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let rows = widest_outer(size);
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.error_rate.map(Fraction::value)).collect();
     if shares.is_empty() {
-        return Ok(Drawing::Nothing("No layer has a dot product that could be split and simulated, or `--grid none` left this out.".into()));
+        return Ok(Drawing::Nothing(
+            "No layer has a dot product that could be split and simulated, or `--grid none` left this out."
+                .into(),
+        ));
     }
     let scale = Scale::log_share(shares);
     let widths: BTreeSet<u32> = rows.iter().map(|row| row.inner_bits).collect();

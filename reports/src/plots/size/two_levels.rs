@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp, figure,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
+    figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -31,7 +32,9 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     };
     let widths: Vec<u32> = size.grid.iter().filter(|row| row.legal).map(|row| row.inner_bits).collect();
     let (Some(low), Some(high)) = (widths.iter().min().copied(), widths.iter().max().copied()) else {
-        return Ok(Drawing::Nothing("No layer has a dot product that could be split, or `--grid none` left this out.".into()));
+        return Ok(Drawing::Nothing(
+            "No layer has a dot product that could be split, or `--grid none` left this out.".into(),
+        ));
     };
     let depth = |bits: u32| f64::from(bits - low) / f64::from((high - low).max(1));
     let row = |layer: &crate::SizeRow| {

@@ -45,7 +45,8 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
     let x = Axis::new("bits", Scale::whole(low, high, 40));
-    let layers = Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
+    let layers =
+        Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
     let note = layers.note("layers", "bits of the prefixes");
     let layers: Vec<&SizeRow> = layers.shown;
     let names = layers.iter().map(|row| layer_label(row.index, &row.name));
@@ -54,7 +55,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
     let height = 62 + (8 * used.len() as u32 + 12) * layers.len() as u32;
     let dots = Content::new(height, |area| {
-        let mut panel = chart(area, ("", ""), &x, &y)?;
+        let mut panel = chart(area, "", "", &x, &y)?;
         let last = layers.len() as f64 - 1.0;
         // Series of one layer are placed below each other, so that equal widths do not hide each other.
         let step = 0.72 / used.len().max(2) as f64;

@@ -4,12 +4,13 @@ use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use std::collections::HashMap;
 
-use crate::{Fraction, PointRecord};
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure, panels,
+    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure,
+    panels,
 };
 use crate::plots::{Drawing, Plot};
+use crate::{Fraction, PointRecord};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "overlay",
@@ -65,7 +66,8 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         others => format!("{count} · curves: {others}"),
     };
     let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
-    let content = std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
+    let content =
+        std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
     let content: Vec<Content<'_>> = content.collect();
     Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
 }
@@ -105,7 +107,7 @@ fn draw_panel(
     let whole = numbers.iter().all(|x| x.fract() == 0.0 && (0.0..=1e4).contains(x)) && high - low <= 200.0;
     let scale = if whole { Scale::whole(low as u32, high as u32, 20) } else { Scale::between(low, high) };
     let (x, y) = (Axis::new(along.name, scale), Axis::new("samples", Scale::percent()));
-    let mut chart = chart(area, (shown.name(), ""), &x, &y)?;
+    let mut chart = chart(area, shown.name(), "", &x, &y)?;
     let apart = apart(numbers, high - low);
     for (at, (_, points)) in curves.iter().enumerate() {
         let look = category_look(at);
