@@ -68,10 +68,17 @@ impl Logistic {
             return Table::of(operands, |x| 1.0 / (1.0 + exp(-x)));
         }
         let (quarter, dtype) = (Quarter::new(operands)?, operands.output_dtype);
-        let fraction = |x| rounding_divide_by_power_of_two(logistic(FixedI32::from_bits(x)).to_bits(), 31 - 8);
+        let fraction =
+            |x| rounding_divide_by_power_of_two(logistic(FixedI32::from_bits(x)).to_bits(), 31 - 8);
         Ok(Table::each(dtype, |code| match quarter.argument(code) {
             Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(dtype.min())),
-            Err(positive) => if positive { dtype.max() } else { dtype.min() },
+            Err(positive) => {
+                if positive {
+                    dtype.max()
+                } else {
+                    dtype.min()
+                }
+            }
         }))
     }
 }
