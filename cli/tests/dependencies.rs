@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::sources::for_sources;
+
 /// Crates that each crate may use directly; permission is transitive.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("num", &[]),
@@ -27,6 +29,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
 fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {
     let direct = allowed.get(of).copied().unwrap_or_default();
     direct.iter().flat_map(|&next| [next.to_string()].into_iter().chain(closure(next, allowed))).collect()
+}
+
+/// The folder of a crate.
+fn folder(name: &'static str) -> &'static str {
+    match name {
+        "guardbit" => "library",
+        "capi" => "rtl-vectors/capi",
+        name => name,
+    }
 }
 
 /// The name of a package without the prefix that all but the library have.
@@ -85,6 +96,41 @@ fn every_file_of_tests_is_in_its_suite() {
     assert_eq!(suites, 12, "suites of crates");
 }
 
+/// A file that only a macro declares is out of the formatter's reach.
+#[test]
+fn every_file_has_a_line_that_declares_it() {
+    let mut texts = BTreeMap::new();
+    let folders: Vec<&str> = ALLOWED.iter().map(|(name, _)| folder(name)).collect();
+    for_sources(&folders, |path, text| {
+        texts.insert(path.to_owned(), text.to_owned());
+    });
+    for path in texts.keys() {
+        let folder = path.parent().unwrap();
+        let (name, folder) = match path.file_stem().unwrap().to_str().unwrap() {
+            "lib" | "main" => continue,
+            "mod" => (folder.file_name().unwrap().to_str().unwrap(), folder.parent().unwrap()),
+            name => (name, folder),
+        };
+        let parents = ["mod.rs", "lib.rs", "main.rs"].map(|file| folder.join(file));
+        let parent = parents.iter().find_map(|path| texts.get(path));
+        let line = format!("mod {name};");
+        let is_it =
+            |found: &str| found == line || found.starts_with("pub") && found.ends_with(&format!(" {line}"));
+        let declared = parent.unwrap().lines().any(is_it);
+        assert!(declared, "{}: no line of the module above it is `{line}`", path.display());
+    }
+}
+
+/// A module with files below it is the `mod.rs` of their folder.
+#[test]
+fn modules_stand_in_the_folder_of_their_files() {
+    let folders: Vec<&str> = ALLOWED.iter().map(|(name, _)| folder(name)).collect();
+    for_sources(&folders, |path, _| {
+        let below = path.with_extension("");
+        assert!(!below.is_dir(), "{} belongs into {} as mod.rs", path.display(), below.display());
+    });
+}
+
 /// The core crates open no file and print nothing.
 #[test]
 fn core_crates_do_no_io() {
@@ -95,6 +141,7 @@ fn core_crates_do_no_io() {
     });
 }
 
+/// Functions of the platform's library differ in their last bits between platforms, but results are shared
 /// Packages have no files of other crates. A path that leaves its crate compiles here, and nowhere else.
 #[test]
 fn sources_include_only_files_of_their_crates() {
@@ -122,22 +169,6 @@ fn sources_include_only_files_of_their_crates() {
     assert!(seen > 3, "{seen} files are included");
 }
 
-/// Passes every source file of some crates, with its text, to `check`.
-fn for_sources(crates: &[&str], mut check: impl FnMut(&Path, &str)) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders: Vec<_> = crates.iter().map(|name| root.join(name).join("src")).collect();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            if entry.path().is_dir() {
-                folders.push(entry.path());
-                continue;
-            }
-            check(&entry.path(), &std::fs::read_to_string(entry.path()).unwrap());
-        }
-    }
-}
-
-/// Functions of the platform's library differ in their last bits between platforms, but results are shared
 /// among them.
 #[test]
 fn codes_do_not_depend_on_the_platforms_functions() {

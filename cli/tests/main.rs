@@ -7,6 +7,7 @@ mod benches;
 mod bipolar;
 mod blocks;
 mod cache;
+mod circles;
 mod claims;
 mod common;
 mod compare;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Foreign, inventory};
+use crate::foreign::{Foreign, in_words};
 
 /// The reason why results cannot be written to a folder.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum FolderError {
         differs: Vec<&'static str>,
     },
     /// The output folder holds files that guardbit did not write, or that were changed since.
-    #[error("{} holds files that guardbit did not write, or that changed since:{}", path.display(), inventory::in_words(files))]
+    #[error("{} holds files that guardbit did not write, or that changed since:{}", path.display(), in_words(files))]
     Foreign {
         /// The folder.
         path: PathBuf,

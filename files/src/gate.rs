@@ -1,11 +1,8 @@
 //! Signal handling: no file operation starts after an interrupt, and unfinished files are removed.
 
 use std::cell::Cell;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
-
-use crate::{ops, unfinished};
 
 /// Closed for good by [`interrupt`].
 static GATE: RwLock<()> = RwLock::new(());
@@ -18,18 +15,22 @@ thread_local! {
 }
 
 /// Something that an interrupt must clean up.
-#[derive(Debug, Clone)]
-pub(crate) enum Open {
-    /// A claimed target: its lock, and what is kept of it.
-    Target { lock: PathBuf, kept: String },
-    /// A folder that was made for a target below it, which stays if anything is in it.
-    Above(PathBuf),
-    /// A staging folder and its target.
-    Staging { folder: PathBuf, target: PathBuf },
-    /// A temporary folder.
-    Scratch(PathBuf),
-    /// Any other resource, identified by a number.
-    Other { act: fn(u32), id: u32 },
+pub(crate) struct Open {
+    /// Cleans up. What cannot be removed now is removed by the next run.
+    tidy: Box<dyn Fn() + Send>,
+    /// What is kept of it, in words.
+    kept: Option<String>,
+}
+
+impl Open {
+    pub fn new(tidy: impl Fn() + Send + 'static) -> Self {
+        Self { tidy: Box::new(tidy), kept: None }
+    }
+
+    /// Adds the description of what is kept.
+    pub fn keeping(self, kept: &str) -> Self {
+        Self { kept: Some(kept.to_owned()), ..self }
+    }
 }
 
 /// A registered clean-up, which an interrupt performs as long as this value lives.
@@ -52,7 +53,7 @@ pub(crate) fn register(open: Open) -> Registered {
 /// Registers `act`, which an interrupt calls with `id` until the returned value is dropped. `id` can be that of a
 /// process.
 pub fn at_interrupt(act: fn(u32), id: u32) -> Registered {
-    register(Open::Other { act, id })
+    register(Open::new(move || act(id)))
 }
 
 impl Registered {
@@ -60,8 +61,8 @@ impl Registered {
     pub(crate) fn keeps(&self, text: String) {
         let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.iter_mut().find(|(id, _)| *id == self.0);
-        if let Some((_, Open::Target { kept, .. })) = own {
-            *kept = text;
+        if let Some((_, open)) = own {
+            open.kept = Some(text);
         }
     }
 }
@@ -81,23 +82,8 @@ pub fn interrupt() -> Vec<String> {
     let mut open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
     let mut kept = Vec::new();
     while let Some((_, last)) = open.pop() {
-        // The next run removes what cannot be removed now.
-        match last {
-            Open::Target { lock, kept: text } => {
-                let _ = ops::remove_file(&lock);
-                kept.push(text);
-            }
-            Open::Above(folder) => {
-                let _ = ops::remove_dir(&folder);
-            }
-            Open::Staging { folder, target } => {
-                let _ = unfinished::tidy(&folder, &target);
-            }
-            Open::Other { act, id } => act(id),
-            Open::Scratch(folder) => {
-                let _ = ops::remove_tree(&folder);
-            }
-        }
+        (last.tidy)();
+        kept.extend(last.kept);
     }
     kept
 }

@@ -1,12 +1,11 @@
 //! Classifies the files of a folder: written by guardbit, or foreign.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Digest, FolderError, ops, read_text, seal};
+use crate::{Digest, FolderError, Foreign, Why, ops, read_text, seal};
 
 /// Declares every manifest: its file name, and the subfolders whose files are sealed individually.
 macro_rules! manifests {
@@ -52,8 +51,6 @@ manifests! {
 
 /// Maximum size of a sealed file, in bytes.
 const SEALED_LIMIT: u64 = 1 << 28;
-/// Maximum number of foreign files that an error lists.
-const TOLD: usize = 10;
 
 /// The files of a folder, split into guardbit's own and foreign ones.
 ///
@@ -66,58 +63,6 @@ pub struct Inventory {
     manifests: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
     foreign: Vec<Foreign>,
-}
-
-/// A file that does not belong to guardbit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foreign {
-    /// Path relative to the folder.
-    pub path: PathBuf,
-    /// The reason why it is foreign.
-    pub why: Why,
-}
-
-/// The reason why a file does not belong to guardbit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// No manifest lists it.
-    NotWritten,
-    /// A manifest lists it with different content.
-    Changed,
-    /// It is a symbolic link.
-    Link,
-    /// It is a pipe, socket or device.
-    Special,
-    /// It cannot be read.
-    Unreadable,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotWritten => "not written by guardbit",
-            Self::Changed => "changed since guardbit wrote it",
-            Self::Link => "a symbolic link",
-            Self::Special => "neither a file nor a folder",
-            Self::Unreadable => "cannot be read",
-        })
-    }
-}
-
-/// Returns one line per file, for the first [`TOLD`] files.
-pub(crate) fn in_words(files: &[Foreign]) -> String {
-    let line = |file: &Foreign| format!("\n  {}: {}", shown(&file.path), file.why);
-    let lines: String = files.iter().take(TOLD).map(line).collect();
-    match files.len().saturating_sub(TOLD) {
-        0 => lines,
-        others => format!("{lines}\n  and {others} more"),
-    }
-}
-
-/// Returns a path without control characters, which a terminal would interpret.
-fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    text.chars().take(200).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// The contents of all manifests of a folder.

@@ -7,6 +7,8 @@
 
 mod digest;
 mod error;
+mod existing;
+mod foreign;
 mod gate;
 mod inventory;
 mod latched;
@@ -28,8 +30,10 @@ mod work;
 
 pub use digest::{Digest, DigestError, FileHasher, Hasher};
 pub use error::FolderError;
+pub use existing::Existing;
+pub use foreign::{Foreign, Why};
 pub use gate::{Registered, at_interrupt, interrupt};
-pub use inventory::{Foreign, Inventory, Manifest, Why};
+pub use inventory::{Inventory, Manifest};
 pub use latched::Latched;
 pub use nesting::{NestingError, check_nesting};
 pub use npy::{NPY_MAGIC, npy_header};
@@ -41,6 +45,6 @@ pub use seal::{FileEntry, UNSEALED, is_sealed, seal, seal_of, seal_text};
 pub use single::SingleFile;
 pub use staging::{Document, Staging};
 pub use store::Store;
-pub use target::{Existing, Target};
+pub use target::Target;
 pub use words::plain_words;
 pub use work::WorkFolder;

@@ -53,19 +53,20 @@ fn path(target: &Path) -> PathBuf {
 }
 
 impl Lock {
-    /// Locks `target` without waiting, and registers the clean-up that `open` returns.
+    /// Locks `target` without waiting, and registers its clean-up. `kept` describes what is kept of the target
+    /// then.
     ///
     /// The lock file never exists without a registered clean-up.
-    pub fn take(
-        target: &Path,
-        shown: &Path,
-        open: impl Fn(&Path) -> Open,
-    ) -> Result<(Self, Registered), FolderError> {
+    pub fn take(target: &Path, shown: &Path, kept: &str) -> Result<(Self, Registered), FolderError> {
         let path = path(target);
+        let open = || {
+            let path = path.clone();
+            Open::new(move || drop(ops::remove_file(&path))).keeping(kept)
+        };
         loop {
             let taken = ops::open_lock(&path, |file| {
                 let lock = Self::of_file(file, &path, shown)?;
-                Ok(lock.map(|lock| (lock, gate::register(open(&path)))))
+                Ok(lock.map(|lock| (lock, gate::register(open()))))
             });
             if let Some(taken) = taken.map_err(FolderError::write(&path))?? {
                 return Ok(taken);

@@ -19,7 +19,10 @@ impl Scratch {
     /// # Errors
     /// Errors of the operating system.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        let open = |path: &Path| Open::Scratch(path.into());
+        let open = |path: &Path| {
+            let path = path.to_owned();
+            Open::new(move || drop(ops::remove_tree(&path)))
+        };
         let (path, registered) = ops::create_unique_dir(&std::env::temp_dir(), prefix.as_ref(), 12, open)?;
         Ok(Self { path, _registered: registered })
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{Open, Registered};
+use crate::gate::Registered;
 use crate::lock::{self, Lock};
 use crate::unfinished::{self, MARKER, RANDOM};
 use crate::{Existing, FolderError, ops};
@@ -38,8 +38,7 @@ impl SingleFile {
             return Err(refused(path, existing, false));
         }
         let kept = format!("nothing was written to {}", path.display());
-        let (lock, registered) =
-            Lock::take(path, path, |lock| Open::Target { lock: lock.into(), kept: kept.clone() })?;
+        let (lock, registered) = Lock::take(path, path, &kept)?;
         unfinished::tidy_all(path)?;
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -61,7 +60,7 @@ impl SingleFile {
     /// [`FolderError::Write`], and [`FolderError::FileExists`] if another file took its place meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), FolderError> {
         let parent = lock::parent(&self.path);
-        let entry = |folder: &Path| Open::Staging { folder: folder.into(), target: self.path.clone() };
+        let entry = |folder: &Path| unfinished::open(folder, &self.path);
         let (folder, _registered) = ops::create_unique_dir(parent, &lock::beside(&self.path), RANDOM, entry)
             .map_err(FolderError::write(parent))?;
         let _gone = Gone { folder: &folder, target: &self.path };

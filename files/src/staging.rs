@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{Open, Registered};
+use crate::gate::Registered;
 use crate::latched::Latched;
 use crate::ops::{self, OutFile};
 use crate::unfinished::{self, BACK, MARKER, NEW, RANDOM, SWAP, is_absent};
@@ -24,10 +24,20 @@ pub struct Staging<'a> {
     _registered: Registered,
 }
 
+impl Target {
+    /// Creates a staging folder next to the target.
+    ///
+    /// # Errors
+    /// [`FolderError::Write`].
+    pub fn stage(&self) -> Result<Staging<'_>, FolderError> {
+        Staging::new(self)
+    }
+}
+
 impl<'a> Staging<'a> {
-    pub(crate) fn new(target: &'a Target) -> Result<Self, FolderError> {
+    fn new(target: &'a Target) -> Result<Self, FolderError> {
         let parent = lock::parent(target.path());
-        let entry = |folder: &Path| Open::Staging { folder: folder.into(), target: target.path().into() };
+        let entry = |folder: &Path| unfinished::open(folder, target.path());
         let (folder, registered) =
             ops::create_unique_dir(parent, &lock::beside(target.path()), RANDOM, entry)
                 .map_err(FolderError::write(parent))?;

@@ -4,19 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::gate::{Open, Registered};
+use crate::gate::Registered;
 use crate::lock::{self, Lock};
 use crate::ops::MadeDir;
-use crate::{FolderError, Inventory, Staging, inventory, ops, unfinished};
-
-/// Whether new results may replace old ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
-    /// Fail if the folder is not empty.
-    Refuse,
-    /// Replace the whole folder if guardbit wrote it and nobody changed it since.
-    Replace,
-}
+use crate::{Existing, FolderError, Inventory, inventory, ops, unfinished};
 
 /// An output folder. No other process writes to it as long as this value lives.
 #[derive(Debug)]
@@ -43,8 +34,7 @@ impl Target {
         let path = resolved(path)?;
         let parent = lock::parent(&path);
         let made = ops::create_dirs(parent).map_err(FolderError::write(parent))?;
-        let open = |lock: &Path| Open::Target { lock: lock.into(), kept: String::new() };
-        let (lock, registered) = Lock::take(&path, &shown, open).inspect_err(|_| ops::remove_made(&made))?;
+        let (lock, registered) = Lock::take(&path, &shown, "").inspect_err(|_| ops::remove_made(&made))?;
         let target = Self { shown, path, made, registered, lock: Some(lock) };
         unfinished::tidy_all(&target.path)?;
         target.keeps(match target.is_empty()? {
@@ -97,14 +87,6 @@ impl Target {
     /// [`FolderError::Read`].
     pub fn inventory(&self) -> Result<Inventory, FolderError> {
         Inventory::of(&self.path)
-    }
-
-    /// Creates a staging folder next to the target.
-    ///
-    /// # Errors
-    /// [`FolderError::Write`].
-    pub fn stage(&self) -> Result<Staging<'_>, FolderError> {
-        Staging::new(self)
     }
 
     /// Sets the description of what is kept if the process is interrupted from now on.

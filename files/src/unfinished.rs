@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::gate::Open;
 use crate::{FolderError, Inventory, lock, ops};
 
 pub(crate) const MARKER: &str = "guardbit-staging";
@@ -35,6 +36,12 @@ pub(crate) fn tidy_all(target: &Path) -> Result<(), FolderError> {
         .collect();
     found.sort();
     found.iter().try_for_each(|folder| tidy(folder, target))
+}
+
+/// Returns the clean-up of a staging folder.
+pub(crate) fn open(folder: &Path, target: &Path) -> Open {
+    let (folder, target) = (folder.to_owned(), target.to_owned());
+    Open::new(move || drop(tidy(&folder, &target)))
 }
 
 fn is_staging(name: &[u8], prefix: &[u8]) -> bool {

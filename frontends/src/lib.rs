@@ -3,20 +3,21 @@
 //! Every reader checks its input and returns a [`Graph`](guardbit_graph::Graph), the only form of networks in the
 //! rest of guardbit. If a reader cannot represent something exactly, it returns an error and never guesses.
 //!
-//! To add a format, write a folder with a type that is a [`Frontend`], and add its line to `frontends!`. File names,
-//! help texts and messages follow.
+//! To add a format, write a folder with a type that is a [`Frontend`], its `mod` line and its line in `frontends!`. File
+//! names, help texts and messages follow.
 
 mod dims;
 mod error;
 mod frontend;
 pub mod npy;
+pub mod onnx;
 mod random;
+pub mod tflite;
+pub mod yaml;
 
 /// Registers the formats: folder and type.
 macro_rules! frontends {
     ($($folder:ident::$ty:ident,)*) => {
-        $(pub mod $folder;)*
-
         /// All formats, in the order in which help texts name them.
         pub const FRONTENDS: &[&dyn Frontend] = &[$(&$folder::$ty),*];
     };

@@ -13,6 +13,7 @@ mod mutate;
 mod protobuf;
 mod samples;
 mod scratch;
+mod targets;
 
 use std::path::{Path, PathBuf};
 
@@ -41,10 +42,6 @@ impl Target {
 
 macro_rules! targets {
     ($($name:ident)*) => {
-        mod targets {
-            $(pub(crate) mod $name;)*
-        }
-
         const TARGETS: &[Target] = &[$(Target { name: stringify!($name), run: targets::$name::run },)*];
 
         $(#[test]

@@ -4,6 +4,7 @@
 //! reports are drawn from records alone, so that saved results can be drawn again. Equal records produce
 //! equal bytes: documents contain no time stamps and no randomness.
 
+mod about;
 mod coverage;
 mod error;
 mod figures;
@@ -14,6 +15,7 @@ mod legal;
 mod npz;
 mod numbers;
 mod output;
+mod parameters;
 pub mod plots;
 mod predictions;
 mod records;
@@ -22,6 +24,7 @@ mod statistics;
 mod tables;
 mod text;
 
+pub use about::{About, Pages};
 pub use coverage::coverage_text;
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
@@ -30,7 +33,7 @@ pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use numbers::{counted, figure, grouped, number, probability};
 pub use output::{
-    About, Pages, explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
+    explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
     size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};

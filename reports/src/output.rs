@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use guardbit_files::Document;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+use crate::about::{About, Pages};
 use crate::html;
+use crate::parameters::parameter_columns;
 use crate::plots::{
-    Drawing, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+    Drawn, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PARETO, PairRow, Parameter, PointRow, RequiredBitsRow, Row, SensitivityRow, SumRow, SummaryRow,
-    SweepClassRow, SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows,
-    sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
+    PARETO, PairRow, PointRow, RequiredBitsRow, Row, SensitivityRow, SumRow, SummaryRow, SweepClassRow,
+    SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows, sweep_required_bits_rows,
+    sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{
     ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError, RunRecord,
@@ -24,42 +25,6 @@ const REPORT: &str = "report.html";
 /// Names of all tables that a sweep may have.
 const SWEEP_TABLES: [&str; 5] =
     [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, SweepRequiredBitsRow::FILE];
-
-/// Information in a report on how its results were produced.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct About {
-    /// Version of guardbit.
-    pub version: String,
-    /// Names and values of the settings, in the order in which they are listed.
-    pub settings: Vec<(String, String)>,
-    /// Name and complete YAML of every accelerator.
-    pub accelerators: Vec<(String, String)>,
-    /// Documents to write in addition to tables.
-    #[serde(skip)]
-    pub pages: Pages,
-}
-
-/// Documents to write in addition to tables. Tables take the least time and are always written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pages {
-    /// Whether to write plots as SVG and PNG files.
-    pub plots: bool,
-    /// Whether to write the report, which contains the plots too.
-    pub report: bool,
-}
-
-impl Default for Pages {
-    fn default() -> Self {
-        Self { plots: true, report: true }
-    }
-}
-
-/// Plot with its drawing and the SVG document that shows it.
-pub(crate) struct Drawn<S: ?Sized + 'static> {
-    pub plot: &'static Plot<S>,
-    pub drawing: Drawing,
-    pub svg: String,
-}
 
 /// Returns the tables, plots and report of a run.
 ///
@@ -139,16 +104,6 @@ fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<
         std::iter::once(name).chain(values).collect()
     };
     parameter_columns(points).into_iter().enumerate().map(column).collect()
-}
-
-/// Returns the keys of the axes, in order.
-pub(crate) fn parameter_keys(points: &[PointRecord]) -> Vec<&str> {
-    points.first().map_or(Vec::new(), |point| point.parameters.iter().map(|one| one.key.as_str()).collect())
-}
-
-/// Returns the column names of the axes, in order.
-pub(crate) fn parameter_columns(points: &[PointRecord]) -> Vec<String> {
-    points.first().map_or(Vec::new(), |point| point.parameters.iter().map(Parameter::column).collect())
 }
 
 /// Returns the tables of a run as Parquet files.

@@ -1,7 +1,7 @@
 //! Tables for terminals.
 
 use crate::numbers::{figure, grouped, percentage};
-use crate::output::parameter_keys;
+use crate::parameters::parameter_keys;
 use crate::tables::{
     Cells, LayerRow, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeLevelRow, SizeRow, SummaryRow,
 };

@@ -6,11 +6,11 @@ use guardbit_hwmodels::Accelerator;
 use guardbit_hwmodels::timing::LayerTiming;
 use rand_pcg::Pcg64Mcg;
 
-use crate::array::ArrayPart;
+use crate::array::ArrayOfBundle;
 use crate::beats::{self, Beats, Dot};
+use crate::bundle::{Bundle, Format, Sizes};
 use crate::columns::{DataFile, array_files, data_files, plain_info};
 use crate::coverage::{Counter, Seen};
-use crate::export::{Bundle, Format};
 use crate::interface::interface;
 use crate::manifest::{
     ACCELERATOR, Arithmetic, Case, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing, SCHEMA,
@@ -35,15 +35,7 @@ pub(crate) struct Parts<'a> {
     pub dots: &'a [Dot],
     /// Random values for unused inputs, which must not affect results.
     pub noise: Pcg64Mcg,
-    pub array: Result<ArrayPart, String>,
-}
-
-/// Number of words of the bundle's data files.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
-    pub beats: usize,
-    pub dots: usize,
-    pub outputs: usize,
+    pub array: ArrayOfBundle,
 }
 
 impl Beats {
@@ -73,10 +65,12 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         let info = plain_info(&format!("waves/vectors.{}", format.name()), role, &bytes);
         files.push(DataFile { info, bytes });
     }
-    files.extend(parts.array.iter().flat_map(|part| array_files(part, &arithmetic, parts.formats)));
     let (array, array_absent) = match parts.array {
-        Ok(part) => (Some(part.info), None),
-        Err(reason) => (None, Some(reason)),
+        ArrayOfBundle::Present(part) => {
+            files.extend(array_files(&part, &arithmetic, parts.formats));
+            (Some(part.info), None)
+        }
+        ArrayOfBundle::Absent(reason) => (None, Some(reason.to_string())),
     };
     let manifest = Manifest {
         schema: SCHEMA,

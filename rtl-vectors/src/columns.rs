@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::array::{self, ArrayPart};
 use crate::axis::{self, Stream};
 use crate::beats::{self, Beats, FLAG_BITS, RUN_LAST};
-use crate::export::Format;
+use crate::bundle::Format;
 use crate::manifest::{Arithmetic, FileInfo, Packing};
 use crate::words::{Words, digits, slot};
 

@@ -1,7 +1,8 @@
-//! Errors of bundles.
+//! Errors of bundles and of golden models.
 
 use std::path::PathBuf;
 
+use guardbit_hwmodels::{HwError, LowerError};
 use guardbit_num::{MultiplierError, WidthError};
 
 use crate::sizes::{MAX_PRODUCTS, MAX_TERMS, MAX_WORD};
@@ -127,4 +128,31 @@ impl VectorError {
             _ => None,
         }
     }
+}
+
+/// Reason why a golden model cannot be created, or cannot carry out a request.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GoldenError {
+    /// A bundle cannot be read, or bundles do not support its datapath.
+    #[error(transparent)]
+    Vectors(#[from] VectorError),
+    /// An accelerator cannot be loaded.
+    #[error(transparent)]
+    Accelerator(#[from] Box<HwError>),
+    /// The accelerator cannot run the layer.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// The parameters do not describe a valid layer.
+    #[error("{0}")]
+    Parameters(String),
+    /// The interface does not allow the beat.
+    #[error("{0}")]
+    Beat(String),
+    /// No requantizer can use the multiplier.
+    #[error(transparent)]
+    Multiplier(#[from] MultiplierError),
+    /// A code was requested, but no multiplier is set.
+    #[error("cannot compute an output code without a multiplier: set one before the dot product ends")]
+    NoMultiplier,
 }

@@ -8,75 +8,10 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::assemble::{Parts, assemble};
-use crate::manifest::{LayerInfo, Manifest, Packing, Source};
+use crate::bundle::{Bundle, Request};
+use crate::manifest::{LayerInfo, Source};
 use crate::sizes::{MAX_LANES, MAX_PRODUCTS, MAX_TERMS};
-use crate::waves::WaveFormat;
 use crate::{VectorError, arithmetic, array, beats, corners, describe, real};
-
-/// Settings of an export.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Source of the bundle, written to the manifest unchanged except for the accelerator's name.
-    pub source: Source,
-    /// Position of lanes in a word.
-    pub packing: Packing,
-    /// Formats in addition to `.mem`.
-    pub formats: Vec<Format>,
-    /// Formats of waveforms.
-    pub waves: Vec<WaveFormat>,
-}
-
-/// Format of data files in addition to `.mem`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Signed decimal numbers, one word per line.
-    Dec,
-    /// NumPy arrays of int64 with shape `[words]` or `[words, lanes]`.
-    Npy,
-    /// Binary: whole bytes per value, least significant byte first, sign-extended.
-    Bin,
-    /// Intel (Quartus) memory initialization file.
-    Mif,
-    /// AMD (Vivado) coefficient file.
-    Coe,
-    /// AXI4-Stream transfers.
-    Axis,
-}
-
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 6] = [Self::Dec, Self::Npy, Self::Bin, Self::Mif, Self::Coe, Self::Axis];
-
-    /// Returns the name, which is the file extension too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dec => "dec",
-            Self::Npy => "npy",
-            Self::Bin => "bin",
-            Self::Mif => "mif",
-            Self::Coe => "coe",
-            Self::Axis => "axis",
-        }
-    }
-}
-
-impl std::str::FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| format!("unknown format `{name}`; expected dec, npy, bin, mif, coe or axis"))
-    }
-}
-
-/// Bundle in memory.
-#[derive(Debug, Clone)]
-pub struct Bundle {
-    /// The manifest.
-    pub manifest: Manifest,
-    /// All files by path, including the manifest.
-    pub files: Vec<(String, Vec<u8>)>,
-}
 
 /// Exports the layer of `node`. `inputs` holds the codes that it reads, sample by sample.
 ///
@@ -151,6 +86,6 @@ pub fn export(
         lanes,
         dots: &dots,
         noise: random,
-        array,
+        array: array.into(),
     })
 }

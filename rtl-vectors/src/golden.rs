@@ -7,11 +7,10 @@
 use std::path::Path;
 
 use guardbit_graph::{Finish, OutputStage};
-use guardbit_hwmodels::{BiasPlace, HwError, LowerError, MacLayer};
-use guardbit_num::{Multiplier, MultiplierError, Requantizer};
+use guardbit_hwmodels::{BiasPlace, MacLayer};
+use guardbit_num::{Multiplier, Requantizer};
 use guardbit_sim::trace::{LiveDot, LiveEnd, TraceOperand};
 
-use crate::VectorError;
 use crate::arithmetic::{self, Layers, any_case};
 use crate::beats::{CLEAR, Display, LevelState, RUN_LAST, VALID, lanes, run_ends};
 use crate::interface::interface;
@@ -20,33 +19,7 @@ use crate::read::read_manifest;
 use crate::sizes::{self, MAX_LANES};
 use crate::synthetic::LayerParameters;
 use crate::words::{field, sign_extend};
-
-/// Reason why a golden model cannot be created, or cannot carry out a request.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GoldenError {
-    /// A bundle cannot be read, or bundles do not support its datapath.
-    #[error(transparent)]
-    Vectors(#[from] VectorError),
-    /// An accelerator cannot be loaded.
-    #[error(transparent)]
-    Accelerator(#[from] Box<HwError>),
-    /// The accelerator cannot run the layer.
-    #[error(transparent)]
-    Lower(#[from] LowerError),
-    /// The parameters do not describe a valid layer.
-    #[error("{0}")]
-    Parameters(String),
-    /// The interface does not allow the beat.
-    #[error("{0}")]
-    Beat(String),
-    /// No requantizer can use the multiplier.
-    #[error(transparent)]
-    Multiplier(#[from] MultiplierError),
-    /// A code was requested, but no multiplier is set.
-    #[error("cannot compute an output code without a multiplier: set one before the dot product ends")]
-    NoMultiplier,
-}
+use crate::{GoldenError, VectorError};
 
 /// MAC unit that runs beat by beat.
 #[derive(Debug, Clone)]

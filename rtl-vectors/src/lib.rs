@@ -11,6 +11,7 @@ mod array;
 mod assemble;
 mod axis;
 mod beats;
+mod bundle;
 mod check;
 mod columns;
 mod corners;
@@ -33,13 +34,14 @@ mod waves;
 mod words;
 
 pub use beats::LevelState;
+pub use bundle::{Bundle, Format, Request};
 pub use check::{
     CheckReport, CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict, check,
     mutate,
 };
-pub use error::VectorError;
-pub use export::{Bundle, Format, Request, export};
-pub use golden::{GoldenError, GoldenModel};
+pub use error::{GoldenError, VectorError};
+pub use export::export;
+pub use golden::GoldenModel;
 pub use synthetic::LayerParameters;
 pub use waves::WaveFormat;
 pub use words::Words;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType, ops::Conv2d};
 use guardbit_hwmodels::{Program, from_yaml, load, lower};
 
-use crate::golden::GoldenError;
+use crate::GoldenError;
 use crate::sizes::MAX_TERMS;
 
 /// Parameters of a layer that a MAC unit depends on.

@@ -25,11 +25,13 @@ mod packing;
 mod reads;
 mod reference;
 mod sample;
+mod setup;
 mod simulation;
 mod states;
 mod statistics;
 mod stats;
 mod sums;
+mod tensors;
 pub mod trace;
 
 /// Version of everything that turns a program and samples into figures: codes, sums, events, statistics,
@@ -42,7 +44,7 @@ pub mod trace;
 pub const ARITHMETIC_VERSION: u32 = 7;
 
 pub use accumulate::Accumulate;
-pub use batch::{Batch, BatchTensors};
+pub use batch::Batch;
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;
 pub use event::{Event, EventStage};
@@ -59,3 +61,4 @@ pub use stats::{
     TIMELINE_BINS, sqnr_db,
 };
 pub use sums::{DotSum, delivered_sums, unbounded_sums};
+pub use tensors::BatchTensors;

@@ -91,7 +91,7 @@ fn narrow_code(
         BiasPlace::Preload => requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point),
         BiasPlace::PostRequantize => {
             let scaled = bias.map_or(0, |bias| layer.exact_requantizers[channel].scale(bias));
-            let bias = fit_bias(layer, (0, scaled), outcome);
+            let bias = fit_bias(layer, 0, scaled, outcome);
             requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
         }
     };
@@ -147,11 +147,11 @@ fn post_bias(
     if bias.is_none() && !layer.has_side_sums() {
         return delivered;
     }
-    fit_bias(layer, (delivered, to_unit(layer, bias.unwrap_or(0) + side)), outcome)
+    fit_bias(layer, delivered, to_unit(layer, bias.unwrap_or(0) + side), outcome)
 }
 
 /// Fits the sum of `held` and `addend` to the bias adder's register.
-fn fit_bias(layer: &MacLayer, (held, addend): (i128, i128), outcome: &mut DotOutcome) -> i128 {
+fn fit_bias(layer: &MacLayer, held: i128, addend: i128, outcome: &mut DotOutcome) -> i128 {
     let exact = held + addend;
     let Register::Fixed { format, overflow } = layer.datapath.bias.register else { return exact };
     let fit = overflow.fit(exact, format);

@@ -3,18 +3,21 @@
 use guardbit_graph::{DType, NodeId, TensorId};
 use guardbit_hwmodels::{MacLayer, Step};
 
-use crate::batch::{Batch, BatchTensors};
 use crate::codes::Codes;
 use crate::counts::Counts;
 use crate::fast::{LayerCounts, Scratch};
 use crate::layer::{self, LayerRun, Made};
 use crate::options::{Keep, Mode};
 use crate::reads::Reads;
+use crate::setup::Setup;
 use crate::stats::{self, Differences};
+use crate::tensors::BatchTensors;
 
 /// Sample that is being run.
 pub(crate) struct Sample<'s, 'p> {
-    batch: &'s Batch<'p>,
+    setup: &'s Setup<'p>,
+    /// Counts by program of the batches before.
+    before: &'s [Counts],
     /// Counts by program.
     counts: &'s mut [Counts],
     scratch: &'s mut Scratch,
@@ -44,31 +47,32 @@ impl Reading {
 impl<'s, 'p> Sample<'s, 'p> {
     /// Prepares a sample for every program that is not stopped.
     pub fn new(
-        batch: &'s Batch<'p>,
+        setup: &'s Setup<'p>,
+        before: &'s [Counts],
         counts: &'s mut [Counts],
         scratch: &'s mut Scratch,
         index: usize,
         inputs: &[Codes],
     ) -> Self {
-        let mut exact = batch.constants.clone();
-        for (&id, codes) in batch.programs[0].program.graph.inputs().iter().zip(inputs) {
+        let mut exact = setup.constants.clone();
+        for (&id, codes) in setup.programs[0].program.graph.inputs().iter().zip(inputs) {
             exact[id.index()] = Some(codes.clone());
         }
         let (simulated, events) = (vec![exact.clone(); counts.len()], vec![Vec::new(); counts.len()]);
         let mut tensors = BatchTensors { exact, simulated, events };
-        batch.states.give(batch.programs[0].program, &mut tensors);
-        Self { batch, counts, scratch, index, tensors }
+        setup.states.give(setup.programs[0].program, &mut tensors);
+        Self { setup, before, counts, scratch, index, tensors }
     }
 
     /// Runs every node.
     pub fn run(&mut self) {
-        let program = self.batch.programs[0].program;
+        let program = self.setup.programs[0].program;
         for (node, _) in program.graph.nodes_with_ids() {
             match &program.steps[node.index()] {
                 Step::Host(_) => self.run_on_host(node),
                 Step::Mac(layer) => self.run_layer(layer),
             }
-            if self.batch.options.keep == Keep::Outputs {
+            if self.setup.options.keep == Keep::Outputs {
                 self.forget(node);
             }
         }
@@ -81,15 +85,15 @@ impl<'s, 'p> Sample<'s, 'p> {
 
     /// Returns whether a program is still running.
     fn runs(&self, program: usize) -> bool {
-        self.counts[program].trapped.is_none() && !self.batch.is_stopped(program)
+        self.counts[program].trapped.is_none() && self.before[program].trapped.is_none()
     }
 
     fn run_on_host(&mut self, node: NodeId) {
-        let graph = &self.batch.programs[0].program.graph;
+        let graph = &self.setup.programs[0].program.graph;
         let (inputs, output) = (&graph.node(node).inputs, graph.node(node).output);
-        let host = &self.batch.host[node.index()];
+        let host = &self.setup.host[node.index()];
         let run = |tensors: &[Option<Codes>]| host.run(graph, node, |id| held(tensors, id));
-        let isolated = self.batch.options.mode == Mode::Isolated;
+        let isolated = self.setup.options.mode == Mode::Isolated;
         let exact = run(&self.tensors.exact);
         self.tensors.exact[output.index()] = Some(exact.clone());
         for program in 0..self.counts.len() {
@@ -116,10 +120,10 @@ impl<'s, 'p> Sample<'s, 'p> {
     }
 
     fn run_layer(&mut self, layer: &MacLayer) {
-        let graph = &self.batch.programs[0].program.graph;
+        let graph = &self.setup.programs[0].program.graph;
         let node = graph.node(layer.node);
         let input = node.inputs[0].expect("a layer on the accelerator has activations");
-        let [_, weights] = self.batch.programs[0].program.reads(layer);
+        let [_, weights] = self.setup.programs[0].program.reads(layer);
         let output = node.output;
         let types = [input, output].map(|id| graph.tensor(id).ty.dtype);
         let mut exact = None;
@@ -135,16 +139,16 @@ impl<'s, 'p> Sample<'s, 'p> {
             }
         }
         let exact = exact.unwrap_or_else(|| {
-            let prepared = self.batch.programs.first().map(|one| &one.prepared[layer.node.index()]);
+            let prepared = self.setup.programs.first().map(|one| &one.prepared[layer.node.index()]);
             let exact = &self.tensors.exact;
             let codes = Reads { activations: held(exact, input), weights: weights.map(|id| held(exact, id)) };
-            let options = &self.batch.options;
+            let options = &self.setup.options;
             let [input, dtype] = types;
             let reading =
                 layer::Reading { codes, input, dtype, sample: self.index, options, wants_exact: true };
             layer::exact_codes(layer, prepared, &reading, self.scratch)
         });
-        if self.batch.options.events_per_sample {
+        if self.setup.options.events_per_sample {
             for (counts, events) in self.counts.iter_mut().zip(&mut self.tensors.events) {
                 events.extend(counts.layers[layer.node.index()].as_mut().map(LayerCounts::take_events));
             }
@@ -164,7 +168,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         exact: &Codes,
         simulated: &mut [Option<Codes>],
     ) {
-        let quantization = self.batch.programs[0].program.graph.tensor(output).ty.quantization.as_ref();
+        let quantization = self.setup.programs[0].program.graph.tensor(output).ty.quantization.as_ref();
         let signal = stats::signal(exact, quantization.map_or(0, |q| q.zero_point(0)));
         let mut distinct: Vec<(Codes, Option<Differences>)> = vec![(exact.clone(), None)];
         for (program, codes) in simulated.iter_mut().enumerate() {
@@ -185,7 +189,7 @@ impl<'s, 'p> Sample<'s, 'p> {
     /// Returns the inputs of the programs that are still running, grouped by equal codes.
     fn readings(&self, input: TensorId, weights: Option<TensorId>) -> Vec<Reading> {
         let running = (0..self.counts.len()).filter(|&program| self.runs(program));
-        let isolated = self.batch.options.mode == Mode::Isolated;
+        let isolated = self.setup.options.mode == Mode::Isolated;
         let read = |tensors: &[Option<Codes>], exact, by| Reading {
             codes: held(tensors, input).clone(),
             weights: weights.map(|id| held(tensors, id).clone()),
@@ -215,7 +219,7 @@ impl<'s, 'p> Sample<'s, 'p> {
         let node = layer.node;
         let mut runs = Vec::with_capacity(by.len());
         let mut traps = Vec::with_capacity(by.len());
-        let chosen = self.counts.iter_mut().zip(&self.batch.programs).enumerate();
+        let chosen = self.counts.iter_mut().zip(&self.setup.programs).enumerate();
         for (_, (counts, one)) in chosen.filter(|(program, _)| by.binary_search(program).is_ok()) {
             let (Some(counts), Some(layer)) = (&mut counts.layers[node.index()], one.program.mac_layer(node))
             else {
@@ -223,7 +227,7 @@ impl<'s, 'p> Sample<'s, 'p> {
             };
             runs.push(LayerRun { layer, prepared: &one.prepared[node.index()], counts, trap: None });
         }
-        let options = &self.batch.options;
+        let options = &self.setup.options;
         let codes = Reads { activations: codes, weights: weights.as_ref() };
         let sample = self.index;
         let reading = layer::Reading { codes, input, dtype, sample, options, wants_exact: *exact };
@@ -238,8 +242,8 @@ impl<'s, 'p> Sample<'s, 'p> {
     }
 
     fn forget(&mut self, node: NodeId) {
-        for input in self.batch.programs[0].program.graph.node(node).inputs.iter().flatten() {
-            if self.batch.last_use[input.index()] == Some(node) {
+        for input in self.setup.programs[0].program.graph.node(node).inputs.iter().flatten() {
+            if self.setup.last_use[input.index()] == Some(node) {
                 let all = std::iter::once(&mut self.tensors.exact).chain(&mut self.tensors.simulated);
                 all.filter_map(|tensors| tensors[input.index()].take())
                     .for_each(|codes| self.scratch.spare().keep(codes));

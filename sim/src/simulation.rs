@@ -2,12 +2,13 @@
 
 use guardbit_hwmodels::Program;
 
-use crate::batch::{Batch, BatchTensors};
+use crate::batch::Batch;
 use crate::codes::{Codes, ToCodes};
 use crate::error::SimError;
 use crate::fast::Settled;
 use crate::options::Options;
 use crate::stats::{EventCounts, LayerStats};
+use crate::tensors::BatchTensors;
 
 /// Running simulation. Pass it samples, then call [`finish`](Self::finish) for the statistics.
 #[derive(Debug)]

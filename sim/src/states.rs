@@ -2,9 +2,9 @@
 
 use guardbit_hwmodels::Program;
 
-use crate::batch::BatchTensors;
 use crate::codes::Codes;
 use crate::options::Mode;
+use crate::tensors::BatchTensors;
 
 /// Codes of every state of the graph at the start of the next step.
 #[derive(Debug, Default)]

@@ -1,19 +1,18 @@
-//! Statistics of layers, one row of `statistics!` each. The rows define the counters, their merging, the
-//! columns of `layers.csv`, `channels.csv` and `sweep.csv`, and `docs/columns.md`.
+//! Statistics of levels and of dot products, one row of `statistics!` each. The rows define the counters, their
+//! merging, the columns of `layers.csv`, `channels.csv` and `sweep.csv`, and `docs/columns.md`.
 
 use crate::accumulate::Accumulate;
 use crate::dot::LevelOutcome;
 
-/// Passes the rows of all statistics to a macro, in the order of the columns. New rows are added at the end.
+/// Passes the rows of all statistics to a macro, in blocks in the order of the columns. Between the blocks,
+/// `reports` places its columns about whole layers. New rows are added at the end of the last block.
 ///
 /// A row is `[SCOPE NAME: TYPE HOW] UNIT, NEEDS, MEANING`. SCOPE is the subject of the statistic:
 ///
 /// - `level`: one accumulation level, over all output channels in `layers.csv`, or one of them in
 ///   `channels.csv`,
 /// - `dots`: dot products over the whole datapath, over the same channels, but in the row of the last level
-///   only,
-/// - `layer`: the layer as a whole, in the row of its last level in `layers.csv`,
-/// - `wide`: one level of the hardware with accumulators that hold every sum, in `layers.csv`.
+///   only.
 ///
 /// HOW is `= MERGE(of one dot product)` for a counter, where MERGE is one of `merge`; `= MERGE` if the
 /// engines count it themselves; or `as(FUNCTION)` for a value derived from the counts. NEEDS is a variant of
@@ -21,7 +20,7 @@ use crate::dot::LevelOutcome;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! statistics {
-    ($make:ident) => { $make! {
+    ($make:ident) => { $make! { {
         [level adds: u64 = sum(|seen| seen.outcome.adds)] "additions", Counting,
             "Additions at this level.";
         [level events: u64 as(|counts| counts.events())] "events", Events,
@@ -57,41 +56,13 @@ macro_rules! statistics {
             "Greatest `|delivered - exact|`.";
         [dots output_mismatch: u64 = sum] "output codes", Nothing,
             "Output codes that differ from the exact network.";
-        [layer sqnr_db: Decibel as(|of| Decibel::new(of.counts.output_error.sqnr_db()))] "dB", Nothing,
-            "SQNR of the layer's real output against the exact network; `null` in JSON if infinite.";
-        [layer cycles: u64 as(|of| of.layer.timing.cycles)] "cycles", Nothing,
-            "Cycles of one inference.";
-        [layer first_event_cycle: u64 as(|of| of.counts.first_event_cycle)] "cycles", Counting,
-            "Earliest cycle of an event of a level within one inference, counted from the layer's start.";
+    } {
         [dots product_events: u64 = sum] "products", Counting,
             "Products that did not fit.";
         [dots bias_events: u64 = sum(|dot| dot.bias_events)] "events", Counting,
             "Biases, or sums of the bias adder, that did not fit.";
-        [layer compute_cycles: u64 as(|of| of.layer.timing.cost.compute_cycles)] "cycles", Nothing,
-            "Cycles of one inference with infinitely fast memories, with the best tiles for that case.";
-        [layer stall_cycles: u64 as(|of| of.layer.timing.cost.stall_cycles)] "cycles", Nothing,
-            "Stalls: `cycles` minus `compute_cycles`.";
-        [layer utilization: Fraction as(|of| Fraction::new(of.layer.timing.cost.utilization()))] "", Nothing,
-            "Products that the layer needs, as a share of the products that the array could compute in all \
-             cycles.";
-        [layer sram_bytes: u64 as(|of| of.layer.timing.cost.sram_bytes)] "bytes", Nothing,
-            "Bytes between the SRAMs and the array in one inference.";
-        [layer dram_bytes: u64 as(|of| of.layer.timing.cost.dram_bytes)] "bytes", Nothing,
-            "Bytes between the chip and the external memory in one inference.";
-        // Figures finer than a picosecond would be rounding noise, and decimals stay short.
-        [layer time_us: f64 as(|of| (of.layer.timing.cost.microseconds * 1e6).round() / 1e6)] "\u{b5}s", Nothing,
-            "Time of one inference at the clock.";
-        [layer stall_sram_cycles: u64 as(|of| of.layer.timing.cost.stall_sram_cycles)] "cycles", Nothing,
-            "Stalls that would remain with an infinitely fast external memory.";
-        [layer stall_dram_cycles: u64 as(|of| of.layer.timing.cost.stall_dram_cycles)] "cycles", Nothing,
-            "All other stalls: cycles that wait for the external memory.";
-        [wide exact_required_final: u32 as(|counts| counts.required_final)] "bits", Prefixes,
-            "Required bits (final sum, exact network): hold every final sum if no accumulator overflows. \
-             Enough for a wrapping accumulator. Blank if products do not fit or lanes share an adder.";
-        [wide exact_required_prefix: u32 as(|counts| counts.required_prefix)] "bits", Prefixes,
-            "Required bits (prefix, exact network): hold every prefix if no accumulator overflows. Enough \
-             for a saturating accumulator. Blank if products do not fit or lanes share an adder.";
-    } };
+    } {
+    } } };
 }
 
 /// Data that must be counted for a statistic.
@@ -159,13 +130,14 @@ macro_rules! nothing {
 
 /// Declares the counters of levels and of dot products.
 macro_rules! counters {
+    ($({$($row:tt)*})*) => {
+        counters! { $($($row)*)* }
+    };
     ($(
         [
             $(level $level:ident: $level_ty:ident
                 $(= $level_merge:ident $(($level_of:expr))?)? $(as ($level_made:expr))?)?
             $(dots $dots:ident: $dots_ty:ident = $dots_merge:ident $(($dots_of:expr))?)?
-            $(layer $layer:ident: $layer_ty:ident as ($layer_made:expr))?
-            $(wide $wide:ident: $wide_ty:ident as ($wide_made:expr))?
         ] $unit:literal, $needs:ident, $doc:literal;
     )*) => {
         /// Statistics that are recorded for every dot product, by name.

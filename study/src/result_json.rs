@@ -34,7 +34,8 @@ impl<'a, D: Serialize, S: Serialize, R: Serialize> ResultJson<'a, D, S, R> {
     /// Returns the JSON of `subject` on `hw`.
     pub fn new(
         command: &'static str,
-        (subject, hw): (&'a Subject, &Accelerator),
+        subject: &'a Subject,
+        hw: &Accelerator,
         deciding: D,
         settings: S,
         result: R,

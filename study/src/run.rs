@@ -231,7 +231,8 @@ fn write(
     };
     let json = ResultJson::new(
         "run",
-        (subject, &program.accelerator),
+        subject,
+        &program.accelerator,
         own,
         request.listed(),
         result,

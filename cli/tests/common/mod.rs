@@ -1,6 +1,7 @@
 //! Helpers that run the real binary.
 #![allow(dead_code)]
 
+pub mod sources;
 pub mod writers;
 
 use std::collections::BTreeMap;

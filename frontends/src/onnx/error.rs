@@ -94,14 +94,13 @@ impl FormatError for OnnxError {
             Self::Format { .. } => {
                 Some(format!("an ONNX file is a ModelProto with a graph, of opset {OLDEST_OPSET} or newer"))
             }
-            Self::UnsupportedOperator { supported, .. } => {
-                Some(format!(
-                    "supported operators: {}; `--to TENSOR` reads only the part before an unsupported one",
-                    supported.join(", ")
-                ))
-            }
+            Self::UnsupportedOperator { supported, .. } => Some(format!(
+                "supported operators: {}; `--to TENSOR` reads only the part before an unsupported one",
+                supported.join(", ")
+            )),
             Self::External { .. } => Some(
-                "external data must be in files in the model's folder, with relative paths without `..`".into(),
+                "external data must be in files in the model's folder, with relative paths without `..`"
+                    .into(),
             ),
             Self::Dim { open, .. } if open.is_empty() => Some("all axes of its inputs have lengths".into()),
             Self::Dim { open, .. } => Some(format!("the open axes of the file are {}", open.join(", "))),

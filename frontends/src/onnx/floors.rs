@@ -22,7 +22,8 @@ pub fn parse(bytes: &[u8]) -> Result<(), OnnxError> {
 pub fn normalise(bytes: &[u8]) -> Result<Vec<(Vec<usize>, usize)>, OnnxError> {
     let mut file = file(bytes)?;
     let known = normalise::normalise(&mut file)?;
-    let sizes = |fixed: &normalise::known::Fixed| (fixed.elements().shape.clone(), fixed.elements().data.len());
+    let sizes =
+        |fixed: &normalise::known::Fixed| (fixed.elements().shape.clone(), fixed.elements().data.len());
     Ok(known.constants.values().map(sizes).collect())
 }
 

@@ -107,7 +107,10 @@ impl Frontend for Onnx {
 }
 
 /// Reads a file and calls `make` with its bytes and its folder.
-fn of_file<T>(path: &Path, make: impl FnOnce(&[u8], &Path) -> Result<T, OnnxError>) -> Result<T, FrontendError> {
+fn of_file<T>(
+    path: &Path,
+    make: impl FnOnce(&[u8], &Path) -> Result<T, OnnxError>,
+) -> Result<T, FrontendError> {
     let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
     make(&bytes, dir).map_err(|error| FrontendError::format(path, error))

@@ -23,9 +23,7 @@ pub(super) fn check(text: &str) -> Result<(), YamlError> {
     match Walk(&left).deserialize(serde_yaml::Deserializer::from_str(text)) {
         Err(error) if left.get() == 0 => Err(YamlError {
             kind: Kind::Syntax,
-            problem: format!(
-                "its aliases expand to more than {PER_BYTE} values per byte of the file"
-            ),
+            problem: format!("its aliases expand to more than {PER_BYTE} values per byte of the file"),
             help: Some("write large constants to .npy files, and refer to them with `file:`".into()),
             location: error.location().map(Location::from),
         }),

@@ -12,7 +12,8 @@ const CHUNK: usize = 1 << 16;
 
 /// Returns the values in an `.npy` file of the tensor's shape and dtype, row-major. The error is the problem.
 pub(super) fn values(path: &Path, ty: &TensorType) -> Result<Values, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("is not an array of codes: {}: {error}", path.display());
+    let wrong =
+        |error: &dyn std::fmt::Display| format!("is not an array of codes: {}: {error}", path.display());
     // The limit covers the tensor's elements, of at most 8 bytes each, and the longest header.
     let limit = (ty.len() as u64).saturating_mul(8).saturating_add(2 * npy::MAX_HEADER as u64);
     let bytes = guardbit_files::read(path, limit);

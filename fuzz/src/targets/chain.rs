@@ -7,7 +7,9 @@ use guardbit_frontends::{random_codes, read_yaml};
 use guardbit_hwmodels::bounds::{LayerBounds, network_sums};
 use guardbit_hwmodels::{Program, check_program, from_yaml, lower};
 use guardbit_rtl_vectors::{CheckRequest, check, export};
-use guardbit_sim::{Engine, Keep, LayerCodes, LayerStats, Mode, Options, Reads, SampleTensors, SimError, Simulation};
+use guardbit_sim::{
+    Engine, Keep, LayerCodes, LayerStats, Mode, Options, Reads, SampleTensors, SimError, Simulation,
+};
 
 use super::manifest;
 use crate::{Choices, generate, message, scratch};
@@ -38,7 +40,8 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
     let _ = network_sums(program);
     let mode = choices.one(&Mode::ALL);
     let samples: Vec<_> = (0..2).map(|seed| sample(program, seed)).collect();
-    let [reference, fast] = [Engine::Reference, Engine::Fast].map(|engine| simulate(program, engine, mode, &samples));
+    let [reference, fast] =
+        [Engine::Reference, Engine::Fast].map(|engine| simulate(program, engine, mode, &samples));
     match (&reference, &fast) {
         (Ok(reference), Ok(fast)) => assert!(reference == fast, "the engines differ"),
         (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
@@ -50,7 +53,8 @@ fn follow(program: &Program, choices: &mut Choices<'_>) {
     }
     let layers: Vec<_> = program.mac_layers().collect();
     let layer = if layers.is_empty() { return } else { choices.one(&layers) };
-    let inputs: Vec<_> = tensors.iter().filter_map(|t| Reads::of(program, layer, &t.exact)).map(LayerCodes::from).collect();
+    let inputs: Vec<_> =
+        tensors.iter().filter_map(|t| Reads::of(program, layer, &t.exact)).map(LayerCodes::from).collect();
     let inputs: Vec<_> = inputs.iter().map(LayerCodes::reads).collect();
     match export(program, layer.node, &inputs, &manifest::request()) {
         Ok(bundle) => {
@@ -72,7 +76,12 @@ fn sample(program: &Program, seed: u64) -> Vec<Vec<i32>> {
 
 type Simulated = (Vec<SampleTensors>, Vec<Option<LayerStats>>);
 
-fn simulate(program: &Program, engine: Engine, mode: Mode, samples: &[Vec<Vec<i32>>]) -> Result<Simulated, SimError> {
+fn simulate(
+    program: &Program,
+    engine: Engine,
+    mode: Mode,
+    samples: &[Vec<Vec<i32>>],
+) -> Result<Simulated, SimError> {
     let options = Options { engine, mode, keep: Keep::All, ..Options::default() };
     let mut simulation = Simulation::new(program, options);
     let tensors = simulation.run_batch(samples)?;

@@ -33,7 +33,8 @@ pub(crate) fn run(bytes: &[u8]) {
 /// Writes a bundle and returns its folder and its manifest.
 fn a_bundle() -> (PathBuf, Value) {
     let graph = read_yaml(NETWORK, Path::new(""), "fuzz").expect("a network");
-    let accelerator = load("fpga-int14-os", &["array.rows=2".into(), "array.cols=2".into()]).expect("an accelerator");
+    let accelerator =
+        load("fpga-int14-os", &["array.rows=2".into(), "array.cols=2".into()]).expect("an accelerator");
     let program = lower(Arc::new(graph), &accelerator).expect("a program");
     let layer = program.mac_layers().next().expect("a layer").node;
     let bundle = export(&program, layer, &[(&[1, 2]).into()], &request()).expect("a bundle");
@@ -111,6 +112,12 @@ fn other(value: &Value, choices: &mut Choices<'_>) -> Value {
             let add = choices.one(&["\n", "\"", "*/", "../", "$", "\u{1b}[2J", "\u{202e}", "/dev/zero", "`"]);
             format!("{text}{add}").into()
         }
-        _ => choices.one(&[Value::Null, 0.into(), "".into(), Value::Array(Vec::new()), Value::Object(Default::default())]),
+        _ => choices.one(&[
+            Value::Null,
+            0.into(),
+            "".into(),
+            Value::Array(Vec::new()),
+            Value::Object(Default::default()),
+        ]),
     }
 }

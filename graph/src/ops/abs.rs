@@ -24,7 +24,9 @@ impl Operator for Abs {
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let (Ok(x), Ok(y)) = (operands.activation(0), operands.output_activation()) else { return Vec::new() };
+        let (Ok(x), Ok(y)) = (operands.activation(0), operands.output_activation()) else {
+            return Vec::new();
+        };
         let Ok(requantizer) = operands.requantizer(self.requantize, x.scale(0), 1.0, y.scale(0)) else {
             return Vec::new();
         };

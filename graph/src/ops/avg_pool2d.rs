@@ -1,8 +1,8 @@
 //! Average pool.
 
 use super::{Mac, Monotonicity, Operands, Operator, pool, window};
-use crate::effort::{CLAMP, Effort, REQUANTIZE};
 use crate::dot::{Division, DotProducts, Finish};
+use crate::effort::{CLAMP, Effort, REQUANTIZE};
 use crate::{Activation, GraphError, Padding};
 
 /// The mean of the codes in a window without padding, rounded half away from zero on raw codes.

@@ -4,8 +4,8 @@ use guardbit_num::Requantizer;
 
 use super::strides::{each_index, flat, row_major};
 use super::{Mac, Operands, Operator};
-use crate::effort::Effort;
 use crate::dot::{DotProducts, DotWeights, Finish, OutputStage, WeightCodes, Window};
+use crate::effort::Effort;
 use crate::{Activation, GraphError, Products, Requantize};
 
 /// `y[.., i, j] = sum over k of (a[.., i, k] - za) * (b[.., k, j] - zb)`, requantized.
@@ -67,7 +67,8 @@ impl Operator for BatchMatmul {
             // The rows of the output are columns of the window's image, and the terms are its rows.
             (true, _) => {
                 let (input, output, kernel) = ([terms, rows, 1], [1, rows, cols], [terms, 1, 1]);
-                let window = Window { batch: images, input, output, kernel, ..Window::dense(images, terms, cols) };
+                let window =
+                    Window { batch: images, input, output, kernel, ..Window::dense(images, terms, cols) };
                 (window, [by_channel, by_term, 0, 0])
             }
         };
@@ -155,7 +156,8 @@ impl BatchMatmul {
             return Err(operands.shape_error(operands.input(1), expected));
         }
         let rank = left.len().max(right.len());
-        let size = |front: &[usize], axis: usize| (axis + front.len()).checked_sub(rank).map_or(1, |i| front[i]);
+        let size =
+            |front: &[usize], axis: usize| (axis + front.len()).checked_sub(rank).map_or(1, |i| front[i]);
         let common = |axis| match (size(left, axis), size(right, axis)) {
             (a, b) if a == b => Some(a),
             (1, other) | (other, 1) => Some(other),
@@ -183,6 +185,7 @@ impl BatchMatmul {
 /// Returns the distance in matrices between neighbours along each of the axes `front`, for matrices with the leading
 /// axes `own`. The distance is 0 along a repeated axis.
 fn matrices(own: &[usize], front: &[usize]) -> Vec<usize> {
-    let strides = row_major(own).into_iter().zip(own).map(|(stride, &size)| if size == 1 { 0 } else { stride });
+    let strides =
+        row_major(own).into_iter().zip(own).map(|(stride, &size)| if size == 1 { 0 } else { stride });
     std::iter::repeat_n(0, front.len() - own.len()).chain(strides).collect()
 }

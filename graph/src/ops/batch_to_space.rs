@@ -29,7 +29,9 @@ impl Moved for BatchToSpace {
         let mut shape = input.to_vec();
         shape[0] = batch / images;
         for (axis, (&block, [before, after])) in self.block.iter().zip(&self.crops).enumerate() {
-            let size = shape.get(axis + 1).and_then(|size| size.checked_mul(block)?.checked_sub(*before)?.checked_sub(*after));
+            let size = shape
+                .get(axis + 1)
+                .and_then(|size| size.checked_mul(block)?.checked_sub(*before)?.checked_sub(*after));
             let Some(size) = size.filter(|&size| size > 0) else {
                 let problem = format!("[{before}, {after}] leave nothing of axis {} of {input:?}", axis + 1);
                 return Err(operands.attribute_error("crops", problem));

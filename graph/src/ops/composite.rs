@@ -85,8 +85,12 @@ impl Operator for Composite {
             }
         }
         if self.body.has_states() {
-            return Err(operands.attribute_error("body", "has states, which are only supported in a whole \
-                                                         network".into()));
+            return Err(operands.attribute_error(
+                "body",
+                "has states, which are only supported in a whole \
+                                                         network"
+                    .into(),
+            ));
         }
         let output = self.output();
         operands.expect_output_dtype(&[output.dtype])?;

@@ -30,7 +30,12 @@ impl Moved for DepthToSpace {
         let block = self.block_size;
         let cell = output[1] % block * block + output[2] % block;
         let channels = input[3] / (block * block);
-        source.copy_from_slice(&[output[0], output[1] / block, output[2] / block, cell * channels + output[3]]);
+        source.copy_from_slice(&[
+            output[0],
+            output[1] / block,
+            output[2] / block,
+            cell * channels + output[3],
+        ]);
         Some(())
     }
 }

@@ -3,8 +3,8 @@
 use super::operands::Operands;
 use super::weighted::{self, Geometry};
 use super::{Mac, Operator};
-use crate::effort::Effort;
 use crate::dot::{DotProducts, Window};
+use crate::effort::Effort;
 use crate::{Activation, GraphError, Requantize};
 
 /// `y[n,u] = sum over i of (x[n,i] - zx) * (w[u,i] - zw)`, plus bias, requantized.

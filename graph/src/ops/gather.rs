@@ -46,7 +46,8 @@ impl Operator for Gather {
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok(shape) = self.output_shape(operands) else { return Vec::new() };
-        let (strides, choosing) = (row_major(&operands.input(0).ty.shape), row_major(&operands.input(1).ty.shape));
+        let (strides, choosing) =
+            (row_major(&operands.input(0).ty.shape), row_major(&operands.input(1).ty.shape));
         let chosen = choosing.len() - self.batch_dims;
         each_index(&shape, |index| {
             let (front, rest) = index.split_at(self.axis);

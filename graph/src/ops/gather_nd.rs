@@ -41,8 +41,9 @@ impl Operator for GatherNd {
         let shape = &operands.input(0).ty.shape;
         let named = operands.input(1).ty.shape.last().copied().unwrap_or(0);
         let slice: usize = shape[named..].iter().product();
-    let strides = row_major(shape);
-        let places: usize = operands.input(1).ty.shape.split_last().map_or(0, |(_, sizes)| sizes.iter().product());
+        let strides = row_major(shape);
+        let places: usize =
+            operands.input(1).ty.shape.split_last().map_or(0, |(_, sizes)| sizes.iter().product());
         let start = |place: usize| -> usize {
             let index = &inputs[1][place * named..][..named];
             let inside = |axis: usize| (index[axis].max(0) as usize).min(shape[axis] - 1);

@@ -51,7 +51,8 @@ impl Parts {
         let multiplier = |real: f32| Multiplier::new(real.into()).map_err(|e| operands.multiplier_error(e));
         let sixteen = |m: Multiplier| {
             let significand = m.significand();
-            let rounded = if significand >= i32::MAX - (1 << 15) { 0x7FFF } else { (significand + (1 << 15)) >> 16 };
+            let rounded =
+                if significand >= i32::MAX - (1 << 15) { 0x7FFF } else { (significand + (1 << 15)) >> 16 };
             (rounded, m.exponent())
         };
         let parts = Self {
@@ -64,7 +65,11 @@ impl Parts {
         if (-15..=0).contains(&parts.output.1) && (-15..=15).contains(&parts.reluish.1) {
             return Ok(parts);
         }
-        let problem = format!("the scales {:e} of the input and {:e} of the output are too far apart", x.scale(0), y.scale(0));
+        let problem = format!(
+            "the scales {:e} of the input and {:e} of the output are too far apart",
+            x.scale(0),
+            y.scale(0)
+        );
         Err(operands.operand_error(operands.output_name, problem))
     }
 

@@ -44,7 +44,6 @@ fn floor_div(a: i32, b: i32) -> i32 {
     (quotient - i64::from(b < 0 && i64::from(a).rem_euclid(b.into()) != 0)) as i32
 }
 
-
 /// A function of the elements of two int32 tensors, with NumPy's broadcasting.
 ///
 /// The values are indices, counts and similar integers without scales. They can also be codes with one scale and zero
@@ -74,7 +73,8 @@ impl Operator for IntegerBinary {
             if own == scaled || left_out {
                 continue;
             }
-            let problem = if scaled.is_some() { "must have the scale of the output" } else { "must have no scale" };
+            let problem =
+                if scaled.is_some() { "must have the scale of the output" } else { "must have no scale" };
             return Err(operands.operand_error(&input.name, problem.into()));
         }
         if scaled.is_some_and(|scaled| scaled.zero_points().iter().any(|&zero| zero != 0)) {

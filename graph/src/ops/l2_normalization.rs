@@ -39,7 +39,9 @@ impl Operator for L2Normalization {
     }
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
-        let (Some(&size), Ok(x)) = (operands.input(0).ty.shape.last(), operands.activation(0)) else { return Vec::new() };
+        let (Some(&size), Ok(x)) = (operands.input(0).ty.shape.last(), operands.activation(0)) else {
+            return Vec::new();
+        };
         let dtype = operands.output_dtype;
         let row = |row: &[i32]| {
             let centred: Vec<_> = row.iter().map(|code| code - x.zero_point(0)).collect();

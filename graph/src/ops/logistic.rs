@@ -71,7 +71,13 @@ impl Logistic {
         let fraction = |x| rescale::<_, U8>(logistic(x)).to_bits();
         Ok(Table::each(dtype, |code| match quarter.argument(code) {
             Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(dtype.min())),
-            Err(positive) => if positive { dtype.max() } else { dtype.min() },
+            Err(positive) => {
+                if positive {
+                    dtype.max()
+                } else {
+                    dtype.min()
+                }
+            }
         }))
     }
 }

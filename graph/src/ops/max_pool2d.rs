@@ -1,8 +1,8 @@
 //! Max pool.
 
 use super::{Monotonicity, Operands, Operator, pool, window};
-use crate::effort::{CLAMP, Effort};
 use crate::dot::{Tap, Window};
+use crate::effort::{CLAMP, Effort};
 use crate::{Activation, GraphError, Padding};
 
 /// The greatest code in a window without padding.
@@ -42,10 +42,11 @@ impl Operator for MaxPool2d {
         let (low, high) = self.activation.clamp(operands.output_dtype, output);
         let greatest = |index| {
             let out = window.output_position(index);
-            let codes = (0..window.terms()).filter_map(|k| match window.tap(out, window.kernel_position(k)) {
-                Tap::Input(at) => Some(inputs[0][at]),
-                Tap::Padding => None,
-            });
+            let codes =
+                (0..window.terms()).filter_map(|k| match window.tap(out, window.kernel_position(k)) {
+                    Tap::Input(at) => Some(inputs[0][at]),
+                    Tap::Padding => None,
+                });
             codes.fold(low, i32::max).min(high)
         };
         (0..window.dots()).map(greatest).collect()

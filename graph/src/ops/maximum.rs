@@ -1,8 +1,8 @@
 //! Elementwise maximum.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
-use crate::effort::Effort;
 use crate::GraphError;
+use crate::effort::Effort;
 
 /// The greater code of `a` and `b`, with NumPy's broadcasting.
 ///

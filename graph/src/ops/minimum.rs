@@ -1,8 +1,8 @@
-//! Elementwise minimum.
+//! Elementwise minimum. It repeats the declarations of `maximum`, because each operation is a file of its own.
 
 use super::{Monotonicity, Operands, Operator, elementwise};
-use crate::effort::Effort;
 use crate::GraphError;
+use crate::effort::Effort;
 
 /// The lesser code of `a` and `b`, with NumPy's broadcasting.
 ///

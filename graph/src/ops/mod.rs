@@ -1,14 +1,79 @@
 //! The operations, one file each.
 //!
 //! To add an operation, write its file here, or in `float` for an operation on real values, with its attributes and
-//! `Operator` (shape rule, exact integer meaning, what an accelerator can do with it). Add its line to `ops!`. Lists
+//! `Operator` (shape rule, exact integer meaning, what an accelerator can do with it). Add its `mod` line and its line in `ops!`. Lists
 //! of operations elsewhere (`offload` and its checks, short names, ranges, fuzzing) follow from that line.
 
+mod abs;
+mod add;
 mod additive;
+mod arg_max;
+mod arg_min;
+mod avg_pool2d;
 mod axes;
+mod batch_matmul;
+mod batch_to_space;
+mod cast;
+mod composite;
+mod concat;
+mod conv2d;
 mod convolution;
+mod depth_to_space;
+mod depthwise_conv2d;
+mod dequantize;
+mod dilate;
+mod dynamic_quantization;
 mod elementwise;
+mod exp;
 mod float;
+mod fully_connected;
+mod gather;
+mod gather_nd;
+mod hard_swish;
+mod integer_binary;
+mod l2_normalization;
+mod leaky_relu;
+mod logistic;
+mod max_pool2d;
+mod maximum;
+mod mean;
+mod minimum;
+mod mirror_pad;
+mod mul;
+mod neg;
+mod pack;
+mod pad;
+mod prelu;
+mod qlinear_add;
+mod qlinear_mul;
+mod qlinear_softmax;
+mod quantize;
+mod quantize_by;
+mod quantize_float;
+mod reduce_max;
+mod reduce_min;
+mod relu;
+mod relu6;
+mod relu_0_to_1;
+mod relu_n1_to_1;
+mod reshape;
+mod resize_bilinear;
+mod resize_nearest;
+mod reverse;
+mod rsqrt;
+mod slice;
+mod softmax;
+mod space_to_batch;
+mod space_to_depth;
+mod squared_difference;
+mod sub;
+mod sub_zero_point;
+mod sum;
+mod table;
+mod tanh;
+mod tile;
+mod transpose;
+mod transpose_conv2d;
 pub use dynamic_quantization::DynamicPart;
 pub use float::{Places, RealFunction, RealPair, RealReduction};
 pub use integer_binary::IntegerPair;
@@ -178,8 +243,8 @@ use activated;
 /// never contain follow `made`.
 macro_rules! ops {
     ($($file:ident::$ty:ident,)* ; float: $($real:ident,)* ; made: $($made_file:ident::$made:ident,)*) => {
-        $(mod $file; pub use $file::$ty;)*
-        $(mod $made_file; pub use $made_file::$made;)*
+        $(pub use $file::$ty;)*
+        $(pub use $made_file::$made;)*
         $(pub use float::$real;)*
         every_op! { $($ty,)* $($real,)* $($made,)* }
 

@@ -1,8 +1,8 @@
 //! Negation.
 
 use super::{Operands, Operator};
-use crate::effort::{CLAMP, Effort};
 use crate::GraphError;
+use crate::effort::{CLAMP, Effort};
 
 /// `-x`: the codes negated in two's complement of their own width, so the least code does not change.
 ///
@@ -23,7 +23,15 @@ impl Operator for Neg {
         }
         let opposite = match (&operands.input(0).ty.quantization, operands.output_quantization) {
             (None, None) => true,
-            (Some(x), Some(y)) => x.scales() == y.scales() && x.zero_points().iter().eq(y.zero_points().iter().map(|z| -z).collect::<Vec<_>>().iter()),
+            (Some(x), Some(y)) => {
+                x.scales() == y.scales()
+                    && x.zero_points().iter().eq(y
+                        .zero_points()
+                        .iter()
+                        .map(|z| -z)
+                        .collect::<Vec<_>>()
+                        .iter())
+            }
             _ => false,
         };
         if !opposite {

@@ -2,8 +2,8 @@
 
 use super::strides::row_major;
 use super::{Monotonicity, Operands, Operator};
-use crate::effort::Effort;
 use crate::GraphError;
+use crate::effort::Effort;
 
 /// One or more tensors of equal type, stacked along a new axis.
 ///
@@ -43,6 +43,8 @@ impl Operator for Pack {
             axis => row_major(shape)[axis - 1],
         };
         let blocks = (0..inputs[0].len()).step_by(block.max(1));
-        blocks.flat_map(|at| inputs.iter().flat_map(move |input| input[at..at + block].iter().copied())).collect()
+        blocks
+            .flat_map(|at| inputs.iter().flat_map(move |input| input[at..at + block].iter().copied()))
+            .collect()
     }
 }

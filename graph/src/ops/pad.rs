@@ -2,8 +2,8 @@
 
 use super::strides::{offsets, row_major};
 use super::{Monotonicity, Operands, Operator};
-use crate::effort::Effort;
 use crate::GraphError;
+use crate::effort::Effort;
 
 /// The input, surrounded by cells of one value.
 ///
@@ -31,7 +31,8 @@ impl Operator for Pad {
         }
         let shape = &operands.input(0).ty.shape;
         if self.paddings.len() != shape.len() {
-            let problem = format!("has entries for {} axes; the input has {} axes", self.paddings.len(), shape.len());
+            let problem =
+                format!("has entries for {} axes; the input has {} axes", self.paddings.len(), shape.len());
             return Err(operands.attribute_error("paddings", problem));
         }
         let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {
@@ -45,7 +46,8 @@ impl Operator for Pad {
             return Vec::new();
         };
         let strides = row_major(&shape);
-        let start: usize = strides.iter().zip(&self.paddings).map(|(stride, [before, _])| stride * before).sum();
+        let start: usize =
+            strides.iter().zip(&self.paddings).map(|(stride, [before, _])| stride * before).sum();
         let mut output = vec![value; shape.iter().product()];
         for (&code, at) in inputs[0].iter().zip(offsets(&operands.input(0).ty.shape, &strides)) {
             output[start + at] = code;

@@ -41,6 +41,11 @@ impl Reshape {
             1 if product > 0 && elements.is_multiple_of(product) => {}
             _ => return None,
         }
-        Some(self.shape.iter().map(|&size| usize::try_from(size).unwrap_or_else(|_| elements / product)).collect())
+        Some(
+            self.shape
+                .iter()
+                .map(|&size| usize::try_from(size).unwrap_or_else(|_| elements / product))
+                .collect(),
+        )
     }
 }

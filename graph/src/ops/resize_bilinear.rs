@@ -2,9 +2,9 @@
 
 use super::moved::image;
 use super::{Monotonicity, Operands, Operator};
+use crate::GraphError;
 use crate::effort::{Effort, REQUANTIZE};
 use crate::limits::check_extents;
-use crate::GraphError;
 
 /// Resizing in which each output pixel is the weighted mean of the four pixels of the input `[n, h, w, c]` around it.
 ///
@@ -56,7 +56,9 @@ impl Operator for ResizeBilinear {
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let Ok([batch, rows, cols, channels]) = image(operands) else { return Vec::new() };
-        let pixel = |n: usize, row: usize, col: usize| &inputs[0][((n * rows + row) * cols + col) * channels..][..channels];
+        let pixel = |n: usize, row: usize, col: usize| {
+            &inputs[0][((n * rows + row) * cols + col) * channels..][..channels]
+        };
         let mut output = Vec::with_capacity(batch * self.size[0] * self.size[1] * channels);
         for (n, y, x) in places(batch, self.size) {
             if self.in_float32 {
@@ -132,7 +134,8 @@ impl ResizeBilinear {
         } else {
             input as f32 / output as f32
         };
-        let exact = if self.half_pixel_centers { (place as f32 + 0.5) * scale - 0.5 } else { place as f32 * scale };
+        let exact =
+            if self.half_pixel_centers { (place as f32 + 0.5) * scale - 0.5 } else { place as f32 * scale };
         let low = exact.floor().max(0.0) as usize;
         let high = (exact.ceil().max(0.0) as usize).min(input - 1);
         // Rounding may move the first position one pixel too far. Its weight is almost 0 then.

@@ -2,8 +2,8 @@
 
 use super::Operands;
 use super::moved::{Moved, image, moved};
-use crate::limits::check_extents;
 use crate::GraphError;
+use crate::limits::check_extents;
 
 /// Resizing in which each output pixel is the nearest pixel of the input `[n, h, w, c]`.
 ///

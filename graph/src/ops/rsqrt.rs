@@ -52,7 +52,8 @@ impl Rsqrt {
             }
             let (root, shift) = inverse_square_root(centred);
             let root = scale(Scheme::Double, 1, root, shift + MORE_BITS) as i32;
-            let scaled = scale(Scheme::Double, root, multiplier.fraction(), multiplier.exponent() - MORE_BITS);
+            let scaled =
+                scale(Scheme::Double, root, multiplier.fraction(), multiplier.exponent() - MORE_BITS);
             operands.output_dtype.saturate(scaled + i128::from(y.zero_point(0)))
         }))
     }

@@ -47,7 +47,8 @@ impl Operator for Slice {
         }
         match &self.shape {
             Some(seen) if elements(seen) != elements(&self.size) => {
-                let problem = format!("{} does not match the {} selected elements", Brief(seen), Brief(&self.size));
+                let problem =
+                    format!("{} does not match the {} selected elements", Brief(seen), Brief(&self.size));
                 Err(operands.attribute_error("shape", problem))
             }
             Some(seen) => Ok(seen.clone()),
@@ -57,7 +58,8 @@ impl Operator for Slice {
 
     fn evaluate(&self, operands: &Operands<'_>, inputs: &[&[i32]]) -> Vec<i32> {
         let strides = row_major(&operands.input(0).ty.shape);
-        let place = |axis: usize, i: usize| (self.begin[axis] as i64 + i as i64 * self.strides[axis]) as usize;
+        let place =
+            |axis: usize, i: usize| (self.begin[axis] as i64 + i as i64 * self.strides[axis]) as usize;
         each_index(&self.size, |index| {
             inputs[0][flat(index.iter().enumerate().map(|(axis, &i)| place(axis, i)), &strides)]
         })

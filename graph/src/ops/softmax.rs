@@ -95,7 +95,9 @@ impl Softmax {
         Ok(SixteenBits {
             to_argument: Requantizer::new(Scheme::Double, multiplier),
             exp: Table::interpolated(10.0 / 65535.0 * -65535.0, 0.0, 2.0 / 65535.0, libm::exp),
-            reciprocal: Table::interpolated(0.0, 1.0 / 65535.0 * 65535.0, 2.0 / 65535.0, |x: f64| 1.0 / (1.0 + x)),
+            reciprocal: Table::interpolated(0.0, 1.0 / 65535.0 * 65535.0, 2.0 / 65535.0, |x: f64| {
+                1.0 / (1.0 + x)
+            }),
         })
     }
 
@@ -130,7 +132,8 @@ impl Exponent {
         let greatest = row.iter().copied().max().unwrap_or_default();
         let powers: Vec<_> = row.iter().map(|code| self.power(code - greatest)).collect();
         // The sum is Q12.19. It cannot overflow below 4096 elements; with more, the runtime's sum overflows.
-        let sum = powers.iter().flatten().fold(I13F19::ZERO, |sum, &power| sum.saturating_add(rescale(power)));
+        let sum =
+            powers.iter().flatten().fold(I13F19::ZERO, |sum, &power| sum.saturating_add(rescale(power)));
         let headroom = sum.leading_zeros();
         let fraction = ((sum.to_bits() as u32) << headroom) ^ (1 << 31);
         let reciprocal = one_over_one_plus_x(I1F31::from_bits(fraction as i32));
@@ -145,8 +148,9 @@ impl Exponent {
     }
 
     fn power(&self, difference: i32) -> Option<I1F31> {
-        (difference >= self.least_difference)
-            .then(|| exp_on_negative_values(FixedI32::from_bits(self.to_argument.scale(difference.into()) as i32)))
+        (difference >= self.least_difference).then(|| {
+            exp_on_negative_values(FixedI32::from_bits(self.to_argument.scale(difference.into()) as i32))
+        })
     }
 }
 
@@ -171,9 +175,12 @@ impl SixteenBits {
         let sum = powers.iter().fold(0i32, |sum, &power| sum.saturating_add(power));
         let headroom = sum.leading_zeros();
         let shifted = ((i64::from(sum) << (headroom - 1)) + (1 << 13)) >> 14;
-        let reciprocal = i64::from(self.reciprocal.code(sixteen(i128::from(shifted) - (1 << 15) - (1 << 16))));
+        let reciprocal =
+            i64::from(self.reciprocal.code(sixteen(i128::from(shifted) - (1 << 15) - (1 << 16))));
         let shift = 31 - headroom;
-        let code = |power: i32| (((i64::from(power) * reciprocal + (1 << (shift - 1))) >> shift) as i32).clamp(0, 32767);
+        let code = |power: i32| {
+            (((i64::from(power) * reciprocal + (1 << (shift - 1))) >> shift) as i32).clamp(0, 32767)
+        };
         powers.into_iter().map(code).collect()
     }
 }

@@ -41,7 +41,8 @@ impl Moved for SpaceToBatch {
         let mut offset = output[0] / input[0];
         for (axis, &block) in self.block.iter().enumerate().rev() {
             let place = output[axis + 1] * block + offset % block;
-            source[axis + 1] = place.checked_sub(self.paddings[axis][0]).filter(|&at| at < input[axis + 1])?;
+            source[axis + 1] =
+                place.checked_sub(self.paddings[axis][0]).filter(|&at| at < input[axis + 1])?;
             offset /= block;
         }
         Some(())

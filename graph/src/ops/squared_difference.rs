@@ -57,7 +57,8 @@ impl SquaredDifference {
         };
         let output = twice_max * twice_max / (f64::from(1 << 14) * y);
         if output >= 1.0 {
-            let problem = "has a scale that is too small: the runtime only supports multipliers below 1".into();
+            let problem =
+                "has a scale that is too small: the runtime only supports multipliers below 1".into();
             return Err(operands.operand_error(operands.output_name, problem));
         }
         Ok([requantizer(a / twice_max)?, requantizer(b / twice_max)?, requantizer(output)?])

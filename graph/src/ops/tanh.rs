@@ -1,4 +1,5 @@
-//! Hyperbolic tangent.
+//! Hyperbolic tangent. The frame of checks is that of `logistic`, with other scales, tables and roundings: TFLite has
+//! two kernels as well.
 
 use fixed::types::extra::U7;
 use guardbit_num::fixed_point::{rescale, tanh};
@@ -70,7 +71,13 @@ impl Tanh {
         let zero_point = operands.output_activation()?.zero_point(0);
         Ok(Table::each(dtype, |code| match quarter.argument(code) {
             Ok(x) => dtype.saturate(i128::from(fraction(x)) + i128::from(zero_point)),
-            Err(positive) => if positive { dtype.max() } else { dtype.min() },
+            Err(positive) => {
+                if positive {
+                    dtype.max()
+                } else {
+                    dtype.min()
+                }
+            }
         }))
     }
 }

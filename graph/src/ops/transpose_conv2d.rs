@@ -4,8 +4,8 @@ use super::operands::Operands;
 use super::weighted::{self, Geometry};
 use super::window::Sliding;
 use super::{Mac, Operator, window};
-use crate::effort::Effort;
 use crate::dot::{DotProducts, WeightCodes};
+use crate::effort::Effort;
 use crate::{Activation, GraphError, Padding, Requantize};
 
 /// A transposed convolution on an image that its stride has already spread ([`Dilate`](super::Dilate)).
@@ -44,7 +44,8 @@ impl Operator for TransposeConv2d {
 
 impl TransposeConv2d {
     fn parts(&self, operands: &Operands<'_>) -> Result<DotProducts, GraphError> {
-        let mut dots = weighted::dot_products(operands, self.requantize, self.activation, || self.geometry(operands))?;
+        let mut dots =
+            weighted::dot_products(operands, self.requantize, self.activation, || self.geometry(operands))?;
         if let Some(weights) = &mut dots.weights {
             let [_, rows, cols, depth] = operands.shape(1)?;
             // Reverses the cells of a kernel, and keeps the order of the channels of each.
@@ -62,7 +63,8 @@ impl TransposeConv2d {
         if depth != channels || out_channels == 0 {
             return Err(operands.shape_error(operands.input(1), format!("[o, kh, kw, {channels}]")));
         }
-        let sliding = Sliding { kernel: [rows, cols], stride: [1, 1], dilation: [1, 1], padding: self.padding };
+        let sliding =
+            Sliding { kernel: [rows, cols], stride: [1, 1], dilation: [1, 1], padding: self.padding };
         let window = sliding.over(operands, input, out_channels, depth, 1)?;
         Ok(Geometry { window, axis: 0, strides: [rows * cols * depth, cols * depth, depth, 1] })
     }

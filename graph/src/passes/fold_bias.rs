@@ -45,7 +45,9 @@ fn joined(graph: &Graph, layer: NodeId, constant: TensorId) -> Option<Vec<i32>> 
     let codes = tensor.codes()?;
     let output = &graph.tensor(graph.node(layer).output).ty.shape;
     // The constant has one value, or one per channel along the last axis.
-    let along = tensor.ty.shape.last() == Some(&channels) && tensor.ty.len() == channels && tensor.ty.shape.len() <= output.len();
+    let along = tensor.ty.shape.last() == Some(&channels)
+        && tensor.ty.len() == channels
+        && tensor.ty.shape.len() <= output.len();
     if codes.len() != 1 && !along {
         return None;
     }

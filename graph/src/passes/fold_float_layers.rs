@@ -2,11 +2,13 @@
 
 use guardbit_num::{Requantizer, Scheme};
 
-use crate::ops::{Conv2d, DepthwiseConv2d, FloatConv2d, FullyConnected, QuantizeFloat, RealFunction, RealPair};
+use crate::ops::{
+    Conv2d, DepthwiseConv2d, FloatConv2d, FullyConnected, QuantizeFloat, RealFunction, RealPair,
+};
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{
-    Activation, CodeRange, DType, Graph, GraphPatch, Links, MultiplierRule, NodeId, Op, PatchError, Quantization,
-    Requantize, TensorId, TensorType, word_of,
+    Activation, CodeRange, DType, Graph, GraphPatch, Links, MultiplierRule, NodeId, Op, PatchError,
+    Quantization, Requantize, TensorId, TensorType, word_of,
 };
 
 /// A pass that turns a float convolution or product with a constant matrix, between dequantize and quantize, into one
@@ -98,12 +100,16 @@ impl<'g> Wrapped<'g> {
             let node = links.producer(at).filter(|_| alone(at))?;
             let inputs = &graph.node(node).inputs;
             match &graph.node(node).op {
-                Op::FloatUnary(unary) if matches!(unary.function, RealFunction::Relu | RealFunction::Clip) && added.is_none() => {
+                Op::FloatUnary(unary)
+                    if matches!(unary.function, RealFunction::Relu | RealFunction::Clip)
+                        && added.is_none() =>
+                {
                     chain.push(node);
                     at = inputs[0]?;
                 }
                 Op::FloatBinary(pair) if pair.function == RealPair::Add && added.is_none() => {
-                    let constant = |id: &Option<TensorId>| id.filter(|&id| graph.tensor(id).constant.is_some());
+                    let constant =
+                        |id: &Option<TensorId>| id.filter(|&id| graph.tensor(id).constant.is_some());
                     let (value, bias) = match (constant(&inputs[0]), constant(&inputs[1])) {
                         (None, Some(bias)) => (inputs[0]?, bias),
                         (Some(bias), None) => (inputs[1]?, bias),
@@ -141,15 +147,19 @@ impl<'g> Wrapped<'g> {
             Some(own) if own != axis => return None,
             _ => (0..channels).map(|channel| quantization.scale(channel)).collect(),
         };
-        let exact = |scale: &f32| scale.is_normal() && scale.to_bits() & 0x7f_ffff == 0 && (1e-15..1e15).contains(scale);
+        let exact = |scale: &f32| {
+            scale.is_normal() && scale.to_bits() & 0x7f_ffff == 0 && (1e-15..1e15).contains(scale)
+        };
         weight_scales.iter().chain([&scale]).all(exact).then_some(())?;
         let bias = self.bias_steps(scale, &weight_scales)?;
         let most = self.greatest_sums(codes, quantization, axis, channels)?;
         let steps = |channel: usize| bias.as_ref().map_or(0, |bias| bias[channel]);
-        let greatest = |channel: usize| Some(most[channel] + i64::from(steps(channel)).abs()).filter(|&s| s <= EXACT);
+        let greatest =
+            |channel: usize| Some(most[channel] + i64::from(steps(channel)).abs()).filter(|&s| s <= EXACT);
         let greatest: Vec<i64> = (0..channels).map(greatest).collect::<Option<_>>()?;
         let equal = |activation: &Activation| {
-            (0..channels).all(|channel| self.same_codes(scale, weight_scales[channel], greatest[channel], *activation))
+            (0..channels)
+                .all(|channel| self.same_codes(scale, weight_scales[channel], greatest[channel], *activation))
         };
         let activation = Activation::ALL.into_iter().find(equal)?;
         let weights = self.weights(codes, &w.ty, axis)?;
@@ -181,7 +191,13 @@ impl<'g> Wrapped<'g> {
     }
 
     /// Returns the greatest magnitude of the sums of each channel.
-    fn greatest_sums(&self, codes: &[i32], w: &Quantization, axis: usize, channels: usize) -> Option<Vec<i64>> {
+    fn greatest_sums(
+        &self,
+        codes: &[i32],
+        w: &Quantization,
+        axis: usize,
+        channels: usize,
+    ) -> Option<Vec<i64>> {
         let ty = &self.graph.tensor(self.x).ty;
         let (range, zero) = (ty.code_range(), i64::from(ty.quantization.as_ref()?.zero_point(0)));
         let x = (i64::from(range.min()) - zero).abs().max((i64::from(range.max()) - zero).abs());
@@ -199,14 +215,18 @@ impl<'g> Wrapped<'g> {
     /// Both are monotonic. If they give one and the same code at two sums, they are equal between these sums.
     fn same_codes(&self, scale: f32, weight: f32, greatest: i64, activation: Activation) -> bool {
         let output = &self.graph.tensor(self.graph.node(self.chain[self.chain.len() - 1]).output).ty;
-        let Some(quantization) = output.quantization.as_ref().filter(|q| q.axis().is_none()) else { return false };
+        let Some(quantization) = output.quantization.as_ref().filter(|q| q.axis().is_none()) else {
+            return false;
+        };
         let Ok(requantizer) = EVEN.requantizer(scale, weight, quantization.scale(0)) else { return false };
         let clamp = activation.clamp(output.dtype, quantization);
-        let way = Way { requantizer, clamp, range: output.code_range(), zero: quantization.zero_point(0).into() };
+        let way =
+            Way { requantizer, clamp, range: output.code_range(), zero: quantization.zero_point(0).into() };
         let step = scale * weight;
         let both = |sum: i64| {
             let word = word_of(sum as f32 * step);
-            let real = self.chain.iter().fold(vec![word], |words, node| self.graph.evaluate(*node, &[&words]));
+            let real =
+                self.chain.iter().fold(vec![word], |words, node| self.graph.evaluate(*node, &[&words]));
             (real[0] == way.code(sum)).then_some(real[0])
         };
         let mut pending = vec![(-greatest, greatest)];
@@ -230,14 +250,19 @@ impl<'g> Wrapped<'g> {
             let own = ty.quantization.as_ref()?;
             let to = permutation.iter().position(|&from| from == axis)?;
             let quantization = match own.axis() {
-                Some(_) => Quantization::per_axis(own.scales().to_vec(), own.zero_points().to_vec(), to).ok()?,
+                Some(_) => {
+                    Quantization::per_axis(own.scales().to_vec(), own.zero_points().to_vec(), to).ok()?
+                }
                 None => own.clone(),
             };
             let quantization = match own.range() {
                 Some(range) => quantization.with_range(range),
                 None => quantization,
             };
-            Some(Weights::Moved(TensorType { shape, dtype: ty.dtype, quantization: Some(quantization) }, codes))
+            Some(Weights::Moved(
+                TensorType { shape, dtype: ty.dtype, quantization: Some(quantization) },
+                codes,
+            ))
         };
         match &self.graph.node(self.layer).op {
             Op::FloatMatMul(_) => moved(&[1, 0]),

@@ -46,10 +46,7 @@ fn folded(found: &Match<'_>) -> Option<(TensorId, Op)> {
     let value = pad.value.unwrap_or(zero_point);
     let wider = |own: Padding| {
         let window = graph.window(id)?;
-        Some(Padding::Explicit {
-            rows: along(own, &window, 0, rows),
-            cols: along(own, &window, 1, cols),
-        })
+        Some(Padding::Explicit { rows: along(own, &window, 0, rows), cols: along(own, &window, 1, cols) })
     };
     let op = match &node.op {
         Op::Conv2d(conv) if value == zero_point => {

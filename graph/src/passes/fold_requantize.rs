@@ -3,7 +3,10 @@
 use crate::dot::Finish;
 use crate::ops::{Conv2d, DepthwiseConv2d, FullyConnected, Quantize, TransposeConv2d};
 use crate::pattern::{Match, Pattern, Rewrite};
-use crate::{Activation, DType, DotProducts, Graph, GraphPatch, MultiplierRule, Op, OutputStage, PatchError, Requantize};
+use crate::{
+    Activation, DType, DotProducts, Graph, GraphPatch, MultiplierRule, Op, OutputStage, PatchError,
+    Requantize,
+};
 
 /// A pass that merges an operation with int32 sums and the `quantize` that reads them into one operation with int8
 /// codes.

@@ -63,7 +63,9 @@ fn merged(graph: &Graph, first: &Node, second: &Node) -> Option<Op> {
 fn keeps_order(graph: &Graph, node: &Node) -> bool {
     match (&node.op, node.inputs.first()) {
         (Op::Reshape(_), _) => true,
-        (Op::Transpose(transpose), Some(&Some(input))) => transpose.keeps_order(&graph.tensor(input).ty.shape),
+        (Op::Transpose(transpose), Some(&Some(input))) => {
+            transpose.keeps_order(&graph.tensor(input).ty.shape)
+        }
         _ => false,
     }
 }

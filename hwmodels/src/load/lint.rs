@@ -289,7 +289,7 @@ fn slow_operands(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Vi
     let given = file.memory.as_ref().is_some_and(|memory| memory.sram_bytes_per_cycle.is_some());
     let rate = accelerator.memory.sram_bytes_per_cycle;
     let what = format!("int8 {operand} per cycle");
-    slow_port(accelerator, ("sram_bytes_per_cycle", given), rate, operands, &what)
+    slow_port(accelerator, "sram_bytes_per_cycle", given, rate, operands, &what)
 }
 
 /// Warns of a sum port that cannot take the array's results.
@@ -298,14 +298,15 @@ fn slow_sums(accelerator: &Accelerator, file: &AcceleratorFile) -> Option<Violat
     let given = file.memory.as_ref().is_some_and(|memory| memory.accumulator_bytes_per_cycle.is_some());
     let rate = accelerator.memory.accumulator_bytes_per_cycle;
     let what = "sums per cycle, reads plus writes";
-    slow_port(accelerator, ("accumulator_bytes_per_cycle", given), rate, sums, what)
+    slow_port(accelerator, "accumulator_bytes_per_cycle", given, rate, sums, what)
 }
 
 /// Warns of a port with fewer bytes per cycle than an unstalled array needs. Only `overlapped` includes its
 /// stalls.
 fn slow_port(
     accelerator: &Accelerator,
-    (key, given): (&str, bool),
+    key: &str,
+    given: bool,
     rate: f64,
     needed: f64,
     what: &str,

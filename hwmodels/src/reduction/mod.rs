@@ -1,10 +1,13 @@
 //! Kinds of accumulation levels, which reduce a run of values to one.
 //!
 //! There is one file per kind. To add a kind, write its file and the module that it names
-//! (`rtl-vectors/rtl`), and add its line to `reductions!` and the module's file to `LEVELS` in
+//! (`rtl-vectors/rtl`), its `mod` line, its line in `reductions!` and the module's file in `LEVELS` in
 //! `rtl-vectors/src/hdl`. All differences between kinds follow from there:
 //! the steps of the reference engine, bounds of register values, ports, coverage and area, files of bundles,
 //! and documents. The fast engine leaves kinds that it does not support to the reference engine.
+
+mod serial;
+mod tree;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +18,6 @@ use crate::names::Named;
 /// Registers the kinds: variant and file. Their order is that of the codes in the RTL.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $variant:ident = $file:ident;)*) => {
-        $(mod $file;)*
-
         /// Kind of reduction of a run of values to one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reduce {

@@ -113,7 +113,7 @@ impl LayerTiming {
     /// one matrix product per image of the window. These products are mapped like groups. Both operands are
     /// loaded into the SRAM of activations and share its port.
     pub fn of(accelerator: &Accelerator, window: &Window, widths: Widths, two_activations: bool) -> Self {
-        Self::with(accelerator, (window, two_activations), widths, Outside::ALL, u128::MAX)
+        Self::with(accelerator, window, two_activations, widths, Outside::ALL, u128::MAX)
     }
 
     /// Returns the timing if some activations stay on the chip. The tiles move no more bits from and to
@@ -125,14 +125,15 @@ impl LayerTiming {
         window: &Window,
         widths: Widths,
     ) -> Self {
-        Self::with(accelerator, (window, self.group_per_image), widths, outside, self.cost.moved.outside())
+        Self::with(accelerator, window, self.group_per_image, widths, outside, self.cost.moved.outside())
     }
 
     /// Returns the timing with tiles that move at most `most` bits from and to external memory, if there are
     /// such tiles.
     fn with(
         accelerator: &Accelerator,
-        (layer, group_per_image): (&Window, bool),
+        layer: &Window,
+        group_per_image: bool,
         widths: Widths,
         outside: Outside,
         most: u128,

@@ -86,14 +86,24 @@ pub(super) fn smallest(mapping: &Mapping, footprint: &Footprint<'_>) -> Tile {
     footprint.tile(&one, terms)
 }
 
+/// Which cuts are tried.
+#[derive(Clone, Copy)]
+struct Cuts {
+    /// Number of parts up to which every number is tried.
+    dense: usize,
+    /// Whether channels go one after another.
+    by_channel: bool,
+}
+
 /// Passes every tile that fits to `each`. They are not collected, because there may be many.
 fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut((Mapping, Tile))) {
     let dense = density(mapping);
-    tiles(mapping, footprint, (dense, false), &mut each);
-    slices(mapping, footprint, (dense, false), &mut each);
+    let of = |by_channel| Cuts { dense, by_channel };
+    tiles(mapping, footprint, of(false), &mut each);
+    slices(mapping, footprint, of(false), &mut each);
     if mapping.can_go_by_channel() {
-        tiles(mapping, footprint, (dense, true), &mut each);
-        slices(mapping, footprint, (dense, true), &mut each);
+        tiles(mapping, footprint, of(true), &mut each);
+        slices(mapping, footprint, of(true), &mut each);
     }
 }
 
@@ -101,7 +111,7 @@ fn candidates(mapping: &Mapping, footprint: &Footprint<'_>, mut each: impl FnMut
 fn tiles(
     mapping: &Mapping,
     footprint: &Footprint<'_>,
-    (dense, by_channel): (usize, bool),
+    Cuts { dense, by_channel }: Cuts,
     each: &mut impl FnMut((Mapping, Tile)),
 ) {
     let sizes = |all| sizes(all, dense);
@@ -143,7 +153,7 @@ fn tiles(
 fn slices(
     mapping: &Mapping,
     footprint: &Footprint<'_>,
-    (dense, by_channel): (usize, bool),
+    Cuts { dense, by_channel }: Cuts,
     each: &mut impl FnMut((Mapping, Tile)),
 ) {
     if !mapping.stays_in_place() {

@@ -1,7 +1,15 @@
 //! Overflow modes: what a register does with a result that does not fit.
 //!
-//! Each mode is one file. To add a mode, write its file and add its line to `modes!`. Everything else follows from
-//! there. A new way of treating values beyond the rails is a variant of [`Beyond`].
+//! Each mode is one file. To add a mode, write its file, its `mod` line and its line in `modes!`. Everything else
+//! follows from there. A new way of treating values beyond the rails is a variant of [`Beyond`].
+
+mod observe;
+mod saturate;
+mod saturate_symmetric;
+mod saturate_zero;
+mod sticky;
+mod trap;
+mod wrap;
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,8 +19,6 @@ use crate::Format;
 /// Registers the modes: variant and file. Their order is the order in the manual and of the codes in the RTL.
 macro_rules! modes {
     ($($(#[$doc:meta])* $variant:ident = $file:ident;)*) => {
-        $(mod $file;)*
-
         /// The overflow mode of a register.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Overflow {

@@ -1,9 +1,21 @@
 //! Requantization schemes: from a sum to a code, `round(M * x) + zero_point`, rounded as real runtimes and devices
 //! do.
 //!
-//! Each scheme is one file. To add a scheme, write its file and add its line to `schemes!`.
+//! Each scheme is one file. To add a scheme, write its file, its `mod` line and its line in `schemes!`.
 
+mod away;
+mod double;
+mod even;
+mod float32_nearest;
+mod float32_upward;
+mod float64_away;
+mod float64_nearest;
+mod float64_upward;
+mod q48;
 mod scale32;
+mod single;
+mod tosa_double;
+mod tosa_scale16;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +27,6 @@ pub use scale32::Scale32;
 /// Registers the schemes: variant, file, identifier and name.
 macro_rules! schemes {
     ($($(#[$doc:meta])* $variant:ident = $file:ident, $id:literal, $name:literal;)*) => {
-        $(mod $file;)*
-
         /// The scheme by which a sum is multiplied by a real number and rounded.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Scheme {

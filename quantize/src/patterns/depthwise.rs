@@ -1,4 +1,5 @@
-//! Convolutions of every channel on its own.
+//! Convolutions of every channel on its own. The declarations resemble those of `conv2d`, because each pattern is a
+//! file of its own.
 
 use guardbit_graph::ops::{DepthwiseConv2d, FloatConv2d};
 use guardbit_graph::pattern::{Match, Pattern};

@@ -1,4 +1,5 @@
-//! Images of another size.
+//! Images of another size. The declarations resemble those of `average_pool`, because each pattern is a file of its
+//! own.
 
 use guardbit_graph::Op;
 use guardbit_graph::ops::FloatResizeBilinear;

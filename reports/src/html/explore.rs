@@ -4,8 +4,9 @@ use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings};
 use crate::ExploreRecord;
+use crate::about::About;
 use crate::numbers::{counted, figure, number};
-use crate::output::{About, Drawn};
+use crate::plots::Drawn;
 use crate::tables::PointRow;
 use crate::text::{front_columns, sensitivity_cells};
 

@@ -14,10 +14,10 @@ pub(crate) use run::run;
 pub(crate) use size::size;
 pub(crate) use sweep::sweep;
 
+use crate::about::About;
 use crate::legal::legal;
 use crate::numbers::counted;
-use crate::output::{About, Drawn};
-use crate::plots::Drawing;
+use crate::plots::{Drawing, Drawn};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
+use crate::about::About;
 use crate::numbers::{counted, grouped, percentage};
-use crate::output::{About, Drawn};
+use crate::plots::Drawn;
 use crate::tables::{BottleneckRow, CostRow, EventRow, HostRow, LayerRow};
 use crate::text::worth;
 use crate::{RunRecord, TileRecord, layer_label, run_findings};

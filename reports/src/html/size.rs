@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings};
+use crate::about::About;
 use crate::numbers::{counted, grouped, number, percentage};
-use crate::output::{About, Drawn};
+use crate::plots::Drawn;
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
 

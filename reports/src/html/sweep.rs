@@ -3,10 +3,11 @@
 use maud::{Markup, html};
 
 use super::{Column, Table, accelerators, page, plots, settings, words};
+use crate::about::About;
 use crate::findings::group_findings;
 use crate::numbers::{counted, grouped, percentage, probability};
-use crate::output::{About, Drawn, parameter_keys};
-use crate::plots::{Extremes, Group, Groups, NO_WIDTH};
+use crate::parameters::parameter_keys;
+use crate::plots::{Drawn, Extremes, Group, Groups, NO_WIDTH};
 use crate::{Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text};
 
 /// Returns the page.

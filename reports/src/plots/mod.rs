@@ -1,5 +1,5 @@
-//! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with one line in that folder's
-//! list.
+//! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with its `mod` line and its line in that
+//! folder's list.
 
 mod explore;
 mod kit;
@@ -26,11 +26,9 @@ pub(crate) use sweep::{Group, Groups, NO_WIDTH};
 
 use crate::ReportError;
 
-/// Declares the plots of a record in the order of the report. Each plot is a module that contains its `PLOT`.
+/// Lists the plots of a record in the order of the report. Each plot is a module that contains its `PLOT`.
 macro_rules! plots {
     ($(#[doc = $doc:literal])* $list:ident of $record:ty: $($plot:ident)*) => {
-        $(mod $plot;)*
-
         $(#[doc = $doc])*
         pub const $list: &[$crate::plots::Plot<$record>] = &[$($plot::PLOT),*];
     };
@@ -58,6 +56,13 @@ pub enum Drawing {
     Figure(String),
     /// Reason, as a sentence, why there is nothing to show.
     Nothing(String),
+}
+
+/// Plot with its drawing and the SVG document that shows it.
+pub(crate) struct Drawn<S: ?Sized + 'static> {
+    pub plot: &'static Plot<S>,
+    pub drawing: Drawing,
+    pub svg: String,
 }
 
 impl<S: ?Sized> Plot<S> {

@@ -74,7 +74,7 @@ fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
 }
 
 fn draw_bars(area: &Area<'_>, level: &LevelBits<'_>, x: &Axis, y: &Axis) -> Result<(), DrawError> {
-    let panel = chart(area, (&level.label, &summary(level)), x, y)?;
+    let panel = chart(area, &level.label, &summary(level), x, y)?;
     let dots = level.histogram.dots().max(1) as f64;
     if let Some(available) = level.available {
         let edge = f64::from(available.bits) + 0.5;

@@ -1,10 +1,7 @@
 //! `classes.csv`: results per class.
 
-use serde::Serialize;
-
 use super::table::table;
-use super::{Column, Row};
-use crate::{Fraction, Interval, PointRecord, Predictions};
+use crate::{Fraction, Interval, Predictions};
 
 table! {
     "classes.csv"
@@ -85,38 +82,4 @@ impl ClassRow {
         };
         (0..count).map(row).filter(occurs).collect()
     }
-}
-
-/// Row of the `classes.csv` of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SweepClassRow {
-    /// Row of `summary.csv`, from 0.
-    pub point: usize,
-    /// Row of the point's own table, whose columns follow.
-    pub class: ClassRow,
-}
-
-impl Row for SweepClassRow {
-    const FILE: &'static str = ClassRow::FILE;
-    const ABOUT: &'static str = "A class at one point: the columns of a run's `classes.csv` after `point`.";
-    const COLUMNS: &'static [Column] = &COLUMNS;
-}
-
-const COLUMNS: [Column; 1 + ClassRow::COLUMNS.len()] = {
-    let point = Column::new::<usize>("point", "The point: row of `summary.csv`, from 0.");
-    let mut all = [point; 1 + ClassRow::COLUMNS.len()];
-    let mut i = 1;
-    while i < all.len() {
-        all[i] = ClassRow::COLUMNS[i - 1];
-        i += 1;
-    }
-    all
-};
-
-/// Returns the rows of every point, in the order of the points.
-pub fn sweep_class_rows(points: &[PointRecord]) -> Vec<SweepClassRow> {
-    let of = |(point, record): (usize, &PointRecord)| {
-        record.classes.iter().map(|class| SweepClassRow { point, class: class.clone() }).collect::<Vec<_>>()
-    };
-    points.iter().enumerate().flat_map(of).collect()
 }

@@ -1,12 +1,12 @@
 //! `layers.csv`, one row per accumulation level of every accelerated layer, innermost level first, and
 //! `channels.csv`, one row per output channel of every level. Their columns are the rows of
-//! `guardbit_sim::statistics!`.
+//! `guardbit_sim::statistics!` and those about whole layers below.
 
 use guardbit_hwmodels::{MacLayer, Packing, Program};
 use guardbit_sim::{ChannelErrors, ChannelLevel, LayerStats, Needs, StatsLevel};
 
+use super::mac_layers::{mac_layers, register};
 use super::table::table;
-use super::{mac_layers, register};
 use crate::{Decibel, Fraction, Width};
 
 /// Data from which the cells of a row are computed.
@@ -196,7 +196,52 @@ macro_rules! rows {
     };
 }
 
-guardbit_sim::statistics!(rows);
+/// Adds the columns about whole layers to the statistics of `sim`, in the order in which columns were added.
+///
+/// A row is that of a statistic with another SCOPE:
+///
+/// - `layer`: the layer as a whole, in the row of its last level in `layers.csv`, from a [`RowSource`],
+/// - `wide`: one level of the hardware with accumulators that hold every sum, in `layers.csv`, from the counts
+///   of that level.
+macro_rules! with_whole_layers {
+    ({$($first:tt)*} {$($second:tt)*} {$($third:tt)*}) => { rows! {
+        $($first)*
+        [layer sqnr_db: Decibel as(|of| Decibel::new(of.counts.output_error.sqnr_db()))] "dB", Nothing,
+            "SQNR of the layer's real output against the exact network; `null` in JSON if infinite.";
+        [layer cycles: u64 as(|of| of.layer.timing.cycles)] "cycles", Nothing,
+            "Cycles of one inference.";
+        [layer first_event_cycle: u64 as(|of| of.counts.first_event_cycle)] "cycles", Counting,
+            "Earliest cycle of an event of a level within one inference, counted from the layer's start.";
+        $($second)*
+        [layer compute_cycles: u64 as(|of| of.layer.timing.cost.compute_cycles)] "cycles", Nothing,
+            "Cycles of one inference with infinitely fast memories, with the best tiles for that case.";
+        [layer stall_cycles: u64 as(|of| of.layer.timing.cost.stall_cycles)] "cycles", Nothing,
+            "Stalls: `cycles` minus `compute_cycles`.";
+        [layer utilization: Fraction as(|of| Fraction::new(of.layer.timing.cost.utilization()))] "", Nothing,
+            "Products that the layer needs, as a share of the products that the array could compute in all \
+             cycles.";
+        [layer sram_bytes: u64 as(|of| of.layer.timing.cost.sram_bytes)] "bytes", Nothing,
+            "Bytes between the SRAMs and the array in one inference.";
+        [layer dram_bytes: u64 as(|of| of.layer.timing.cost.dram_bytes)] "bytes", Nothing,
+            "Bytes between the chip and the external memory in one inference.";
+        // Figures finer than a picosecond would be rounding noise, and decimals stay short.
+        [layer time_us: f64 as(|of| (of.layer.timing.cost.microseconds * 1e6).round() / 1e6)] "\u{b5}s", Nothing,
+            "Time of one inference at the clock.";
+        [layer stall_sram_cycles: u64 as(|of| of.layer.timing.cost.stall_sram_cycles)] "cycles", Nothing,
+            "Stalls that would remain with an infinitely fast external memory.";
+        [layer stall_dram_cycles: u64 as(|of| of.layer.timing.cost.stall_dram_cycles)] "cycles", Nothing,
+            "All other stalls: cycles that wait for the external memory.";
+        [wide exact_required_final: u32 as(|counts| counts.required_final)] "bits", Prefixes,
+            "Required bits (final sum, exact network): hold every final sum if no accumulator overflows. \
+             Enough for a wrapping accumulator. Blank if products do not fit or lanes share an adder.";
+        [wide exact_required_prefix: u32 as(|counts| counts.required_prefix)] "bits", Prefixes,
+            "Required bits (prefix, exact network): hold every prefix if no accumulator overflows. Enough \
+             for a saturating accumulator. Blank if products do not fit or lanes share an adder.";
+        $($third)*
+    } };
+}
+
+guardbit_sim::statistics!(with_whole_layers);
 
 /// Calls `made`. The signature gives the closure's argument type before its body is inferred.
 fn apply<'a, 'b, V>(of: &'a RowSource<'b>, made: impl FnOnce(&'a RowSource<'b>) -> V) -> V {
@@ -252,4 +297,12 @@ pub fn channel_rows(program: &Program, layers: &[Option<LayerStats>], stats: Sta
         }
     }
     rows
+}
+
+/// Returns the sum of a value over `rows`, e.g. the rows of one level over all layers.
+pub(crate) fn sum<'a>(
+    rows: impl IntoIterator<Item = &'a LayerRow>,
+    value: impl Fn(&LayerRow) -> Option<u64>,
+) -> Option<u64> {
+    rows.into_iter().filter_map(value).fold(None, |sum, v| Some(sum.unwrap_or(0) + v))
 }

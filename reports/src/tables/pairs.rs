@@ -42,21 +42,29 @@ table! {
 /// Properties that neighbouring points share: the samples, and all axes except one.
 type Line<'a> = (&'a str, usize, Vec<(&'a str, Cow<'a, str>)>);
 
+/// Point with what is right of its samples.
+#[derive(Clone, Copy)]
+struct Judged<'a> {
+    point: usize,
+    outcomes: &'a Outcomes,
+}
+
 /// Returns the pairs of points of a sweep.
 pub fn pair_rows(points: &[PointRecord]) -> Vec<PairRow> {
-    let judged: Vec<(usize, &Outcomes)> = points
+    let judged: Vec<Judged<'_>> = points
         .iter()
         .enumerate()
-        .filter_map(|(index, point)| Some((index, point.outcomes.as_ref()?)))
+        .filter_map(|(point, record)| Some(Judged { point, outcomes: record.outcomes.as_ref()? }))
         .collect();
     let best = best(points, &judged);
     let mut last: HashMap<Line<'_>, usize> = HashMap::new();
     let mut rows = Vec::new();
-    for &(index, own) in &judged {
+    for &own in &judged {
+        let index = own.point;
         let point = &points[index];
         let mut compare = |other: usize, by: &str| {
-            let theirs = points[other].outcomes.as_ref().filter(|theirs| theirs.goes_with(own));
-            rows.extend(theirs.map(|theirs| PairRow::new((index, own), (other, theirs), by)));
+            let theirs = points[other].outcomes.as_ref().filter(|theirs| theirs.goes_with(own.outcomes));
+            rows.extend(theirs.map(|outcomes| PairRow::new(own, Judged { point: other, outcomes }, by)));
         };
         if let Some(&best) = best.get(point.samples.as_str()).filter(|&&best| best != index) {
             compare(best, "best");
@@ -75,9 +83,9 @@ pub fn pair_rows(points: &[PointRecord]) -> Vec<PairRow> {
 
 /// Returns, for every set of samples, the point with the most right samples; of several such points, the
 /// first.
-fn best<'a>(points: &'a [PointRecord], judged: &[(usize, &Outcomes)]) -> HashMap<&'a str, usize> {
+fn best<'a>(points: &'a [PointRecord], judged: &[Judged<'_>]) -> HashMap<&'a str, usize> {
     let mut best: HashMap<&str, (usize, u64)> = HashMap::new();
-    for &(index, outcomes) in judged {
+    for &Judged { point: index, outcomes } in judged {
         let right = outcomes.right();
         let known = best.entry(points[index].samples.as_str()).or_insert((index, right));
         if right > known.1 {
@@ -103,7 +111,9 @@ fn axes(point: &PointRecord) -> Vec<(&str, Cow<'_, str>)> {
 }
 
 impl PairRow {
-    fn new((point, own): (usize, &Outcomes), (other, theirs): (usize, &Outcomes), by: &str) -> Self {
+    fn new(own: Judged<'_>, other: Judged<'_>, by: &str) -> Self {
+        let Judged { point, outcomes: own } = own;
+        let Judged { point: other, outcomes: theirs } = other;
         let beside = own.beside(theirs);
         let test = beside.mcnemar();
         Self {

@@ -9,7 +9,8 @@ use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use super::{Columns, corner_gap, is_output_stationary, overflows};
+use super::columns::Columns;
+use super::info::{corner_gap, is_output_stationary, overflows};
 use crate::corners::walk;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 

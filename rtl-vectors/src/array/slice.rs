@@ -6,7 +6,7 @@ use guardbit_hwmodels::{Accelerator, Dataflow, MacLayer, TimingConvention};
 use guardbit_sim::Reads;
 use guardbit_sim::trace::operands;
 
-use super::{CTRL, overflows};
+use super::info::{CTRL, overflows};
 use crate::manifest::{ArrayCycleInfo, ArrayInfo, Field, TileInfo, WordOrder};
 
 /// Greatest number of beats.

@@ -13,49 +13,24 @@ use guardbit_num::Scheme;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use super::{Divergence, array, files, stimuli};
+use super::refused::{Refused, claim};
+use super::{array, files, stimuli};
 use crate::arithmetic::{Codes, Unit, in_bias_unit};
 use crate::assemble::{Parts, assemble};
 use crate::beats::{self, Dot};
-use crate::export::Bundle;
+use crate::bundle::Bundle;
 use crate::interface::interface;
 use crate::manifest::{
     ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo,
 };
+use crate::real;
 use crate::sizes::{MAX_LANES, MAX_TERMS};
-use crate::{VectorError, real};
 
 /// Greatest size of an accelerator file in bytes.
 const MAX_ACCELERATOR: u64 = 1 << 18;
 
-/// Greatest length of an error description in characters.
-const MAX_DETAILS: usize = 500;
 /// Greatest length of a case's identifier and class.
 const MAX_ID: usize = 100;
-
-/// Reason why a bundle cannot be generated again.
-pub(super) enum Refused {
-    /// A file cannot be read.
-    Error(VectorError),
-    /// A field or a file is inconsistent.
-    Claim(Divergence),
-}
-
-impl From<VectorError> for Refused {
-    fn from(error: VectorError) -> Self {
-        match error {
-            VectorError::Read { .. } => Self::Error(error),
-            other => claim("/arithmetic", other.to_string()),
-        }
-    }
-}
-
-/// Returns the error for a claim that does not hold. `at` is the JSON pointer of the field or the name of the
-/// file.
-pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
-    let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
-    Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
-}
 
 /// Returns the bundle in `dir`, generated again.
 pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused> {

@@ -5,15 +5,18 @@ use std::path::Path;
 use guardbit_graph::Window;
 use guardbit_hwmodels::Accelerator;
 
-use super::again::{Refused, claim};
-use super::simulators::{Ran, number, value};
-use super::{Divergence, Outcome, files};
+use super::files;
+use super::outcome::{Divergence, Outcome};
+use super::refused::{Refused, claim};
+use super::report::{Ran, number, value};
 use crate::arithmetic::{Layers, any_case};
-use crate::array::{self, ArrayPart, MAX_ELEMENTS, NO_ACTIVATIONS, NOT_SHARED};
+use crate::array::{self, ArrayOfBundle, MAX_ELEMENTS, NoArray};
 use crate::manifest::{Arithmetic, ArrayInfo, CaseGroup, Manifest};
 use crate::words::{Mem, field, sign_extend};
 
 /// Returns the array part, generated from its own stimuli if present.
+///
+/// Only the exporter knows some reasons for a missing part, so these are taken from the manifest.
 pub(super) fn part(
     dir: &Path,
     manifest: &Manifest,
@@ -21,7 +24,7 @@ pub(super) fn part(
     window: &Window,
     arithmetic: &Arithmetic,
     terms: usize,
-) -> Result<Result<ArrayPart, String>, Refused> {
+) -> Result<ArrayOfBundle, Refused> {
     let layer = Layers::new(arithmetic)?.of(&any_case(terms, None), terms)?;
     let [rows, cols] = [accelerator.array.rows, accelerator.array.cols];
     let [a, w] = [arithmetic.activation.bits, arithmetic.weight.bits];
@@ -43,20 +46,16 @@ pub(super) fn part(
     let first_pixel = manifest.array.as_ref().map_or(0, |info| info.first_pixel);
     let seed = manifest.source.seed;
     let made = array::again(accelerator, window, &layer, arithmetic, first_pixel, operands, seed);
-    // Reasons that depend on the network alone.
-    match (made, manifest.array_absent.as_deref()) {
-        (Ok(_), Some(NOT_SHARED)) if manifest.array.is_none() => Ok(Err(NOT_SHARED.into())),
-        (Ok(_), Some(NO_ACTIVATIONS)) if manifest.array.is_none() => {
-            match manifest.cases.iter().any(|case| case.group == CaseGroup::Real) {
-                true => Err(claim("/array_absent", "the bundle has cases with real activations")),
-                false => Ok(Err(NO_ACTIVATIONS.into())),
-            }
-        }
-        (Ok(_), _) if manifest.array.is_none() => {
-            Err(claim("/array_absent", "a design of this array exists"))
-        }
-        (made, _) => Ok(made),
+    if made.is_err() || manifest.array.is_some() {
+        return Ok(made.into());
     }
+    let reason = manifest.array_absent.as_deref().and_then(NoArray::of_operands);
+    let reason = reason.ok_or_else(|| claim("/array_absent", "a design of this array exists"))?;
+    let has_activations = manifest.cases.iter().any(|case| case.group == CaseGroup::Real);
+    if reason == NoArray::NoActivations && has_activations {
+        return Err(claim("/array_absent", "the bundle has cases with real activations"));
+    }
+    Ok(ArrayOfBundle::Absent(reason))
 }
 
 /// Returns where the sums of a word belong.

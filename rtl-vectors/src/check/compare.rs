@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::simulators::{Bench, find_case};
-use super::{Divergence, Outcome, Simulator, array, files};
-use crate::export::Bundle;
+use super::outcome::{Divergence, Outcome};
+use super::simulators::{Bench, Simulator, find_case};
+use super::{array, files};
+use crate::bundle::Bundle;
 use crate::manifest::{FileInfo, Manifest};
 use crate::read;
 use crate::words::{Mem, sign_extend};

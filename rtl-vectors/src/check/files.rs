@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::again::{Refused, claim};
-use super::{Divergence, Outcome};
+use super::outcome::{Divergence, Outcome};
+use super::refused::{Refused, claim};
 use crate::VectorError;
+use crate::bundle::Bundle;
 use crate::columns::hex;
-use crate::export::Bundle;
 use crate::manifest::{FileInfo, MANIFEST, Manifest};
 use crate::read;
 use crate::words::Mem;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Divergence, Outcome, array, process};
+use super::outcome::{Divergence, Outcome};
+use super::report::{Ran, number, value};
+use super::{array, process};
 use crate::VectorError;
 use crate::hdl::Sources;
 use crate::manifest::{Case, Manifest};
@@ -41,14 +43,6 @@ impl Simulator {
             Self::Ghdl => "ghdl",
         }
     }
-}
-
-/// Result of a run.
-pub(super) enum Ran {
-    /// The bench ran to its end.
-    Report(Outcome),
-    /// The bench did not compile, or stopped early.
-    Broken(String),
 }
 
 /// Design that is replayed.
@@ -226,15 +220,6 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
         notes.push(format!("exp_out not compared: the reference RTL does not support `{scheme}`"));
     }
     notes
-}
-
-/// Returns the value of `key=value` in a line of words.
-pub(super) fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-}
-
-pub(super) fn number(line: &str, key: &str) -> Option<u64> {
-    value(line, key)?.parse().ok()
 }
 
 pub(super) fn find_case(manifest: &Manifest, beat: Option<usize>, word: Option<usize>) -> Option<&Case> {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use guardbit_sim::trace::TraceOperand;
 
-use super::again::{Refused, claim};
 use super::files;
+use super::refused::{Refused, claim};
 use crate::arithmetic::Layers;
 use crate::beats::{CLEAR, Dot, RUN_LAST, VALID};
 use crate::manifest::{Arithmetic, Case, Interface, Manifest, Operand};

@@ -3,8 +3,7 @@
 
 use guardbit_hwmodels::Check;
 
-use super::SHOWN;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, SHOWN};
 use crate::array::{corner_gap, is_output_stationary, sum_bits};
 use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
 use crate::text::comment;

@@ -11,14 +11,11 @@ use std::sync::LazyLock;
 
 use guardbit_hwmodels::Reduce;
 
-use crate::assemble::Sizes;
+use crate::bundle::Sizes;
 use crate::manifest::{Case, Manifest, TileInfo};
 
 pub(crate) use array::design as array_design;
 pub(crate) use unit::design as unit_design;
-
-/// Greatest number of mismatches that a bench prints.
-const SHOWN: usize = 10;
 
 /// Expands to name and text of files of a folder.
 macro_rules! files {

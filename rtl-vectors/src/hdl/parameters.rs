@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use crate::manifest::RegisterInfo;
 
+/// Greatest number of mismatches that a bench prints.
+pub(super) const SHOWN: usize = 10;
+
 /// Parameters in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parameters(Vec<(String, Value)>);

@@ -5,10 +5,9 @@ use std::fmt::Write;
 
 use guardbit_hwmodels::Check;
 
-use super::SHOWN;
-use super::parameters::Parameters;
-use crate::assemble::Sizes;
+use super::parameters::{Parameters, SHOWN};
 use crate::beats::RUN_LAST;
+use crate::bundle::Sizes;
 use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
 use crate::text::{comment, file_part};
 

@@ -1,24 +1,17 @@
 //! Cheapest widths within a budget, uniform and layer by layer, for all hardware of the axes.
 
 use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_yaml};
-use serde::{Deserialize, Serialize};
 
 use super::candidate::{Candidate, Design};
+use super::explorer::Explorer;
+use super::found::Found;
+use super::outcome::Outcome;
 use super::plan::{Figures, warnings_of};
-use super::values::{LayerShape, Measured, widths};
-use super::{Explorer, Outcome};
+use super::shape::{LayerShape, widths};
+use super::values::Measured;
 use crate::settings::SizeRequest;
 use crate::size::{Designs, resized};
 use crate::{Budget, Grid, StudyError};
-
-/// Widths within the budget, and the network's results with them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Found {
-    design: Design,
-    /// Widths per accelerated layer, in order of execution, and level.
-    widths: Vec<Vec<u32>>,
-    outcome: Outcome,
-}
 
 /// Returns the designs on all hardware, in the order of the axes.
 ///

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Outcome;
-use super::designs::Found;
+use super::found::Found;
+use super::outcome::Outcome;
 use super::plan::Plan;
 use crate::arguments::Listed;
 use crate::settings::ExploreRequest;

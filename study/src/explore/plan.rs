@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::objective::Objective;
-use super::values::{LayerShape, structure};
+use super::shape::{self, LayerShape, structure};
 use crate::axes::{Variant, argument, check_targets};
 use crate::costs::{self, CostId};
 use crate::identity::{DependsOn, Sources, of_accelerator};
@@ -224,7 +224,7 @@ impl Plan {
 
     /// Returns the identity of a search for widths.
     pub fn search_key(&self, structure: usize, budget: Budget) -> Identity {
-        let datapath = super::values::structure(&self.points[self.structures[structure]].shapes);
+        let datapath = shape::structure(&self.points[self.structures[structure]].shapes);
         let own = (self.common(), budget.to_string());
         self.depends_on(Digest::of_bytes(datapath.as_bytes()), own).identity()
     }

@@ -116,7 +116,7 @@ pub(super) fn mixed(
     let steps = written_steps(float, samples, config, &can_be_written)?;
     let choices = NetworkChoices::new(float, samples, config, accelerator, judge, &steps)?;
     let choices = choices.where_graph(can_be_written);
-    let kept = SearchedChoices::new(&choices, searched, float, samples, (config, accelerator), &steps);
+    let kept = SearchedChoices::new(&choices, searched, float, samples, config, accelerator, &steps);
     let explored = explore(&kept, EXCHANGES)?;
     let chosen = explored.within(&[budget.of(&explored)]);
     let none = || StudyError::MixedBudget { budget: budget.to_string(), nearest: budget.nearest(&explored) };

@@ -208,7 +208,8 @@ impl<'c, 'a> SearchedChoices<'c, 'a> {
         searched: &'c Searched<'a>,
         float: &Graph,
         samples: &[Sample],
-        (config, accelerator): (&Config, &Accelerator),
+        config: &Config,
+        accelerator: &Accelerator,
         widths: &[Precision],
     ) -> Self {
         let samples = of_reals(samples.iter().flatten().map(Vec::as_slice));

@@ -27,7 +27,8 @@ pub(crate) fn network(
     arguments: &Arguments,
     float: &Graph,
     model: &Path,
-    (hw, sets): (&str, &[String]),
+    hw: &str,
+    sets: &[String],
     cache: Option<&Path>,
 ) -> Result<Graph, StudyError> {
     let Some(path) = arguments.calibration.clone() else {

@@ -10,9 +10,9 @@ use guardbit_num::{MAX_BITS, MIN_BITS};
 use guardbit_reports::{Fraction, SizeGridRow};
 use rayon::prelude::*;
 
-use super::Sizing;
 use super::cost::two_levels;
 use super::grid_errors::LayerDots;
+use super::sizing::Sizing;
 use crate::StudyError;
 
 /// Length of the shortest run.

@@ -8,7 +8,7 @@ use guardbit_num::{Accumulator, Beyond, Format, Overflow};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Keep, LayerCodes, Options, Reads, Simulation, StatsLevel};
 
-use super::Sizing;
+use super::sizing::Sizing;
 use crate::{StudyError, registers};
 
 /// Number of samples used, evenly spread.

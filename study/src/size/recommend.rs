@@ -4,7 +4,8 @@ use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, descrip
 use guardbit_reports::Score;
 
 use super::layers::SizedLayer;
-use super::{Sizing, search};
+use super::search;
+use super::sizing::Sizing;
 use crate::{StudyError, registers};
 
 /// Recommended widths, and the network's results with them.

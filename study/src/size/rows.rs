@@ -9,7 +9,7 @@ use guardbit_sim::{HISTOGRAM_BINS, LayerStats};
 use super::area::Synthesis;
 use super::cost::Cost;
 use super::layers::SizedLayer;
-use super::of_layers;
+use super::sizing::of_layers;
 use crate::StudyError;
 
 /// Returns the rows of `size.csv`.

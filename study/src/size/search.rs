@@ -16,7 +16,7 @@ use guardbit_sim::{LayerStats, Mode, Options, StatsLevel};
 
 use super::budget::{Budget, Share};
 use super::layers::SizedLayer;
-use super::{Sizing, of_layers};
+use super::sizing::{Sizing, of_layers};
 use crate::execute::execute_together;
 use crate::sweep::POINTS_TOGETHER;
 use crate::{StudyError, registers};

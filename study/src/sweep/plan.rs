@@ -282,7 +282,7 @@ impl Subjects {
                     }
                     Some(one) => {
                         let float = settings.network(model)?;
-                        let graph = swept::network(one, &float, model, (hw, &settings.sets), cache)?;
+                        let graph = swept::network(one, &float, model, hw, &settings.sets, cache)?;
                         Subject::of_graph(graph, model, settings)?
                     }
                 });

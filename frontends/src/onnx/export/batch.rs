@@ -73,11 +73,15 @@ fn keeps(graph: &Graph, node: &Node, batched: &HashSet<TensorId>) -> bool {
         Op::FloatSoftmax(op) => op.axis > 0,
         Op::FloatLayerNorm(op) => only_first && op.axis > 0,
         // A product sums over the rows of its second matrix.
-        Op::BatchMatmul(_) | Op::FloatMatMul(_) => match [inputs[0], inputs[1]].map(|id| batched.contains(&id)) {
-            [true, false] => alike(&inputs[0]) && (shape(inputs[1]).len() < 3 || broadcast(&inputs[1])),
-            [false, true] => output.len() > 2 && alike(&inputs[1]) && (first.len() < 3 || broadcast(&inputs[0])),
-            _ => output.len() > 2 && inputs.iter().all(alike),
-        },
+        Op::BatchMatmul(_) | Op::FloatMatMul(_) => {
+            match [inputs[0], inputs[1]].map(|id| batched.contains(&id)) {
+                [true, false] => alike(&inputs[0]) && (shape(inputs[1]).len() < 3 || broadcast(&inputs[1])),
+                [false, true] => {
+                    output.len() > 2 && alike(&inputs[1]) && (first.len() < 3 || broadcast(&inputs[0]))
+                }
+                _ => output.len() > 2 && inputs.iter().all(alike),
+            }
+        }
         Op::QLinearAdd(_) | Op::QLinearMul(_) | Op::FloatBinary(_) => {
             inputs.iter().all(|id| if batched.contains(id) { alike(id) } else { broadcast(id) })
         }

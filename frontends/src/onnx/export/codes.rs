@@ -97,7 +97,8 @@ impl Writer<'_> {
             Made::Moved(_) => None,
         };
         if axis.is_some() && (fused || clamp.is_some()) {
-            let problem = "has codes with several scales and a range, which no ONNX operator can produce".into();
+            let problem =
+                "has codes with several scales and a range, which no ONNX operator can produce".into();
             return Err(ExportError::Tensor { tensor: self.graph.tensor(id).name.clone(), problem });
         }
         // The runtime's operators that move codes support 8 bits but not 4.

@@ -28,7 +28,8 @@ pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Re
     let [weights, weight_scale, weight_zero] = integer_weights(writer, id, weights, &axes)?;
     let attributes = match &writer.graph.node(id).op {
         Op::FloatConv2d(conv) => {
-            let window = writer.graph.window(id).ok_or_else(|| refused(writer, id, "has no window".into()))?;
+            let window =
+                writer.graph.window(id).ok_or_else(|| refused(writer, id, "has no window".into()))?;
             let mut attributes = window_attributes(&window, conv.padding);
             attributes.push(int("group", window.groups as i64));
             attributes
@@ -51,7 +52,8 @@ pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Re
     };
     let bias = writer.graph.tensor(bias);
     let channels = bias.ty.shape.iter().product();
-    let values = bias.codes().map(|words| words.iter().map(|&word| guardbit_graph::real_of(word)).collect::<Vec<_>>());
+    let values =
+        bias.codes().map(|words| words.iter().map(|&word| guardbit_graph::real_of(word)).collect::<Vec<_>>());
     let values = values.ok_or_else(|| refused(writer, id, "has a bias that is not constant".into()))?;
     let product = writer.fresh(&name, "product");
     writer.node("Mul", vec![cast, scales], &product, Vec::new());
@@ -86,13 +88,15 @@ fn integer_weights(
     axes: &[usize],
 ) -> Result<[String; 3], ExportError> {
     let quantization = tensor.ty.quantization.clone();
-    let quantization = quantization.ok_or_else(|| refused(writer, id, "has weights without a scale".into()))?;
+    let quantization =
+        quantization.ok_or_else(|| refused(writer, id, "has weights without a scale".into()))?;
     let (image, dtype) = (axes.len() == 4, tensor.ty.dtype);
     if !matches!(dtype, DType::Int8 | DType::UInt8) {
         let problem = format!("has weights of {dtype}; ONNX's integer products need 8 bits");
         return Err(refused(writer, id, problem));
     }
-    let codes: Vec<i64> = tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| code.into()).collect();
+    let codes: Vec<i64> =
+        tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| code.into()).collect();
     let (shape, codes) = permuted(&tensor.ty.shape, &codes, axes);
     let name = writer.integers_constant(&tensor.name, &shape, dtype, &codes);
     let mut zeros: Vec<i64> = quantization.zero_points().iter().map(|&zero| zero.into()).collect();

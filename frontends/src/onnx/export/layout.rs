@@ -65,11 +65,16 @@ pub(super) fn dilate(
     let cells = [images, rows, 1, cols, 1, channels];
     let padded = [images, rows, down, cols, across, channels];
     let whole = [images, rows * down, cols * across, channels];
-    let pads: Vec<i64> = [0; 6].into_iter().chain((0..6).map(|axis| (padded[axis] - cells[axis]) as i64)).collect();
+    let pads: Vec<i64> =
+        [0; 6].into_iter().chain((0..6).map(|axis| (padded[axis] - cells[axis]) as i64)).collect();
     let [to_cells, to_whole] = [&cells[..], &whole].map(|shape| shape_constant(writer, shape));
     let pads = vec![writer.sizes_constant("pads", &pads), writer.reals_constant("filler", &[], &[0.0])];
     let name = writer.result_name(id);
-    let steps = [("Reshape", vec![to_cells], &cells[..]), ("Pad", pads, &padded), ("Reshape", vec![to_whole], &whole)];
+    let steps = [
+        ("Reshape", vec![to_cells], &cells[..]),
+        ("Pad", pads, &padded),
+        ("Reshape", vec![to_whole], &whole),
+    ];
     for (op, more, shape) in steps {
         let to = writer.fresh(&name, "cells");
         writer.node(op, [vec![made], more].concat(), &to, Vec::new());
@@ -183,7 +188,11 @@ pub(super) fn blocks(
 /// Returns the names of the scales and sizes of a resized image with its channels first. One of the two is left out.
 ///
 /// Sizes would fix the number of samples, so an open number requires scales.
-fn picture(writer: &mut Writer<'_>, id: NodeId, scales: Option<[f32; 2]>) -> Result<Vec<String>, ExportError> {
+fn picture(
+    writer: &mut Writer<'_>,
+    id: NodeId,
+    scales: Option<[f32; 2]>,
+) -> Result<Vec<String>, ExportError> {
     let from = &writer.graph.tensor(operand(writer, id, 0)?).ty.shape;
     let to = &writer.graph.tensor(writer.graph.node(id).output).ty.shape;
     let scales = scales.or_else(|| writer.batch.and_then(|_| picture_scales(from, to)));

@@ -340,10 +340,14 @@ impl<'g> Writer<'g> {
         for node in &mut self.nodes {
             node.inputs.iter_mut().chain(&mut node.outputs).chain([&mut node.name]).for_each(renames);
         }
-        self.known = self.known.drain().map(|(mut name, known)| {
-            renames(&mut name);
-            (name, known)
-        }).collect();
+        self.known = self
+            .known
+            .drain()
+            .map(|(mut name, known)| {
+                renames(&mut name);
+                (name, known)
+            })
+            .collect();
         Ok(outputs)
     }
 

@@ -30,8 +30,7 @@ pub(super) fn max(
     activation: Activation,
 ) -> Result<(), ExportError> {
     if activation != Activation::None {
-        let problem =
-            format!("has the activation `{}`; use a separate operation for it", activation.name());
+        let problem = format!("has the activation `{}`; use a separate operation for it", activation.name());
         return Err(refused(writer, id, problem));
     }
     let attributes = attributes(writer, id, padding)?;

@@ -7,9 +7,9 @@ use super::codes::Made;
 use super::ops::{available, operand, refused};
 use super::tensors::element_of;
 use super::{ExportError, Order, Writer, float, int, text};
-use crate::onnx::scalar::operator_of;
-use crate::onnx::parse::proto;
 use crate::onnx::normalise::quant::Quant;
+use crate::onnx::parse::proto;
+use crate::onnx::scalar::operator_of;
 
 /// A function that a table represents.
 struct Found {
@@ -56,7 +56,8 @@ fn clip_of(quants: &[Quant; 2], codes: &[i32]) -> Option<[i32; 2]> {
     let range = output.range.filter(|range| range.step() == 1)?;
     let all = input.dtype.min()..=input.dtype.max();
     let same = input.dtype == output.dtype && input.single()? == output.single()? && input.dtype.bits() == 8;
-    (same && all.map(|code| range.clamp(code.into())).eq(codes.iter().copied())).then_some(range.ends().into())
+    (same && all.map(|code| range.clamp(code.into())).eq(codes.iter().copied()))
+        .then_some(range.ends().into())
 }
 
 /// Writes a clip of codes.

@@ -100,9 +100,7 @@ fn check(writer: &Writer<'_>, id: NodeId, requantize: Requantize) -> Result<(), 
         output = DType::Int8;
     }
     if let Some(dtype) = inputs.chain([output]).find(|dtype| dtype.bits() > 8) {
-        let problem = format!(
-            "has codes of {dtype}; ONNX Runtime's integer kernels support 8 bits"
-        );
+        let problem = format!("has codes of {dtype}; ONNX Runtime's integer kernels support 8 bits");
         return Err(refused(writer, id, problem));
     }
     let [x, y] = [operand(writer, id, 0)?, node.output].map(|id| writer.graph.tensor(id).ty.dtype);
@@ -190,8 +188,7 @@ pub(super) fn fully_connected(
             writer.node("MatMul", inputs, &name, Vec::new());
         }
         (false, Some(_)) => {
-            let problem =
-                "reads more than a matrix and has a bias; add a reshape to a matrix before it";
+            let problem = "reads more than a matrix and has a bias; add a reshape to a matrix before it";
             return Err(refused(writer, id, problem.into()));
         }
     }

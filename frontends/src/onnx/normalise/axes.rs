@@ -21,7 +21,11 @@ pub(in crate::onnx) fn reduced(known: &Known, node: Node<'_>, rank: usize) -> Re
 }
 
 /// Returns the output shape of a Reshape, Flatten, Squeeze or Unsqueeze node.
-pub(in crate::onnx) fn reshaped(known: &Known, node: Node<'_>, from: &[usize]) -> Result<Vec<usize>, OnnxError> {
+pub(in crate::onnx) fn reshaped(
+    known: &Known,
+    node: Node<'_>,
+    from: &[usize],
+) -> Result<Vec<usize>, OnnxError> {
     let made = match node.proto.op.as_str() {
         "Flatten" => {
             let axis = node.axis(node.int("axis", 1), from.len() + 1)?;
@@ -34,7 +38,9 @@ pub(in crate::onnx) fn reshaped(known: &Known, node: Node<'_>, from: &[usize]) -
                 return Err(node.error("produces an empty tensor"));
             }
             let shape = resolved_shape(from, &sizes);
-            shape.ok_or_else(|| node.error(format!("cannot change the shape {} to {}", Brief(from), Brief(&sizes))))?
+            shape.ok_or_else(|| {
+                node.error(format!("cannot change the shape {} to {}", Brief(from), Brief(&sizes)))
+            })?
         }
         _ => {
             let axes = known.integers_or(node, 1, "axes")?;
@@ -68,11 +74,7 @@ fn resolved_shape(from: &[usize], sizes: &[i64]) -> Option<Vec<usize>> {
 }
 
 /// Returns the output shape of a Squeeze or Unsqueeze node.
-fn squeezed(
-    node: Node<'_>,
-    shape: &[usize],
-    axes: Option<&[i64]>,
-) -> Result<Option<Vec<usize>>, OnnxError> {
+fn squeezed(node: Node<'_>, shape: &[usize], axes: Option<&[i64]>) -> Result<Option<Vec<usize>>, OnnxError> {
     if node.proto.op == "Squeeze" {
         let named: Option<Vec<usize>> = axes
             .map(|axes| axes.iter().map(|&axis| node.axis(axis, shape.len())).collect::<Result<_, _>>())

@@ -84,7 +84,8 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
     let codes = Constant::integers(number, vec![outputs, inputs], codes.map(|at| code(&bytes, at)));
     let per_block = |index: usize, what: &str| {
         let values = known.constant(node, index)?.numbers();
-        let problem = || node.error(format!("has {} {what}; {outputs} x {blocks} blocks need {count}", values.len()));
+        let problem =
+            || node.error(format!("has {} {what}; {outputs} x {blocks} blocks need {count}", values.len()));
         if values.len() == count { Ok(values) } else { Err(problem()) }
     };
     let scales = per_block(2, "scales")?;
@@ -95,7 +96,8 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
             // Every row starts at a new byte.
             let row = blocks.div_ceil(per_byte);
             let bytes = packed(3, outputs.checked_mul(row), "zero points")?;
-            let places = (0..outputs).flat_map(|output| (0..blocks).map(move |block| output * row * per_byte + block));
+            let places =
+                (0..outputs).flat_map(|output| (0..blocks).map(move |block| output * row * per_byte + block));
             places.map(|at| code(&bytes, at) as f32).collect()
         }
     };
@@ -110,19 +112,26 @@ pub(in crate::onnx) fn of_bits(known: &Known, node: Node<'_>) -> Result<Blocked,
 fn in_order(node: Node<'_>, codes: Constant, blocks: Blocks, order: &[i64]) -> Result<Blocked, OnnxError> {
     let inputs = codes.shape[1];
     let count = inputs.div_ceil(blocks.size);
-    let order: Vec<usize> =
-        order.iter().filter_map(|&block| usize::try_from(block).ok().filter(|&block| block < count)).collect();
+    let order: Vec<usize> = order
+        .iter()
+        .filter_map(|&block| usize::try_from(block).ok().filter(|&block| block < count))
+        .collect();
     // Some files pad the list to whole blocks.
     if order.len() < inputs {
-        return Err(node.error(format!("has a `g_idx` that does not list one of {count} blocks for each of {inputs} inputs")));
+        return Err(node.error(format!(
+            "has a `g_idx` that does not list one of {count} blocks for each of {inputs} inputs"
+        )));
     }
     let codes = Rc::new(codes);
     if (0..inputs).all(|input| order[input] == input / blocks.size) {
         return Ok(Blocked { codes, blocks, reordered: false });
     }
-    let places = || (0..codes.shape[0]).flat_map(|output| order[..inputs].iter().map(move |block| output * count + block));
+    let places = || {
+        (0..codes.shape[0]).flat_map(|output| order[..inputs].iter().map(move |block| output * count + block))
+    };
     let of = |values: &Vec<f32>| places().map(|at| values[at]).collect();
     // Each block has one element.
-    let blocks = Blocks { axis: 1, size: 1, scales: of(&blocks.scales), zeros: blocks.zeros.as_ref().map(of) };
+    let blocks =
+        Blocks { axis: 1, size: 1, scales: of(&blocks.scales), zeros: blocks.zeros.as_ref().map(of) };
     Ok(Blocked { codes, blocks, reordered: true })
 }

@@ -37,10 +37,15 @@ pub(in crate::onnx) fn code_limits(known: &Known, clip: Node<'_>) -> Option<[i64
 }
 
 /// Returns the codes among `codes` that lie within limits.
-pub(in crate::onnx) fn within(clip: Node<'_>, codes: CodeRange, limits: [i64; 2]) -> Result<CodeRange, OnnxError> {
+pub(in crate::onnx) fn within(
+    clip: Node<'_>,
+    codes: CodeRange,
+    limits: [i64; 2],
+) -> Result<CodeRange, OnnxError> {
     let (least, greatest) = codes.ends();
     let [low, high] = [least, greatest].map(|code| i64::from(code).max(limits[0]).min(limits[1]) as i32);
-    let range = CodeRange::new(low, high).filter(|_| limits[0] <= limits[1] && least <= low && high <= greatest);
+    let range =
+        CodeRange::new(low, high).filter(|_| limits[0] <= limits[1] && least <= low && high <= greatest);
     // A limit that is not one of the codes keeps the values in between.
     let range = if codes.contains(low) && codes.contains(high) {
         range.map(|range| range.with_step(codes.step()).unwrap_or(range))

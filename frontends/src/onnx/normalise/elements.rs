@@ -14,7 +14,9 @@ pub(super) fn element_of_output(known: &Known, node: Node<'_>) -> Option<i32> {
         "DynamicQuantizeLinear" => Some(element::UINT8),
         "ConvInteger" | "MatMulInteger" => Some(element::INT32),
         "ArgMax" | "ArgMin" | "Shape" | "Size" => Some(element::INT64),
-        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Not" | "Or" => Some(element::BOOL),
+        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Not" | "Or" => {
+            Some(element::BOOL)
+        }
         "Cast" => i32::try_from(node.int("to", 0)).ok(),
         "Where" => of(1),
         "QLinearConv" | "QLinearMatMul" => of(7),

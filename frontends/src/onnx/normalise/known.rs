@@ -89,7 +89,12 @@ impl Known {
 
     /// Returns the integers of input `index`, or of attribute `name` in an older opset. Returns `None` if neither
     /// exists.
-    pub fn integers_or(&self, node: Node<'_>, index: usize, name: &str) -> Result<Option<Vec<i64>>, OnnxError> {
+    pub fn integers_or(
+        &self,
+        node: Node<'_>,
+        index: usize,
+        name: &str,
+    ) -> Result<Option<Vec<i64>>, OnnxError> {
         Ok(self.optional_integers(node, index)?.or_else(|| node.ints(name).map(<[i64]>::to_vec)))
     }
 }

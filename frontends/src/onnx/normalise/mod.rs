@@ -79,7 +79,8 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
             count(node, &fixed, &mut left)?;
             let name = node.first_output()?.to_owned();
             check(file, node, &name, &fixed.elements().shape)?;
-            let number = if matches!(fixed, Fixed::Codes(..)) { element::FLOAT } else { fixed.elements().element };
+            let number =
+                if matches!(fixed, Fixed::Codes(..)) { element::FLOAT } else { fixed.elements().element };
             known.shapes.insert(name.clone(), fixed.elements().shape.clone());
             known.elements.insert(name.clone(), number);
             if let Some(blocked) = blocked::blocked(&known, node)? {
@@ -89,7 +90,9 @@ pub(in crate::onnx) fn normalise(file: &mut File) -> Result<Known, OnnxError> {
             file.left_out.push((index, node.record(FileOutcome::Constant)));
             continue;
         }
-        if let (Some(name), Some(source)) = (node.output(0).filter(|name| !outputs.contains(*name)), passed(&known, node)) {
+        if let (Some(name), Some(source)) =
+            (node.output(0).filter(|name| !outputs.contains(*name)), passed(&known, node))
+        {
             same.insert(name.to_owned(), source);
             file.left_out.push((index, node.record(FileOutcome::Read(Vec::new()))));
             continue;
@@ -137,7 +140,8 @@ fn infer(known: &mut Known, file: &File, node: Node<'_>) -> Result<(), OnnxError
         known.shapes.insert(name.to_owned(), shape);
     }
     for name in node.proto.outputs.iter().filter(|name| !name.is_empty()) {
-        let declared = file.declared.get(name).and_then(|shape| shape.iter().copied().collect::<Option<Vec<_>>>());
+        let declared =
+            file.declared.get(name).and_then(|shape| shape.iter().copied().collect::<Option<Vec<_>>>());
         let declared = declared.filter(|shape| elements_of(shape).is_some());
         if let (Some(shape), false) = (declared, known.shapes.contains_key(name)) {
             known.shapes.insert(name.clone(), shape);
@@ -192,7 +196,8 @@ pub(in crate::onnx) fn input_type(input: &proto::ValueInfo) -> Result<(i32, Vec<
         None | Some(..=0) if axis == 0 => Ok(1),
         Some(value) if value != 0 => Err(fail(format!("has size {value} along axis {axis}"))),
         _ => Err(fail(format!(
-            "has no fixed size along axis {axis}; give it a length, e.g. with --dim {}=128", shown(&axis_name(dim, &input.name, axis))
+            "has no fixed size along axis {axis}; give it a length, e.g. with --dim {}=128",
+            shown(&axis_name(dim, &input.name, axis))
         ))),
     };
     let shape = dims.iter().enumerate().map(size).collect::<Result<Vec<_>, _>>()?;

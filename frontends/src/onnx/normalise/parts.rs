@@ -76,7 +76,11 @@ pub(in crate::onnx) fn split(known: &Known, node: Node<'_>, shape: &[usize]) -> 
 
 /// Returns the number of elements that a Pad node adds before and after each axis. A negative number removes
 /// elements.
-pub(in crate::onnx) fn sides(known: &Known, node: Node<'_>, shape: &[usize]) -> Result<Vec<[i64; 2]>, OnnxError> {
+pub(in crate::onnx) fn sides(
+    known: &Known,
+    node: Node<'_>,
+    shape: &[usize],
+) -> Result<Vec<[i64; 2]>, OnnxError> {
     let rank = shape.len();
     let given = known.integers_or(node, 1, "pads")?.unwrap_or_default();
     let axes = match known.optional_integers(node, 3)? {

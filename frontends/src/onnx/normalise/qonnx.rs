@@ -10,7 +10,8 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::node::Node;
 
 /// The domains of QONNX's operators.
-pub(in crate::onnx) const DOMAINS: [&str; 3] = ["qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"];
+pub(in crate::onnx) const DOMAINS: [&str; 3] =
+    ["qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"];
 
 /// The error message of an invalid width.
 pub(in crate::onnx) const WIDTHS: &str = "has a width that is not 1 to 16 bits, or 32 at most with a sign";

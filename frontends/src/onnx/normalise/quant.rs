@@ -67,7 +67,11 @@ impl Quant {
 }
 
 /// Returns the real values of constant codes.
-pub(in crate::onnx) fn reals_of(node: Node<'_>, codes: &Constant, quant: &Quant) -> Result<Constant, OnnxError> {
+pub(in crate::onnx) fn reals_of(
+    node: Node<'_>,
+    codes: &Constant,
+    quant: &Quant,
+) -> Result<Constant, OnnxError> {
     let values = codes.as_integers().ok_or_else(|| node.error("codes must be integers"))?;
     let (inner, size) = match quant.axis {
         Some(axis) if codes.shape.get(axis) == Some(&quant.scales.len()) => {

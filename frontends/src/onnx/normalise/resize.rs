@@ -45,7 +45,9 @@ fn possible(node: Node<'_>, sizes: Vec<usize>) -> Result<Vec<usize>, OnnxError> 
     match elements_of(&sizes) {
         Some(0) => Err(node.error("produces an empty tensor")),
         Some(_) => Ok(sizes),
-        None => Err(node.error(format!("produces the sizes {sizes:?}; expected at most {MAX_ELEMENTS} \
-                                        elements"))),
+        None => Err(node.error(format!(
+            "produces the sizes {sizes:?}; expected at most {MAX_ELEMENTS} \
+                                        elements"
+        ))),
     }
 }

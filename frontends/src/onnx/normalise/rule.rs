@@ -44,8 +44,12 @@ impl Rule {
 
     /// Returns the codes of constant real values.
     pub fn codes(&self, node: Node<'_>, constant: &Constant) -> Result<Constant, OnnxError> {
-        let values = constant.as_reals().ok_or_else(|| node.error("quantizes values that are not real \
-                                                                   numbers"))?;
+        let values = constant.as_reals().ok_or_else(|| {
+            node.error(
+                "quantizes values that are not real \
+                                                                   numbers",
+            )
+        })?;
         let quant = &self.quant;
         if quant.scales.contains(&0.0) {
             return Err(node.error("quantizes constants by a scale of 0; store their codes instead"));
@@ -55,7 +59,9 @@ impl Rule {
                 (constant.shape[axis + 1..].iter().product(), constant.shape[axis])
             }
             Some(axis) => {
-                return Err(node.error(format!("has axis {axis}, but {} axes to quantize", constant.shape.len())));
+                return Err(
+                    node.error(format!("has axis {axis}, but {} axes to quantize", constant.shape.len()))
+                );
             }
             None => (usize::MAX, 1),
         };

@@ -43,14 +43,16 @@ pub(in crate::onnx) fn quant_of(
     let dtype = dtype(number).ok_or_else(|| {
         node.error(format!("has codes of type {}, which is not supported", element::name(number)))
     })?;
-    let scales = scale.as_reals().ok_or_else(|| node.error("has a scale that is not a real number"))?.to_vec();
+    let scales =
+        scale.as_reals().ok_or_else(|| node.error("has a scale that is not a real number"))?.to_vec();
     let count = scales.len();
     let zero_points: Vec<i32> = match zero_point {
         None => vec![0; count],
         Some(zero) => zero_points(node, zero)?,
     };
     if count == 0 || zero_points.len() != count || scale.shape.len() > 1 {
-        let problem = format!("has scales of shape {} and {} zero points", Brief(&scale.shape), zero_points.len());
+        let problem =
+            format!("has scales of shape {} and {} zero points", Brief(&scale.shape), zero_points.len());
         return Err(node.error(problem));
     }
     let axis = if count > 1 { Some(node.axis(axis, rank)?) } else { None };

@@ -49,12 +49,14 @@ impl Inputs<'_> {
     fn of(&self, op: &str) -> Option<Shape> {
         let (known, node) = (self.known, self.node);
         match op {
-            "BatchNormalization" | "BipolarQuant" | "Cast" | "Clip" | "DequantizeLinear" | "Dropout" | "Identity"
-            | "IntQuant" | "LayerNormalization" | "LogSoftmax" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax"
-            | "Quant" | "QuantizeLinear" | "Softmax" | "Trunc" => self.shape(0).cloned(),
+            "BatchNormalization" | "BipolarQuant" | "Cast" | "Clip" | "DequantizeLinear" | "Dropout"
+            | "Identity" | "IntQuant" | "LayerNormalization" | "LogSoftmax" | "QLinearLeakyRelu"
+            | "QLinearSigmoid" | "QLinearSoftmax" | "Quant" | "QuantizeLinear" | "Softmax" | "Trunc" => {
+                self.shape(0).cloned()
+            }
             _ if scalar::function(node).is_some() => self.shape(0).cloned(),
-            "Add" | "And" | "Div" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Max" | "Mean"
-            | "Min" | "Mod" | "Mul" | "Or" | "PRelu" | "Pow" | "Sub" | "Sum" | "Where" => {
+            "Add" | "And" | "Div" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual"
+            | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Or" | "PRelu" | "Pow" | "Sub" | "Sum" | "Where" => {
                 self.joint(0..node.proto.inputs.len())
             }
             "QLinearAdd" | "QLinearMul" => self.joint([0, 3].into_iter()),
@@ -82,7 +84,9 @@ impl Inputs<'_> {
                 let shape = self.shape(0)?;
                 self.without(&reduced(known, node, shape.len()).ok()?)
             }
-            "ArgMax" | "ArgMin" => self.without(&[node.axis(self.int("axis", 0), self.shape(0)?.len()).ok()?]),
+            "ArgMax" | "ArgMin" => {
+                self.without(&[node.axis(self.int("axis", 0), self.shape(0)?.len()).ok()?])
+            }
             "Concat" => self.concat((0..node.proto.inputs.len()).collect()),
             "QLinearConcat" => self.concat((2..node.proto.inputs.len()).step_by(3).collect()),
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => reshaped(known, node, self.shape(0)?).ok(),
@@ -146,7 +150,8 @@ impl Inputs<'_> {
     }
 
     fn transposed(&self) -> Option<Shape> {
-        let (&[n, _, h, w], &[_, each, kh, kw]) = (self.shape(0)?.as_slice(), self.shape(1)?.as_slice()) else {
+        let (&[n, _, h, w], &[_, each, kh, kw]) = (self.shape(0)?.as_slice(), self.shape(1)?.as_slice())
+        else {
             return None;
         };
         let geometry = transposed::geometry(self.node, [h, w], [kh, kw]).ok()?;
@@ -162,7 +167,9 @@ impl Inputs<'_> {
             (_, true) => (a.clone(), [b.as_slice(), &[1]].concat()),
             _ => (a.clone(), b.clone()),
         };
-        let ([before @ .., m, k], [others @ .., depth, n]) = (a.as_slice(), b.as_slice()) else { return None };
+        let ([before @ .., m, k], [others @ .., depth, n]) = (a.as_slice(), b.as_slice()) else {
+            return None;
+        };
         let mut shape = broadcast(before, others).filter(|_| k == depth)?;
         shape.extend((!row).then_some(*m));
         shape.extend((!column).then_some(*n));
@@ -170,7 +177,8 @@ impl Inputs<'_> {
     }
 
     fn gemm(&self, right: usize) -> Option<Shape> {
-        let (&[rows, k], &[depth, columns]) = (self.shape(0)?.as_slice(), self.shape(right)?.as_slice()) else {
+        let (&[rows, k], &[depth, columns]) = (self.shape(0)?.as_slice(), self.shape(right)?.as_slice())
+        else {
             return self.product(right).filter(|_| self.int("transA", 0) == 0 && self.int("transB", 0) == 0);
         };
         let rows = if self.int("transA", 0) != 0 { k } else { rows };

@@ -16,7 +16,11 @@ pub(in crate::onnx) struct Geometry {
 }
 
 /// Returns the geometry of a ConvTranspose node.
-pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usize; 2]) -> Result<Geometry, OnnxError> {
+pub(in crate::onnx) fn geometry(
+    node: Node<'_>,
+    image: [usize; 2],
+    kernel: [usize; 2],
+) -> Result<Geometry, OnnxError> {
     let two = |name: &str, default: usize| -> Result<[usize; 2], OnnxError> {
         let given = node.sizes(name)?.unwrap_or_else(|| vec![default; 2]);
         <[usize; 2]>::try_from(given).map_err(|_| node.error(format!("`{name}` must have 2 numbers")))
@@ -34,8 +38,10 @@ pub(in crate::onnx) fn geometry(node: Node<'_>, image: [usize; 2], kernel: [usiz
     }
     let wanted = wanted(node)?;
     let too_large = || {
-        node.error(format!("produces an image of more than {MAX_ELEMENTS} elements along an axis, its pads \
-                            included"))
+        node.error(format!(
+            "produces an image of more than {MAX_ELEMENTS} elements along an axis, its pads \
+                            included"
+        ))
     };
     let (mut begin, mut size) = ([0; 2], [0; 2]);
     for axis in 0..2 {

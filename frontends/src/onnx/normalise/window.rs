@@ -16,7 +16,11 @@ pub(in crate::onnx) struct Sliding {
 
 /// Returns the window of a node's attributes over an image of `image` rows and columns. A single axis becomes the
 /// columns.
-pub(in crate::onnx) fn sliding(node: Node<'_>, kernel: &[usize], image: &[usize]) -> Result<Sliding, OnnxError> {
+pub(in crate::onnx) fn sliding(
+    node: Node<'_>,
+    kernel: &[usize],
+    image: &[usize],
+) -> Result<Sliding, OnnxError> {
     let axes = kernel.len();
     if !(1..=2).contains(&axes) || image.len() != axes {
         let problem = format!("slides over {} axes; expected 1 or 2", image.len());

@@ -56,7 +56,13 @@ impl Constant {
     }
 
     pub fn integers(element: i32, shape: Vec<usize>, values: impl IntoIterator<Item = i64>) -> Self {
-        Self { element, shape, data: Data::Integers(values.into_iter().collect()), range: None, of_codes: false }
+        Self {
+            element,
+            shape,
+            data: Data::Integers(values.into_iter().collect()),
+            range: None,
+            of_codes: false,
+        }
     }
 
     /// Returns the elements if they are integers.
@@ -92,13 +98,19 @@ impl Constant {
 }
 
 /// Returns the index in the original array for every element of the permuted one.
-pub(in crate::onnx) fn permuted_places(shape: &[usize], axes: &[usize]) -> impl Iterator<Item = usize> + use<> {
+pub(in crate::onnx) fn permuted_places(
+    shape: &[usize],
+    axes: &[usize],
+) -> impl Iterator<Item = usize> + use<> {
     let strides = strides(shape);
     places(axes.iter().map(|&axis| (0..shape[axis]).map(|at| at * strides[axis]).collect()).collect())
 }
 
 /// Returns the indices of the elements that lie at the listed positions of each axis.
-pub(in crate::onnx) fn chosen_places(shape: &[usize], lists: &[Vec<usize>]) -> impl Iterator<Item = usize> + use<> {
+pub(in crate::onnx) fn chosen_places(
+    shape: &[usize],
+    lists: &[Vec<usize>],
+) -> impl Iterator<Item = usize> + use<> {
     let along = lists.iter().zip(strides(shape));
     places(along.map(|(list, stride)| list.iter().map(|at| at * stride).collect()).collect())
 }

@@ -19,8 +19,13 @@ const MAX_DEPTH: usize = 64;
 /// # Errors
 /// If a function calls itself or imports another version of a domain than the file, or if the bodies have more than
 /// [`MAX_BYTES`] bytes.
-pub(super) fn inline(nodes: Vec<Node>, functions: &[Function], opsets: &[Opset]) -> Result<Vec<Node>, OnnxError> {
-    let named = functions.iter().map(|function| ((normalized(&function.domain), function.name.as_str()), function));
+pub(super) fn inline(
+    nodes: Vec<Node>,
+    functions: &[Function],
+    opsets: &[Opset],
+) -> Result<Vec<Node>, OnnxError> {
+    let named =
+        functions.iter().map(|function| ((normalized(&function.domain), function.name.as_str()), function));
     let mut inlined = Inlined { functions: named.collect(), opsets, nodes: Vec::new(), left: MAX_BYTES };
     for node in nodes {
         inlined.add(node, 0)?;
@@ -45,21 +50,32 @@ impl Inlined<'_> {
         };
         let name = shown(&function.name);
         if depth == MAX_DEPTH {
-            let problem = format!("calls the function `{name}` more than {MAX_DEPTH} levels deep; expected no recursion");
+            let problem = format!(
+                "calls the function `{name}` more than {MAX_DEPTH} levels deep; expected no recursion"
+            );
             return Err(OnnxError::Format { problem });
         }
         self.check_opsets(function)?;
         let call = node.outputs.iter().find(|output| !output.is_empty()).unwrap_or(&node.name);
         let mut names = HashMap::new();
-        for (inner, outer) in function.inputs.iter().zip(node.inputs.iter().map(String::as_str).chain(std::iter::repeat(""))) {
+        for (inner, outer) in
+            function.inputs.iter().zip(node.inputs.iter().map(String::as_str).chain(std::iter::repeat("")))
+        {
             names.insert(inner.as_str(), outer.to_owned());
         }
-        for (inner, outer) in function.outputs.iter().zip(&node.outputs).filter(|(_, outer)| !outer.is_empty()) {
+        for (inner, outer) in
+            function.outputs.iter().zip(&node.outputs).filter(|(_, outer)| !outer.is_empty())
+        {
             let passed = names.insert(inner.as_str(), outer.clone());
             if let Some(input) = passed {
                 // An input is also an output.
                 names.insert(inner.as_str(), input.clone());
-                let copy = Node { inputs: vec![input], outputs: vec![outer.clone()], op: "Identity".into(), ..Node::default() };
+                let copy = Node {
+                    inputs: vec![input],
+                    outputs: vec![outer.clone()],
+                    op: "Identity".into(),
+                    ..Node::default()
+                };
                 self.add(copy, depth + 1)?;
             }
         }
@@ -72,7 +88,11 @@ impl Inlined<'_> {
             let made = Node {
                 inputs: body.inputs.iter().map(renamed).collect(),
                 outputs: body.outputs.iter().map(renamed).collect(),
-                name: if body.name.is_empty() { String::new() } else { format!("{}/{}", node.name, body.name) },
+                name: if body.name.is_empty() {
+                    String::new()
+                } else {
+                    format!("{}/{}", node.name, body.name)
+                },
                 op: body.op.clone(),
                 attributes: body.attributes.iter().filter_map(|own| bound(own, &node, function)).collect(),
                 domain: body.domain.clone(),
@@ -87,7 +107,9 @@ impl Inlined<'_> {
     fn spend(&mut self, bytes: usize) -> Result<(), OnnxError> {
         let left = self.left.checked_sub(bytes + 1);
         self.left = left.ok_or_else(|| OnnxError::Format {
-            problem: format!("its functions, inlined, take more than {MAX_BYTES} bytes; call them less often"),
+            problem: format!(
+                "its functions, inlined, take more than {MAX_BYTES} bytes; call them less often"
+            ),
         })?;
         Ok(())
     }
@@ -95,7 +117,8 @@ impl Inlined<'_> {
     /// Fails if a function imports another version of a domain than the file.
     fn check_opsets(&self, function: &Function) -> Result<(), OnnxError> {
         for own in &function.opsets {
-            let of_file = self.opsets.iter().find(|opset| normalized(&opset.domain) == normalized(&own.domain));
+            let of_file =
+                self.opsets.iter().find(|opset| normalized(&opset.domain) == normalized(&own.domain));
             if let Some(opset) = of_file.filter(|opset| opset.version != own.version) {
                 let (name, domain) = (shown(&function.name), shown(normalized(&own.domain)));
                 let problem = format!(

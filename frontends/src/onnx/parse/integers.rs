@@ -80,7 +80,16 @@ mod tests {
 
     #[test]
     fn integers_take_the_least_width_and_keep_their_values() {
-        let ends = [i8::MIN.into(), i8::MAX.into(), 128, i16::MIN.into(), 1 << 15, i32::MAX.into(), 1 << 31, i64::MIN];
+        let ends = [
+            i8::MIN.into(),
+            i8::MAX.into(),
+            128,
+            i16::MIN.into(),
+            1 << 15,
+            i32::MAX.into(),
+            1 << 31,
+            i64::MIN,
+        ];
         for count in 0..=ends.len() {
             let made: Integers = ends[..count].iter().copied().collect();
             assert!(made.iter().eq(ends[..count].iter().copied()));

@@ -78,7 +78,10 @@ pub(in crate::onnx) fn parse(model: proto::Model, dir: Option<&Path>) -> Result<
     for (index, proto) in nodes.iter().enumerate().filter(|(_, proto)| is_constant(proto)) {
         let node = Node { proto, index };
         let name = node.output(0).filter(|name| read.contains(*name));
-        left_out.push((index, node.record(if name.is_some() { FileOutcome::Constant } else { FileOutcome::Unread })));
+        left_out.push((
+            index,
+            node.record(if name.is_some() { FileOutcome::Constant } else { FileOutcome::Unread }),
+        ));
         if let Some(name) = name {
             constants.insert(name.to_owned(), Rc::new(constant(node)?));
         }
@@ -190,7 +193,11 @@ fn sorted(
 
 /// Fails if a declared tensor has more axes than a tensor of the graph can have.
 fn check_rank(info: &ValueInfo) -> Result<(), OnnxError> {
-    let rank = info.ty.as_ref().and_then(|ty| ty.tensor.as_ref()?.shape.as_ref()).map_or(0, |shape| shape.dims.len());
+    let rank = info
+        .ty
+        .as_ref()
+        .and_then(|ty| ty.tensor.as_ref()?.shape.as_ref())
+        .map_or(0, |shape| shape.dims.len());
     if rank <= MAX_AXES {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 
 use guardbit_graph::{Brief, FileNode, FileOutcome};
 
-use crate::onnx::error::{OnnxError, shown};
 use super::proto;
+use crate::onnx::error::{OnnxError, shown};
 
 /// A node of the file.
 #[derive(Clone, Copy)]

@@ -21,7 +21,9 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
     let count = sizes.as_deref().and_then(elements_of);
     let (Some(shape), Some(count)) = (sizes, count) else {
         let shape = Brief(&tensor.dims);
-        return fail(format!("its shape {shape} has a negative size, or sizes beyond {MAX_ELEMENTS} elements"));
+        return fail(format!(
+            "its shape {shape} has a negative size, or sizes beyond {MAX_ELEMENTS} elements"
+        ));
     };
     let external;
     let raw = match tensor.data_location {
@@ -38,7 +40,13 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
     if data.len() != count {
         return fail(format!("has {} elements, its shape needs {count}", data.len()));
     }
-    Ok(Constant { element: tensor.data_type, shape, data, range: metadata::range_of(tensor), of_codes: false })
+    Ok(Constant {
+        element: tensor.data_type,
+        shape,
+        data,
+        range: metadata::range_of(tensor),
+        of_codes: false,
+    })
 }
 
 /// Returns the elements of a tensor, from its raw bytes or from the list of its type.
@@ -154,7 +162,8 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
         let (root, file) = (dir.canonicalize().ok()?, dir.join(path).canonicalize().ok()?);
         file.starts_with(root).then_some(file)
     };
-    let outside = || fail(format!("`{}` does not exist, or lies outside of the model's folder", shown(location)));
+    let outside =
+        || fail(format!("`{}` does not exist, or lies outside of the model's folder", shown(location)));
     let file = inside().ok_or_else(outside)?;
     let problem = |error: std::io::Error| fail(error.to_string());
     let mut file = guardbit_files::open(&file).map_err(problem)?;
@@ -162,7 +171,9 @@ fn read_external(tensor: &proto::Tensor, dir: Option<&Path>, name: &str) -> Resu
     let offset = number("offset")?.unwrap_or(0);
     let length = number("length")?.unwrap_or(size.saturating_sub(offset));
     if offset.checked_add(length).is_none_or(|end| end > size) {
-        return Err(fail(format!("cannot read {length} bytes at offset {offset}: the file has {size} bytes")));
+        return Err(fail(format!(
+            "cannot read {length} bytes at offset {offset}: the file has {size} bytes"
+        )));
     }
     if length > MAX_BYTES {
         return Err(fail(format!("has {length} bytes; expected at most {MAX_BYTES}")));

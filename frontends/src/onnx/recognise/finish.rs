@@ -43,7 +43,9 @@ pub(super) fn finish<'a>(mut network: Network<'a>, file: &'a File) -> Result<Gra
     let outputs = named(&mut network, outputs)?;
     if let (Some(&first), false) = (outputs.first(), constants.is_empty()) {
         let name = network.builder.tensor(first).name.clone();
-        network.builder.note(name, format!("constant outputs of the file are left out ({})", constants.join(", ")));
+        network
+            .builder
+            .note(name, format!("constant outputs of the file are left out ({})", constants.join(", ")));
     }
     cleaned(network.builder.finish(outputs).map_err(in_graph)?)
 }
@@ -74,7 +76,9 @@ fn named<'a>(
     for ((mut id, _, node), name) in outputs.into_iter().zip(&plain) {
         let other = by_name.get(name).copied();
         // Different names of the file may become equal, and inputs keep their names.
-        let free = given.insert(name) && !name.is_empty() && other.is_none_or(|other| !network.inputs.contains(&other));
+        let free = given.insert(name)
+            && !name.is_empty()
+            && other.is_none_or(|other| !network.inputs.contains(&other));
         if let Some(node) = node.filter(|_| free && other != Some(id)) {
             // A tensor has one name, so a second output gets a copy.
             if network.inputs.contains(&id) || names.contains_key(&id) {
@@ -98,7 +102,10 @@ fn tensor<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Result
     match value {
         Value::Codes(at) => network.in_order(node, at, false),
         Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions })
-            if functions.is_empty() && quant.single().is_some() && quant.dtype != DType::Int32 && !network.inputs.contains(&at.id) =>
+            if functions.is_empty()
+                && quant.single().is_some()
+                && quant.dtype != DType::Int32
+                && !network.inputs.contains(&at.id) =>
         {
             network.in_order(node, at, false)
         }

@@ -36,8 +36,7 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
         return Ok(());
     }
     let dtype = dtype(number);
-    let dtype =
-        dtype.ok_or_else(|| fail(format!("is {}, which is not supported", element::name(number))))?;
+    let dtype = dtype.ok_or_else(|| fail(format!("is {}, which is not supported", element::name(number))))?;
     let quant = said(network, name, dtype).unwrap_or_else(|| Quant::per_tensor(dtype, 1.0, 0));
     let quantization = quant.quantization(quant.axis).map_err(|error| fail(error.to_string()))?;
     let id = add_input(network, name, TensorType { shape, dtype, quantization: Some(quantization) })?;

@@ -35,7 +35,9 @@ impl Network<'_> {
             {
                 let reads_variable = self.operators[maker].place().name == "READ_VARIABLE";
                 let variables = on_variables.iter().copied().filter(|_| reads_variable);
-                for operator in variables.filter(|&other| operators.insert(other)).chain([maker]).collect::<Vec<_>>() {
+                for operator in
+                    variables.filter(|&other| operators.insert(other)).chain([maker]).collect::<Vec<_>>()
+                {
                     if let Ok(inputs) = self.operators[operator].inputs() {
                         pending.extend(inputs.iter().filter_map(|input: &Input| input.tensor()));
                     }

@@ -163,7 +163,18 @@ pub(crate) fn parse(file: &[u8]) -> Result<Network<'_>, TfliteError> {
     }
     let Walk { tensors, names, budget, .. } = walk;
     let (computed, states, damage) = (Vec::new(), Vec::new(), read.err());
-    Ok(Network { tensors, inputs, operators, outputs, computed, initializations, states, damage, names, budget })
+    Ok(Network {
+        tensors,
+        inputs,
+        operators,
+        outputs,
+        computed,
+        initializations,
+        states,
+        damage,
+        names,
+        budget,
+    })
 }
 
 /// The state while a file is read.
@@ -233,11 +244,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn operator(
-        &mut self,
-        index: usize,
-        stored: schema::Operator<'a>,
-    ) -> Result<Operator<'a>, TfliteError> {
+    fn operator(&mut self, index: usize, stored: schema::Operator<'a>) -> Result<Operator<'a>, TfliteError> {
         let opcode = stored.opcode_index()?;
         let code = self.model.operator_code(opcode as usize)?;
         let code = code.ok_or(TfliteError::Index { what: "operator code", index: opcode.into() })?;

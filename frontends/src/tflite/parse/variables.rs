@@ -79,7 +79,8 @@ pub(super) fn assignments<'a>(
             }
             ("ASSIGN_VARIABLE", &[handle, value], []) => {
                 let named = handles.iter().rev().find(|(output, _)| *output == handle);
-                let (_, variable) = named.ok_or_else(|| here("assigns to something that is not a variable"))?;
+                let (_, variable) =
+                    named.ok_or_else(|| here("assigns to something that is not a variable"))?;
                 let missing = TfliteError::Index { what: "tensor", index: value.into() };
                 let at = usize::try_from(value).map_err(|_| missing.clone())?;
                 let tensor = subgraph.tensor(at)?.ok_or(missing)?;
@@ -96,7 +97,8 @@ pub(super) fn assignments<'a>(
                 return Err(here("has the wrong number of inputs or outputs"));
             }
             _ => {
-                let problem = format!("is {}; only assignments of constants are supported there", describe(builtin));
+                let problem =
+                    format!("is {}; only assignments of constants are supported there", describe(builtin));
                 return Err(here(&problem));
             }
         }

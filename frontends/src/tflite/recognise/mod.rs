@@ -18,7 +18,9 @@ pub(crate) fn recognise(
     name: &str,
     profile: Profile,
 ) -> Result<Graph, TfliteError> {
-    let parse::Network { tensors, inputs, operators, outputs, computed, states, damage, names, budget, .. } = network;
+    let parse::Network {
+        tensors, inputs, operators, outputs, computed, states, damage, names, budget, ..
+    } = network;
     let mut network = Network::new(name, profile, tensors, names, budget);
     for &tensor in inputs.iter().chain(operators.iter().flat_map(|operator| &operator.outputs)) {
         network.name(tensor);
@@ -31,7 +33,9 @@ pub(crate) fn recognise(
     }
     let mut computed = computed.into_iter().peekable();
     for operator in &operators {
-        while let Some((left_out, outcome)) = computed.next_if(|(left_out, _)| left_out.index < operator.index) {
+        while let Some((left_out, outcome)) =
+            computed.next_if(|(left_out, _)| left_out.index < operator.index)
+        {
             network.record(&left_out, outcome);
         }
         add_operator(&mut network, operator)?;

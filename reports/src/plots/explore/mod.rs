@@ -1,5 +1,7 @@
 //! Plots of an exploration.
 
+mod pareto;
+
 use super::plots;
 use crate::ExploreRecord;
 use crate::tables::PointRow;

@@ -106,7 +106,7 @@ fn panel<'a>(
         _ => Axis::new("output codes that differ", Scale::from_zero(most)),
     };
     Content::new(300, move |area| {
-        let mut chart = chart(area, ("", ""), &x, &y)?;
+        let mut chart = chart(area, "", "", &x, &y)?;
         let pick = |is: fn(&PointRow) -> bool| {
             points.iter().filter(move |(_, row, _)| is(row)).map(|(value, _, quality)| (*value, quality[0]))
         };

@@ -73,16 +73,17 @@ impl Axis {
     }
 }
 
-/// Draws a panel with grid, ticks and titles; `titles` holds a title and a smaller line below it.
+/// Draws a panel with grid, ticks and titles; `note` is a smaller line below the title.
 pub fn chart<'a, 'b>(
     area: &'a Area<'b>,
-    titles: (&str, &str),
+    title: &str,
+    note: &str,
     x: &Axis,
     y: &Axis,
 ) -> Result<Chart<'a, 'b>, DrawError> {
     let longest = y.scale.ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as u32;
     let mut context = ChartBuilder::on(area)
-        .margin_top(8 + if titles.0.is_empty() { 0 } else { 18 } + if titles.1.is_empty() { 0 } else { 16 })
+        .margin_top(8 + if title.is_empty() { 0 } else { 18 } + if note.is_empty() { 0 } else { 16 })
         .margin_right(18)
         .margin_bottom(6)
         .x_label_area_size(42)
@@ -98,8 +99,8 @@ pub fn chart<'a, 'b>(
         .x_desc(&x.title)
         .y_desc(&y.title)
         .draw()?;
-    text(area, titles.0, 12.5, INK, (HPos::Left, VPos::Center), (10, 12))?;
-    text(area, titles.1, 10.5, GREY, (HPos::Left, VPos::Center), (10, 29))?;
+    text(area, title, 12.5, INK, (HPos::Left, VPos::Center), (10, 12))?;
+    text(area, note, 10.5, GREY, (HPos::Left, VPos::Center), (10, 29))?;
     let chart = Chart { area, context, x: x.scale.clone(), y: y.scale.clone() };
     chart.splits()?;
     Ok(chart)
@@ -311,7 +312,7 @@ mod tests {
         let markers: Vec<_> = notes.iter().map(|(_, place)| *place).collect();
         let axis = Axis::new("", Scale::between(0.0, 100.0));
         let content = Content::new(300, |area| {
-            let chart = chart(area, ("", ""), &axis, &axis)?;
+            let chart = chart(area, "", "", &axis, &axis)?;
             chart.notes(&notes, &markers, INK)
         });
         let svg = figure("", "", &[content]).unwrap();

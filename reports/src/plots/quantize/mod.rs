@@ -1,5 +1,9 @@
 //! Plots of a quantization.
 
+mod sqnr_to_float;
+mod tradeoffs;
+mod value_histograms;
+
 use super::plots;
 use crate::QuantizeRecord;
 

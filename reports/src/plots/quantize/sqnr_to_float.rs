@@ -36,7 +36,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     let legend = [(BLUE, "on codes"), (GREY, "in float")];
     let legend = Legend::new(legend.map(|(color, name)| Entry::new(Mark::Box(color), name)));
     let bars = Content::new(62 + 23 * rows.len() as u32, |area| {
-        let panel = chart(area, ("", ""), &x, &y)?;
+        let panel = chart(area, "", "", &x, &y)?;
         for (i, (row, sqnr)) in rows.iter().enumerate() {
             let middle = (rows.len() - 1 - i) as f64;
             let (zero, end) = (x.scale.at(0.0), x.scale.at(*sqnr));

@@ -40,7 +40,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     let x = Axis::new("bytes of weights and biases", scale(front.iter().map(|row| row.bytes as f64)));
     let y = Axis::new("SQNR (dB)", scale(front.iter().map(|row| row.sqnr_db.value())));
     let panel = Content::new(420, |area| {
-        let mut chart = chart(area, ("", ""), &x, &y)?;
+        let mut chart = chart(area, "", "", &x, &y)?;
         if let Some(chosen) = chosen.filter(|sqnr| sqnr.is_finite()) {
             chart.level(chosen, GREY)?;
         }

@@ -51,7 +51,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
     let x = Axis::new("value", Scale::between(low, high));
     let y = Axis::new("share", Scale::log_bars(bins.iter().map(|bin| bin.count as f64 / values)));
     let codes = format!("{} [{}, {}]", row.dtype, row.code_min, row.code_max);
-    let chart = chart(area, (&row.tensor, &codes), &x, &y)?;
+    let chart = chart(area, &row.tensor, &codes, &x, &y)?;
     for bin in bins.iter().filter(|bin| bin.count > 0) {
         let top = chart.height(bin.count as f64 / values);
         let right = bin.high.max(bin.low + 0.002 * (high - low));

@@ -46,7 +46,7 @@ fn draw_panel(
     x: &Axis,
 ) -> Result<(), DrawError> {
     let y = Axis::new("top-1 accuracy", Scale::percent());
-    let mut chart = chart(area, (panel, ""), x, &y)?;
+    let mut chart = chart(area, panel, "", x, &y)?;
     let share = |right| Fraction::of(right, record.samples).map(Fraction::value);
     if let Some(float) = share(record.float_right) {
         chart.level(float, GREY)?;

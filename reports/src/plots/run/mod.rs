@@ -1,5 +1,12 @@
 //! Plots of a run.
 
+mod overflow_heat_map;
+mod overflow_timeline;
+mod required_bits;
+mod roofline;
+mod sqnr;
+mod sum_histograms;
+
 use super::plots;
 use crate::RunRecord;
 use crate::numbers::counted;

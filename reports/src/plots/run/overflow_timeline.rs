@@ -56,7 +56,7 @@ fn bars(area: &Area<'_>, layer: &LayerActivity) -> Result<(), DrawError> {
         si(layer.cycles as f64),
         number(layer.cycles, "cycle", "cycles"),
     );
-    let panel = chart(area, (&label(layer), &events), &x, &y)?;
+    let panel = chart(area, &label(layer), &events, &x, &y)?;
     let width = layer.cycles as f64 / layer.timeline.len() as f64;
     for (i, &count) in layer.timeline.iter().enumerate().filter(|(_, count)| **count > 0) {
         let left = i as f64 * width;

@@ -67,7 +67,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let of_roof = Entry::new(Mark::Line(GREY), format!("roof: {peak} {products}{bytes}"));
     let legend = Legend::new(entries.chain([of_roof])).content();
     let panel = Content::new(420, |area| {
-        let mut chart = chart(area, ("", ""), &x, &y)?;
+        let mut chart = chart(area, "", "", &x, &y)?;
         chart.outline(&roof, GREY)?;
         for (look, bound) in &kinds {
             let own = points.iter().filter(|(row, _)| row.bound == bound.name());

@@ -33,7 +33,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let y = Axis::new("", Scale::names(names));
     let height = 62 + 23 * rows.len() as u32;
     let bars = Content::new(height, |area| {
-        let panel = chart(area, ("", ""), &x, &y)?;
+        let panel = chart(area, "", "", &x, &y)?;
         for (i, (_, sqnr)) in rows.iter().enumerate() {
             let middle = (rows.len() - 1 - i) as f64;
             let (zero, end) = (x.scale.at(0.0), x.scale.at(*sqnr));
@@ -48,5 +48,9 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         }
         Ok(())
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &std::iter::once(bars).chain(note).collect::<Vec<_>>())?))
+    Ok(Drawing::Figure(figure(
+        title,
+        &subtitle(run),
+        &std::iter::once(bars).chain(note).collect::<Vec<_>>(),
+    )?))
 }

@@ -90,7 +90,7 @@ fn panel(area: &Area<'_>, histogram: &&SumHistogram, several: bool, y: &Axis) ->
     let width = histogram.bins.width as f64;
     let (first, last) = (edges[0] - width, edges[edges.len() - 1] + width);
     let x = Axis::new("sum, in units of the level", Scale::between(first, last));
-    let mut panel = chart(area, (&label, &summary(histogram)), &x, y)?;
+    let mut panel = chart(area, &label, &summary(histogram), &x, y)?;
     let (low, high) = (histogram.range.0 as f64, histogram.range.1 as f64 + 1.0);
     panel.bar((first, panel.ground()), (low, panel.ceiling()), BEYOND, None)?;
     panel.bar((high, panel.ground()), (last, panel.ceiling()), BEYOND, None)?;

@@ -57,7 +57,7 @@ fn curves(
     (title, _, value): Panel,
     (x, y): (&Axis, &Axis),
 ) -> Result<(), DrawError> {
-    let mut panel = chart(area, (title, ""), x, y)?;
+    let mut panel = chart(area, title, "", x, y)?;
     for (index, scheme) in record.schemes.iter().enumerate() {
         let rows = record.rows.iter().filter(|row| row.scheme == *scheme);
         let points: Vec<_> = rows.map(|row| (row.index as f64, value(row))).collect();

@@ -1,5 +1,10 @@
 //! Plots of a sizing.
 
+mod out_of_range;
+mod two_level_errors;
+mod two_levels;
+mod widths;
+
 use super::plots;
 use crate::SizeRecord;
 

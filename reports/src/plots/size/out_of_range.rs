@@ -40,7 +40,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
 
     content.extend(panels(levels, if several { 2 } else { 1 }, 320, move |area, rows| {
         let name = if several { rows[0].level.as_str() } else { "" };
-        let mut panel = chart(area, (name, ""), &x, &y)?;
+        let mut panel = chart(area, name, "", &x, &y)?;
         // Draw the first curve last: the second is never below it.
         for (i, (_, rate)) in SERIES.iter().enumerate().rev() {
             let point = |row: &SizeRateRow| Some((f64::from(row.bits), rate(row)?.value()));

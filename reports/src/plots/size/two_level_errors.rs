@@ -36,8 +36,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.error_rate.map(Fraction::value)).collect();
     if shares.is_empty() {
         return Ok(Drawing::Nothing(
-            "No layer has a dot product that could be split and simulated, or --grid \
-                                    none disabled this plot."
+            "No layer has a dot product that could be split and simulated, or --grid none disabled this plot."
                 .into(),
         ));
     }

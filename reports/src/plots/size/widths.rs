@@ -56,7 +56,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         used.iter().map(|(look, (name, _))| Entry::new(Mark::Series(Look { dash: None, ..*look }), *name));
     let height = 62 + (8 * used.len() as u32 + 12) * layers.len() as u32;
     let dots = Content::new(height, |area| {
-        let mut panel = chart(area, ("", ""), &x, &y)?;
+        let mut panel = chart(area, "", "", &x, &y)?;
         let last = layers.len() as f64 - 1.0;
         // Series of one layer are placed below each other, so that equal widths do not hide each other.
         let step = 0.72 / used.len().max(2) as f64;

@@ -80,7 +80,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
     let y = Axis::new("samples", Scale::percent());
     let x = panel.group.width_axis(20);
-    let mut chart = chart(area, (panel.title, &panel.note), &x, &y)?;
+    let mut chart = chart(area, panel.title, &panel.note, &x, &y)?;
     if let Some(exact) = panel.exact {
         chart.level(exact.value(), GREY)?;
     }

@@ -25,7 +25,11 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     }
     let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
     let (content, named) = table(points, shown);
-    Ok(Drawing::Figure(figure(title, &format!("{}{named}", counted(points.len() as u64, "point")), &content)?))
+    Ok(Drawing::Figure(figure(
+        title,
+        &format!("{}{named}", counted(points.len() as u64, "point")),
+        &content,
+    )?))
 }
 
 /// Values that identify a row, and its cells: name of the column, and share.

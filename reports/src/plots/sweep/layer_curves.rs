@@ -108,7 +108,7 @@ fn curves<'a>(modes: Vec<Mode<'a>>, figure: &'a Figure, scale: Scale) -> Vec<Con
 fn draw_curves(area: &Area<'_>, mode: &Mode<'_>, figure: &Figure, scale: &Scale) -> Result<(), DrawError> {
     let y = Axis::new(figure.axis, scale.clone());
     let x = mode.group.width_axis(12);
-    let mut chart = chart(area, (&format!("overflow: {}", mode.name), ""), &x, &y)?;
+    let mut chart = chart(area, &format!("overflow: {}", mode.name), "", &x, &y)?;
     for (i, (_, curve)) in mode.layers.iter().enumerate() {
         let curve: Vec<(f64, f64)> = curve.iter().map(|&(bits, value)| (f64::from(bits), value)).collect();
         chart.line(&curve, category_look(i))?;

@@ -1,8 +1,15 @@
 //! Plots of a sweep.
 
+mod accuracy;
+mod axes;
 mod dimensions;
 mod group;
 mod layer_curves;
+mod output_mismatch;
+mod overflow_rate;
+mod overlay;
+mod required_bits;
+mod sqnr;
 
 use super::{Drawing, plots};
 use crate::PointRecord;

@@ -30,7 +30,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
 fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {
     let counts = group.points.iter().filter_map(|point| point.summary.output_mismatch);
     let y = Axis::new("differing output codes", Scale::log_count(counts));
-    let mut chart = chart(area, (&group.heading, ""), &group.width_axis(24), &y)?;
+    let mut chart = chart(area, &group.heading, "", &group.width_axis(24), &y)?;
     for mode in &group.modes {
         let of_mode = group.of_mode(mode);
         let value = |point: &&PointRecord| {

@@ -108,7 +108,7 @@ fn draw_panel(
     let whole = numbers.iter().all(|x| x.fract() == 0.0 && (0.0..=1e4).contains(x)) && high - low <= 200.0;
     let scale = if whole { Scale::whole(low as u32, high as u32, 20) } else { Scale::between(low, high) };
     let (x, y) = (Axis::new(along.name, scale), Axis::new("samples", Scale::percent()));
-    let mut chart = chart(area, (shown.name(), ""), &x, &y)?;
+    let mut chart = chart(area, shown.name(), "", &x, &y)?;
     let apart = apart(numbers, high - low);
     for (at, (_, points)) in curves.iter().enumerate() {
         let look = category_look(at);

@@ -33,7 +33,8 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
             let truncated = call.node.int("fmod", 0) != 0;
             let value = |(i, j): (usize, usize)| integer(op, x.at(i), y.at(j), truncated);
             let narrow = |value: i64| a.element != element::INT32 || i32::try_from(value).is_ok();
-            let values: Option<Integers> = places.map(value).map(|value| value.filter(|&value| narrow(value))).collect();
+            let values: Option<Integers> =
+                places.map(value).map(|value| value.filter(|&value| narrow(value))).collect();
             let Some(values) = values else { return Ok(None) };
             Data::Integers(values)
         }
@@ -57,7 +58,9 @@ fn integer(op: &str, a: i64, b: i64, truncated: bool) -> Option<i64> {
         "Div" => a.checked_div(b),
         "Mod" if truncated => a.checked_rem(b),
         // The remainder has the sign of the divisor.
-        "Mod" => a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }),
+        "Mod" => {
+            a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+        }
         "Pow" => a.checked_pow(u32::try_from(b).ok()?),
         "Max" => Some(a.max(b)),
         "Min" => Some(a.min(b)),
@@ -97,7 +100,9 @@ pub(super) fn logic(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         Some(i64::from(holds))
     };
     let values: Option<Integers> = places.map(value).collect();
-    Ok(values.map(|values| Fixed::new(Constant { data: Data::Integers(values), ..Constant::integers(element::BOOL, shape, []) })))
+    Ok(values.map(|values| {
+        Fixed::new(Constant { data: Data::Integers(values), ..Constant::integers(element::BOOL, shape, []) })
+    }))
 }
 
 /// Computes Where, which selects elements of two arrays.
@@ -111,9 +116,9 @@ pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         of(&which).zip(of(&a).zip(of(&b)))
     };
     let data = match (&a.data, &b.data) {
-        (Data::Integers(a), Data::Integers(b)) => {
-            Data::Integers(places().map(|(w, (i, j))| if truths.at(w) != 0 { a.at(i) } else { b.at(j) }).collect())
-        }
+        (Data::Integers(a), Data::Integers(b)) => Data::Integers(
+            places().map(|(w, (i, j))| if truths.at(w) != 0 { a.at(i) } else { b.at(j) }).collect(),
+        ),
         (Data::Reals(a), Data::Reals(b)) => {
             Data::Reals(places().map(|(w, (i, j))| if truths.at(w) != 0 { a[i] } else { b[j] }).collect())
         }

@@ -53,7 +53,13 @@ pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxEr
 /// Computes Clip, of real values and of codes.
 pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let array = call.array(0)?;
-    let same = |data: Data, range| Constant { element: array.element, shape: array.shape.clone(), data, range, of_codes: array.of_codes };
+    let same = |data: Data, range| Constant {
+        element: array.element,
+        shape: array.shape.clone(),
+        data,
+        range,
+        of_codes: array.of_codes,
+    };
     Ok(match &array.data {
         Data::Reals(values) => limits(call.known, call.node)?.map(|[low, high]| {
             let clipped = values.iter().map(|value| value.max(low).min(high)).collect();

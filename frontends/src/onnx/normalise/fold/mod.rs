@@ -41,8 +41,10 @@ impl Call<'_> {
     /// If the shape has more elements than may be folded.
     fn count(&self, shape: &[usize]) -> Result<usize, OnnxError> {
         elements_of(shape).filter(|&count| count <= MOST).ok_or_else(|| {
-            self.node.error(format!("computes a constant that may have more than {MOST} elements; make it \
-                                     smaller"))
+            self.node.error(format!(
+                "computes a constant that may have more than {MOST} elements; make it \
+                                     smaller"
+            ))
         })
     }
 }
@@ -93,7 +95,10 @@ pub(super) fn fold(known: &Known, node: Node<'_>) -> Result<Option<Fixed>, OnnxE
     }
     let inputs = node.proto.inputs.iter().filter(|name| !name.is_empty());
     let constant = |name: &String| known.constants.contains_key(name);
-    if node.input(0).is_none() || !inputs.clone().all(constant) || node.proto.outputs.iter().skip(1).any(|name| !name.is_empty()) {
+    if node.input(0).is_none()
+        || !inputs.clone().all(constant)
+        || node.proto.outputs.iter().skip(1).any(|name| !name.is_empty())
+    {
         return Ok(None);
     }
     let call = Call { known, node };
@@ -112,7 +117,8 @@ pub(super) fn fold(known: &Known, node: Node<'_>) -> Result<Option<Fixed>, OnnxE
 fn shape(known: &Known, node: Node<'_>) -> Option<Fixed> {
     let shape = known.shapes.get(node.input(0)?)?;
     let rank = shape.len() as i64;
-    let at = |value: i64| (if value < 0 { value.saturating_add(rank) } else { value }).clamp(0, rank) as usize;
+    let at =
+        |value: i64| (if value < 0 { value.saturating_add(rank) } else { value }).clamp(0, rank) as usize;
     let (start, end) = (at(node.int("start", 0)), at(node.int("end", rank)));
     let sizes: Vec<i64> = shape[start..end.max(start)].iter().map(|&size| size as i64).collect();
     Some(Fixed::new(match node.proto.op.as_str() {

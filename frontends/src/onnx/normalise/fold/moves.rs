@@ -53,7 +53,11 @@ pub(super) fn transpose(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let order = |from: &Constant| permutation(call.node, from.shape.len());
     let Some(fixed) = call.fixed(0) else { return Ok(None) };
     let axes = order(fixed.elements())?;
-    moved(call, |from| Ok(Some(from.permuted(&axes))), |_, axis, _| axes.iter().position(|&from| from == axis))
+    moved(
+        call,
+        |from| Ok(Some(from.permuted(&axes))),
+        |_, axis, _| axes.iter().position(|&from| from == axis),
+    )
 }
 
 /// Computes Expand, which copies a tensor along axes of size 1.
@@ -107,27 +111,36 @@ pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         Some(Fixed::Array(constant)) => Some(constant),
         _ => None,
     };
-    let Some(parts) = (0..node.proto.inputs.len()).map(part).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let Some(parts) = (0..node.proto.inputs.len()).map(part).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
     let mut shape = parts[0].shape.clone();
     let axis = node.axis(node.int("axis", 0), shape.len())?;
     shape[axis] = 0;
     for part in &parts {
-        let fits = part.shape.len() == shape.len() && (0..shape.len()).all(|at| at == axis || part.shape[at] == shape[at]);
+        let fits = part.shape.len() == shape.len()
+            && (0..shape.len()).all(|at| at == axis || part.shape[at] == shape[at]);
         if !fits || part.element != parts[0].element {
             return Ok(None);
         }
         shape[axis] = shape[axis].saturating_add(part.shape[axis]);
     }
     call.count(&shape)?;
-    let (outer, inner) = (shape[..axis].iter().product::<usize>(), shape[axis + 1..].iter().product::<usize>());
+    let (outer, inner) =
+        (shape[..axis].iter().product::<usize>(), shape[axis + 1..].iter().product::<usize>());
     let rows = || (0..outer).flat_map(|row| parts.iter().map(move |part| (row, part)));
-    let span = |row: usize, part: &Constant| row * part.shape[axis] * inner..(row + 1) * part.shape[axis] * inner;
+    let span =
+        |row: usize, part: &Constant| row * part.shape[axis] * inner..(row + 1) * part.shape[axis] * inner;
     let data = match &parts[0].data {
         Data::Integers(_) => Data::Integers(
-            rows().flat_map(|(row, part)| span(row, part).filter_map(|at| Some(part.as_integers()?.at(at)))).collect(),
+            rows()
+                .flat_map(|(row, part)| span(row, part).filter_map(|at| Some(part.as_integers()?.at(at))))
+                .collect(),
         ),
         Data::Reals(_) => Data::Reals(
-            rows().flat_map(|(row, part)| part.as_reals().unwrap_or_default()[span(row, part)].iter().copied()).collect(),
+            rows()
+                .flat_map(|(row, part)| part.as_reals().unwrap_or_default()[span(row, part)].iter().copied())
+                .collect(),
         ),
     };
     let of_codes = parts.iter().any(|part| part.of_codes);

@@ -93,7 +93,9 @@ fn zero_points(from: &Blocked) -> Result<(Option<Vec<i64>>, DType, CodeRange), F
         None => None,
     };
     let (least, greatest) = zeros.as_ref().map_or((0, 0), |zeros| {
-        zeros.iter().fold((i64::MAX, i64::MIN), |(least, greatest), &zero| (least.min(zero), greatest.max(zero)))
+        zeros
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(least, greatest), &zero| (least.min(zero), greatest.max(zero)))
     });
     // The range must contain 0, the value of padding weights.
     let ends = [i64::from(codes.min()) - greatest, i64::from(codes.max()) - least];
@@ -126,9 +128,11 @@ pub(in crate::onnx) fn product<'a>(
     }
     let channels = scales.len();
     let padding = codes.shape[3] * blocks - inputs;
-    let weight_quant = Quant { dtype, scales, zero_points: vec![0; channels], axis: Some(0), range: Some(range) };
+    let weight_quant =
+        Quant { dtype, scales, zero_points: vec![0; channels], axis: Some(0), range: Some(range) };
     let x = Located { id: x, channels_last: true };
-    let layer = Layer { x, x_quant, weights: codes, weight_quant, axis: 0, channels, bias: Bias::None, line: false };
+    let layer =
+        Layer { x, x_quant, weights: codes, weight_quant, axis: 0, channels, bias: Bias::None, line: false };
     if !layer.sums_fit(network) {
         return Ok(Err(FloatReason::WideSums));
     }
@@ -155,7 +159,12 @@ pub(in crate::onnx) fn product<'a>(
 }
 
 /// Returns images with additional channels of value 0, which are read with weights of 0.
-fn filled<'a>(network: &mut Network<'a>, node: Node<'a>, id: TensorId, padding: usize) -> Result<TensorId, OnnxError> {
+fn filled<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    id: TensorId,
+    padding: usize,
+) -> Result<TensorId, OnnxError> {
     if padding == 0 {
         return Ok(id);
     }

@@ -22,7 +22,9 @@ pub(in crate::onnx) fn table<'a>(
     let codes = network.reread.get(&codes).copied().unwrap_or(codes);
     let from = network.builder.tensor(codes).ty.dtype;
     if from.bits() > 16 {
-        return Err(node.error(format!("cannot map codes of type {from} by a table; expected at most 16 bits")));
+        return Err(
+            node.error(format!("cannot map codes of type {from} by a table; expected at most 16 bits"))
+        );
     }
     let made: Vec<i32> = (from.min()..=from.max()).map(function).collect();
     let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
@@ -48,7 +50,11 @@ pub(in crate::onnx) fn check_codes(
         (Some(own), Some(wanted)) if !same(own, wanted) => Err(node.error(format!(
             "reads the codes of `{}` with scale {} and zero point {}; they have {} and {}: add a node that \
              requantizes them",
-            tensor.name, wanted.scale(0), wanted.zero_point(0), own.scale(0), own.zero_point(0)
+            tensor.name,
+            wanted.scale(0),
+            wanted.zero_point(0),
+            own.scale(0),
+            own.zero_point(0)
         ))),
         _ => Ok(()),
     }
@@ -66,7 +72,8 @@ pub(in crate::onnx) fn without_functions<'a>(
     let Dequantized { source: Source::Tensor(at), quant, functions } = &codes else {
         return Ok(Value::Dequantized(codes));
     };
-    let Some((function, _)) = functions.last().filter(|_| quant.single().is_some() && quant.dtype.bits() <= 8)
+    let Some((function, _)) =
+        functions.last().filter(|_| quant.single().is_some() && quant.dtype.bits() <= 8)
     else {
         return Ok(Value::Dequantized(codes));
     };

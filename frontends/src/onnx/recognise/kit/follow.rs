@@ -33,7 +33,10 @@ pub(in crate::onnx) struct Follow<'a> {
 /// Returns the quantizer after the output of a node, optionally with a rectifier or clip in between.
 ///
 /// Nothing else may read the tensors in between.
-pub(in crate::onnx) fn follow<'a>(network: &Network<'a>, node: Node<'a>) -> Result<Option<Follow<'a>>, OnnxError> {
+pub(in crate::onnx) fn follow<'a>(
+    network: &Network<'a>,
+    node: Node<'a>,
+) -> Result<Option<Follow<'a>>, OnnxError> {
     let Some(mut behind) = Behind::find(network, node.output(0))? else { return Ok(None) };
     let kernel = behind.quantizer.quant.dtype;
     // Further quantizers with equal scales only clamp the codes.
@@ -67,7 +70,10 @@ pub(in crate::onnx) fn narrowed_codes<'a>(
 /// Returns the only quantizer that reads an input of the network, optionally after a rectifier or clip.
 ///
 /// The codes must not be an output of the network.
-pub(in crate::onnx) fn of_input<'a>(network: &Network<'a>, name: &'a str) -> Result<Option<Follow<'a>>, OnnxError> {
+pub(in crate::onnx) fn of_input<'a>(
+    network: &Network<'a>,
+    name: &'a str,
+) -> Result<Option<Follow<'a>>, OnnxError> {
     let behind = Behind::find(network, Some(name))?.filter(|behind| !network.is_output(behind.output));
     Ok(behind.map(Behind::follow))
 }

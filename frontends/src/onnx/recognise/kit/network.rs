@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId, TensorType, plain_name, word_of,
+    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId,
+    TensorType, plain_name, word_of,
 };
 
 use super::value::{Dequantized, Located, Source, Value, graph_axis};
@@ -138,7 +139,9 @@ impl<'a> Network<'a> {
 
     /// Adds the outcome of every node of a file to the graph.
     pub fn record(&mut self, file: &File) {
-        let outcomes = std::mem::take(&mut self.became).into_iter().map(|outcome| outcome.unwrap_or(FileOutcome::Unread));
+        let outcomes = std::mem::take(&mut self.became)
+            .into_iter()
+            .map(|outcome| outcome.unwrap_or(FileOutcome::Unread));
         let nodes = self.nodes.iter().zip(outcomes).map(|(node, outcome)| node.record(outcome));
         let mut records: Vec<(usize, FileNode)> = file.places.iter().copied().zip(nodes).collect();
         records.extend(file.left_out.iter().cloned());
@@ -207,7 +210,9 @@ impl<'a> Network<'a> {
         }
         Err(node.error(format!(
             "produces `{}` with shape {}, but by the rules of ONNX, or by the file, it is {}",
-            shown(name), Brief(&shape), Brief(wanted)
+            shown(name),
+            Brief(&shape),
+            Brief(wanted)
         )))
     }
 
@@ -343,7 +348,8 @@ impl<'a> Network<'a> {
         };
         let quantization = tensor.ty.quantization.clone();
         if let Some(scales) = quantization.as_ref().filter(|q| q.axis().is_some()).map(|q| q.scales().len()) {
-            let problem = format!("has {scales} scales for the codes of `{}`; activations need one scale", tensor.name);
+            let problem =
+                format!("has {scales} scales for the codes of `{}`; activations need one scale", tensor.name);
             return Err(node.error(problem));
         }
         let dtype = tensor.ty.dtype;

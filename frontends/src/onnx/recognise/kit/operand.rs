@@ -11,7 +11,12 @@ use crate::onnx::parse::proto::element;
 
 /// Returns the codes in input `index`, with scale and zero point in the next inputs, along `axis` if there are
 /// several.
-pub(in crate::onnx) fn operand(network: &Network<'_>, node: Node<'_>, index: usize, axis: i64) -> Result<Value, OnnxError> {
+pub(in crate::onnx) fn operand(
+    network: &Network<'_>,
+    node: Node<'_>,
+    index: usize,
+    axis: i64,
+) -> Result<Value, OnnxError> {
     let value = network.input(node, index)?;
     let rank = network.shape(&value).len().max(1);
     match value {
@@ -35,7 +40,12 @@ pub(in crate::onnx) fn operand(network: &Network<'_>, node: Node<'_>, index: usi
 /// Returns the quantization of the output, with scale and zero point in inputs `index` and the next.
 ///
 /// Without a zero point, the dtype is that of the operand `like`.
-pub(in crate::onnx) fn result(network: &Network<'_>, node: Node<'_>, index: usize, like: &Value) -> Result<Quant, OnnxError> {
+pub(in crate::onnx) fn result(
+    network: &Network<'_>,
+    node: Node<'_>,
+    index: usize,
+    like: &Value,
+) -> Result<Quant, OnnxError> {
     let mut quant = quant_at(network.known, node, index, None, 1, 0)?;
     if let (None, Value::Dequantized(like)) = (network.known.optional_constant(node, index + 1)?, like) {
         quant.dtype = like.quant.dtype;

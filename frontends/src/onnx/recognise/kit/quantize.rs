@@ -86,14 +86,7 @@ pub(in crate::onnx) fn emit_quantizer<'a>(
     let mut at = at;
     let mut rounding = quantizer.rounding;
     if let Some(scale) = quantizer.bipolar {
-        at = apply(
-            network,
-            node,
-            at,
-            RealFunction::Bipolar,
-            vec![scale],
-            &format!("{name}_sign"),
-        )?;
+        at = apply(network, node, at, RealFunction::Bipolar, vec![scale], &format!("{name}_sign"))?;
         rounding = Rounding::HalfEven;
     }
     let rank = network.shape_of(at).len();

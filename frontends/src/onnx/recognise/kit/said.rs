@@ -46,7 +46,11 @@ pub(in crate::onnx) fn said_of_input(
         }
         ("ConvInteger" | "MatMulInteger", 0) => {
             let zero = network.known.optional_constant(node, 2).ok()??;
-            return Some(Quant::per_tensor(dtype, 1.0, i32::try_from(zero.as_integers()?.iter().next()?).ok()?));
+            return Some(Quant::per_tensor(
+                dtype,
+                1.0,
+                i32::try_from(zero.as_integers()?.iter().next()?).ok()?,
+            ));
         }
         ("QLinearConcat", at) => at + 1,
         ("QLinearMatMul" | "QLinearAdd" | "QLinearMul" | "QGemm", 0 | 3) => at + 1,

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::RealFunction;
 use guardbit_graph::TensorId;
+use guardbit_graph::ops::RealFunction;
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::{Quant, reals_of};
@@ -86,7 +86,9 @@ impl Dequantized {
     /// Returns the real values of constant codes.
     pub fn constant(&self, node: Node<'_>, codes: &Constant) -> Result<Constant, OnnxError> {
         let reals = reals_of(node, codes, &self.quant)?;
-        let of = |real: &f32| self.functions.iter().fold(*real, |x, (function, parameters)| function.apply(x, parameters));
+        let of = |real: &f32| {
+            self.functions.iter().fold(*real, |x, (function, parameters)| function.apply(x, parameters))
+        };
         let values = reals.as_reals().unwrap_or_default().iter().map(of).collect();
         Ok(Constant { of_codes: true, ..Constant::reals(reals.shape, values) })
     }

@@ -3,11 +3,14 @@
 use std::rc::Rc;
 
 use guardbit_graph::ops::{FloatBinary, RealPair};
-use guardbit_graph::{Activation, DType, FloatReason, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType, plain_name};
+use guardbit_graph::{
+    Activation, DType, FloatReason, MultiplierRule, Op, OutputSpec, Quantization, Requantize, TensorType,
+    plain_name,
+};
 use guardbit_num::Scheme;
 
-use super::computed;
 use super::codes::check_codes;
+use super::computed;
 use super::follow::Follow;
 use super::moves::without_rows;
 use super::network::{Network, in_node};
@@ -20,7 +23,8 @@ use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 
 /// The requantization of ONNX Runtime: multipliers in float32, products rounded half to even, then the zero point.
-pub(in crate::onnx) const EVEN: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
+pub(in crate::onnx) const EVEN: Requantize =
+    Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
 /// The operands of a layer with constant weights, as codes.
 pub(in crate::onnx) struct Layer {
@@ -51,7 +55,11 @@ pub(in crate::onnx) enum Bias {
 }
 
 /// Returns the activations of a layer if they are codes in the graph.
-pub(in crate::onnx) fn activations(network: &Network<'_>, node: Node<'_>, value: &Value) -> Option<(Located, Quant)> {
+pub(in crate::onnx) fn activations(
+    network: &Network<'_>,
+    node: Node<'_>,
+    value: &Value,
+) -> Option<(Located, Quant)> {
     let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else {
         return None;
     };
@@ -65,7 +73,8 @@ pub(in crate::onnx) fn weights(value: &Value, channels: usize) -> Option<(Rc<Con
         return None;
     };
     let per_channel = quant.axis.is_none_or(|axis| axis == channels);
-    (functions.is_empty() && per_channel && quant.dtype.bits() <= 16).then(|| (Rc::clone(codes), quant.clone()))
+    (functions.is_empty() && per_channel && quant.dtype.bits() <= 16)
+        .then(|| (Rc::clone(codes), quant.clone()))
 }
 
 /// Records that a layer stays in float if the scales of its weights are not along the output channels, axis
@@ -80,7 +89,10 @@ pub(in crate::onnx) fn note_scales(
         && quant.axis.is_some_and(|axis| axis != channels)
     {
         let name = plain_name(node.first_output()?).into_owned();
-        network.builder.note(name, "weights have scales along an axis other than the output channels: the layer stays in float");
+        network.builder.note(
+            name,
+            "weights have scales along an axis other than the output channels: the layer stays in float",
+        );
     }
     Ok(())
 }
@@ -140,7 +152,9 @@ pub(in crate::onnx) fn bias(
             let values = reals.as_reals().ok_or_else(|| node.error(problem))?;
             let why = match quant.zero_points.iter().all(|&zero| zero == 0) {
                 true => "the bias has its own scale and is added in float",
-                false => "the DequantizeLinear of the bias has a zero point other than 0, so the bias is added in float",
+                false => {
+                    "the DequantizeLinear of the bias has a zero point other than 0, so the bias is added in float"
+                }
             };
             Ok(Bias::OwnScale((0..channels).map(|c| values[at(c)]).collect(), why))
         }
@@ -176,7 +190,9 @@ impl Layer {
         let range = network.builder.tensor(self.x.id).ty.code_range();
         let zero = i64::from(self.x_quant.zero_points[0]);
         let most = [range.min(), range.max()].map(|code| (i64::from(code) - zero).unsigned_abs());
-        let (most, Some(codes)) = (u128::from(most[0].max(most[1])), self.weights.as_integers()) else { return false };
+        let (most, Some(codes)) = (u128::from(most[0].max(most[1])), self.weights.as_integers()) else {
+            return false;
+        };
         let inner: usize = self.weights.shape[self.axis + 1..].iter().product();
         let size = self.weights.shape[self.axis];
         let mut sums = vec![0u128; size];
@@ -377,7 +393,8 @@ pub(in crate::onnx) fn raw<'a>(
         None => vec![0],
     };
     if zeros.is_empty() {
-        let problem = format!("has an empty zero point in input {zero}; it needs one number, or one per channel");
+        let problem =
+            format!("has an empty zero point in input {zero}; it needs one number, or one per channel");
         return Err(node.error(problem));
     }
     let value = network.input(node, index)?;
@@ -407,7 +424,11 @@ pub(in crate::onnx) fn raw<'a>(
 }
 
 /// Binds the output of a layer to its sums as codes, as ConvInteger and MatMulInteger return them.
-pub(in crate::onnx) fn bind_sums<'a>(network: &mut Network<'a>, node: Node<'a>, sums: Value) -> Result<(), OnnxError> {
+pub(in crate::onnx) fn bind_sums<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    sums: Value,
+) -> Result<(), OnnxError> {
     match sums {
         Value::Dequantized(Dequantized { source: Source::Tensor(at), .. }) => {
             network.bind(node, 0, Value::Codes(at))

@@ -38,8 +38,10 @@ fn clip_codes<'a>(network: &mut Network<'a>, clip: Node<'a>, at: Located) -> Res
     let ty = &network.builder.tensor(at.id).ty;
     let single = ty.quantization.as_ref().filter(|quantization| quantization.axis().is_none());
     let single = single.filter(|_| ty.dtype.bits() <= 8).ok_or_else(|| {
-        clip.error("clips codes of more than 8 bits or with several scales, which is only supported \
-                    directly after a quantizer")
+        clip.error(
+            "clips codes of more than 8 bits or with several scales, which is only supported \
+                    directly after a quantizer",
+        )
     })?;
     let quant = Quant::per_tensor(ty.dtype, single.scale(0), single.zero_point(0));
     let range = within(clip, quant.codes(), limits)?;

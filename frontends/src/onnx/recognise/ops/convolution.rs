@@ -5,8 +5,8 @@ use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Requantize};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocks::Blocked;
-use crate::onnx::normalise::window::{Sliding, sliding};
 use crate::onnx::normalise::quant::Quant;
+use crate::onnx::normalise::window::{Sliding, sliding};
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 use crate::onnx::recognise::kit::blocks;
@@ -16,8 +16,8 @@ use crate::onnx::recognise::kit::moves::{with_rows, without_rows};
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::operand::{check_weights, operand, result};
 use crate::onnx::recognise::kit::value::{Located, Value};
-use crate::onnx::recognise::kit::weighted::{Bias, Layer};
 use crate::onnx::recognise::kit::weighted;
+use crate::onnx::recognise::kit::weighted::{Bias, Layer};
 
 pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w, b) = (network.input(node, 0)?, network.input(node, 1)?, network.optional(node, 2)?);

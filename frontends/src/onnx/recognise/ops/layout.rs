@@ -15,9 +15,9 @@ use crate::onnx::parse::proto::element;
 use crate::onnx::recognise::kit::codes::{constant_codes, ordered, table};
 use crate::onnx::recognise::kit::follow::follow;
 use crate::onnx::recognise::kit::moves::{chosen, movable, moved};
-use crate::onnx::recognise::kit::pairs::map;
 use crate::onnx::recognise::kit::network::{Network, axis_of, transposition};
 use crate::onnx::recognise::kit::operand::{operand, result};
+use crate::onnx::recognise::kit::pairs::map;
 use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value, graph_axis};
 use crate::onnx::recognise::kit::weighted::EVEN;
 
@@ -72,10 +72,14 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
         (Value::Real(_) | Value::Dequantized(_), element::FLOAT16) => {
             let name = plain_name(node.first_output()?).into_owned();
-            network.builder.note(name, "values are rounded to float16 here; operators on them work in float32");
+            network
+                .builder
+                .note(name, "values are rounded to float16 here; operators on them work in float32");
             return map(network, node, RealFunction::Float16, Vec::new());
         }
-        (Value::Codes(at), to) if dtype(to) == Some(network.builder.tensor(at.id).ty.dtype) => Value::Codes(at),
+        (Value::Codes(at), to) if dtype(to) == Some(network.builder.tensor(at.id).ty.dtype) => {
+            Value::Codes(at)
+        }
         (Value::Codes(at), element::FLOAT) => {
             let tensor = network.builder.tensor(at.id);
             let dtype = tensor.ty.dtype;
@@ -138,9 +142,7 @@ pub(super) fn pad<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
     let value = match node.text("mode", "constant").as_str() {
         "constant" | "reflect" | "edge" if nothing => value,
         "constant" => filled(network, node, value, &sides)?,
-        "reflect" => {
-            moved(network, node, value, MirrorPad { paddings: sides, symmetric: false }, "padded")?
-        }
+        "reflect" => moved(network, node, value, MirrorPad { paddings: sides, symmetric: false }, "padded")?,
         "edge" => repeated(network, node, value, &sides)?,
         other => return Err(node.error(format!("pads with mode `{other}`, which cannot be represented"))),
     };
@@ -219,7 +221,8 @@ fn holding_real_zero<'a>(
     if d.quant.codes().step() == 1 {
         return Ok((Value::Dequantized(d), from));
     }
-    let quant = Quant { range: Some((d.quant.codes().min()..=d.quant.codes().max()).into()), ..d.quant.clone() };
+    let quant =
+        Quant { range: Some((d.quant.codes().min()..=d.quant.codes().max()).into()), ..d.quant.clone() };
     let name = format!("{}_and_zero", network.builder.tensor(from.id).name);
     let id = table(network, node, from.id, &quant, &name, |code| quant.codes().clamp(code.into()))?;
     let from = Located { id, ..from };
@@ -313,7 +316,9 @@ fn requantized<'a>(
     value: Value,
     quant: &Quant,
 ) -> Result<Value, OnnxError> {
-    let Value::Dequantized(d) = value else { return Err(node.error("concatenates values that are not codes")) };
+    let Value::Dequantized(d) = value else {
+        return Err(node.error("concatenates values that are not codes"));
+    };
     if d.functions.is_empty() && d.quant == *quant {
         return Ok(Value::Dequantized(d));
     }
@@ -325,10 +330,18 @@ fn requantized<'a>(
             Source::Tensor(Located { id, ..*at })
         }
         Source::Constant(constant) => {
-            let codes = constant.as_integers().ok_or_else(|| node.error("concatenates values that are not \
-                                                                         codes"))?;
+            let codes = constant.as_integers().ok_or_else(|| {
+                node.error(
+                    "concatenates values that are not \
+                                                                         codes",
+                )
+            })?;
             let codes = codes.iter().map(|c| code(c as i32).into());
-            Source::Constant(std::rc::Rc::new(Constant::integers(constant.element, constant.shape.clone(), codes)))
+            Source::Constant(std::rc::Rc::new(Constant::integers(
+                constant.element,
+                constant.shape.clone(),
+                codes,
+            )))
         }
     };
     Ok(Value::Dequantized(Dequantized::new(source, quant.clone())))

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::{BatchMatmul, Conv2d, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose};
+use guardbit_graph::ops::{
+    BatchMatmul, Conv2d, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose,
+};
 use guardbit_graph::{Activation, DType, FloatReason, Op, Requantize, TensorId};
 
 use crate::onnx::error::OnnxError;
@@ -18,8 +20,8 @@ use crate::onnx::recognise::kit::moves::moved;
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::operand::{check_weights, operand, result};
 use crate::onnx::recognise::kit::value::{Dequantized, Located, Value};
-use crate::onnx::recognise::kit::weighted::{Bias, EVEN, Layer};
 use crate::onnx::recognise::kit::weighted;
+use crate::onnx::recognise::kit::weighted::{Bias, EVEN, Layer};
 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
@@ -66,7 +68,8 @@ struct Matrix {
 
 impl Matrix {
     fn of(network: &Network<'_>, node: Node<'_>, transposes: [bool; 2]) -> Option<Self> {
-        let side = |right: bool| Some(Self { codes: network.known.blocked(node, right.into())?, right, transposes });
+        let side =
+            |right: bool| Some(Self { codes: network.known.blocked(node, right.into())?, right, transposes });
         side(true).or_else(|| side(false))
     }
 
@@ -157,14 +160,13 @@ fn transposed<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value) -> Re
         Value::Constant(constant) => {
             let mut axes: Vec<usize> = (0..constant.shape.len()).collect();
             let [.., a, b] = axes.as_mut_slice() else {
-                return Err(node.error(format!("transposes a constant of shape {:?}; expected 2 axes", constant.shape)));
+                return Err(node
+                    .error(format!("transposes a constant of shape {:?}; expected 2 axes", constant.shape)));
             };
             std::mem::swap(a, b);
             Ok(Value::Constant(std::rc::Rc::new(constant.permuted(&axes))))
         }
-        value => {
-            moved(network, node, value, Transpose { permutation: vec![1, 0] }, "transposed")
-        }
+        value => moved(network, node, value, Transpose { permutation: vec![1, 0] }, "transposed"),
     }
 }
 

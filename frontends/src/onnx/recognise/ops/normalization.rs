@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::ops::{FloatLayerNorm, FloatSoftmax, QLinearSoftmax, RealPair};
 use guardbit_graph::DType;
+use guardbit_graph::ops::{FloatLayerNorm, FloatSoftmax, QLinearSoftmax, RealPair};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Constant;
@@ -36,7 +36,9 @@ pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
     let shape = network.shape(&value);
     let rank = shape.len();
     let Some(&channels) = shape.get(1) else {
-        return Err(node.error(format!("needs at least two axes, channels second; its input has shape {shape:?}")));
+        return Err(
+            node.error(format!("needs at least two axes, channels second; its input has shape {shape:?}"))
+        );
     };
     if [scale, bias, mean, variance].iter().any(|values| values.len() != channels) {
         return Err(node.error(format!("needs {channels} numbers of each kind")));

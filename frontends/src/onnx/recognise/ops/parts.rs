@@ -1,11 +1,11 @@
 //! Operators that take parts of a tensor (Slice, Split, Gather with constant indices), and related ones.
 
-use guardbit_graph::ops::{DepthToSpace, Reshape, Slice, SpaceToDepth, Tile, Transpose};
 use guardbit_graph::Brief;
+use guardbit_graph::ops::{DepthToSpace, Reshape, Slice, SpaceToDepth, Tile, Transpose};
 
 use crate::onnx::error::OnnxError;
-use crate::onnx::normalise::parts::Part;
 use crate::onnx::normalise::parts;
+use crate::onnx::normalise::parts::Part;
 use crate::onnx::normalise::quant::{Quant, dtype};
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
@@ -45,11 +45,7 @@ fn taking(part: Part) -> Slice {
 }
 
 /// Reads Gather with constant indices.
-fn by_places<'a>(
-    network: &mut Network<'a>,
-    node: Node<'a>,
-    indices: &Constant,
-) -> Result<(), OnnxError> {
+fn by_places<'a>(network: &mut Network<'a>, node: Node<'a>, indices: &Constant) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
     let shape = network.shape(&value);
     let axis = node.axis(node.int("axis", 0), shape.len())?;
@@ -70,8 +66,12 @@ fn by_places<'a>(
 
 pub(super) fn tile<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = movable(network, node)?;
-    let repeats: Option<Vec<usize>> =
-        network.known.integers(node, 1)?.iter().map(|&n| usize::try_from(n).ok().filter(|&n| n > 0)).collect();
+    let repeats: Option<Vec<usize>> = network
+        .known
+        .integers(node, 1)?
+        .iter()
+        .map(|&n| usize::try_from(n).ok().filter(|&n| n > 0))
+        .collect();
     let repeats = repeats.ok_or_else(|| node.error("repeats less than once"))?;
     let value = moved(network, node, value, Tile { repeats }, "repeated")?;
     network.bind(node, 0, value)
@@ -91,7 +91,8 @@ pub(super) fn expand<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
         _ => None,
     };
     let repeats: Option<Vec<usize>> = (0..rank).map(repeat).collect();
-    let repeats = repeats.ok_or_else(|| node.error(format!("cannot change the shape {} to {}", Brief(&from), Brief(&to))))?;
+    let repeats = repeats
+        .ok_or_else(|| node.error(format!("cannot change the shape {} to {}", Brief(&from), Brief(&to))))?;
     let shape = (0..rank).map(|axis| old(axis) as i64).collect();
     let value = match rank == from.len() {
         true => value,
@@ -108,7 +109,8 @@ pub(super) fn depth_to_space<'a>(network: &mut Network<'a>, node: Node<'a>) -> R
     let block = usize::try_from(node.int("blocksize", 0)).unwrap_or(0);
     let &[n, c, h, w] = shape.as_slice() else { return Err(node.error("needs images")) };
     let cells = block.checked_mul(block).filter(|&cells| cells > 0 && c % cells == 0);
-    let cells = cells.ok_or_else(|| node.error(format!("cannot make blocks of {block} of {}", Brief(&shape))))?;
+    let cells =
+        cells.ok_or_else(|| node.error(format!("cannot make blocks of {block} of {}", Brief(&shape))))?;
     if node.text("mode", "DCR") == "DCR" {
         let value = in_last_order(network, node, value, DepthToSpace { block_size: block })?;
         return network.bind(node, 0, value);
@@ -144,10 +146,10 @@ pub(super) fn gather<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let size = codes.len() as i64;
     let first = if from.is_signed() { -size } else { 0 };
     if i64::from(from.min()) < first || i64::from(from.max()) >= size {
-        return Err(
-            node.error(format!("selects from {size} elements with codes of {from}, some of which are out \
-                                of range"))
-        );
+        return Err(node.error(format!(
+            "selects from {size} elements with codes of {from}, some of which are out \
+                                of range"
+        )));
     }
     let entry = |code: i32| codes.at(i64::from(code).rem_euclid(size) as usize) as i32;
     let name = node.first_output()?.to_owned();

@@ -12,7 +12,8 @@ use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value};
 
 pub(super) fn mean<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
-    let (axes, keep_dims) = (reduced(network.known, node, network.shape(&value).len())?, node.int("keepdims", 1) != 0);
+    let (axes, keep_dims) =
+        (reduced(network.known, node, network.shape(&value).len())?, node.int("keepdims", 1) != 0);
     real(network, node, value, FloatMean { axes, keep_dims }.into())
 }
 
@@ -34,7 +35,8 @@ pub(super) fn min<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), O
 
 fn with<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealReduction) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
-    let (axes, keep_dims) = (reduced(network.known, node, network.shape(&value).len())?, node.int("keepdims", 1) != 0);
+    let (axes, keep_dims) =
+        (reduced(network.known, node, network.shape(&value).len())?, node.int("keepdims", 1) != 0);
     real(network, node, value, FloatReduce { function, axes, keep_dims }.into())
 }
 

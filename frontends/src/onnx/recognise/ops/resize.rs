@@ -1,7 +1,7 @@
 //! Resize and Upsample.
 
-use guardbit_graph::ops::{FloatResizeBilinear, Places, ResizeNearest};
 use guardbit_graph::DType;
+use guardbit_graph::ops::{FloatResizeBilinear, Places, ResizeNearest};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::nearest::NearestMode;
@@ -29,9 +29,12 @@ pub(super) fn resize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
         false => node.text("coordinate_transformation_mode", "half_pixel"),
     };
     let places = Places::ALL.iter().copied().find(|places| places.name() == rule);
-    let places =
-        places.ok_or_else(|| node.error(format!("has the coordinate transformation `{rule}`, which cannot \
-                                                 be represented")))?;
+    let places = places.ok_or_else(|| {
+        node.error(format!(
+            "has the coordinate transformation `{rule}`, which cannot \
+                                                 be represented"
+        ))
+    })?;
     match node.text("mode", "nearest").as_str() {
         "nearest" => nearest(network, node, value, &target, places, upsample),
         "linear" | "bilinear" => linear(network, node, value, &target, places),

@@ -28,7 +28,8 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     }
     let around = Around::of(&geometry, [h, w], [kh, kw]);
     // Scales belong to output channels, which are one axis of the weights only if there is one group.
-    let codes = weighted::weights(&weights, 1).filter(|(_, quant)| geometry.groups == 1 || quant.axis.is_none());
+    let codes =
+        weighted::weights(&weights, 1).filter(|(_, quant)| geometry.groups == 1 || quant.axis.is_none());
     let value = if codes.is_some() { without_functions(network, node, value)? } else { value };
     let (Some((codes, weight_quant)), Some((at, x_quant)), Some(padding)) =
         (codes, weighted::activations(network, node, &value), around.padding())
@@ -108,7 +109,8 @@ impl Around {
     fn padding(&self) -> Option<Padding> {
         let side = |axis: usize| {
             let before = self.reach[axis].checked_sub(self.begin[axis])?;
-            let behind = (self.begin[axis] + self.size[axis] + self.reach[axis]).checked_sub(self.full[axis])?;
+            let behind =
+                (self.begin[axis] + self.size[axis] + self.reach[axis]).checked_sub(self.full[axis])?;
             Some([before, behind])
         };
         Some(Padding::Explicit { rows: side(0)?, cols: side(1)? })

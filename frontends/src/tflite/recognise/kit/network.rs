@@ -4,15 +4,13 @@ use std::collections::HashMap;
 
 use guardbit_graph::ops::Table;
 use guardbit_graph::{
-    DType, FileNode, FileOutcome, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor, TensorId, TensorType,
-    plain_name,
+    DType, FileNode, FileOutcome, Graph, GraphBuilder, GraphError, Op, OutputSpec, Quantization, Tensor,
+    TensorId, TensorType, plain_name,
 };
 
 use super::new_node::NewNode;
 use super::policy::Profile;
-use crate::tflite::parse::{
-    self, Budget, Input, Names, Operator, OperatorPlace, State, TfliteError, Values,
-};
+use crate::tflite::parse::{self, Budget, Input, Names, Operator, OperatorPlace, State, TfliteError, Values};
 
 /// A network under construction.
 pub(crate) struct Network<'a> {
@@ -127,9 +125,10 @@ impl<'a> Network<'a> {
         self.builder.check_room(&name, &ty).map_err(|error| at(Some(place), error))?;
         if let Some(mended) = along_the_only_axis(&ty) {
             let axis = ty.quantization.replace(mended).and_then(|q| q.axis()).unwrap_or_default();
-            let text =
-                format!("the scales are applied along the only axis, not along axis {axis} as declared in \
-                         the file");
+            let text = format!(
+                "the scales are applied along the only axis, not along axis {axis} as declared in \
+                         the file"
+            );
             self.builder.note(&name, text);
         }
         let id = match tensor.values(data)? {

@@ -184,8 +184,7 @@ const DOUBLE_PRODUCT: Requantize =
 const XNNPACK: Requantize = Requantize { scheme: Scheme::Even, rule: MultiplierRule::Float32 };
 
 /// The reason for rejecting an operator that requantizes in other runtimes.
-pub(crate) const MICRO_MOVES_NOTHING: &str =
-    "TensorFlow Lite Micro does not requantize here";
+pub(crate) const MICRO_MOVES_NOTHING: &str = "TensorFlow Lite Micro does not requantize here";
 
 /// The accumulator of CONV_2D with 16-bit activations. Its other kernels have 32 bits, and the kernel of
 /// DEPTHWISE_CONV_2D with 16-bit activations has 64.
@@ -243,13 +242,11 @@ const REFUSED: &[(Profile, &str, &[DType])] = {
 impl Profile {
     /// Rejects operators whose results are proved equal only for the reference kernels.
     pub(crate) fn check(self, operator: &str, output: &TensorType) -> Result<(), String> {
-        let refused =
-            |row: &&(Self, &str, &[DType])| (row.0, row.1) == (self, operator) && row.2.contains(&output.dtype);
+        let refused = |row: &&(Self, &str, &[DType])| {
+            (row.0, row.1) == (self, operator) && row.2.contains(&output.dtype)
+        };
         match REFUSED.iter().find(refused) {
-            Some(_) => Err(format!(
-                "the results of profile {self} on {} are unknown",
-                output.dtype
-            )),
+            Some(_) => Err(format!("the results of profile {self} on {} are unknown", output.dtype)),
             None => Ok(()),
         }
     }

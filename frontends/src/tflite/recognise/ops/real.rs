@@ -15,9 +15,7 @@ pub(super) fn quantize(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, T
     let scale = |ty: &TensorType| ty.quantization.as_ref().map(|q| q.scale(0));
     let same = input.is_none_or(|ty| scale(&ty) == scale(reader.output));
     if reader.profile() == Profile::Xnnpack && !same {
-        return Err(
-            reader.error("the results of profile xnnpack with another scale are unknown".into())
-        );
+        return Err(reader.error("the results of profile xnnpack with another scale are unknown".into()));
     }
     let op: Op = match from_real {
         true => QuantizeFloat { rounding: Rounding::HalfAway, zero_point_first: false }.into(),

@@ -9,6 +9,7 @@ mod layers;
 mod recommend;
 mod rows;
 mod search;
+mod sizing;
 mod witnesses;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,6 @@ use std::path::Path;
 use guardbit_files::{Existing, Manifest, Staging, Target};
 use guardbit_hwmodels::Program;
 use guardbit_reports::{About, CoverageRecord, Score, SizeRecord, size_documents, size_parquet};
-use guardbit_sim::{LayerStats, Options, StatsLevel};
 use serde::Serialize;
 
 pub use area::AreaTool;
@@ -27,15 +27,15 @@ pub use grid::Grid;
 pub(crate) use recommend::resized;
 pub(crate) use search::MOST_SEARCHED;
 
-use crate::execute::{Executed, execute};
 use crate::result_json::ResultJson;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
-use crate::{Progress, StudyError, TableFormat, registers};
+use crate::{Progress, StudyError, TableFormat};
 use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
+use sizing::Sizing;
 
 /// File of the accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
@@ -176,45 +176,6 @@ impl Designs {
     }
 }
 
-/// Inputs of a sizing.
-struct Sizing<'a> {
-    request: &'a SizeRequest,
-    subject: &'a Subject,
-    /// Network on the unchanged accelerator.
-    program: &'a Program,
-    progress: &'a dyn Progress,
-}
-
-impl Sizing<'_> {
-    /// Returns the statistics of accumulators that are wide enough for everything.
-    fn measure(&self) -> Result<Executed, StudyError> {
-        let program = registers::unlimited(self.subject, self.program)?;
-        let options = Options {
-            mode: self.request.settings.mode,
-            stats: StatsLevel::Full,
-            events_per_layer: 0,
-            ..Options::default()
-        };
-        self.run("samples", &program, options)
-    }
-
-    /// Returns the number of compared output codes per sample.
-    fn codes_per_sample(&self) -> u64 {
-        let graph = &self.subject.graph;
-        self.subject.outputs.compared.iter().map(|&id| graph.tensor(id).ty.len() as u64).sum()
-    }
-
-    fn start(&self, what: &str, programs: usize) {
-        let title = format!("{} on {}: {what}", self.subject.model.file, self.program.accelerator.name);
-        self.progress.start(&title, (self.subject.samples.count() * programs) as u64);
-    }
-
-    fn run(&self, what: &str, program: &Program, options: Options) -> Result<Executed, StudyError> {
-        self.start(what, 1);
-        execute(self.subject, program, options, self.progress, &mut |_| Ok(()))
-    }
-}
-
 /// Settings that decide the output of a sizing.
 #[derive(Serialize)]
 struct Deciding<'a> {
@@ -269,15 +230,7 @@ fn write(
         area: &record.area,
         grid: (grid != Grid::default()).then(|| grid.name()),
     };
-    let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
-    let json = ResultJson::new("size", of, own, sizing.request.listed(), result, staging.entries());
+    let (hw, result) = (&sizing.program.accelerator, Figures { result: record });
+    let json = ResultJson::new("size", subject, hw, own, sizing.request.listed(), result, staging.entries());
     Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
-}
-
-/// Returns the statistics of accelerated layers, in order of execution.
-fn of_layers<'a>(
-    program: &'a Program,
-    stats: &'a [Option<LayerStats>],
-) -> impl Iterator<Item = (&'a guardbit_hwmodels::MacLayer, &'a LayerStats)> {
-    program.mac_layers().filter_map(|layer| Some((layer, stats[layer.node.index()].as_ref()?)))
 }

@@ -3,11 +3,17 @@
 
 mod candidate;
 mod designs;
+mod explorer;
 mod folder;
+mod found;
 mod front;
 mod objective;
+mod outcome;
 mod plan;
+mod quality;
+mod record;
 mod sensitivity;
+mod shape;
 mod values;
 
 use std::collections::BTreeMap;
@@ -15,62 +21,21 @@ use std::path::Path;
 
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::Program;
-use guardbit_reports::{About, CoverageRecord, ExploreRecord, Score, explore_documents};
-use guardbit_sim::{Options, SimError, StatsLevel};
-use serde::{Deserialize, Serialize};
+use guardbit_reports::{About, CoverageRecord, ExploreRecord, explore_documents};
+use guardbit_sim::{Options, StatsLevel};
 
 pub use objective::{Objective, ObjectiveError};
 
-use crate::execute::{Executed, execute, execute_together};
+use crate::execute::{execute, execute_together};
 use crate::settings::ExploreRequest;
 use crate::sweep::POINTS_TOGETHER;
 use crate::{Identity, Progress, StudyError, registers};
 use candidate::{Candidate, Design};
+use explorer::Explorer;
 use folder::ExploreFolder;
+use outcome::Outcome;
 use plan::Plan;
 use values::{Measured, Values};
-
-/// Results of hardware on the samples, valid for all designs with equal values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Outcome {
-    pub samples: u64,
-    pub agreeing: Option<u64>,
-    pub right_exact: Option<u64>,
-    pub right: Option<u64>,
-    pub mismatch: u64,
-    /// Trapped overflow, if any: nothing else was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trapped: Option<String>,
-}
-
-impl From<&Score> for Outcome {
-    fn from(score: &Score) -> Self {
-        Self {
-            samples: score.samples,
-            agreeing: score.agreeing,
-            right_exact: score.right_exact,
-            right: score.right,
-            mismatch: score.output_mismatch,
-            trapped: None,
-        }
-    }
-}
-
-impl Outcome {
-    fn of(result: &Result<Executed, SimError>) -> Self {
-        match result {
-            Ok(executed) => Self::from(&executed.verdict.score),
-            Err(error) => Self {
-                samples: 0,
-                agreeing: None,
-                right_exact: None,
-                right: None,
-                mismatch: 0,
-                trapped: Some(error.to_string()),
-            },
-        }
-    }
-}
 
 /// Explores the designs of `request` and writes the results to `out`.
 ///
@@ -97,13 +62,6 @@ pub fn explore(
     Ok(record)
 }
 
-/// Exploration in progress.
-struct Explorer<'a> {
-    plan: &'a Plan,
-    folder: &'a ExploreFolder<'a>,
-    progress: &'a dyn Progress,
-}
-
 impl Explorer<'_> {
     /// Returns the record and the accelerators of the Pareto front, and of the recommended design if one meets
     /// the budget.
@@ -116,7 +74,7 @@ impl Explorer<'_> {
         let of_point = |(index, (point, values)): (usize, (&plan::Point, &Values))| Candidate {
             design: Design::Axes,
             parameters: point.parameters.clone(),
-            widths: values::widths(&point.shapes),
+            widths: shape::widths(&point.shapes),
             figures: point.figures.clone(),
             outcome: outcomes[&values.key].clone(),
             values: *values,
@@ -140,7 +98,7 @@ impl Explorer<'_> {
             }
         }
         let recommended = front::recommended(plan, &candidates);
-        let mut record = candidate::record(plan, self.coverage()?, &candidates, recommended);
+        let mut record = record::record(plan, self.coverage()?, &candidates, recommended);
         if let Some(chosen) = recommended.or_else(|| record.front().first().copied()) {
             record.sensitivity = sensitivity::rows(plan, chosen, &candidates[chosen])?;
         }

@@ -10,7 +10,8 @@ use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_num::{Overflow, Rails};
 
-use super::{Facts, Target};
+use super::facts::{Facts, Target};
+use super::mutant::{Patch, patch};
 use crate::manifest::{Manifest, RegisterInfo};
 
 /// Greatest number of pieces that are compared.
@@ -29,10 +30,7 @@ pub(super) enum Fault {
 
 /// Fault of `gb_fit`, which affects every register.
 pub(super) struct FitFault {
-    pub name: &'static str,
-    pub change: &'static str,
-    pub file: &'static str,
-    pub edit: (&'static str, &'static str),
+    pub patch: Patch,
     /// Returns the faulty fit.
     pub changed: fn(Fit) -> Fit,
 }
@@ -44,31 +42,19 @@ fn reads_rail(mode: Overflow) -> bool {
 
 pub(super) const FIT_FAULTS: &[FitFault] = &[
     FitFault {
-        name: "rail_off_by_one",
-        change: "the upper rail is one too low",
-        file: "rtl/gb_fit.sv",
-        edit: ("(ONE <<< TOP) - ONE;", "(ONE <<< TOP) - ONE - ONE;"),
+        patch: patch!("gb_fit/rail_off_by_one": "the upper rail is one too low"),
         changed: |fit| Fit { off_by_one: true, ..fit },
     },
     FitFault {
-        name: "direction_swapped",
-        change: "the clamp goes to the wrong rail",
-        file: "rtl/gb_fit.sv",
-        edit: ("high ? MAX : MIN;", "high ? MIN : MAX;"),
+        patch: patch!("gb_fit/direction_swapped": "the clamp goes to the wrong rail"),
         changed: |fit| Fit { swapped: true, ..fit },
     },
     FitFault {
-        name: "vhdl_wrap_for_saturate",
-        change: "registers wrap instead of clamping",
-        file: "rtl/gb_pkg.vhd",
-        edit: ("beyond(mode, x, wrapped, rail, min, max)", "beyond(mode, x, wrapped, wrapped, min, max)"),
+        patch: patch!("gb_pkg/vhdl_wrap_for_saturate": "registers wrap instead of clamping"),
         changed: |fit| Fit { rail_wraps: reads_rail(fit.mode), ..fit },
     },
     FitFault {
-        name: "vhdl_one_bit_narrower",
-        change: "rails of every register one bit narrower",
-        file: "rtl/gb_pkg.vhd",
-        edit: ("top := bits - is_signed;", "top := bits - is_signed - 1;"),
+        patch: patch!("gb_pkg/vhdl_one_bit_narrower": "rails of every register one bit narrower"),
         changed: |fit| Fit { bits: fit.bits - 1, ..fit },
     },
 ];
@@ -155,9 +141,8 @@ impl Fault {
 impl FitFault {
     pub fn applies(&self, facts: &Facts, target: Target) -> bool {
         let all = registers(facts, target);
-        all.iter().any(|r| {
-            (self.changed)(r.fit) != r.fit && (r.fit.mode != Overflow::Wrap || self.file.ends_with(".vhd"))
-        })
+        all.iter()
+            .any(|r| (self.changed)(r.fit) != r.fit && (r.fit.mode != Overflow::Wrap || self.patch.is_vhdl()))
     }
 
     pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {

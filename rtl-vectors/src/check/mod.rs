@@ -5,7 +5,10 @@ mod array;
 mod compare;
 mod files;
 mod mutants;
+mod outcome;
 mod process;
+mod refused;
+mod report;
 mod simulators;
 mod stimuli;
 
@@ -13,15 +16,16 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use mutants::{MutantResult, Verdict, mutate};
+pub use outcome::{CheckReport, Divergence, Outcome};
 pub use simulators::Simulator;
 
 use guardbit_files::Violation;
 
 use crate::VectorError;
-use crate::export::Bundle;
+use crate::bundle::Bundle;
 use crate::manifest::MANIFEST_SCHEMA;
 use crate::read::validated_manifest;
-use again::Refused;
+use refused::Refused;
 use simulators::Bench;
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
@@ -41,58 +45,6 @@ pub struct CheckRequest<'a> {
 impl Default for CheckRequest<'_> {
     fn default() -> Self {
         Self { simulators: &[], work: None, time_limit: TIME_LIMIT }
-    }
-}
-
-/// First difference of a replay.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Divergence {
-    /// Kind of value that differs: `acc`, `flags`, `hold`, `sum`, `out`, `latency`, `file`, ...
-    pub kind: String,
-    /// Identifier of the case.
-    pub case: String,
-    /// Name of the level.
-    pub level: String,
-    /// All known details in words: cycle, beat, lane, expected and actual value in hexadecimal and decimal,
-    /// exact sum.
-    pub details: String,
-}
-
-/// Result of one check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// All compared values agree.
-    Pass {
-        /// Number of values compared.
-        checked: u64,
-        /// Further information: measured latencies, cycles, values that were not compared.
-        notes: Vec<String>,
-    },
-    /// Some value differs.
-    Fail {
-        /// Number of differences.
-        mismatches: u64,
-        /// First difference.
-        first: Divergence,
-    },
-    /// The simulator is missing, or cannot replay this bundle. This does not count as a pass.
-    Absent {
-        /// Reason.
-        reason: String,
-    },
-}
-
-/// Checks of a bundle by name, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CheckReport {
-    /// Name and outcome of every check.
-    pub checks: Vec<(String, Outcome)>,
-}
-
-impl CheckReport {
-    /// Returns whether every check was carried out and passed.
-    pub fn passed(&self) -> bool {
-        self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Pass { .. }))
     }
 }
 

@@ -3,33 +3,31 @@
 //! The first tiles are a part of the layer with real activations and weights. Corner tiles, solved for the
 //! array's rails, follow.
 
+mod absent;
+mod columns;
 mod corner;
+mod info;
 mod slice;
 
 use guardbit_graph::{NodeId, Window};
-use guardbit_hwmodels::timing::Gemm;
 use guardbit_hwmodels::{
     Accelerator, BiasPlace, Dataflow, Datapath, Depthwise, MacLayer, Program, Reduce, Terms,
 };
 use guardbit_sim::Reads;
-use guardbit_sim::trace::{TraceOperand, operands, trace, trace_observed};
+use guardbit_sim::trace::trace;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::manifest::{Arithmetic, ArrayInfo, TileInfo};
+use columns::Columns;
+use info::{DONE, FIRST, LAST, LOAD, START, VALID};
 use slice::Slice;
+
+pub(crate) use absent::NoArray;
+pub(crate) use info::{corner_gap, ctrl_bits, is_output_stationary, sum_bits};
 
 /// Greatest number of processing elements, which a slow simulator runs in seconds.
 pub(crate) const MAX_ELEMENTS: usize = 256;
-
-/// Control bits of a beat.
-pub(crate) const CTRL: [&str; 6] = ["valid", "first", "last", "load", "start", "done"];
-const VALID: i64 = 1;
-const FIRST: i64 = 1 << 1;
-const LAST: i64 = 1 << 2;
-const LOAD: i64 = 1 << 3;
-const START: i64 = 1 << 4;
-const DONE: i64 = 1 << 5;
 
 /// Array part of a bundle.
 #[derive(Debug, Clone)]
@@ -47,10 +45,18 @@ pub(crate) struct ArrayPart {
     pub mask: Vec<i64>,
 }
 
-/// Reason for a missing array part that depends on the operands alone: there are no activations.
-pub(crate) const NO_ACTIVATIONS: &str = "there are no activations";
-/// Reason for a missing array part that depends on the operands alone: operands are not shared.
-pub(crate) const NOT_SHARED: &str = "the layer's outputs share no operands along rows and columns";
+/// Array part of a bundle, or the reason why the bundle has none.
+#[derive(Debug, Clone)]
+pub(crate) enum ArrayOfBundle {
+    Present(Box<ArrayPart>),
+    Absent(NoArray),
+}
+
+impl From<Result<ArrayPart, NoArray>> for ArrayOfBundle {
+    fn from(made: Result<ArrayPart, NoArray>) -> Self {
+        made.map_or_else(Self::Absent, |part| Self::Present(Box::new(part)))
+    }
+}
 
 /// Returns tiles of `layer` for its array.
 ///
@@ -63,12 +69,12 @@ pub(crate) fn array(
     arithmetic: &Arithmetic,
     inputs: &[Reads<'_, [i32]>],
     seed: u64,
-) -> Result<ArrayPart, String> {
+) -> Result<ArrayPart, NoArray> {
     let accelerator = program.accelerator_of(node);
     let window = shared(&layer.dots.window, layer.dots.streams_weights());
     covered(accelerator, &layer.datapath, &window)?;
     if inputs.is_empty() {
-        return Err(NO_ACTIVATIONS.into());
+        return Err(NoArray::NoActivations);
     }
     let mut slice = Slice::fitting(accelerator, &window)?;
     slice.first_pixel = slice.busiest(layer, &window, inputs);
@@ -96,7 +102,7 @@ pub(crate) fn again(
     first_pixel: usize,
     operands: [&dyn Fn(usize, usize) -> i64; 2],
     seed: u64,
-) -> Result<ArrayPart, String> {
+) -> Result<ArrayPart, NoArray> {
     covered(accelerator, &accelerator.datapath, window)?;
     let mut slice = Slice::fitting(accelerator, window)?;
     let mut candidates = slice.candidates(window);
@@ -162,73 +168,6 @@ fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> R
         }
         () if datapath.bias.at == BiasPlace::Preload => Err("the array does not preload biases".into()),
         () => Ok(()),
-    }
-}
-
-/// Operands of a slice, by row and column of the matrix products.
-struct Columns {
-    /// Indexed `[group][pixel][k]`.
-    activations: Vec<Vec<Vec<i64>>>,
-    /// Indexed `[group][channel][k]`.
-    weights: Vec<Vec<Vec<i64>>>,
-}
-
-impl Columns {
-    fn read(layer: &MacLayer, inputs: &[Reads<'_, [i32]>], slice: &Slice) -> Result<Self, String> {
-        let read = |group: usize, pixel: usize, channel: usize| {
-            operands(layer, inputs[slice.sample], slice.output(layer, group, pixel, channel))
-        };
-        let split =
-            |all: &[TraceOperand], f: fn(&TraceOperand) -> i128| all.iter().map(|o| f(o) as i64).collect();
-        let (mut activations, mut weights) = (Vec::new(), Vec::new());
-        for group in 0..slice.gemm.groups {
-            let rows: Vec<Vec<i64>> =
-                (0..slice.gemm.pixels).map(|p| split(&read(group, p, 0), |o| o.activation)).collect();
-            let cols: Vec<Vec<i64>> =
-                (0..slice.gemm.channels).map(|c| split(&read(group, 0, c), |o| o.weight)).collect();
-            for (pixel, row) in rows.iter().enumerate() {
-                for (channel, col) in cols.iter().enumerate() {
-                    let shared = read(group, pixel, channel)
-                        .iter()
-                        .zip(row.iter().zip(col))
-                        .all(|(o, (a, w))| (o.activation, o.weight) == (i128::from(*a), i128::from(*w)));
-                    if !shared {
-                        return Err(NOT_SHARED.into());
-                    }
-                }
-            }
-            activations.push(rows);
-            weights.push(cols);
-        }
-        Ok(Self { activations, weights })
-    }
-
-    /// Returns the operands of the real tiles, reconstructed from their beats.
-    fn from_beats(
-        slice: &Slice,
-        info: &ArrayInfo,
-        [activation, weight]: [&dyn Fn(usize, usize) -> i64; 2],
-    ) -> Self {
-        let dot = |group, pixel, channel| {
-            info.operands(Output { group, pixel, channel, tile: 0 }, activation, weight)
-        };
-        let split = |all: Vec<TraceOperand>, f: fn(&TraceOperand) -> i128| -> Vec<i64> {
-            all.iter().map(|o| f(o) as i64).collect()
-        };
-        let Gemm { pixels, channels, groups, .. } = slice.gemm;
-        let lines = |count: usize, one: &dyn Fn(usize, usize) -> Vec<i64>| -> Vec<Vec<Vec<i64>>> {
-            (0..groups).map(|group| (0..count).map(|line| one(group, line)).collect()).collect()
-        };
-        Self {
-            activations: lines(pixels, &|group, pixel| split(dot(group, pixel, 0), |o| o.activation)),
-            weights: lines(channels, &|group, channel| split(dot(group, 0, channel), |o| o.weight)),
-        }
-    }
-
-    fn dot(&self, group: usize, pixel: usize, channel: usize) -> Vec<TraceOperand> {
-        let (row, col) = (&self.activations[group][pixel], &self.weights[group][channel]);
-        let pair = |(&a, &w): (&i64, &i64)| TraceOperand { activation: a.into(), weight: w.into() };
-        row.iter().zip(col).map(pair).collect()
     }
 }
 
@@ -304,91 +243,4 @@ impl ArrayPart {
             }
         }
     }
-}
-
-/// Output of a slice, as positions within it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Output {
-    pub group: usize,
-    pub pixel: usize,
-    pub channel: usize,
-    /// Last tile that adds to the output.
-    pub tile: usize,
-}
-
-impl ArrayInfo {
-    /// Returns the output whose sum is word `word` of column `col`, or `None` if that word belongs to no
-    /// output.
-    pub(crate) fn output(&self, word: usize, col: usize) -> Option<Output> {
-        let (index, tile) = self
-            .tiles
-            .iter()
-            .enumerate()
-            .find(|(_, tile)| tile.first_word.is_some_and(|w| (w..w + tile.words).contains(&word)))?;
-        let line = word - tile.first_word?;
-        // Stationary sums leave a column from the bottom row on.
-        let row = if self.dataflow == Dataflow::OutputStationary { self.rows - 1 - line } else { line };
-        (row < tile.pixels && col < tile.channels).then_some(Output {
-            group: tile.group,
-            pixel: tile.first_pixel + row,
-            channel: tile.first_channel + col,
-            tile: index,
-        })
-    }
-
-    /// Returns the operands of `output`, reconstructed from the beats: `word(beat, row or column)`.
-    pub(crate) fn operands(
-        &self,
-        output: Output,
-        activation: impl Fn(usize, usize) -> i64,
-        weight: impl Fn(usize, usize) -> i64,
-    ) -> Vec<TraceOperand> {
-        let mut all = Vec::new();
-        let same = |t: &&TileInfo| {
-            t.group == output.group
-                && (t.first_pixel..t.first_pixel + t.pixels).contains(&output.pixel)
-                && (t.first_channel..t.first_channel + t.channels).contains(&output.channel)
-        };
-        for tile in self.tiles.iter().filter(same) {
-            let (pixel, col) = (output.pixel - tile.first_pixel, output.channel - tile.first_channel);
-            for k in 0..tile.terms {
-                let (a, w) = match self.dataflow {
-                    Dataflow::OutputStationary => {
-                        (activation(tile.first_beat + k, pixel), weight(tile.first_beat + k, col))
-                    }
-                    _ => (activation(tile.first_beat + pixel, k), weight(tile.first_beat - 1 - k, col)),
-                };
-                all.push(TraceOperand { activation: a.into(), weight: w.into() });
-            }
-        }
-        all
-    }
-}
-
-/// Returns the number of beats between the last real tile and the first corner tile, after which every sum
-/// has left the array.
-pub(crate) fn corner_gap(info: &ArrayInfo) -> usize {
-    2 * info.rows + info.cols + 8
-}
-
-/// Returns the number of fields of a control word.
-pub(crate) fn ctrl_bits() -> u32 {
-    CTRL.len() as u32
-}
-
-/// Returns whether the array is output-stationary.
-pub(crate) fn is_output_stationary(info: &ArrayInfo) -> bool {
-    info.dataflow == Dataflow::OutputStationary
-}
-
-/// Returns the width of a sum that leaves the array.
-pub(crate) fn sum_bits(arithmetic: &Arithmetic) -> u32 {
-    arithmetic.levels.last().map_or(32, |l| l.register.port_bits)
-}
-
-/// Returns whether some register of a level overflows in a dot product of output channel `channel`.
-fn overflows(layer: &MacLayer, channel: usize, operands: &[TraceOperand]) -> bool {
-    let mut any = false;
-    trace_observed(layer, channel, operands, &mut |step| any |= step.overflow.is_some());
-    any
 }

@@ -58,7 +58,9 @@ pub(crate) fn create_dirs(path: &Path) -> io::Result<Vec<MadeDir>> {
     for folder in missing {
         let make = || {
             fs::create_dir(folder)?;
-            Ok(gate::register(Open::Above(folder.into())))
+            let path = folder.to_owned();
+            // It stays if anything is in it.
+            Ok(gate::register(Open::new(move || drop(remove_dir(&path)))))
         };
         match step("create_dir", folder, make) {
             Ok(registered) => made.push(MadeDir { path: folder.into(), _registered: registered }),

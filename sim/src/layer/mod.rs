@@ -112,7 +112,7 @@ fn run_pixels<'c>(
         }
     }
     if let (Some(layer), Some(image), false) = (layer, &*image, together.is_empty()) {
-        let (exact, simulated) = run_fast(layer, together, (image, pixels), reading, scratch);
+        let (exact, simulated) = run_fast(layer, together, image, pixels, reading, scratch);
         made.exact = exact;
         slots.into_iter().zip(simulated).for_each(|(slot, codes)| made.simulated[slot] = codes);
     }
@@ -185,7 +185,8 @@ type Together<'t, 'a, 'p> = Vec<(&'a Prepared<'p>, &'t mut LayerCounts)>;
 fn run_fast(
     layer: &MacLayer,
     together: Together<'_, '_, '_>,
-    (image, Range { start, end }): (&Image<'_>, Range<usize>),
+    image: &Image<'_>,
+    Range { start, end }: Range<usize>,
     reading: &Reading<'_>,
     scratch: &mut Scratch,
 ) -> (Codes, Vec<Option<Codes>>) {

@@ -2,23 +2,27 @@
 //! proof must show that it changes nothing for any stimulus of the layer.
 
 mod array;
+mod facts;
+mod mutant;
 mod registers;
 mod unit;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guardbit_num::Scheme;
-
-use super::again::{self, Refused};
-use super::simulators::{Bench, Ran, Stop, replay};
-use super::{CheckRequest, Divergence, Outcome, Simulator, files};
+use super::outcome::{Divergence, Outcome};
+use super::refused::Refused;
+use super::report::Ran;
+use super::simulators::{Bench, Simulator, Stop, replay};
+use super::{CheckRequest, again, files};
 use crate::VectorError;
-use crate::export::Bundle;
+use crate::bundle::Bundle;
 use crate::hdl;
-use crate::manifest::{ArrayInfo, LevelInfo, MANIFEST, Manifest};
+use crate::manifest::{MANIFEST, Manifest};
 use crate::reach::Reach;
 use crate::read::read_manifest;
+use facts::{Facts, Target};
+use mutant::Patch;
 use registers::{FIT_FAULTS, registers};
 
 /// Result of a mutant.
@@ -72,53 +76,6 @@ impl MutantResult {
 /// Kind of divergence of a mutant that did not run, so that nothing was compared.
 const BROKEN: &str = "build or run";
 
-/// Textual change of one file, in one or more places.
-struct Mutant {
-    name: &'static str,
-    change: &'static str,
-    file: &'static str,
-    /// Texts to replace, each of which occurs exactly once, and their replacements.
-    edits: &'static [(&'static str, &'static str)],
-    /// Returns whether the design has the part that the mutant changes.
-    applies: fn(&Facts) -> bool,
-    /// Returns the reason why the change cannot be observed, if that is proved.
-    equivalent: fn(&Facts) -> Option<String>,
-}
-
-/// Design from which a mutant is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Unit,
-    VhdlUnit,
-    Array,
-}
-
-/// Facts on which proofs rely.
-struct Facts {
-    manifest: Manifest,
-    reach: Reach,
-}
-
-impl Facts {
-    fn levels(&self) -> &[LevelInfo] {
-        &self.manifest.arithmetic.levels
-    }
-
-    fn array(&self) -> Option<&ArrayInfo> {
-        self.manifest.array.as_ref()
-    }
-
-    fn scheme(&self) -> Scheme {
-        self.manifest.arithmetic.requantize.scheme
-    }
-
-    /// Returns whether all sums up to 0 have one code.
-    fn hides_negative(&self) -> bool {
-        let requantize = &self.manifest.arithmetic.requantize;
-        requantize.clamp_min >= requantize.zero_point
-    }
-}
-
 /// Runs every mutant of the bundle in `dir` in `simulator`, then one with a flipped digit of the expected
 /// values and without the hash check. Mutants of the array, if the bundle has one, follow those of the unit.
 ///
@@ -167,15 +124,13 @@ impl Runner<'_> {
                 }
             }
         }
-        let is_here = |file: &str| file.ends_with(".vhd") == (target == Target::VhdlUnit);
-        for fault in FIT_FAULTS.iter().filter(|f| is_here(f.file) && f.applies(facts, target)) {
-            let edit = |work: &Path| edit(work, fault.name, fault.file, &[fault.edit]);
-            self.run(target, fault.name.into(), fault.change, fault.equivalent(facts, target), &edit)?;
+        let is_vhdl = target == Target::VhdlUnit;
+        for fault in FIT_FAULTS.iter().filter(|f| f.patch.is_vhdl() == is_vhdl && f.applies(facts, target)) {
+            self.run_patch(target, &fault.patch, fault.equivalent(facts, target))?;
         }
         let table = if target == Target::Array { array::MUTANTS } else { unit::MUTANTS };
-        for mutant in table.iter().filter(|m| is_here(m.file) && (m.applies)(facts)) {
-            let edit = |work: &Path| edit(work, mutant.name, mutant.file, mutant.edits);
-            self.run(target, mutant.name.into(), mutant.change, (mutant.equivalent)(facts), &edit)?;
+        for mutant in table.iter().filter(|m| m.patch.is_vhdl() == is_vhdl && (m.applies)(facts)) {
+            self.run_patch(target, &mutant.patch, (mutant.equivalent)(facts))?;
         }
         match facts.array().filter(|_| target == Target::Array) {
             None => {
@@ -193,6 +148,15 @@ impl Runner<'_> {
                 self.run(target, "flipped_sum".into(), change, None, &flip)
             }
         }
+    }
+
+    fn run_patch(
+        &mut self,
+        target: Target,
+        patch: &Patch,
+        equivalent: Option<String>,
+    ) -> Result<(), VectorError> {
+        self.run(target, patch.name().into(), patch.change, equivalent, &|work| apply(work, patch))
     }
 
     fn run(
@@ -236,20 +200,15 @@ fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
     guardbit_files::read(path, u64::MAX).map_err(|source| VectorError::Read { path: path.into(), source })
 }
 
-fn edit(
-    work: &Path,
-    mutant: &str,
-    file: &str,
-    edits: &[(&'static str, &'static str)],
-) -> Result<(), VectorError> {
-    let path = work.join(file);
-    let mut text = String::from_utf8_lossy(&read(&path)?).into_owned();
-    for (from, to) in edits {
-        match text.matches(from).count() {
-            1 => text = text.replacen(from, to, 1),
-            found => return Err(VectorError::Mutant { mutant: mutant.into(), file: file.into(), found }),
-        }
-    }
+/// Applies a patch to the design in `work`.
+fn apply(work: &Path, patch: &Patch) -> Result<(), VectorError> {
+    let path = work.join(patch.file());
+    let text = String::from_utf8_lossy(&read(&path)?).into_owned();
+    let text = patch.apply(&text).map_err(|found| VectorError::Mutant {
+        mutant: patch.name().into(),
+        file: patch.file().into(),
+        found,
+    })?;
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
 
@@ -275,3 +234,6 @@ fn flip_last_digit(path: PathBuf, line: usize) -> Result<(), VectorError> {
     }
     fs::write(&path, text).map_err(|source| VectorError::Write { path, source })
 }
+
+#[cfg(test)]
+mod tests;

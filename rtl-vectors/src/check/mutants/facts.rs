@@ -1,0 +1,40 @@
+//! What is known of a bundle, from which proofs follow.
+
+use guardbit_num::Scheme;
+
+use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
+use crate::reach::Reach;
+
+/// Design from which a mutant is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Unit,
+    VhdlUnit,
+    Array,
+}
+
+/// Facts on which proofs rely.
+pub(super) struct Facts {
+    pub manifest: Manifest,
+    pub reach: Reach,
+}
+
+impl Facts {
+    pub fn levels(&self) -> &[LevelInfo] {
+        &self.manifest.arithmetic.levels
+    }
+
+    pub fn array(&self) -> Option<&ArrayInfo> {
+        self.manifest.array.as_ref()
+    }
+
+    pub fn scheme(&self) -> Scheme {
+        self.manifest.arithmetic.requantize.scheme
+    }
+
+    /// Returns whether all sums up to 0 have one code.
+    pub fn hides_negative(&self) -> bool {
+        let requantize = &self.manifest.arithmetic.requantize;
+        requantize.clamp_min >= requantize.zero_point
+    }
+}

@@ -1,0 +1,31 @@
+//! Why a bundle cannot be generated again.
+
+use super::outcome::Divergence;
+use crate::VectorError;
+
+/// Greatest length of an error description in characters.
+const MAX_DETAILS: usize = 500;
+
+/// Reason why a bundle cannot be generated again.
+pub(super) enum Refused {
+    /// A file cannot be read.
+    Error(VectorError),
+    /// A field or a file is inconsistent.
+    Claim(Divergence),
+}
+
+impl From<VectorError> for Refused {
+    fn from(error: VectorError) -> Self {
+        match error {
+            VectorError::Read { .. } => Self::Error(error),
+            other => claim("/arithmetic", other.to_string()),
+        }
+    }
+}
+
+/// Returns the error for a claim that does not hold. `at` is the JSON pointer of the field or the name of the
+/// file.
+pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
+    let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
+    Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
+}

@@ -1,0 +1,119 @@
+//! What all samples of a batch share.
+
+use guardbit_graph::NodeId;
+use guardbit_hwmodels::{Program, Step};
+
+use crate::codes::Codes;
+use crate::fast::Prepared;
+use crate::host::HostNode;
+use crate::options::{Engine, Options};
+use crate::states::States;
+
+/// What all samples of a batch share.
+#[derive(Debug)]
+pub(crate) struct Setup<'p> {
+    pub programs: Vec<Ready<'p>>,
+    pub options: Options,
+    /// Host implementation of each node.
+    pub host: Vec<HostNode>,
+    /// Last node that reads each tensor. Graph inputs and outputs are needed to the end.
+    pub last_use: Vec<Option<NodeId>>,
+    /// Codes by tensor of the constants that are outputs, or activations of an accelerated layer.
+    pub constants: Vec<Option<Codes>>,
+    /// Values that the next sample reads of the samples before.
+    pub states: States,
+}
+
+/// Program that is ready to run.
+#[derive(Debug)]
+pub(crate) struct Ready<'p> {
+    pub program: &'p Program,
+    /// Prepared layer of every node; empty for nodes that the host runs or the fast engine does not support.
+    pub prepared: Vec<Prepared<'p>>,
+}
+
+impl<'p> Setup<'p> {
+    pub fn new(programs: &[&'p Program], options: Options) -> Self {
+        let mut ready: Vec<Ready<'p>> = Vec::with_capacity(programs.len());
+        for program in programs {
+            ready.push(Ready::new(program, ready.first(), &options));
+        }
+        let first = programs.first();
+        Self {
+            programs: ready,
+            options,
+            host: first.map_or(Vec::new(), |program| host(program)),
+            last_use: first.map_or(Vec::new(), |program| last_use(program)),
+            constants: first.map_or(Vec::new(), |program| constants(program)),
+            states: first.map_or(States::default(), |program| States::new(program, programs.len())),
+        }
+    }
+}
+
+impl<'p> Ready<'p> {
+    /// Prepares `program`; data that it has in common with a similar program `like` is shared.
+    fn new(program: &'p Program, like: Option<&Self>, options: &Options) -> Self {
+        let prepared = program.steps.iter().enumerate().map(|(node, step)| {
+            let like = like.map(|one| &one.prepared[node]);
+            prepare(program, step, like, options)
+        });
+        Self { program, prepared: prepared.collect() }
+    }
+}
+
+/// Prepares a layer for the fast engine, if that engine is selected.
+fn prepare<'p>(
+    program: &'p Program,
+    step: &'p Step,
+    like: Option<&Prepared<'p>>,
+    options: &Options,
+) -> Prepared<'p> {
+    let Step::Mac(layer) = step else { return Prepared::default() };
+    let node = program.graph.node(layer.node);
+    let Some(input) = node.inputs[0].filter(|_| options.engine == Engine::Fast) else {
+        return Prepared::default();
+    };
+    if layer.dots.streams_weights() {
+        // Every sample has weights of its own: see `images`.
+        return Prepared::default();
+    }
+    let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
+    Prepared::new(layer, input.min()..=input.max(), output, like, options)
+}
+
+/// Returns the host implementation of each node.
+fn host(program: &Program) -> Vec<HostNode> {
+    let graph = &program.graph;
+    let of_step = |(node, step): (_, &Step)| match step {
+        Step::Host(_) => HostNode::new(graph, node),
+        Step::Mac(_) => HostNode::Any,
+    };
+    graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
+}
+
+/// Returns, by tensor, the codes of the constants that are outputs, activations of an accelerated layer, or
+/// next values of a state. They are treated like the inputs of a sample.
+fn constants(program: &Program) -> Vec<Option<Codes>> {
+    let graph = &program.graph;
+    let mut constants = vec![None; graph.tensors().len()];
+    let activations = program.mac_layers().filter_map(|layer| graph.node(layer.node).inputs[0]);
+    let carried = graph.states().iter().map(|state| state.next);
+    for id in activations.chain(graph.outputs().iter().copied()).chain(carried) {
+        let tensor = graph.tensor(id);
+        constants[id.index()] = tensor.codes().map(|codes| Codes::within(tensor.ty.dtype, codes));
+    }
+    constants
+}
+
+/// Returns the last node that reads each tensor. Graph outputs and next values of states are needed to the
+/// end.
+fn last_use(program: &Program) -> Vec<Option<NodeId>> {
+    let graph = &program.graph;
+    let mut last = vec![None; graph.tensors().len()];
+    for (id, node) in graph.nodes_with_ids() {
+        node.inputs.iter().flatten().for_each(|input| last[input.index()] = Some(id));
+    }
+    let carried = graph.states().iter().map(|state| &state.next);
+    graph.outputs().iter().chain(carried).for_each(|kept| last[kept.index()] = None);
+    last
+}
