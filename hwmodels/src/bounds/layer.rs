@@ -210,10 +210,10 @@ fn in_last_unit(layer: &MacLayer, bias: Range) -> Range {
     bias.shift_right(layer.datapath.unit_shift(last), layer.datapath.unit_rounding(last))
 }
 
-/// Returns the range of the activations' codes.
+/// Returns the range of the activations' codes: those of their type that the operation before can produce.
 pub(super) fn input_codes(graph: &Graph, layer: &MacLayer) -> CodeRange {
     let input = graph.node(layer.node).inputs[0].expect("a layer on the accelerator has activations");
-    graph.tensor(input).ty.code_range()
+    graph.possible_codes(input)
 }
 
 pub(super) fn signs(layer: &MacLayer) -> Vec<bool> {
