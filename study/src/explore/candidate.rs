@@ -252,7 +252,7 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
 fn remarks(plan: &Plan, recommended: Option<usize>) -> Vec<String> {
     let Some(budget) = plan.request.budget else { return Vec::new() };
     let samples = plan.subject.samples.count() as u64;
-    let none = recommended.is_none().then(|| format!("no design keeps the budget {budget}"));
+    let none = recommended.is_none().then(|| format!("no design is within the budget {budget}"));
     budget.finer_than_one(samples, plan.codes_per_sample()).into_iter().chain(none).collect()
 }
 
