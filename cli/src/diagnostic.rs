@@ -78,8 +78,8 @@ impl Failure {
             number(layers.len() as u64, "it", "them"),
             layers.join(", ")
         );
-        let help = "quantize the operand that is float, or give the weights one scale per output channel; `guardbit inspect \
-                    MODEL --audit` shows what became of every node";
+        let help = "quantize the float operand, or use one weight scale per output channel; `guardbit \
+                    inspect MODEL --audit` shows what happened to every node";
         let code = "guardbit::network::quantized_in_float";
         Self { code, message, help: Some(help.into()), place: None, severity, exit }
     }

@@ -256,7 +256,7 @@ fn inspect_shows_passes() {
     let after = passed.strip_prefix(&plain).unwrap();
     assert!(
         after.starts_with(
-            "\nafter merge_layouts, dead_nodes, with 5 operations in the place of 6:\n\ndigits_int8\n"
+            "\nafter merge_layouts, dead_nodes, with 5 operations instead of 6:\n\ndigits_int8\n"
         ),
         "{after}"
     );

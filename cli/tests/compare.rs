@@ -103,7 +103,7 @@ fn points_are_joined_on_their_axes() {
     assert!(settings.len() < 12, "{settings:?}");
     // Designs are joined by the axes, under labels that distinguish the folders.
     let designs = succeed(dir, "compare x/designs y/designs");
-    assert!(designs.contains("x/designs") && designs.contains("not in all of them: acc.bits=9"), "{designs}");
+    assert!(designs.contains("x/designs") && designs.contains("not in all folders: acc.bits=9"), "{designs}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ def named(method: str | Method) -> tuple[str, tuple[str, Callable[..., tuple[flo
     def called(*seen: Any) -> tuple[float, float]:
         low, high = (float(value) for value in function(Observed(*seen)))
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise ValueError(f"a calibration method gives two finite numbers, the lesser one first: {low}, {high}")
+            raise ValueError(f"a calibration method must return two finite numbers, the smaller one first: {low}, {high}")
         return low, high
 
     # The function chooses the ranges; the named method is not used.

@@ -61,12 +61,12 @@ def quantize(given: dict[str, Any]) -> Quantized:
     """Returns a quantized network, with the folder of its tables."""
     (name, function), (weight_name, weight_function) = named(given["method"]), named(given["weight_method"])
     if given["cache"] is not None and (function or weight_function):
-        raise GuardbitError("cache: what a function of your own chooses cannot be kept, since nothing says when the function is another")
+        raise GuardbitError("cache: choices of a Python function cannot be cached, because a change of the function cannot be detected")
     folder_of_tables, temporary = target(given["report"])
     model, out, calibration = given["model"], given["out"], given["calibration"]
     file = Path(out) if out is not None else folder_of_tables.parent / f"{Path(model).stem}_quantized.onnx"
     if out is None and temporary is None:
-        raise GuardbitError("report: without out it has no network: name the ONNX file too")
+        raise GuardbitError("report: needs out, the ONNX file for the network")
     inputs_ = [] if not isinstance(calibration, Mapping) else list(map(str, calibration))
     # The inputs of a float network are float, whatever their names.
     wanted: Wanted = lambda: dict.fromkeys(inputs_ or ["x"], "float32")  # noqa: E731
@@ -189,7 +189,7 @@ def _read_as(arguments: Mapping[str, Any]) -> dict[str, Any]:
     own = [one.cut if isinstance(one, Graph) else given for one in _several("model", model)]
     parts = [given] if any(given.values()) else own
     if any(part != parts[0] for part in parts):
-        raise GuardbitError("model: the networks of a sweep are different parts: load them with the same from_, to and dim")
+        raise GuardbitError("model: the networks of a sweep were loaded with different parts: use the same from_, to and dim")
     return {
         "profile": model.profile if profile is None and isinstance(model, Graph) else profile,
         **(parts[0] if parts else {}),

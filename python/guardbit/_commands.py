@@ -52,11 +52,11 @@ def run(
 ) -> Run:
     """Runs a network on an accelerator, as `guardbit run` does.
 
-    `x` are samples along the first axis: codes in the input's dtype, or real values, which become float32; a mapping for several
-    inputs. `statistic` is called with the exact codes that every accelerated layer makes of every sample, and with those of the
-    hardware: `(exact, simulated)`, arrays of the layer's output, and `sums` and `events` if it has parameters of these names.
-    What it returns, a number, an array or these by name, stands in `.statistics`. `plots=False, report=False` writes tables
-    alone, which takes the least time.
+    `x` holds samples along the first axis: codes in the input's dtype, or real values, which become float32; a mapping for
+    several inputs. `statistic` is called with the exact codes that every accelerated layer produces for every sample, and with
+    those of the hardware: `(exact, simulated)`, arrays of the layer's output, and with `sums` and `events` if it has parameters
+    with these names. It returns a number, an array or several of these by name, which are stored in `.statistics`. `plots=False,
+    report=False` writes only tables, which is fastest.
 
     Args:
         model: The network: .tflite, .onnx or graph .yaml
@@ -95,9 +95,9 @@ def run(
         plots: Write plots
         report: Write report.html
         out: Output folder; created only when all results are complete
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.run(locals())
 
@@ -142,9 +142,9 @@ def sweep(
     """Runs a network at many settings, as `guardbit sweep` does.
 
     `axes` gives values by key, as one value, a list, a range or a text ('12..=16'): keys of the accelerator, or arguments of a
-    run (model, hw, mode, seed, input, ...). A sweep with `out` that was interrupted goes on where it was. `shard` is (I, N): part
-    I of N alone, for `merge`. `statistic` is that of `run`, for every point: all points are run then, and `.statistics` has the
-    point, the row of the table, as its first column.
+    run (model, hw, mode, seed, input, ...). An interrupted sweep with `out` continues when it is called again. `shard` is (I, N):
+    only part I of N, for `merge`. `statistic` is as for `run`, and is called for every point: all points are then run, and the
+    first column of `.statistics` is the point, the row of the table.
 
     Args:
         model: A study file, or with `hw` the network
@@ -192,9 +192,9 @@ def sweep(
         plots: Write plots
         report: Write report.html
         out: Output folder; an interrupted sweep goes on where it was. Without it nothing is written
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.sweep(locals())
 
@@ -229,7 +229,7 @@ def size(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Size:
-    """Finds the width that every accumulator needs, as `guardbit size` does.
+    """Finds the width that every accumulator requires, as `guardbit size` does.
 
     Args:
         model: The network: .tflite, .onnx or graph .yaml
@@ -265,9 +265,9 @@ def size(
         plots: Write plots
         report: Write report.html
         out: Output folder; created only when all results are complete
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.size(locals())
 
@@ -305,9 +305,9 @@ def explore(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Exploration:
-    """Explores designs of an accelerator, as `guardbit explore` does: what each loses, takes and costs, and which no other beats.
+    """Explores designs of an accelerator and finds their Pareto front, as `guardbit explore` does.
 
-    An exploration with `out` that was interrupted goes on where it was.
+    An interrupted exploration with `out` continues when it is called again.
 
     Args:
         model: The network: .tflite, .onnx or graph .yaml
@@ -349,9 +349,9 @@ def explore(
         plots: Write plots
         report: Write report.html
         out: Output folder; an interrupted exploration goes on where it was
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.explore(locals())
 
@@ -410,9 +410,9 @@ def vectors(
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         out: Output folder; created only when all results are complete
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.vectors(locals())
 
@@ -456,10 +456,10 @@ def quantize(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Quantized:
-    """Quantizes a float ONNX network, as `guardbit quantize` does: `out` is the ONNX file, `report` the folder of its tables.
+    """Quantizes a float ONNX network, as `guardbit quantize` does. `out` is the ONNX file, `report` the folder of its tables.
 
-    A method is a name, or a function that gets what was `Observed` of a tensor and returns the least and the greatest real value
-    that its codes are to cover.
+    A method is a name, or a function that receives what was `Observed` of a tensor and returns the least and the greatest real
+    value that its codes cover.
 
     Args:
         model: The float network, an .onnx file
@@ -504,8 +504,8 @@ def quantize(
             on. Any number of commands may use it at once
         report: Folder for tables, plots and a page; created only when all are complete
         out: The quantized network; an existing file is kept unless `force` is given
-        force: Replace an output folder whose files are all guardbit's own and unchanged
+        force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
-        progress: Whether progress is shown, or an object with start, advance and note
+        progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.quantize(locals())

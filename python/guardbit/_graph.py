@@ -86,7 +86,7 @@ class Graph:
         try:
             content = json.dumps(parts, default=plain, indent=1)
         except (TypeError, ValueError, RecursionError) as error:
-            raise GuardbitError(f"graph: a part has no form in YAML: {error}") from None
+            raise GuardbitError(f"graph: cannot write a part as YAML: {error}") from None
         # The first file is the network.
         self._restore({f"{file_name(name)}.yaml": content.encode(), **files}, None, _WHOLE, name)
 
@@ -270,7 +270,7 @@ def _codes(tensor: Described, given: npt.ArrayLike) -> npt.NDArray[np.int32]:
     try:
         array = np.asarray(given)
     except (ValueError, OverflowError, TypeError) as error:
-        raise GuardbitError(f"x: cannot become an array: {error}") from None
+        raise GuardbitError(f"x: cannot convert to an array: {error}") from None
     if tensor["dtype"] == "float32" and array.dtype.kind in "iuf":
         array = array.astype(np.float32).view(np.int32)
     if array.dtype.kind not in "iu":

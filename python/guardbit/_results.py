@@ -51,7 +51,7 @@ class Result:
         file = self.folder / f"{name}.csv"
         if not file.is_file():
             tables = [path.removesuffix(".csv") for path in self.files if path.endswith(".csv")]
-            raise KeyError(f"no table is called {name!r}; there are {', '.join(tables)}")
+            raise KeyError(f"unknown table {name!r}; the tables are {', '.join(tables)}")
         return _tables.table(file.read_text(), (self._command, name))
 
     @property
@@ -74,7 +74,7 @@ class Result:
         file = self.folder / f"{name}.npz"
         if not file.is_file():
             archives = [path.removesuffix(".npz") for path in self.files if path.endswith(".npz")]
-            raise KeyError(f"no arrays are called {name!r}; there are {', '.join(archives)}")
+            raise KeyError(f"unknown arrays {name!r}; the arrays are {', '.join(archives)}")
         with np.load(file) as archive:
             return {key: archive[key] for key in archive.files}
 
@@ -89,7 +89,7 @@ class Result:
     def plot(self, name: str) -> str:
         """Returns a plot as SVG by its name."""
         if name not in self.plots:
-            raise KeyError(f"no plot is called {name!r}; there are {', '.join(self.plots) or 'none'}")
+            raise KeyError(f"unknown plot {name!r}; the plots are {', '.join(self.plots) or 'none'}")
         return (self.folder / "plots" / f"{name}.svg").read_text()
 
     @property

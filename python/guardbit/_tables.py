@@ -55,7 +55,7 @@ def describe(command: str, name: str) -> list[dict[str, Any]]:
     columns = _known((command, name))
     if not columns:
         known = ", ".join(f"{command} {name}" for command, name in _tables())
-        raise KeyError(f"there is no table {name!r} of {command!r}; there are {known}")
+        raise KeyError(f"unknown table {name!r} of {command!r}; the tables are {known}")
     return [{key: column[key] for key in ("name", "type", "unit", "blank", "meaning")} for column in columns]
 
 

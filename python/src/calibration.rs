@@ -129,10 +129,7 @@ fn observe(
         let wide = |sum: fn(&DotSum) -> i128| {
             let narrow = |dot| {
                 i64::try_from(sum(dot)).map_err(|_| {
-                    PyOverflowError::new_err(format!(
-                        "int64 does not hold a sum of layer {}",
-                        layer.short_name
-                    ))
+                    PyOverflowError::new_err(format!("int64 cannot hold a sum of layer {}", layer.short_name))
                 })
             };
             let values: Vec<i64> = sums.iter().map(narrow).collect::<PyResult<_>>()?;

@@ -258,7 +258,7 @@ pub fn schema(of: &str) -> PyResult<String> {
         "graph" => Ok(guardbit_frontends::graph_schema()),
         "hw" => Ok(guardbit_hwmodels::schema()),
         "study" => Ok(guardbit_study::study_schema()),
-        _ => Err(Failure::usage(format!("there is no schema of `{of}`")).into()),
+        _ => Err(Failure::usage(format!("unknown schema `{of}`")).into()),
     }
 }
 

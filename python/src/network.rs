@@ -81,7 +81,7 @@ impl Network {
         let found = self.0.find_tensor(name).map(|id| self.0.tensor(id));
         let found = found.and_then(|tensor| Some((tensor, tensor.constant.as_ref()?)));
         let Some((tensor, constant)) = found else {
-            return Err(PyKeyError::new_err(format!("no constant is called `{name}`")));
+            return Err(PyKeyError::new_err(format!("no constant has the name `{name}`")));
         };
         match constant {
             Constant::Codes(codes) => of_codes(py, tensor.ty.dtype, &tensor.ty.shape, codes),

@@ -81,9 +81,7 @@ pub fn supervised<T: Send>(
         (None, Ok(Ok(result))) => Ok(result),
         (None, Ok(Err(Ended::Failed(failure)))) => Err(failure.into()),
         (None, Ok(Err(Ended::Cancelled))) => Err(PyRuntimeError::new_err("cancelled")),
-        (None, Err(_)) => {
-            Err(PyRuntimeError::new_err("guardbit stopped at a fault of its own: please report it"))
-        }
+        (None, Err(_)) => Err(PyRuntimeError::new_err("internal error in guardbit: please report it")),
     }
 }
 

@@ -70,7 +70,7 @@ def test_codes_outside_the_input() -> None:
         run(wide)
     assert raised.value.code == "guardbit::input::range"
     # An explicitly chosen dtype is not converted.
-    with pytest.raises(guardbit.GuardbitError, match="takes int8 codes") as raised:
+    with pytest.raises(guardbit.GuardbitError, match="expected int8 codes") as raised:
         run(np.abs(X.astype(np.int16)).astype(np.uint8) // 2)
     assert raised.value.code == "guardbit::input::dtype"
 

@@ -564,7 +564,7 @@ fn what_cannot_be_explored_says_why() {
         &|request| request.axes = folder.request(&["seed=1,2"], None).axes,
         "varies only keys of the accelerator",
     );
-    check(&|request| request.settings.mode = Mode::Isolated, "isolated figures are those of layers");
+    check(&|request| request.settings.mode = Mode::Isolated, "isolated mode has figures of layers only");
     check(&|request| request.budget = "accuracy=1%".parse().ok(), "an accuracy budget needs labels");
     check(
         &|request| {

@@ -6,16 +6,17 @@ use std::path::PathBuf;
 pub struct CheckArgs {
     /// The bundle
     pub dir: PathBuf,
-    /// What replays it; none computes every expected value anew
+    /// Simulator for the replay; none only recomputes every expected value
     #[arg(long, value_enum, default_value_t = SimulatorChoice::None)]
     pub simulator: SimulatorChoice,
-    /// Replay built-in faults, too: each must be found
+    /// Also replay built-in faults (mutants); each must be detected
     #[arg(long)]
     pub mutate: bool,
-    /// Keep what is built and run in this folder, which is absent or empty; --force replaces that of an earlier check
+    /// Keep the build and run files in this folder, which must be absent or empty; --force replaces the
+    /// folder of an earlier check
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
-    /// Stop a simulator that builds or runs for longer
+    /// Stop a simulator whose build or run takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = guardbit_rtl_vectors::TIME_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
 }

@@ -11,19 +11,19 @@ use super::table::{Given, Inspect};
 pub struct InspectArgs {
     #[command(flatten)]
     pub network: Given<Inspect>,
-    /// Print the network after this pass too; several are run one after another
+    /// Also print the network after this pass; several passes run one after the other
     #[arg(long, value_name = "NAME", value_parser = passes())]
     pub pass: Vec<String>,
-    /// Print everything that the codes of each operation follow from, as a backend reads it: types, scales, zero points and
-    /// ranges of all operands, accumulator, bias, requantization, clamp (--json has it in any case)
+    /// Print everything that determines the codes of each operation: types, scales, zero points and ranges of
+    /// all operands, accumulator, bias, requantization and clamp (--json always includes it)
     #[arg(long)]
     pub nodes: bool,
-    /// Print what each step made of the network, and why: what became of every node of the file, what its reader, the passes and, with --hw, partition
-    /// and lowering kept, changed, dropped, or left to the host or in floating point
+    /// Print what happened to every node of the file, and why: what the reader, the passes and (with --hw)
+    /// partition and lowering kept, changed, dropped, or left to the host or in floating point
     #[arg(long)]
     pub audit: bool,
-    /// Write the network, after the passes: as an ONNX file (.onnx) that ONNX Runtime runs with equal results, or as graph YAML
-    /// (.yaml) that is read as the same network, with its weights as .npy files in a folder beside it
+    /// Write the network after the passes, as an ONNX file (.onnx) that ONNX Runtime runs with equal results,
+    /// or as graph YAML (.yaml) with its weights as .npy files in a folder next to it
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
 }

@@ -23,8 +23,8 @@ use guardbit_study::MOST_THREADS;
 
 /// What does a narrow accumulator do to this network?
 ///
-/// guardbit runs a quantized network on an accelerator model whose accumulators are as narrow as you say, and
-/// reports every overflow, what it did to the outputs, and how many bits would have been enough.
+/// guardbit runs a quantized network on an accelerator model with narrow accumulators. It reports every
+/// overflow, its effect on the outputs, and how many bits would have been enough.
 #[derive(Debug, Parser)]
 #[command(name = "guardbit", version = env!("GUARDBIT_VERSION"), propagate_version = true, max_term_width = 110)]
 pub struct Args {
@@ -40,13 +40,14 @@ pub struct Global {
     #[arg(long, display_order = 1000, global = true, value_name = "N")]
     #[arg(value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
-    /// Results on stdout as JSON
+    /// Print results as JSON on stdout
     #[arg(long, display_order = 1000, global = true)]
     pub json: bool,
-    /// Replace an output folder whose files are all guardbit's own and unchanged; anything else is refused
+    /// Replace an output folder if guardbit wrote all of its files and none changed; any other folder is
+    /// refused
     #[arg(long, display_order = 1000, global = true)]
     pub force: bool,
-    /// No progress and no remarks on stderr
+    /// Suppress progress and notes on stderr
     #[arg(long, display_order = 1000, global = true)]
     pub quiet: bool,
 }
@@ -62,32 +63,34 @@ pub enum Command {
     Run(Given<Run>),
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(Given<Sweep>),
-    /// Make the folder of a sweep from those of its shards: byte-equal to that of the sweep in one piece
+    /// Merge the folders of all shards of a sweep into one folder, byte-equal to that of a sweep without
+    /// shards
     Merge(MergeArgs),
-    /// Report how far sweeps are: which shards and points are missing. Exit code 1 if any is
+    /// List missing shards and points of sweeps. Exit code 1 if any are missing
     Status(StatusArgs),
     /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
     ///
-    /// The file is QDQ in ONNX Runtime's arithmetic: `run`, `sweep`, `size` and `vectors` take it as any network, and ONNX
-    /// Runtime gives the same codes. The accuracies that are printed are those of the file.
+    /// The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any
+    /// network, and ONNX Runtime computes the same codes. The printed accuracies are those of the file.
     Quantize(Given<Quantize>),
     /// Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches
     ///
-    /// `trap` acts as `observe` here: nothing stops, the value stays exact and the flag tells. The format is described in
-    /// docs/bundle-format.md.
+    /// `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set.
+    /// docs/bundle-format.md describes the format.
     Vectors(Given<Vectors>),
     /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
     Check(CheckArgs),
-    /// Find the accumulator width that every layer needs: proved, on samples, and within an error budget
+    /// Find the accumulator width that every layer requires: proved, on samples, and within an error budget
     Size(Given<Size>),
-    /// Explore designs of an accelerator: what each loses, takes and costs, and which no other beats
+    /// Explore designs of an accelerator and find the Pareto front of accuracy, cycles, area and energy
     ///
-    /// Every point of the axes is timed and priced; of points that provably have the same values one is simulated. With a budget,
-    /// widths of all levels and layers are searched for every hardware that the axes have, and the cheapest design is recommended.
+    /// Time and cost are computed for every point of the axes. Of points that provably compute the same
+    /// values, one is simulated. With a budget, `explore` searches the widths of all levels and layers for
+    /// every hardware of the axes, and recommends the cheapest design.
     Explore(Given<Explore>),
-    /// Put finished runs, sweeps, sizings or explorations side by side: the settings that differ, then figures
+    /// Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures
     Compare(CompareArgs),
-    /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
+    /// Print the network as guardbit reads it, and with --hw what lowering does with each operation
     Inspect(InspectArgs),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),

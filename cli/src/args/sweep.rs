@@ -7,7 +7,7 @@ pub struct MergeArgs {
     /// The folders of all shards of one sweep, in any order
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Merge the points that are there, whatever is missing: `guardbit sweep` goes on in the folder with the others
+    /// Merge the finished points even if some are missing; `guardbit sweep` can complete the merged folder
     #[arg(long)]
     pub partial: bool,
     /// Output folder; created only when all results are complete

@@ -58,7 +58,7 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
             let (caught, equivalent) = (count(Verdict::Caught), count(Verdict::Equivalent));
             let rows: Vec<_> = mutants.iter().map(mutant_row).collect();
             let table =
-                text_table(&["mutant", "caught", "change", "first divergence, or why there is none"], &rows);
+                text_table(&["mutant", "caught", "change", "first divergence, or reason for none"], &rows);
             let all = mutants.len();
             print(&format!("\n{table}\n{caught} of {all} mutants caught, {equivalent} equivalent\n"))?;
         }

@@ -31,7 +31,7 @@ fn text(comparison: &Comparison) -> String {
     let cells = |row: &Compared| std::iter::once(row.name.clone()).chain(row.values.clone()).collect();
     let mut text = String::new();
     if comparison.settings.is_empty() {
-        text += "All settings are the same.\n";
+        text += "All settings are equal.\n";
     } else {
         text += &text_table(&heads(&["setting"]), &comparison.settings.iter().map(cells).collect::<Vec<_>>());
     }
@@ -48,13 +48,13 @@ fn text(comparison: &Comparison) -> String {
         text += &text_table(&heads(&[row_name(&comparison.command), "figure"]), &rows.collect::<Vec<_>>());
     }
     let plural = if comparison.same == 1 { "figure is" } else { "figures are" };
-    text += &format!("\n{} other {plural} the same\n", comparison.same);
+    text += &format!("\n{} other {plural} equal\n", comparison.same);
     for row in comparison.unmatched.iter().take(UNMATCHED) {
-        text += &format!("not in all of them: {row}\n");
+        text += &format!("not in all folders: {row}\n");
     }
     match comparison.unmatched.len().saturating_sub(UNMATCHED) {
         0 => {}
-        more => text += &format!("and {more} more that are not in all of them\n"),
+        more => text += &format!("and {more} more that are not in all folders\n"),
     }
     text
 }

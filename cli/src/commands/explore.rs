@@ -63,7 +63,7 @@ fn outcome_text(record: &ExploreRecord) -> String {
         ("points of the axes", grouped(record.points as u64)),
         ("designs found", grouped(record.searched as u64)),
         ("simulated", grouped(record.simulated as u64)),
-        ("same values as those", grouped(record.shared as u64)),
+        ("same values as these", grouped(record.shared as u64)),
         ("nothing overflows", grouped(record.exact as u64)),
     ];
     let coverage = &record.coverage;

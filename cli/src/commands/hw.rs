@@ -83,7 +83,7 @@ fn show_cost(model: &CostModel, global: &Global) -> Result<(), Failure> {
     let table = text_table(&columns, &model.figures.iter().map(row).collect::<Vec<_>>());
     let mut text = format!("{}: {}\nsource: {}\n", model.name, model.description, model.source);
     if !model.leaves_out.is_empty() {
-        text += &format!("leaves out: {}\n", model.leaves_out);
+        text += &format!("not included: {}\n", model.leaves_out);
     }
     let notes = model.figures.iter().filter(|figure| !figure.note.is_empty());
     let notes: String = notes.map(|figure| format!("{}: {}\n", figure.part.name(), figure.note)).collect();

@@ -91,7 +91,7 @@ fn summary(manifest: &Manifest) -> String {
     let missed: Vec<String> = missed(manifest).map(|bin| format!("{} {}", bin.level, bin.name)).collect();
     let missed = match missed.as_slice() {
         [] => String::new(),
-        names => format!("missed, whether they can be hit is unknown: {}\n", names.join(", ")),
+        names => format!("missed, unknown whether reachable: {}\n", names.join(", ")),
     };
     format!(
         "{}\n{} cases, {beats} beats of {} product(s); coverage: {} bins hit, {} missed, {} unreachable\n{missed}",

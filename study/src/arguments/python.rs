@@ -26,38 +26,40 @@ const FUNCTIONS: [Function; 6] = [
         positional: &["model", "hw", "x", "y"],
         own: &[STATISTIC],
         returns: "Run",
-        about: "Runs a network on an accelerator, as `guardbit run` does.\n\n\
-                `x` are samples along the first axis: codes in the input's dtype, or real values, which become float32; a mapping for \
-                several inputs. `statistic` is called with the exact codes that every accelerated layer makes of every sample, and \
-                with those of the hardware: `(exact, simulated)`, arrays of the layer's output, and `sums` and `events` if it has \
-                parameters of these names. What it returns, a number, an array or these by name, stands in `.statistics`. \
-                `plots=False, report=False` writes tables alone, which takes the least time.",
+        about: "Runs a network on an accelerator, as `guardbit run` does.\n\n`x` holds samples along the \
+                first axis: codes in the input's dtype, or real values, which become float32; a mapping for \
+                several inputs. `statistic` is called with the exact codes that every accelerated layer \
+                produces for every sample, and with those of the hardware: `(exact, simulated)`, arrays of \
+                the layer's output, and with `sums` and `events` if it has parameters with these names. It \
+                returns a number, an array or several of these by name, which are stored in `.statistics`. \
+                `plots=False, report=False` writes only tables, which is fastest.",
     },
     Function {
         command: Command::Sweep,
         positional: &["model", "hw", "x", "y"],
         own: &[STATISTIC],
         returns: "Sweep",
-        about: "Runs a network at many settings, as `guardbit sweep` does.\n\n\
-                `axes` gives values by key, as one value, a list, a range or a text ('12..=16'): keys of the accelerator, or arguments \
-                of a run (model, hw, mode, seed, input, ...). A sweep with `out` that was interrupted goes on where it was. `shard` \
-                is (I, N): part I of N alone, for `merge`. `statistic` is that of `run`, for every point: all points are run then, \
-                and `.statistics` has the point, the row of the table, as its first column.",
+        about: "Runs a network at many settings, as `guardbit sweep` does.\n\n`axes` gives values by key, as \
+                one value, a list, a range or a text ('12..=16'): keys of the accelerator, or arguments of a \
+                run (model, hw, mode, seed, input, ...). An interrupted sweep with `out` continues when it \
+                is called again. `shard` is (I, N): only part I of N, for `merge`. `statistic` is as for \
+                `run`, and is called for every point: all points are then run, and the first column of \
+                `.statistics` is the point, the row of the table.",
     },
     Function {
         command: Command::Size,
         positional: &["model", "hw", "x", "y"],
         own: &[],
         returns: "Size",
-        about: "Finds the width that every accumulator needs, as `guardbit size` does.",
+        about: "Finds the width that every accumulator requires, as `guardbit size` does.",
     },
     Function {
         command: Command::Explore,
         positional: &["model", "hw", "x", "y"],
         own: &[],
         returns: "Exploration",
-        about: "Explores designs of an accelerator, as `guardbit explore` does: what each loses, takes and costs, and which no other \
-                beats.\n\nAn exploration with `out` that was interrupted goes on where it was.",
+        about: "Explores designs of an accelerator and finds their Pareto front, as `guardbit explore` \
+                does.\n\nAn interrupted exploration with `out` continues when it is called again.",
     },
     Function {
         command: Command::Vectors,
@@ -71,9 +73,10 @@ const FUNCTIONS: [Function; 6] = [
         positional: &["model", "calibration", "hw"],
         own: &[],
         returns: "Quantized",
-        about: "Quantizes a float ONNX network, as `guardbit quantize` does: `out` is the ONNX file, `report` the folder of its \
-                tables.\n\nA method is a name, or a function that gets what was `Observed` of a tensor and returns the least and the \
-                greatest real value that its codes are to cover.",
+        about: "Quantizes a float ONNX network, as `guardbit quantize` does. `out` is the ONNX file, \
+                `report` the folder of its tables.\n\nA method is a name, or a function that receives what \
+                was `Observed` of a tensor and returns the least and the greatest real value that its codes \
+                cover.",
     },
 ];
 
@@ -135,9 +138,9 @@ fn function(one: &Function) -> String {
         let help = respelled(&((row.help)(one.command) + &default), spelled);
         text += &format!("        {}\n", wrapped(&format!("{}: {help}", row.python_name()), 12));
     }
-    text += "        force: Replace an output folder whose files are all guardbit's own and unchanged\n";
+    text += "        force: Replace an output folder if guardbit wrote all of its files and none changed\n";
     text += "        threads: Number of threads; results do not depend on it\n";
-    text += "        progress: Whether progress is shown, or an object with start, advance and note\n";
+    text += "        progress: Whether to show progress, or an object with start, advance and note\n";
     text + &format!("    \"\"\"\n    return _calls.{name}(locals())\n")
 }
 

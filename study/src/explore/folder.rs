@@ -101,7 +101,7 @@ impl<'a> ExploreFolder<'a> {
         }
         let shown = target.shown().display().to_string();
         target
-            .keeps(format!("what was simulated is kept in {shown}; the same command goes on with the rest"));
+            .keeps(format!("simulated designs are kept in {shown}; run the same command again to continue"));
         Ok(Self { target, staging, stored: std::cell::RefCell::default() })
     }
 

@@ -321,7 +321,8 @@ fn check_axes(request: &ExploreRequest) -> Result<(), StudyError> {
     if request.settings.mode == Mode::Isolated {
         return Err(StudyError::from(AxisError::Values {
             key: "mode".into(),
-            problem: "isolated figures are those of layers; designs are compared by what the network does"
+            problem: "isolated mode has figures of layers only, but designs are compared by the results of \
+                      the network"
                 .into(),
         }));
     }

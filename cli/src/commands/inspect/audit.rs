@@ -58,7 +58,7 @@ fn passed(before: &Graph, after: &Graph, passes: &str) -> Vec<Line> {
                 before,
                 id,
                 "dropped",
-                format!("{op} is part of another operation, or of none"),
+                format!("{op} is part of another operation, or was removed"),
             )),
             Some(other) if after.node(other).op != node.op => {
                 let now = after.node(other).op.name();
@@ -81,8 +81,7 @@ impl From<Decision> for Line {
 
 pub fn text(lines: &[Line]) -> String {
     if lines.is_empty() {
-        return "nothing was changed, dropped or left out (with --hw: what partition and lowering do)\n"
-            .into();
+        return "nothing was changed, dropped or left out (add --hw for partition and lowering)\n".into();
     }
     let name = |line: &Line| {
         let mut name: String = printable(&line.name).chars().take(LONGEST).collect();

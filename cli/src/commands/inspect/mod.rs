@@ -69,7 +69,7 @@ fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
         Some("yaml" | "yml") => export_yaml(graph, path),
         _ => {
             let problem = format!(
-                "{}: networks are written as ONNX or as graph YAML; name a file that ends in .onnx or .yaml",
+                "{}: unknown network format; name a file that ends in .onnx or .yaml",
                 path.display()
             );
             Err(Failure::usage(problem))
@@ -99,10 +99,7 @@ fn passed(passes: &[String], before: &View, after: Option<&View>) -> String {
         None => format!("{first}\n{passes}: nothing to do\n"),
         Some(after) => {
             let [from, to] = [before, after].map(|view| view.ops.len());
-            format!(
-                "{first}\nafter {passes}, with {to} operations in the place of {from}:\n\n{}",
-                after.text()
-            )
+            format!("{first}\nafter {passes}, with {to} operations instead of {from}:\n\n{}", after.text())
         }
     }
 }
@@ -305,7 +302,7 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
         let coverage = CoverageRecord::new(program);
         out += &coverage.sentences().iter().map(|sentence| format!("{sentence}.\n")).collect::<String>();
         let tiles: Vec<TileRecord> = program.mac_layers().map(TileRecord::new).collect();
-        out += &format!("\nwhat the SRAMs hold at a time:\n{}", tiles_text(&tiles));
+        out += &format!("\ncontents of the SRAMs at a time:\n{}", tiles_text(&tiles));
         out += &residents::text(program);
     }
     out
