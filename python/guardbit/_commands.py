@@ -79,15 +79,16 @@ def run(
         stats: How much to count: none, events, values (all but events) or full [default: full]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
-        profile: Runtime whose results a TFLite network has: litert-ref, tflm, tflite-single, xnnpack [default: litert-ref]
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
+            litert-ref]
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         events: Number of events per layer in events.csv: the first N [default: 1000]
-        cost: Estimate energy and area with a cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it,
-            or a YAML file. May be repeated
+        cost: Estimate energy and area with a cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to
+            scale it to 16 nm. May be repeated
         format: Table format: csv, or parquet in addition to CSV [default: csv]
         tensors: Write every tensor to tensors.npz
         histograms: Count how the sums of every layer, level and channel are distributed: sum_histograms.csv, .npz and a plot
@@ -180,18 +181,18 @@ def sweep(
             isolated mode]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
-        profile: Runtime whose results a TFLite network has: litert-ref, tflm, tflite-single, xnnpack [default: litert-ref]
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
+            litert-ref]
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         format: Table format: csv, or parquet in addition to CSV [default: csv]
-        cache: Share points with other sweeps in this folder: points that are there are not run again, and are equal byte by
-            byte
+        cache: Share points with other sweeps in this folder: points in the folder are not run again; results stay byte-equal
         plots: Write plots
         report: Write report.html
-        out: Output folder; an interrupted sweep goes on where it was. Without it nothing is written
+        out: Output folder; an interrupted sweep continues. Without it nothing is written
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note
@@ -255,10 +256,11 @@ def size(
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
-        profile: Runtime whose results a TFLite network has: litert-ref, tflm, tflite-single, xnnpack [default: litert-ref]
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
+            litert-ref]
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         format: Table format: csv, or parquet in addition to CSV [default: csv]
@@ -338,17 +340,18 @@ def explore(
         stats: How much to count: none, events, values (all but events) or full [default: none]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
-        profile: Runtime whose results a TFLite network has: litert-ref, tflm, tflite-single, xnnpack [default: litert-ref]
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
+            litert-ref]
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
-        cost: Cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a YAML file. If repeated, the
-            first one with energies and the first one with areas count [default: aladdin-40nm]
+        cost: Cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to scale it to 16 nm. If repeated,
+            the first one with energies and the first one with areas count [default: aladdin-40nm]
         plots: Write plots
         report: Write report.html
-        out: Output folder; an interrupted exploration goes on where it was
+        out: Output folder; an interrupted exploration continues
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note
@@ -403,10 +406,11 @@ def vectors(
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
-        profile: Runtime whose results a TFLite network has: litert-ref, tflm, tflite-single, xnnpack [default: litert-ref]
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
+            litert-ref]
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         out: Output folder; created only when all results are complete
@@ -474,9 +478,9 @@ def quantize(
         mode: Where to observe activations: behind the quantized layers before them (propagated), or in the float network
             (isolated) [default: propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
-        from_: Make this tensor an input of the network and leave out what only computes it: a name in the file, or as
-            `guardbit inspect` prints it. May be repeated
-        to: Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated
+        from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
+            or as `guardbit inspect` prints it. May be repeated
+        to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
         dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
             x:1=128. May be repeated
         method: Method that chooses ranges [default: min-max]
@@ -500,8 +504,8 @@ def quantize(
         least_sqnr: Leave a layer in float if its own quantization has a lower signal to noise ratio
         dynamic: Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input at run
             time. `calibration` then holds the samples that the network is run on, and chooses nothing
-        cache: Take finished layers and networks of a search from this folder, and add new ones: an interrupted search goes
-            on. Any number of commands may use it at once
+        cache: Reuse finished layers and networks of a search from this folder, and add new ones: an interrupted search
+            continues. Several commands may use it at once
         report: Folder for tables, plots and a page; created only when all are complete
         out: The quantized network; an existing file is kept unless `force` is given
         force: Replace an output folder if guardbit wrote all of its files and none changed

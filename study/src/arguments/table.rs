@@ -370,7 +370,7 @@ arguments! {
         value: "NAME",
         in_study: InStudy::Setting,
         listed: true,
-        help: |_| format!("Runtime whose results a TFLite network has: {}", names(Profile::ALL, Profile::name)),
+        help: |_| format!("Runtime whose results a TFLite network reproduces: {}", names(Profile::ALL, Profile::name)),
         default: |_| Some(Profile::default().name().into()),
         axis: Some(|variant, value| { variant.settings.profile = Some(Profile::read(value)?); Ok(()) }),
         ..row(NETWORKS)
@@ -380,17 +380,20 @@ arguments! {
         value: "TENSOR",
         python: PythonName::As("from_"),
         in_study: InStudy::Setting,
-        study_help: "Tensor that becomes an input of the network, or a list of them: what only computes it is left out.",
-        help: |_| "Make this tensor an input of the network and leave out what only computes it: a name in the file, or as `guardbit \
-                   inspect` prints it. May be repeated".into(),
+        study_help: "Tensor that becomes an input of the network, or a list of tensors; operations that only \
+                     compute it are left out.",
+        help: |_| "Make this tensor an input of the network and leave out the operations that only compute \
+                   it: a name in the file, or as `guardbit inspect` prints it. May be repeated".into(),
         ..row(EVERY)
     };
     /// Tensors that become outputs.
     to: Vec<String> = "to", Row {
         value: "TENSOR",
         in_study: InStudy::Setting,
-        study_help: "Tensor that becomes the output of the network, or a list of them: what lies behind is left out.",
-        help: |_| "Make this tensor the output of the network and leave out what lies behind it, supported or not. May be repeated".into(),
+        study_help: "Tensor that becomes the output of the network, or a list of tensors; later operations \
+                     are left out.",
+        help: |_| "Make this tensor the output of the network and leave out later operations, supported or \
+                   not. May be repeated".into(),
         ..row(EVERY)
     };
     /// Lengths of open axes.
@@ -416,10 +419,11 @@ arguments! {
         listed: true,
         value: "NAME|FILE",
         help: |command| match command {
-            Explore => "Cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a YAML file. If repeated, the \
-                        first one with energies and the first one with areas count [default: aladdin-40nm]".into(),
-            _ => "Estimate energy and area with a cost model: a name (see `guardbit hw costs`), with @16nm behind it to scale it, or a \
-                  YAML file. May be repeated".into(),
+            Explore => "Cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to \
+                        scale it to 16 nm. If repeated, the first one with energies and the first one with \
+                        areas count [default: aladdin-40nm]".into(),
+            _ => "Estimate energy and area with a cost model: a name (see `guardbit hw costs`), or a YAML \
+                  file; append @16nm to scale it to 16 nm. May be repeated".into(),
         },
         ..row(COSTS)
     };
@@ -573,10 +577,10 @@ arguments! {
         value: "DIR",
         beside_study: true,
         help: |command| match command {
-            Quantize => "Take finished layers and networks of a search from this folder, and add new ones: an interrupted search goes \
-                         on. Any number of commands may use it at once".into(),
-            _ => "Share points with other sweeps in this folder: points that are there are not run again, and are equal byte by \
-                  byte".into(),
+            Quantize => "Reuse finished layers and networks of a search from this folder, and add new \
+                         ones: an interrupted search continues. Several commands may use it at once".into(),
+            _ => "Share points with other sweeps in this folder: points in the folder are not run again; \
+                  results stay byte-equal".into(),
         },
         ..row(Commands::of(&[Sweep, Quantize]))
     };
@@ -625,8 +629,8 @@ arguments! {
         python: PythonName::As("out"),
         beside_study: true,
         help: |command| match command {
-            Sweep => "Output folder; an interrupted sweep goes on where it was. Without it nothing is written".into(),
-            Explore => "Output folder; an interrupted exploration goes on where it was".into(),
+            Sweep => "Output folder; an interrupted sweep continues. Without it nothing is written".into(),
+            Explore => "Output folder; an interrupted exploration continues".into(),
             _ => "Output folder; created only when all results are complete".into(),
         },
         ..row(RUNS)
