@@ -31,6 +31,15 @@ fn closure(of: &str, allowed: &BTreeMap<&str, &[&str]>) -> BTreeSet<String> {
     direct.iter().flat_map(|&next| [next.to_string()].into_iter().chain(closure(next, allowed))).collect()
 }
 
+/// The folder of a crate.
+fn folder(name: &'static str) -> &'static str {
+    match name {
+        "guardbit" => "library",
+        "capi" => "rtl-vectors/capi",
+        name => name,
+    }
+}
+
 /// The name of a package without the prefix that all but the library have.
 fn short(name: &serde_json::Value) -> &str {
     let name = name.as_str().unwrap();
@@ -91,12 +100,7 @@ fn every_file_of_tests_is_in_its_suite() {
 #[test]
 fn every_file_has_a_line_that_declares_it() {
     let mut texts = BTreeMap::new();
-    let folder = |name| match name {
-        "guardbit" => "library",
-        "capi" => "rtl-vectors/capi",
-        name => name,
-    };
-    let folders: Vec<&str> = ALLOWED.iter().map(|(name, _)| folder(*name)).collect();
+    let folders: Vec<&str> = ALLOWED.iter().map(|(name, _)| folder(name)).collect();
     for_sources(&folders, |path, text| {
         texts.insert(path.to_owned(), text.to_owned());
     });
@@ -108,14 +112,23 @@ fn every_file_has_a_line_that_declares_it() {
             name => (name, folder),
         };
         let parents = ["mod.rs", "lib.rs", "main.rs"].map(|file| folder.join(file));
-        let parent =
-            parents.into_iter().chain([folder.with_extension("rs")]).find_map(|path| texts.get(&path));
+        let parent = parents.iter().find_map(|path| texts.get(path));
         let line = format!("mod {name};");
         let is_it =
             |found: &str| found == line || found.starts_with("pub") && found.ends_with(&format!(" {line}"));
         let declared = parent.unwrap().lines().any(is_it);
         assert!(declared, "{}: no line of the module above it is `{line}`", path.display());
     }
+}
+
+/// A module with files below it is the `mod.rs` of their folder.
+#[test]
+fn modules_stand_in_the_folder_of_their_files() {
+    let folders: Vec<&str> = ALLOWED.iter().map(|(name, _)| folder(name)).collect();
+    for_sources(&folders, |path, _| {
+        let below = path.with_extension("");
+        assert!(!below.is_dir(), "{} belongs into {} as mod.rs", path.display(), below.display());
+    });
 }
 
 /// The core crates open no file and print nothing.

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::{Axes, InputSource, Settings, Silent};
 
-    const NETWORK: &str = include_str!("../tests/net.yaml");
+    const NETWORK: &str = include_str!("../../tests/net.yaml");
 
     /// Observer of how many points are stored whenever samples are done, with the number of those samples.
     struct Watch {
