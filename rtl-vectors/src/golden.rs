@@ -18,7 +18,7 @@ use crate::manifest::{Arithmetic, BiasAt, Interface, MANIFEST, Packing};
 use crate::read::read_manifest;
 use crate::sizes::{self, MAX_LANES};
 use crate::synthetic::LayerParameters;
-use crate::words::{field, sign_extend};
+use crate::words::{field, sign_extend, signed_field};
 use crate::{GoldenError, VectorError};
 
 /// MAC unit that runs beat by beat.
@@ -308,9 +308,8 @@ impl GoldenModel {
         if field(&ctrl, CLEAR, 1) == 1 {
             self.restart();
         }
-        let value = |word: &[u64], lane: u32, slot: u32, bits: u32| {
-            i128::from(sign_extend(field(word, lane * slot, bits), bits))
-        };
+        let value =
+            |word: &[u64], lane: u32, slot: u32, bits: u32| i128::from(signed_field(word, lane * slot, bits));
         let (a, w) = (self.arithmetic.activation.bits, self.arithmetic.weight.bits);
         let operands: Vec<TraceOperand> = (0..keep.count_ones())
             .map(|lane| TraceOperand {

@@ -207,12 +207,17 @@ impl Mem {
     }
 }
 
-/// Returns `bits` bits from `lsb` on.
+/// Returns `bits` bits from `lsb` on, at most 64. Bits beyond the word are 0.
 pub(crate) fn field(word: &[u64], lsb: u32, bits: u32) -> u64 {
-    (0..bits).fold(0, |value, i| {
-        let at = (lsb + i) as usize;
-        value | (word.get(at / 64).map_or(0, |limb| limb >> (at % 64) & 1) << i)
-    })
+    let all = word.view_bits::<Lsb0>();
+    let [start, end] = [lsb, lsb + bits].map(|at| all.len().min(at as usize));
+    // A load needs at least one bit.
+    if start < end { all[start..end].load_le() } else { 0 }
+}
+
+/// Returns `bits` bits from `lsb` on as two's complement.
+pub(crate) fn signed_field(word: &[u64], lsb: u32, bits: u32) -> i64 {
+    sign_extend(field(word, lsb, bits), bits)
 }
 
 /// Returns `value` of `bits` bits as two's complement.
@@ -253,5 +258,31 @@ impl Words {
     /// Returns one word per line, in hexadecimal.
     fn hex(&self) -> String {
         String::from_utf8(self.mem()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Lanes of every width and packing are read back from the text of a memory file.
+        #[test]
+        fn lanes_are_read_back(
+            values in prop::collection::vec(any::<i64>(), 12),
+            lanes in prop::sample::select(vec![1usize, 2, 3, 4, 6]),
+            bits in 1u32..=64,
+            packing in prop::sample::select(vec![Packing::Dense, Packing::ByteSlot]),
+        ) {
+            let values: Vec<i64> = values.into_iter().map(|value| sign_extend(value as u64, bits)).collect();
+            let words = Words::lanes(lanes, bits, packing, values.clone());
+            let mem = Mem::parse(&words.mem(), words.bits).unwrap();
+            let lane = |index: usize| (index % lanes) as u32 * words.slot_bits();
+            let read = |index: usize| signed_field(mem.word(index / lanes), lane(index), bits);
+            prop_assert_eq!((0..values.len()).map(read).collect::<Vec<_>>(), values);
+            prop_assert_eq!(field(mem.word(mem.len()), 0, bits), 0, "a word that is not there");
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::report::{Ran, number, value};
 use crate::arithmetic::{Layers, any_case};
 use crate::array::{self, ArrayOfBundle, MAX_ELEMENTS, NoArray};
 use crate::manifest::{Arithmetic, ArrayInfo, CaseGroup, Manifest};
-use crate::words::{Mem, field, sign_extend};
+use crate::words::{Mem, signed_field};
 
 /// Returns the array part, generated from its own stimuli if present.
 ///
@@ -35,7 +35,7 @@ pub(super) fn part(
     };
     let [activations, weights] = [read("array/stim_a.mem", rows, a)?, read("array/stim_w.mem", cols, w)?];
     let lane = |mem: &Option<Mem>, beat: usize, lane: usize, bits: u32| {
-        mem.as_ref().map_or(0, |mem| sign_extend(field(mem.word(beat), lane as u32 * bits, bits), bits))
+        mem.as_ref().map_or(0, |mem| signed_field(mem.word(beat), lane as u32 * bits, bits))
     };
     let operands: [&dyn Fn(usize, usize) -> i64; 2] = [
         &|beat, row| {

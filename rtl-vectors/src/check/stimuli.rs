@@ -11,7 +11,7 @@ use crate::arithmetic::Layers;
 use crate::beats::{CLEAR, Dot, RUN_LAST, VALID};
 use crate::manifest::{Arithmetic, Case, Interface, Manifest, Operand};
 use crate::sizes::MAX_PRODUCTS;
-use crate::words::{Mem, field, sign_extend};
+use crate::words::{Mem, field, signed_field};
 
 /// Returns every dot product, with its description in the manifest.
 pub(super) fn dots(
@@ -125,7 +125,7 @@ impl Beats<'_> {
     fn operands(&self, beat: usize, all: &mut Vec<TraceOperand>) -> Result<(), Refused> {
         let lanes = self.interface.lanes as u32;
         let value = |file: &str, mem: &Mem, lane: u32, slot: u32, info: &Operand| {
-            let value = sign_extend(field(mem.word(beat), lane * slot, info.bits), info.bits);
+            let value = signed_field(mem.word(beat), lane * slot, info.bits);
             match info.holds(value.into()) {
                 true => Ok(i128::from(value)),
                 false => {
