@@ -8,9 +8,10 @@ use std::process::Command;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("num", &[]),
     ("files", &[]),
+    ("documents", &[]),
     ("graph", &["num"]),
-    ("frontends", &["graph", "files"]),
-    ("hwmodels", &["graph", "files"]),
+    ("frontends", &["graph", "files", "documents"]),
+    ("hwmodels", &["graph", "files", "documents"]),
     ("sim", &["hwmodels"]),
     ("quantize", &["sim"]),
     ("reports", &["sim", "files"]),

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use guardbit_files::NestingError;
+use guardbit_documents::NestingError;
 use guardbit_frontends::Dim;
 use guardbit_hwmodels::{SetMap, preset};
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
@@ -36,7 +36,7 @@ const OUTLINE_OF_AXES: &str =
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
-    if let Err(error) = guardbit_files::check_nesting(&text) {
+    if let Err(error) = guardbit_documents::check_nesting(&text) {
         let message = format!("the text is nested too deeply: {error}");
         let (message, help) = (message, Some(error.help().unwrap_or(OUTLINE).into()));
         let NestingError { line, column, .. } = error;

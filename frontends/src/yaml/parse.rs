@@ -9,7 +9,7 @@ use crate::Location;
 
 /// Parses the text. Only types are checked.
 pub(super) fn parse(text: &str) -> Result<GraphFile, YamlError> {
-    guardbit_files::check_nesting(text).map_err(|error| YamlError {
+    guardbit_documents::check_nesting(text).map_err(|error| YamlError {
         kind: Kind::Syntax,
         problem: error.to_string(),
         help: error.help().map(String::from),

@@ -5,13 +5,15 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::key::{KeyPath, Segment};
+use guardbit_documents::Step;
+
+use super::KeyPath;
 use super::rules::MAX_LEVELS;
 
 /// Returns line and column, from 1, of the value at `key`, or of the innermost existing map or list around
 /// it.
 pub(crate) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
-    let segments = key.segments();
+    let segments = key.steps();
     (0..=segments.len()).rev().find_map(|length| {
         let walk = Walk { path: &segments[..length], pass: 0 };
         walk.start(text)
@@ -20,7 +22,7 @@ pub(crate) fn locate(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
 
 /// Returns line and column like [`locate`] for a duplicate key: those of its second value.
 pub(super) fn locate_second(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
-    Walk { path: key.segments(), pass: 1 }.start(text)
+    Walk { path: key.steps(), pass: 1 }.start(text)
 }
 
 /// Returns the names of the levels of `accumulation`; empty if its levels do not have text as names.
@@ -67,7 +69,7 @@ impl<'de> Deserialize<'de> for List {
 
 /// Walks down a path and fails at its end, because the YAML library reports the position of an error.
 struct Walk<'a> {
-    path: &'a [Segment],
+    path: &'a [Step],
     /// Number of values of the last key to skip.
     pass: usize,
 }
@@ -138,8 +140,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut pass = if self.path.len() == 1 { self.pass } else { 0 };
         let wanted = match &self.path[0] {
-            Segment::Key(key) => key.as_str(),
-            Segment::Item { .. } => "",
+            Step::Key(key) => key.as_str(),
+            Step::Item { .. } => "",
         };
         while let Some(is_wanted) = map.next_key_seed(IsKey(wanted))? {
             if is_wanted && pass == 0 {
@@ -153,7 +155,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        if let Segment::Item { index, .. } = self.path[0] {
+        if let Step::Item { index, .. } = self.path[0] {
             for _ in 0..index {
                 list.next_element::<IgnoredAny>()?;
             }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_yaml::Value;
 
+use super::KeyPath;
 use super::check::{Violation, name, whole};
 use super::defaults;
-use super::key::KeyPath;
 use super::parse::MOST_BYTES;
 use crate::file::{AcceleratorFile, Name, NamedLists, PermutationsFile};
 use crate::keys::OrderMap;
@@ -154,7 +154,7 @@ impl KnownOrders {
 fn read(path: &str) -> Result<NamedLists, String> {
     let text = guardbit_files::read_text(Path::new(path), MOST_BYTES);
     let text = text.map_err(|error| format!("it cannot be read: {error}"))?;
-    guardbit_files::check_nesting(&text).map_err(|error| error.to_string())?;
+    guardbit_documents::check_nesting(&text).map_err(|error| error.to_string())?;
     serde_yaml::from_str(&text).map_err(|error| error.to_string())
 }
 

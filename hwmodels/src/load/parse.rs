@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::key::KeyPath;
+use super::FilePlace;
+use super::KeyPath;
 use super::locate::{level_names, locate_second};
-use super::problem::{FilePlace, HwError, Origin, Problem};
+use super::problem::{HwError, Origin, Problem};
 use super::typed;
 use crate::file::AcceleratorFile;
 
@@ -19,7 +20,7 @@ pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwEr
         let message = format!("{name}: the text has {} bytes; expected at most {MOST_BYTES}", text.len());
         return Err(not_yaml(message, "is it an accelerator file?", Origin::Nowhere).into());
     }
-    if let Err(error) = guardbit_files::check_nesting(text) {
+    if let Err(error) = guardbit_documents::check_nesting(text) {
         let origin = Origin::File(FilePlace::new(name, text, error.line, error.column));
         let message = format!("the text is nested too deeply: {error}");
         return Err(not_yaml(message, error.help().unwrap_or(PLAINER), origin).into());
@@ -35,7 +36,7 @@ fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
     let Some((path, message)) = value_message(&message, at.line(), at.column()) else {
         return not_yaml(message, help, origin(at.line(), at.column()));
     };
-    let path = KeyPath::indexed(path).named(&level_names(text));
+    let path = KeyPath::indexed(path).named("accumulation", &level_names(text));
     let repeated = typed::duplicate_field(message).map(|field| path.join(field));
     if let Some((line, column)) = repeated.as_ref().and_then(|key| locate_second(text, key)) {
         return typed::explain(message, &path, origin(line, column));

@@ -3,7 +3,7 @@
 use serde::de::DeserializeSeed;
 use serde_yaml::{Mapping, Value};
 
-use super::key::KeyPath;
+use super::KeyPath;
 use super::problem::{HwError, Origin, Problem};
 use super::rules::Rule;
 use super::typed;
@@ -135,7 +135,7 @@ impl Set {
 
 /// Parses a value as written on the command line.
 fn free_value(text: &str) -> Result<Value, String> {
-    guardbit_files::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
+    guardbit_documents::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
     let budget = Budget::of_text(text);
     let read = Budget::new(&budget).deserialize(serde_yaml::Deserializer::from_str(text));
     read.map_err(|error| error.to_string())

@@ -2,7 +2,9 @@
 
 use serde_yaml::Value;
 
-use super::key::{KeyPath, Segment};
+use guardbit_documents::Step;
+
+use super::KeyPath;
 use super::problem::{Origin, Problem};
 use super::rules::Rule;
 use crate::file::AcceleratorFile;
@@ -34,7 +36,7 @@ pub(super) fn explain(message: &str, key: &KeyPath, origin: Origin) -> Problem {
             origin,
         };
     }
-    if key.segments().is_empty() {
+    if key.steps().is_empty() {
         return Problem {
             code: "guardbit::hw::yaml",
             key: None,
@@ -64,11 +66,11 @@ pub(super) fn not_allowed(key: &KeyPath, found: impl std::fmt::Display) -> Strin
 
 /// Returns the problem of an unknown key; `at` is the path of the key, or of the value that contains it.
 fn unknown_key(at: &KeyPath, name: &str, keys: &str, origin: Origin) -> Problem {
-    let wanted = Segment::Key(name.into());
-    let parent = at.segments().iter().rposition(|segment| *segment == wanted);
+    let wanted = Step::Key(name.into());
+    let parent = at.steps().iter().rposition(|segment| *segment == wanted);
     let parent = parent.map_or(at.clone(), |length| at.start(length));
     let key = parent.join(name).to_string();
-    let owner = match parent.segments() {
+    let owner = match parent.steps() {
         [] => "an accelerator".into(),
         _ => format!("`{parent}`"),
     };

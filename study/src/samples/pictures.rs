@@ -114,7 +114,7 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
         }
         text => text.map_err(|error| unread(&at, error))?,
     };
-    guardbit_files::check_nesting(&text).map_err(|error| broken(&at, error.to_string()))?;
+    guardbit_documents::check_nesting(&text).map_err(|error| broken(&at, error.to_string()))?;
     let wrong = |problem: String| broken(&at, format!("{problem}; write {OUTLINE}"));
     let statement: Statement =
         serde_yaml::from_str(&text).map_err(|error| wrong(plain_words(&error.to_string())))?;
