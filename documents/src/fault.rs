@@ -150,7 +150,7 @@ fn brief(text: &str) -> Cow<'_, str> {
 const KEY_END: char = '\0';
 
 /// Returns an error about the value of `key` in the map that serde reads. It has the place of that value, while an error of
-/// serde itself would have that of the map.
+/// serde itself would have that of the map. `problem` can be such an error about a key of the value.
 pub fn at_key<E: de::Error>(key: &str, problem: impl fmt::Display) -> E {
     E::custom(format_args!("{KEY_END}{key}{KEY_END}{problem}"))
 }
@@ -175,11 +175,12 @@ pub(crate) fn value_message(message: &str, (line, column): (usize, usize)) -> Op
 }
 
 /// Starts of serde's own messages, and of [`at_key`].
-const STARTS: [&str; 7] = [
+const STARTS: [&str; 8] = [
     "invalid type: ",
     "invalid value: ",
     "invalid length ",
     "unknown field `",
+    "unknown variant `",
     "missing field `",
     "duplicate field `",
     "\0",
@@ -198,12 +199,16 @@ pub(crate) fn not_yaml(message: &str, at: Option<(usize, usize)>) -> String {
 /// Interprets a message about the value at `path`, and returns the path of the key or value that it is about.
 pub(crate) fn of_message(message: &str, path: Path) -> (Path, Wrong) {
     if let Some((key, problem)) = message.strip_prefix(KEY_END).and_then(|rest| rest.split_once(KEY_END)) {
-        return (path.join(key), Wrong::Value(format!(": {problem}")));
+        return of_message(problem, path.join(key));
+    }
+    let variant = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "));
+    if let Some((found, expected)) = variant {
+        let expected = format!("one of {}", names(expected).join(", "));
+        return (path, Wrong::Type { found: format!("`{found}`"), expected });
     }
     let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, expected "));
     if let Some((key, expected)) = unknown {
-        let known = expected.split('`').skip(1).step_by(2).map(String::from).collect();
-        return (path.join(key), Wrong::UnknownKey { known });
+        return (path.join(key), Wrong::UnknownKey { known: names(expected) });
     }
     let quoted = |start: &str| message.strip_prefix(start)?.strip_suffix('`');
     if let Some(key) = quoted("missing field `") {
@@ -222,6 +227,11 @@ pub(crate) fn of_message(message: &str, path: Path) -> (Path, Wrong) {
         return (path, Wrong::Length { expected: expectation(expected) });
     }
     (path, Wrong::Value(format!(": {message}")))
+}
+
+/// Returns the names in a message of serde, each of which is in backticks.
+fn names(message: &str) -> Vec<String> {
+    message.split('`').skip(1).step_by(2).map(String::from).collect()
 }
 
 /// Returns a value that serde describes, e.g. `integer `3``, in plain words.
@@ -244,6 +254,7 @@ fn expectation(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0".into(),
         "i32" => "a whole number of 32 bits".into(),
+        "a nonzero u64" | "a nonzero usize" => "a whole number of at least 1".into(),
         "i8" | "i16" | "i64" | "isize" => "a whole number".into(),
         "f32" | "f64" => "a number".into(),
         "a boolean" => "true or false".into(),

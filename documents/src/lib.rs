@@ -161,9 +161,36 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Place {
+        Left,
+        Right,
+    }
+
+    /// Map whose check after reading is about the value of `a` in `b`.
+    #[derive(Debug)]
+    struct Odd;
+
+    impl<'de> Deserialize<'de> for Odd {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let map = BTreeMap::<String, BTreeMap<String, u32>>::deserialize(deserializer)?;
+            match map["b"]["a"] {
+                number if number % 2 == 1 => Ok(Self),
+                number => {
+                    Err(at_key("b", at_key::<serde::de::value::Error>("a", format!("{number} is even"))))
+                }
+            }
+        }
+    }
+
+    #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only errors are looked at")]
     struct Shelf {
+        #[serde(default)]
+        place: Option<Place>,
+        #[serde(default)]
+        odd: Option<Odd>,
         schema: u64,
         #[serde(default)]
         books: Option<List<Book, 3>>,
@@ -186,6 +213,8 @@ mod tests {
             ("", "1:1: missing key `schema`", "", "begin with `schema: 1`"),
             ("- schema: 1\n", "1:1: the file is a list; it must be a map of keys", "- schema", ""),
             ("schema: x\n", "1:9: `schema` is \"x\"; it must be a whole number of at least 0", "x", ""),
+            ("schema: 1\nplace: top\n", "2:8: `place` is `top`; it must be one of left, right", "top", ""),
+            ("schema: 1\nodd: {c: {}, b: {a: 2}}\n", "2:22: `odd.b.a`: 2 is even", "2", ""),
             ("schema: ~\n", "1:9: `schema` is empty; it must be a whole number of at least 0", "~", ""),
             (
                 "schema: 99999999999999999999\n",
@@ -224,7 +253,7 @@ mod tests {
                 "",
                 "",
             ),
-            (&deep, "2:1: unknown key `x`", "x", "the keys of a shelf are schema, books"),
+            (&deep, "2:1: unknown key `x`", "x", "the keys of a shelf are place, odd, schema, books"),
             (&"#".repeat(1001), "the text has 1001 bytes; expected at most 1000", "", "is it a shelf?"),
         ] {
             let fault = fault(text);

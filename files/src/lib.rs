@@ -22,7 +22,6 @@ mod staging;
 mod store;
 mod target;
 mod unfinished;
-mod words;
 mod work;
 
 pub use digest::{Digest, DigestError, FileHasher, Hasher};
@@ -40,5 +39,4 @@ pub use single::SingleFile;
 pub use staging::{Document, Staging};
 pub use store::Store;
 pub use target::{Existing, Target};
-pub use words::plain_words;
 pub use work::WorkFolder;
