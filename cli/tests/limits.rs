@@ -46,7 +46,7 @@ const ROWS: &[Row] = &[
         "MAX_DEPTH: usize = ",
     ),
     ("graph YAML file", "64 MiB", "frontends/src/yaml/mod.rs", "MAX_BYTES: u64 = "),
-    ("values of a graph YAML file", "8 for", "frontends/src/yaml/aliases.rs", "PER_BYTE: usize = "),
+    ("values of a YAML file", "8 for", "documents/src/aliases.rs", "PER_BYTE: usize = "),
     ("codes of all `random:` constants", "2^24", "frontends/src/yaml/constants.rs", "MAX_RANDOM: usize = "),
     ("`.npy` file behind `file:`", "8 bytes", "frontends/src/yaml/npy.rs", "saturating_mul("),
     ("lists and maps inside each other", "128", YAML_DEPTH, ""),

@@ -82,7 +82,7 @@ impl Fault {
             Wrong::UnknownKey { .. } => format!("unknown key {path}"),
             Wrong::MissingKey => format!("missing key {path}"),
             Wrong::DoubledKey => format!("duplicate key {path}"),
-            Wrong::Type { found, expected } => format!("{path} is {}; it must be {expected}", brief(found)),
+            Wrong::Type { found, expected } => format!("{path} is {found}; it must be {expected}"),
             Wrong::Length { expected } => format!("{path} must be {expected}"),
             Wrong::Value(message) => format!("{path}{}", brief(message)),
         }
@@ -98,6 +98,14 @@ impl Fault {
             }
             Wrong::DoubledKey => Some("keep one of the two".into()),
             _ => None,
+        }
+    }
+
+    /// Returns what is wrong with line and column, for a message that names the file itself.
+    pub fn in_file(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{} at line {} column {}", self.message(), place.line, place.column),
+            None => self.message(),
         }
     }
 
@@ -190,6 +198,9 @@ fn position(line: usize, column: usize) -> String {
     format!(" at line {line} column {column}")
 }
 
+/// What to do about an error of syntax.
+pub(crate) const NOT_YAML: &str = "check quotes, brackets and indentation";
+
 /// Returns the message about an error of syntax.
 pub(crate) fn not_yaml(message: &str, at: Option<(usize, usize)>) -> String {
     let position = at.map_or(String::new(), |(line, column)| position(line, column));
@@ -204,7 +215,7 @@ pub(crate) fn of_message(message: &str, path: Path) -> (Path, Wrong) {
     let variant = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "));
     if let Some((found, expected)) = variant {
         let expected = format!("one of {}", names(expected).join(", "));
-        return (path, Wrong::Type { found: format!("`{found}`"), expected });
+        return (path, Wrong::Type { found: format!("`{}`", brief(found)), expected });
     }
     let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, expected "));
     if let Some((key, expected)) = unknown {
@@ -220,7 +231,7 @@ pub(crate) fn of_message(message: &str, path: Path) -> (Path, Wrong) {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     // The found value comes first and may contain any text.
     if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
-        return (path, Wrong::Type { found: value(found), expected: expectation(expected) });
+        return (path, Wrong::Type { found: brief(&value(found)).into(), expected: expectation(expected) });
     }
     let length = message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "));
     if let Some((_, expected)) = length {

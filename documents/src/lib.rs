@@ -72,7 +72,7 @@ impl<'a> Document<'a> {
             return Err(document.text_fault(message, help, None));
         }
         check_nesting(text).map_err(|error| {
-            let help = error.help().map(String::from);
+            let help = Some(error.help().into());
             document.text_fault(error.to_string(), help, Some((error.line, error.column)))
         })?;
         aliases::check(text)
@@ -110,8 +110,7 @@ impl<'a> Document<'a> {
 
     /// Returns the place of the value at `path`, or of the innermost map or list around it that exists.
     pub fn place(&self, path: &Path) -> FilePlace {
-        let (line, column) = place::locate(self.text, path).unwrap_or((1, 1));
-        FilePlace::new(self.file, &self.text.into(), line, column)
+        FilePlace::of_path(self.file, &self.text.into(), path)
     }
 
     fn text_fault(&self, message: String, help: Option<String>, at: Option<(usize, usize)>) -> Fault {
@@ -125,7 +124,8 @@ impl<'a> Document<'a> {
         let message = error.to_string();
         let at = error.location().map(|at| (at.line(), at.column()));
         let Some((path, message)) = at.and_then(|at| fault::value_message(&message, at)) else {
-            return self.text_fault(fault::not_yaml(&message, at), None, at);
+            let help = Some(fault::NOT_YAML.into());
+            return self.text_fault(fault::not_yaml(&message, at), help, at);
         };
         let (path, wrong) = fault::of_message(message, Path::indexed(path));
         let at = match &wrong {
@@ -251,7 +251,7 @@ mod tests {
                 "schema: 1\nbooks: [\n",
                 "3:1: not YAML: did not find expected node content, while parsing a flow node",
                 "",
-                "",
+                "check quotes, brackets and indentation",
             ),
             (&deep, "2:1: unknown key `x`", "x", "the keys of a shelf are place, odd, schema, books"),
             (&"#".repeat(1001), "the text has 1001 bytes; expected at most 1000", "", "is it a shelf?"),

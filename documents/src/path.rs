@@ -36,9 +36,11 @@ impl Path {
     /// Returns a path from the YAML library's form, e.g. `accumulation[0].bits`.
     pub fn indexed(path: &str) -> Self {
         let mut steps = Vec::new();
-        for part in path.split('.').filter(|_| path != ".") {
+        for part in path.split('.') {
             let mut pieces = part.split('[');
-            steps.extend(pieces.next().map(|key| Step::Key(key.into())));
+            // An element of the whole document has no key before its index.
+            let key = pieces.next().filter(|key| !key.is_empty());
+            steps.extend(key.map(|key| Step::Key(key.into())));
             let indices = pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok());
             steps.extend(indices.map(|index| Step::Item { index, name: None }));
         }

@@ -40,6 +40,12 @@ impl FilePlace {
         Self { file, text, line, column, span }
     }
 
+    /// Returns the place of the value at `path`, or of the innermost map or list around it that exists.
+    pub fn of_path(file: &str, text: &Arc<str>, path: &Path) -> Self {
+        let (line, column) = locate(text, path).unwrap_or((1, 1));
+        Self::new(file, text, line, column)
+    }
+
     /// Returns the place of the bytes `span` of a text.
     pub fn of_span(file: &str, text: &Arc<str>, span: Range<usize>) -> Self {
         let before = &text[..span.start];

@@ -221,7 +221,10 @@ impl<'de> Visitor<'de> for Section<'_> {
                 Key::Schema => match map.next_value::<u64>()? {
                     1 => {}
                     other => {
-                        return Err(at_key("schema", format!("invalid value: integer `{other}`, expected 1")));
+                        return Err(at_key(
+                            "schema",
+                            format!("invalid value: integer `{other}`, expected 1"),
+                        ));
                     }
                 },
                 Key::Sweep => map.next_value_seed(Section(Keys(InStudy::Sweep), all))?,

@@ -10,7 +10,6 @@ mod depthwise;
 mod derive;
 mod layers;
 mod lint;
-mod locate;
 mod order;
 mod packing;
 mod parse;

@@ -9,7 +9,6 @@ use guardbit_documents::Step;
 
 use super::FilePlace;
 use super::KeyPath;
-use super::locate::locate;
 use super::order;
 use super::parse::{MOST_BYTES, parse};
 use super::problem::{HwError, Origin, Problem};
@@ -170,8 +169,7 @@ impl Sources {
         if self.is_preset {
             return Origin::Preset(self.name.clone());
         }
-        let (line, column) = locate(&self.text, key).unwrap_or((1, 1));
-        Origin::File(FilePlace::new(&self.name, &self.text, line, column))
+        Origin::File(FilePlace::of_path(&self.name, &self.text, key))
     }
 
     fn no_base(&self, base: &str, path: &Path, error: &std::io::Error) -> Problem {

@@ -119,10 +119,7 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
     };
     let wrong = |problem: String| broken(&at, format!("{problem}; write {OUTLINE}"));
     let statement = Document::new(FORM, STATEMENT, &text).and_then(|document| document.read::<Statement>());
-    let statement = statement.map_err(|fault| match &fault.place {
-        Some(place) => wrong(format!("{} at line {} column {}", fault.message(), place.line, place.column)),
-        None => wrong(fault.message()),
-    })?;
+    let statement = statement.map_err(|fault| wrong(fault.in_file()))?;
     let form = Form::of(tensor, statement.layout).ok_or_else(|| {
         wrong(format!(
             "input `{}` of shape {:?} takes no pictures of this layout",

@@ -13,7 +13,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::map;
 use crate::yaml::operations::{self, NodeFile};
-use crate::yaml::problem::Path;
+use guardbit_documents::Path;
 
 /// Returns the map of a node with these operands, or `None` if it would be read as a different operation.
 pub(super) fn written(op: &Op, operands: &[(&'static str, Value)]) -> Option<Mapping> {
