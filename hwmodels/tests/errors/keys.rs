@@ -9,7 +9,7 @@ fn unknown_keys() {
     hw.yaml:2:1: unknown key `bits`
       | bits: 14
       | ^^^^
-    help: the keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
+    help: did you mean `bias`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bit: 14\n", &[]), @r"
     guardbit::hw::unknown_key
