@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
 use crate::output::say;
+use guardbit_documents::FilePlace;
 use guardbit_frontends::FrontendError;
 use guardbit_graph::PatchError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
@@ -104,15 +105,9 @@ impl Failure {
         self
     }
 
-    /// Points at a line and column, both from 1.
-    fn at_line(self, file: &str, text: &str, line: usize, column: usize) -> Self {
-        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-        let rest = text.get(start..).unwrap_or_default();
-        let before: usize = rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum();
-        // Up to the end of the value, also in flow style.
-        let value = rest[before..].split([',', '}', ']', '\n', '#']).next().unwrap_or_default();
-        let length = value.trim_end().len();
-        self.at(file, text, start + before, length)
+    /// Points at a place.
+    fn at_place(self, place: &FilePlace) -> Self {
+        self.at(&place.file, &place.text, place.span.start, place.span.len())
     }
 }
 
@@ -124,7 +119,7 @@ impl From<&Problem> for Failure {
             ..Self::usage(problem.to_string())
         };
         match problem.origin() {
-            Origin::File(place) => failure.at(&place.file, &place.text, place.span.start, place.span.len()),
+            Origin::File(place) => failure.at_place(place),
             Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => failure,
         }
     }
@@ -141,7 +136,10 @@ impl From<FrontendError> for Failure {
         let failure = Self { code: error.code(), help: error.help(), ..Self::usage(error.to_string()) };
         let file = error.file();
         match (error.location(), guardbit_files::read_text(file, MOST_SHOWN)) {
-            (Some(at), Ok(text)) => failure.at_line(&file.display().to_string(), &text, at.line, at.column),
+            (Some(at), Ok(text)) => {
+                let text = text.as_str().into();
+                failure.at_place(&FilePlace::new(&file.display().to_string(), &text, at.line, at.column))
+            }
             _ => failure,
         }
     }
@@ -200,9 +198,7 @@ impl From<StudyError> for Failure {
         match error {
             StudyError::Model(error) => error.into(),
             StudyError::Hw(error) => error.into(),
-            StudyError::StudyFile { ref path, ref text, line, column, .. } => {
-                plain(&error).at_line(&path.display().to_string(), text, line, column)
-            }
+            StudyError::StudyFile { ref place, .. } => plain(&error).at_place(place),
             StudyError::Axis(AxisError::Where { ref condition, ref at, ref problem }) => {
                 let failure = Self { message: problem.clone(), ..plain(&error) };
                 failure.at("--where", condition, at.start, at.len())

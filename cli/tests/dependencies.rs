@@ -10,9 +10,10 @@ use crate::common::sources::for_sources;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("num", &[]),
     ("files", &[]),
+    ("documents", &[]),
     ("graph", &["num"]),
-    ("frontends", &["graph", "files"]),
-    ("hwmodels", &["graph", "files"]),
+    ("frontends", &["graph", "files", "documents"]),
+    ("hwmodels", &["graph", "files", "documents"]),
     ("sim", &["hwmodels"]),
     ("quantize", &["sim"]),
     ("reports", &["sim", "files"]),

@@ -164,12 +164,6 @@ impl FrontendError {
     }
 }
 
-impl From<serde_yaml::Location> for Location {
-    fn from(location: serde_yaml::Location) -> Self {
-        Self { line: location.line(), column: location.column() }
-    }
-}
-
 /// Returns `:line:column`, a form that editors and terminals recognize.
 fn place(location: Option<Location>) -> String {
     location.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column))

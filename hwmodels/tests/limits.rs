@@ -178,12 +178,12 @@ fn what_is_too_much_is_said() {
         let before = vec![format!("*a{}", i - 1); 10].join(", ");
         format!("{text}  a{i}: &a{i} {{x: [{before}]}}\n")
     });
-    check(&format!("schema: 1\nlayers:\n  {bomb}"), &[], "guardbit::hw::yaml", "repetition limit");
+    check(&format!("schema: 1\nlayers:\n  {bomb}"), &[], "guardbit::hw::yaml", "8 values per byte");
     let long = "y".repeat(400_000);
     let repeated = lines(&format!("schema: 1\nlayers:\n  a: {{x: &a {long}}}\n"), 20_000, |i| {
         format!("  c{i}: {{x: *a}}")
     });
-    check(&repeated, &[], "guardbit::hw::layers", "aliases that expand to too many");
+    check(&repeated, &[], "guardbit::hw::yaml", "8 values per byte");
     let levels = "{name: a}, ".repeat(100);
     check(&format!("schema: 1\naccumulation: [{levels}]"), &[], "guardbit::hw::accumulation", "more than 64");
     let levels: String = (0..17).map(|i| format!("{{name: a{i}}}, ")).collect();

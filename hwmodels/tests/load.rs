@@ -244,58 +244,6 @@ fn files_made_from_the_keys_are_current() {
     }
 }
 
-/// The ranges and defaults in the schema's texts equal its numbers and the defaults of a file.
-#[test]
-fn the_schema_says_what_is_done() {
-    let schema: Value = serde_json::from_str(&schema()).unwrap();
-    let complete =
-        |text: &str| from_yaml(&format!("schema: 1\n{text}"), "x.yaml", &[]).unwrap().resolved_json();
-    let defaults = [complete(""), complete("product: {bits: 8}\naccumulation: [{name: acc, bits: 8}]\n")];
-    let sections = [
-        ("", "/properties"),
-        ("/array", "/$defs/ArrayFile/properties"),
-        ("/operands", "/$defs/OperandsFile/properties"),
-        ("/reduction_order", "/$defs/OrderMap/properties"),
-        ("/product", "/$defs/ProductFile/properties"),
-        ("/accumulation/0", "/$defs/LevelFile/properties"),
-        ("/bias", "/$defs/BiasFile/properties"),
-        ("/requantize", "/$defs/RequantizeFile/properties"),
-        ("/timing", "/$defs/TimingFile/properties"),
-        ("/memory", "/$defs/MemoryFile/properties"),
-        ("/packing", "/$defs/PackingFile/properties"),
-    ];
-    let mut seen = (0, 0);
-    for (section, properties) in sections {
-        for (key, property) in schema.pointer(properties).unwrap().as_object().unwrap() {
-            let said = property["description"].as_str().unwrap_or_default();
-            let path = format!("{section}/{key}");
-            let default = said.split("Default: ").nth(1).and_then(|rest| rest.strip_suffix('.'));
-            if let Some(default) = default.filter(|default| !default.contains([' ', '['])) {
-                let found =
-                    defaults.each_ref().map(|file| file.pointer(&path).map(|value| value.to_string()));
-                let is_default = |value: &Option<String>| {
-                    value.as_ref().is_some_and(|value| value.trim_matches('"') == default)
-                };
-                if found.iter().any(Option::is_some) {
-                    assert!(found.iter().any(is_default), "{path}: {default}, {found:?}");
-                    seen.0 += 1;
-                }
-            }
-            let words = said.split([' ', ',', ':', ';']).map(|word| word.trim_end_matches('.'));
-            if let Some((low, high)) = words.filter_map(|word| word.split_once("..=")).next() {
-                let number = match property["oneOf"].as_array() {
-                    Some(choices) => choices.last().unwrap(),
-                    None => property,
-                };
-                let bounds = ["minimum", "maximum"].map(|bound| number[bound].to_string());
-                assert_eq!([low, high].map(|n| n.parse::<f64>()), bounds.map(|n| n.parse::<f64>()), "{path}");
-                seen.1 += 1;
-            }
-        }
-    }
-    assert!(seen.0 > 30 && seen.1 > 20, "{seen:?}");
-}
-
 /// Creates files in a folder and returns the path of the first one.
 fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();

@@ -20,6 +20,7 @@
 //! | [`reports`] | tables, plots and pages as bytes |
 //! | [`rtl_vectors`] | test vectors for RTL, and the golden model beat by beat |
 //! | [`num`] | bit-exact integers of any width: overflow modes, rounding, requantization schemes |
+//! | [`documents`] | documents of users in YAML: reading within limits, the place of every error |
 //! | [`files`] | folders that are complete or absent: reading within limits, staging, locks, seals |
 //!
 //! # Rules that hold everywhere
@@ -28,6 +29,7 @@
 //! - Errors are types with a stable `code()` and a `help()`. No content of a file causes a panic.
 //! - [`num`], [`graph`], [`sim`] and [`quantize`] do no I/O.
 
+pub use guardbit_documents as documents;
 pub use guardbit_files as files;
 pub use guardbit_frontends as frontends;
 pub use guardbit_graph as graph;

@@ -81,9 +81,7 @@ fn study(error: StudyError) -> Failure {
         StudyError::Hw(error) => error.into(),
         error => {
             let place = match &error {
-                StudyError::StudyFile { path, line, column, .. } => {
-                    Some((path.display().to_string(), *line, *column))
-                }
+                StudyError::StudyFile { place, .. } => Some((place.file.clone(), place.line, place.column)),
                 _ => None,
             };
             Failure { place, ..Failure::new(error.code(), &error, error.help()) }

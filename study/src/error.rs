@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use guardbit_documents::FilePlace;
 use guardbit_files::FolderError;
 use guardbit_frontends::{ExportError, FrontendError, network_files};
 use guardbit_graph::{Brief, CodeType};
@@ -37,16 +38,10 @@ pub enum StudyError {
     #[error(transparent)]
     Arguments(#[from] Misuse),
     /// Error of the study file.
-    #[error("{}:{line}:{column}: {message}", path.display())]
+    #[error("{}:{}:{}: {message}", place.file, place.line, place.column)]
     StudyFile {
-        /// The file.
-        path: PathBuf,
-        /// Its text.
-        text: String,
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
+        /// Place of the problem.
+        place: Box<FilePlace>,
         /// Description of the problem.
         message: String,
         /// Advice on a fix.

@@ -6,10 +6,10 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use guardbit_files::NestingError;
+use guardbit_documents::{Document, Fault, FilePlace, Form, Path as KeyPath, at_key, flow};
 use guardbit_frontends::Dim;
 use guardbit_hwmodels::{SetMap, preset};
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 
@@ -29,6 +29,8 @@ const OUTLINE: &str = "expected e.g. {schema: 1, model, hw, input, labels, ..., 
 const OUTLINE_OF_AXES: &str = "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` varies axes together, \
                                `where: [\"KEY < KEY\"]` selects points";
 
+const FORM: Form = Form { name: "a study", most_bytes: MOST_BYTES };
+
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
 /// # Errors
@@ -36,59 +38,61 @@ const OUTLINE_OF_AXES: &str = "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` 
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
-    if let Err(error) = guardbit_files::check_nesting(&text) {
-        let message = format!("the text is nested too deeply: {error}");
-        let (message, help) = (message, Some(error.help().unwrap_or(OUTLINE).into()));
-        let NestingError { line, column, .. } = error;
-        return Err(StudyError::StudyFile { path: path.into(), text, line, column, message, help });
-    }
-    let raw = serde_yaml::from_str::<RawStudy>(&text).map_err(|error| located(path, &text, &error))?;
-    if let Some([key, message, help]) = raw.repeated() {
-        return Err(at_key(path, text, key, message.into(), Some(help.into())));
+    let file = path.display().to_string();
+    let start = || FilePlace::new(&file, &text.as_str().into(), 1, 1);
+    let wrong = |fault: Fault| StudyError::StudyFile {
+        message: fault.message(),
+        help: Some(fault.help().unwrap_or_else(|| OUTLINE.into())),
+        place: fault.place.unwrap_or_else(|| start().into()),
+    };
+    let document = Document::new(FORM, &file, &text).map_err(wrong)?;
+    let raw: RawStudy = document.read().map_err(wrong)?;
+    let at = |path: &KeyPath, message: String, help: Option<String>| {
+        Err(StudyError::StudyFile { place: document.place(path).into(), message, help })
+    };
+    if let Some((path, message)) = raw.repeated() {
+        return at(&path, message.into(), Some("keep one of the two".into()));
     }
     match raw.arguments(path.parent().unwrap_or(Path::new(""))).sweep_request() {
         Err(StudyError::Arguments(misuse)) => {
             let [message, help] = misuse.in_study();
-            Err(at_key(path, text, &misuse.name, message.unwrap_or_default(), help))
+            at(&key_path(&misuse.name), message.unwrap_or_default(), help)
         }
-        Err(StudyError::Axis(error)) => Err(of_axes(path, text, error)),
+        Err(StudyError::Axis(AxisError::Where { condition, at, problem })) => {
+            let key = document.place(&KeyPath::keys(&["sweep", "where"]));
+            let found =
+                key.text[key.span.start..].find(&condition).map(|start| key.span.start + start + at.start);
+            let place = found
+                .map_or(key.clone(), |start| FilePlace::of_span(&file, &key.text, start..start + at.len()));
+            let error = AxisError::Where { condition, at, problem };
+            let message = error.to_string();
+            Err(StudyError::StudyFile { place: place.into(), message, help: StudyError::from(error).help() })
+        }
+        Err(StudyError::Axis(error)) => {
+            at(&axis_path(&error), error.to_string(), Some(OUTLINE_OF_AXES.into()))
+        }
         other => other,
     }
 }
 
-fn at_key(path: &Path, text: String, key: &str, message: String, help: Option<String>) -> StudyError {
-    let (line, column) = key_place(&text, key);
-    StudyError::StudyFile { path: path.into(), text, line, column, message, help }
+/// Path of an argument.
+fn key_path(name: &str) -> KeyPath {
+    match ROWS.iter().find(|row| row.name == name).map(|row| row.in_study) {
+        Some(InStudy::Sweep) => KeyPath::keys(&["sweep", if name == "axis" { "axes" } else { name }]),
+        _ => KeyPath::keys(&[name]),
+    }
 }
 
-/// Converts an error of axes; for a condition, finds the position in the file.
-fn of_axes(path: &Path, text: String, error: AxisError) -> StudyError {
-    let within = match &error {
-        AxisError::Where { condition, at, .. } => {
-            let key = text.find("where:").unwrap_or(0);
-            text[key..].find(condition).map(|start| key + start + at.start)
+/// Path of what an error about the axes is about.
+fn axis_path(error: &AxisError) -> KeyPath {
+    match error {
+        AxisError::Values { key, .. } | AxisError::Twice(key) | AxisError::Same { second: key, .. } => {
+            KeyPath::keys(&["sweep", "axes", key])
         }
-        _ => None,
-    };
-    let (line, column) = within.map_or_else(|| key_place(&text, "sweep"), |at| place(&text, at));
-    let message = error.to_string();
-    let help = match error {
-        AxisError::Where { .. } => StudyError::from(error).help(),
-        _ => Some(OUTLINE_OF_AXES.into()),
-    };
-    StudyError::StudyFile { path: path.into(), text, line, column, message, help }
-}
-
-/// Returns line and column, from 1, of a key of a study.
-fn key_place(text: &str, key: &str) -> (usize, usize) {
-    (text.lines().position(|line| line.starts_with(&format!("{key}:"))).map_or(1, |line| line + 1), 1)
-}
-
-/// Returns line and column, from 1, of a byte offset in a text.
-fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = &text[..at];
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+        AxisError::Zip(_) => KeyPath::keys(&["sweep", "zip"]),
+        AxisError::Where { .. } | AxisError::NoPoint(_) => KeyPath::keys(&["sweep", "where"]),
+        AxisError::NoAxis(_) => KeyPath::keys(&["sweep", "axes"]),
+    }
 }
 
 /// Study as read.
@@ -101,17 +105,15 @@ fn accelerator(dir: &Path, hw: &str) -> String {
 }
 
 impl RawStudy {
-    /// Returns a list that contains a value twice, if any.
-    fn repeated(&self) -> Option<[&'static str; 3]> {
-        fn repeats<T: Eq + Hash>(list: &[T]) -> bool {
+    /// An element of a list that stands there before, and what is wrong with it.
+    fn repeated(&self) -> Option<(KeyPath, &'static str)> {
+        fn repeated<T: Eq + Hash>(list: &[T]) -> Option<usize> {
             let mut seen = HashSet::new();
-            !list.iter().all(|one| seen.insert(one))
+            list.iter().position(|one| !seen.insert(one))
         }
-        let twice = |key, message| Some([key, message, "keep one of the two"]);
-        if repeats(&self.0.model) {
-            return twice("model", "a network appears twice in `model`");
-        }
-        if repeats(&self.0.hw) { twice("hw", "an accelerator appears twice in `hw`") } else { None }
+        let of = |key, index: Option<usize>, message| Some((KeyPath::keys(&[key]).item(index?), message));
+        of("model", repeated(&self.0.model), "a network appears twice in `model`")
+            .or_else(|| of("hw", repeated(&self.0.hw), "an accelerator appears twice in `hw`"))
     }
 
     /// Returns the arguments that the study states. Paths are relative to `dir`.
@@ -216,16 +218,25 @@ impl<'de> Visitor<'de> for Section<'_> {
                 return Err(A::Error::duplicate_field(name));
             }
             match key {
-                Key::Schema => {
-                    let SchemaOne = map.next_value()?;
-                }
+                Key::Schema => match map.next_value::<u64>()? {
+                    1 => {}
+                    other => {
+                        return Err(at_key(
+                            "schema",
+                            format!("invalid value: integer `{other}`, expected 1"),
+                        ));
+                    }
+                },
                 Key::Sweep => map.next_value_seed(Section(Keys(InStudy::Sweep), all))?,
                 Key::Axes => all.axis = map.next_value::<RawAxes>()?.0,
                 Key::Set => all.set = map.next_value::<SetMap>()?.0,
                 Key::Dim => {
                     let dims: BTreeMap<String, NonZeroUsize> = map.next_value()?;
-                    let dims = dims.iter().map(|(axis, length)| Dim::new(axis, &length.to_string()));
-                    all.dim = dims.collect::<Result<_, _>>().map_err(A::Error::custom)?;
+                    let dim = |(axis, length): (&String, &NonZeroUsize)| {
+                        let dim = Dim::new(axis, &length.to_string());
+                        dim.map_err(|problem| at_key("dim", at_key::<de::value::Error>(axis, problem)))
+                    };
+                    all.dim = dims.iter().map(dim).collect::<Result<_, _>>()?;
                 }
                 Key::Row(row) => map.next_value_seed(Values { row, all, alone: false })?,
             }
@@ -307,7 +318,7 @@ impl<'de> Visitor<'de> for Values<'_> {
         let (mut count, mut values) = (0, Vec::new());
         loop {
             if count > MOST_ELEMENTS {
-                return Err(A::Error::custom(format!("the list has more than {MOST_ELEMENTS} elements")));
+                return Err(A::Error::custom(format!("more than {MOST_ELEMENTS} elements")));
             }
             let more = if is_list {
                 items.next_element_seed(Values { row, all: &mut *all, alone: true })?.is_some()
@@ -327,21 +338,6 @@ impl<'de> Visitor<'de> for Values<'_> {
     }
 }
 
-/// Version of the file format; only one exists.
-#[derive(Debug)]
-struct SchemaOne;
-
-impl<'de> Deserialize<'de> for SchemaOne {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u64::deserialize(deserializer)? {
-            1 => Ok(Self),
-            other => Err(D::Error::custom(format!(
-                "schema {other} is not supported; this guardbit reads schema 1"
-            ))),
-        }
-    }
-}
-
 /// Axes in the order of the file, each with a text of values or a list of values.
 #[derive(Debug, Default)]
 struct RawAxes(Vec<Axis>);
@@ -353,22 +349,30 @@ impl<'de> Deserialize<'de> for RawAxes {
             type Value = RawAxes;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}")
+                f.write_str(
+                    "a map of axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}",
+                )
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawAxes, A::Error> {
                 let mut axes = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
+                    if axes.iter().any(|axis: &Axis| axis.key() == key) {
+                        return Err(A::Error::custom(format!("duplicate field `{key}`")));
+                    }
                     if axes.len() == MOST_ELEMENTS {
                         return Err(A::Error::custom(format!("more than {MOST_ELEMENTS} axes")));
                     }
                     let axis = match map.next_value::<serde_yaml::Value>()? {
                         serde_yaml::Value::Sequence(values) => {
-                            Axis::new(key, values.iter().map(flow).collect())
+                            Axis::new(key.clone(), values.iter().map(text_of).collect())
                         }
-                        value => Axis::of_text(&key, &flow(&value)),
+                        value => Axis::of_text(&key, &text_of(&value)),
                     };
-                    axes.push(axis.map_err(A::Error::custom)?);
+                    axes.push(axis.map_err(|error| match error {
+                        AxisError::Values { problem, .. } => at_key(&key, problem),
+                        error => at_key(&key, error),
+                    })?);
                 }
                 Ok(RawAxes(axes))
             }
@@ -377,44 +381,10 @@ impl<'de> Deserialize<'de> for RawAxes {
     }
 }
 
-/// Returns a value in the flow form of YAML.
-fn flow(value: &serde_yaml::Value) -> String {
-    use serde_yaml::Value;
+/// An axis's value as text.
+fn text_of(value: &serde_yaml::Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Sequence(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
-        Value::Mapping(map) => {
-            let pairs = map.iter().map(|(key, value)| format!("{}: {}", flow(key), flow(value)));
-            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
-        }
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Null => "null".into(),
-        Value::Tagged(tagged) => flow(&tagged.value),
-    }
-}
-
-fn located(path: &Path, text: &str, error: &serde_yaml::Error) -> StudyError {
-    let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-    let full = guardbit_files::plain_words(&error.to_string());
-    let message = full.split(" at line ").next().unwrap_or(&full).to_string();
-    let help = help(&message);
-    // The help text lists the keys.
-    let message = match message.split_once(", expected ") {
-        Some((unknown, _)) if unknown.contains("unknown field") => unknown.to_string(),
-        _ => message,
-    };
-    StudyError::StudyFile { path: path.into(), text: text.into(), line, column, message, help: Some(help) }
-}
-
-/// Returns the list of valid keys for an unknown key, otherwise the outline of a study.
-fn help(message: &str) -> String {
-    let keys: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match keys.split_first() {
-        Some((_, allowed)) if message.contains("unknown field") && !allowed.is_empty() => {
-            let whose = if message.starts_with("sweep") { "`sweep`" } else { "a study" };
-            format!("the keys of {whose} are {}", allowed.join(", "))
-        }
-        _ => OUTLINE.into(),
+        serde_yaml::Value::String(text) => text.clone(),
+        value => flow::text(value),
     }
 }

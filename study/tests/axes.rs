@@ -241,16 +241,55 @@ fn study_files() {
         let error = load(sweep).unwrap_err().to_string();
         error.replace(&folder.0.path().to_string_lossy().into_owned(), "")
     };
-    insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: sweep.axes: invalid type: integer `3`, expected axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
-    insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:9: sweep.axes: axis `seed`: has no value");
-    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: unknown axis `mode`");
-    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:7:1: `zip`: the values 1, a appear twice");
+    insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: `sweep.axes` is 3; it must be a map of axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
+    insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:16: `sweep.axes.seed`: has no value");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: `mode` is no axis");
+    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: the values 1, a stand twice");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: 3 < 4\n"), @"/study.yaml:9:10: `where`: neither side is an axis: the axes are seed, at column 1 of `3 < 4`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: seed\n"), @"/study.yaml:9:14: `where`: a comparison (==, !=, <, <=, > or >=) is expected here, at column 5 of `seed`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: [seed < 3, seed == two]\n"), @"/study.yaml:9:29: `where`: `two` is not a value of `seed` and not an axis; the values of `seed` are 1, 2; the axes are seed, at column 9 of `seed == two`");
     let none = load("  axes: {seed: 1..=2}\n  where: seed > 2\n").unwrap();
     let none = sweep(&none, None, Existing::Refuse, &Silent).unwrap_err();
     insta::assert_snapshot!(format!("{}: {none}", none.code()), @"guardbit::study::no_point: no combination of the axes satisfies `where`: seed > 2");
+}
+
+/// Errors point at the value that is wrong, not at the map or list around it.
+#[test]
+fn errors_of_studies_point_at_the_value() {
+    let folder = Folder::new();
+    let marked = |text: &str| {
+        fs::write(folder.path("study.yaml"), text).unwrap();
+        match load_study(&folder.path("study.yaml")).unwrap_err() {
+            StudyError::StudyFile { place, .. } => place.text[place.span.clone()].to_owned(),
+            other => panic!("{text}: {other}"),
+        }
+    };
+    let flow = |settings: &str, sweep: &str| {
+        format!("{{schema: 1, model: net.yaml, hw: hw.yaml, {settings}sweep: {{{sweep}}}}}\n")
+    };
+    for (settings, sweep, expected) in [
+        ("", "bits: x", "x"),
+        ("", "bits: [8, x]", "x"),
+        ("", "bits: 8, overflow: [wrap, clip]", "clip"),
+        ("", "bits: 8, bits: 9", "9"),
+        ("", "widths: 9", "widths"),
+        ("", "axes: {mode: [propagated], seed: 2..=}", "2..="),
+        ("", "axes: {seed: 1, seed: 2}", "2"),
+        ("", "axes: {seed: [1, 2, 1]}", "["),
+        ("", "axes: {seed: [1, 2], mode: a}, zip: [[seed, mode]]", "["),
+        ("", "axes: {seed: [1, 2]}, where: seed < x", "x"),
+        ("seed: x, ", "bits: 8", "x"),
+        ("input: x.npy, seed: 3, ", "bits: 8", "3"),
+        ("random: 3, input: x.npy, ", "bits: 8", "x.npy"),
+        ("dim: {batch: 1, width: 0}, ", "bits: 8", "0"),
+        ("set: {bias.bits: 8, bias.bits: 9}, ", "bits: 8", "9"),
+        ("stats: all, ", "bits: 8", "all"),
+    ] {
+        assert_eq!(marked(&flow(settings, sweep)), expected, "{settings}{sweep}");
+    }
+    assert_eq!(marked("schema: 2\n"), "2");
+    assert_eq!(marked("schema: 1\nmodel: [a, b, a]\nhw: h\nsweep: {bits: 8}\n"), "a");
+    assert_eq!(marked("schema: 1\nmodel: a\nhw: h\nseeds: 1\n"), "seeds");
 }
 
 /// A sweep over quantizations of a float network has the figures of networks that are quantized separately,

@@ -7,7 +7,9 @@ use guardbit_graph::{Brief, CodeRange, CodeType, DType, GraphError, TensorType, 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
 use super::npy;
-use super::problem::{Path, Problem};
+use guardbit_documents::Path;
+
+use super::problem::Problem;
 use super::values::Integers;
 use crate::random_codes;
 
@@ -22,7 +24,7 @@ pub(super) fn check_random(codes: usize, path: &Path) -> Result<(), Problem> {
     let message =
         format!("brings the random elements of all constants to {codes}; expected at most {MAX_RANDOM}");
     let help = "put larger constants into `.npy` files next to the network, and refer to them with `file`";
-    Err(Problem::new(Kind::Value, path.then("random"), message).help(help))
+    Err(Problem::new(Kind::Value, path.join("random"), message).help(help))
 }
 
 /// The values of a constant.
@@ -45,13 +47,13 @@ pub(super) fn values(
         return from_reals(constant, reals, ty, path);
     }
     match (&constant.values, &constant.file, &constant.random) {
-        (Some(values), None, None) => from_values(values, ty, count, &path.then("values")),
+        (Some(values), None, None) => from_values(values, ty, count, &path.join("values")),
         (None, Some(file), None) => {
-            let problem = |message| Problem::new(Kind::File, path.then("file"), message);
+            let problem = |message| Problem::new(Kind::File, path.join("file"), message);
             npy::values(&dir.join(file), ty).map_err(problem)
         }
         (None, None, Some(random)) => {
-            let range = range(random, ty.code_type(), &path.then("random"))?;
+            let range = range(random, ty.code_type(), &path.join("random"))?;
             let codes = random_codes(random.seed, range, count);
             Ok(match ty.dtype {
                 DType::Int64 => Values::Wide(codes.into_iter().map(i64::from).collect()),
@@ -69,14 +71,14 @@ pub(super) fn values(
 pub(super) fn error(constant: &ConstantFile, error: &GraphError, path: &Path) -> Problem {
     let source = if constant.file.is_some() { "file" } else { "values" };
     let path = match error {
-        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.then("name"),
+        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.join("name"),
         GraphError::TensorShape { .. } | GraphError::TooLarge { .. } | GraphError::TooManyElements { .. } => {
-            path.then("shape")
+            path.join("shape")
         }
-        GraphError::TensorType { .. } => path.then("scale"),
+        GraphError::TensorType { .. } => path.join("scale"),
         GraphError::CodeRange { index, .. } => match &constant.values {
-            Some(values) if values.shape.len() == 1 => path.then(source).at(*index),
-            _ => path.then(source),
+            Some(values) if values.shape.len() == 1 => path.join(source).item(*index),
+            _ => path.join(source),
         },
         _ => path.clone(),
     };
@@ -89,7 +91,7 @@ fn from_reals(
     ty: &TensorType,
     path: &Path,
 ) -> Result<Values, Problem> {
-    let wrong = |message: String| Err(Problem::new(Kind::Value, path.then("reals"), message));
+    let wrong = |message: String| Err(Problem::new(Kind::Value, path.join("reals"), message));
     if constant.values.is_some() || constant.file.is_some() || constant.random.is_some() {
         return wrong("conflicts with codes of another kind; keep one of them".into());
     }
@@ -98,7 +100,7 @@ fn from_reals(
     }
     if reals.len() != ty.len() {
         let message = format!("has {} values; shape {:?} needs {}", reals.len(), ty.shape, ty.len());
-        return Err(Problem::new(Kind::Count, path.then("reals"), message));
+        return Err(Problem::new(Kind::Count, path.join("reals"), message));
     }
     Ok(Values::Codes(reals.iter().map(|&real| word_of(real)).collect()))
 }
@@ -122,7 +124,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
     }
     let code = |(index, &value): (usize, &i64)| {
         let outside = || {
-            let path = if shape.len() == 1 { path.at(index) } else { path.clone() };
+            let path = if shape.len() == 1 { path.item(index) } else { path.clone() };
             let (min, max) = ty.code_range().ends();
             let message = format!("is {value} at index {index}; {} codes are {min} to {max}", ty.code_type());
             Problem::new(Kind::Value, path, message)
@@ -141,7 +143,7 @@ fn range(random: &RandomFile, ty: CodeType, path: &Path) -> Result<CodeRange, Pr
         *place = given.unwrap_or(default);
         if !ty.range.contains(*place) {
             let message = format!("is {place}; {ty} codes are {least} to {greatest}");
-            return Err(Problem::new(Kind::Value, path.then(key), message));
+            return Err(Problem::new(Kind::Value, path.join(key), message));
         }
     }
     let [min, max] = range;

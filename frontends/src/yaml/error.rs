@@ -1,5 +1,7 @@
 //! Errors of graph YAML files.
 
+use guardbit_documents::{Fault, Wrong};
+
 use crate::{FormatError, Location};
 
 /// The reason why a graph YAML file is rejected: the key, the problem, the position, and what to do.
@@ -33,6 +35,21 @@ pub(super) enum Kind {
     File,
     /// The graph rejects the network.
     Graph,
+}
+
+impl From<Fault> for YamlError {
+    fn from(fault: Fault) -> Self {
+        let kind = match &fault.wrong {
+            Wrong::Text { .. } => Kind::Syntax,
+            Wrong::UnknownKey { .. } => Kind::UnknownKey,
+            Wrong::MissingKey => Kind::MissingKey,
+            Wrong::DoubledKey => Kind::DuplicateKey,
+            Wrong::Type { .. } | Wrong::Value(_) => Kind::Value,
+            Wrong::Length { .. } => Kind::Count,
+        };
+        let location = fault.place.as_ref().map(|place| Location { line: place.line, column: place.column });
+        Self { kind, problem: fault.message(), help: fault.help(), location }
+    }
 }
 
 impl FormatError for YamlError {

@@ -11,36 +11,38 @@ use super::constants::Values;
 use super::error::Kind;
 use super::file::{ConstantFile, GraphFile, InputFile};
 use super::operations::NodeFile;
-use super::problem::{Path, Problem};
+use guardbit_documents::Path;
+
+use super::problem::Problem;
 use super::{constants, operations, quantization};
 
 /// Returns the graph of a file whose codes lie in `dir`.
 pub(super) fn build(file: GraphFile, dir: &path::Path, name: &str) -> Result<Graph, Problem> {
     if file.schema != 1 {
         let message = format!("is {}; it must be 1", file.schema);
-        return Err(Problem::new(Kind::Value, Path::key("schema"), message));
+        return Err(Problem::new(Kind::Value, Path::keys(&["schema"]), message));
     }
     let name = file.name.as_deref().unwrap_or(name);
     if file.name.is_some() && plain_name(name) != name {
         let message = format!("is `{}`, with control characters or too long", brief(&plain_name(name)));
-        return Err(Problem::new(Kind::Value, Path::key("name"), message));
+        return Err(Problem::new(Kind::Value, Path::keys(&["name"]), message));
     }
     let mut network = Network { builder: GraphBuilder::new(name), ids: HashMap::new(), random: 0 };
     for (index, input) in file.inputs.iter().enumerate() {
-        network.add_input(input, &Path::key("inputs").at(index))?;
+        network.add_input(input, &Path::keys(&["inputs"]).item(index))?;
     }
     for (index, constant) in file.constants.iter().enumerate() {
-        network.add_constant(constant, dir, &Path::key("constants").at(index))?;
+        network.add_constant(constant, dir, &Path::keys(&["constants"]).item(index))?;
     }
     for (index, node) in file.nodes.iter().enumerate() {
-        network.add_node(node, &Path::key("nodes").at(index))?;
+        network.add_node(node, &Path::keys(&["nodes"]).item(index))?;
     }
     let outputs = file.outputs.iter().enumerate();
-    let outputs = outputs.map(|(index, name)| network.find(name, &Path::key("outputs").at(index)));
+    let outputs = outputs.map(|(index, name)| network.find(name, &Path::keys(&["outputs"]).item(index)));
     let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
     let graph = network.builder.finish(outputs).map_err(|error| {
         let key = if file.inputs.is_empty() { "inputs" } else { "outputs" };
-        Problem::new(Kind::Graph, Path::key(key), format!("is empty: {error}"))
+        Problem::new(Kind::Graph, Path::keys(&[key]), format!("is empty: {error}"))
     })?;
     Ok(graph.with_metadata(file.metadata))
 }
@@ -91,10 +93,10 @@ impl Network {
     fn add_node(&mut self, node: &NodeFile, path: &Path) -> Result<(), Problem> {
         let op = operations::read(node, path)?;
         let inputs = node.inputs.iter().enumerate().map(|(index, name)| {
-            name.as_deref().map(|name| self.find(name, &path.then("inputs").at(index))).transpose()
+            name.as_deref().map(|name| self.find(name, &path.join("inputs").item(index))).transpose()
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let (name, output) = (&node.output.name, path.then("output"));
+        let (name, output) = (&node.output.name, path.join("output"));
         check_name(name, &output)?;
         let dtype = dtype(&node.output.dtype, &output)?;
         let quantization = quantization::of_activation(&node.output.said(), dtype, &output)?;
@@ -118,12 +120,12 @@ impl Network {
 
 /// Returns the dtype called `name` in the map at `path`.
 fn dtype(name: &str, path: &Path) -> Result<DType, Problem> {
-    name.parse().map_err(|_| Problem::not_one_of(path.then("dtype"), name, DType::ALL.map(DType::name)))
+    name.parse().map_err(|_| Problem::not_one_of(path.join("dtype"), name, DType::ALL.map(DType::name)))
 }
 
 fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
     if name.is_empty() {
-        return Err(Problem::new(Kind::Value, path.then("name"), "is empty; every tensor needs a name"));
+        return Err(Problem::new(Kind::Value, path.join("name"), "is empty; every tensor needs a name"));
     }
     Ok(())
 }
@@ -131,11 +133,11 @@ fn check_name(name: &str, path: &Path) -> Result<(), Problem> {
 /// Returns an error about the tensor at `path`, located at the key that it is about.
 fn tensor_error(error: &GraphError, path: &Path) -> Problem {
     let path = match error {
-        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.then("name"),
+        GraphError::DuplicateTensor { .. } | GraphError::Name { .. } => path.join("name"),
         GraphError::TensorShape { .. } | GraphError::TooLarge { .. } | GraphError::TooManyElements { .. } => {
-            path.then("shape")
+            path.join("shape")
         }
-        GraphError::TensorType { .. } => path.then("zero_point"),
+        GraphError::TensorType { .. } => path.join("zero_point"),
         _ => path.clone(),
     };
     Problem::new(Kind::Graph, path, format!("is wrong: {error}"))
@@ -146,18 +148,18 @@ fn node_error(node: &NodeFile, error: &GraphError, path: &Path) -> Problem {
     let place = |tensor: &str| {
         let input = node.inputs.iter().position(|name| name.as_deref() == Some(tensor));
         match input {
-            Some(index) => path.then("inputs").at(index),
-            None => path.then("output"),
+            Some(index) => path.join("inputs").item(index),
+            None => path.join("output"),
         }
     };
     let path = match error {
-        GraphError::Attribute { attribute, .. } => path.then(attribute),
-        GraphError::Arity { .. } => path.then("inputs"),
+        GraphError::Attribute { attribute, .. } => path.join(attribute),
+        GraphError::Arity { .. } => path.join("inputs"),
         GraphError::Shape { tensor, .. }
         | GraphError::DType { tensor, .. }
         | GraphError::Operand { tensor, .. } => place(tensor),
-        GraphError::Multiplier { .. } => path.then("output").then("scale"),
-        error => return tensor_error(error, &path.then("output")),
+        GraphError::Multiplier { .. } => path.join("output").join("scale"),
+        error => return tensor_error(error, &path.join("output")),
     };
     Problem::new(Kind::Graph, path, format!("does not fit: {error}"))
 }

@@ -72,15 +72,12 @@
 //! | `epsilon` | a number | 1e-5 |
 //! | `rounding` | rounding of a quotient, a name of [`Rounding`](guardbit_num::Rounding) | `half_even` |
 
-mod aliases;
 mod constants;
 mod error;
 mod file;
 mod graph;
-mod locate;
 mod npy;
 mod operations;
-mod parse;
 mod problem;
 mod quantization;
 mod schema;
@@ -89,6 +86,7 @@ mod write;
 
 use std::path::Path;
 
+use guardbit_documents::{Document, Form};
 use guardbit_graph::{Graph, Quantization};
 
 use crate::frontend::half_away;
@@ -111,6 +109,8 @@ pub fn read_yaml(text: &str, dir: &Path, name: &str) -> Result<Graph, FrontendEr
 
 /// Maximum size of a file in bytes. Large constants are stored in separate `.npy` files.
 const MAX_BYTES: u64 = 1 << 26;
+
+const FORM: Form = Form { name: "a network", most_bytes: MAX_BYTES };
 
 /// The frontend of graph YAML files.
 #[derive(Debug)]
@@ -143,6 +143,7 @@ impl Frontend for GraphYaml {
 }
 
 fn read(text: &str, dir: &Path, name: &str) -> Result<Graph, YamlError> {
-    let file = parse::parse(text)?;
-    graph::build(file, dir, name).map_err(|problem| problem.place(text))
+    let document = Document::new(FORM, name, text)?;
+    let file = document.read()?;
+    graph::build(file, dir, name).map_err(|problem| problem.place(&document))
 }

@@ -18,7 +18,9 @@ use serde::Deserialize;
 
 use super::error::Kind;
 use super::file::OutputFile;
-use super::problem::{Path, Problem};
+use guardbit_documents::Path;
+
+use super::problem::Problem;
 use super::values::PaddingFile;
 
 /// Defines the type of a node, which holds the attributes of every operation.
@@ -334,7 +336,7 @@ operations! {
 pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
     let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == node.op) else {
         let names = OPERATIONS.iter().map(|operation| operation.name);
-        return Err(Problem::not_one_of(path.then("op"), &node.op, names));
+        return Err(Problem::not_one_of(path.join("op"), &node.op, names));
     };
     let Operation { name, attributes, read } = operation;
     if let Some(other) = node.given().into_iter().find(|given| !attributes.contains(given)) {
@@ -343,7 +345,7 @@ pub(super) fn read(node: &NodeFile, path: &Path) -> Result<Op, Problem> {
             _ => format!("{name} takes {}", attributes.join(", ")),
         };
         let message = format!("is not an attribute of {name}");
-        return Err(Problem::new(Kind::UnknownKey, path.then(other), message).help(help));
+        return Err(Problem::new(Kind::UnknownKey, path.join(other), message).help(help));
     }
     read(&Attributes { node, path })
 }
@@ -356,8 +358,7 @@ struct Attributes<'a> {
 
 impl Attributes<'_> {
     fn required<T>(&self, key: &str, value: Option<T>) -> Result<T, Problem> {
-        let message = format!("lacks the key `{key}`, which {} needs", self.node.op);
-        value.ok_or_else(|| Problem::new(Kind::MissingKey, self.path.clone(), message))
+        value.ok_or_else(|| Problem::missing(self.path, key, &self.node.op))
     }
 
     /// Returns rows and columns of an image.
@@ -365,7 +366,7 @@ impl Attributes<'_> {
         let size = self.required("size", self.node.size.clone())?;
         <[usize; 2]>::try_from(size).map_err(|size| {
             let message = format!("has {} sizes, {} needs 2: rows and columns", size.len(), self.node.op);
-            Problem::new(Kind::Value, self.path.then("size"), message)
+            Problem::new(Kind::Value, self.path.join("size"), message)
         })
     }
 
@@ -374,7 +375,7 @@ impl Attributes<'_> {
         let scales = self.node.parameters.clone().map(<[f32; 2]>::try_from).transpose();
         scales.map_err(|scales| {
             let message = format!("has {} scales, {} needs 2: rows and columns", scales.len(), self.node.op);
-            Problem::new(Kind::Value, self.path.then("parameters"), message)
+            Problem::new(Kind::Value, self.path.join("parameters"), message)
         })
     }
 
@@ -384,7 +385,7 @@ impl Attributes<'_> {
             let negative =
                 |size: i64| usize::try_from(size).map_err(|_| format!("contains the negative size {size}"));
             let shape = shape.into_iter().map(negative).collect::<Result<Vec<_>, _>>();
-            shape.map_err(|message| Problem::new(Kind::Value, self.path.then("shape"), message))
+            shape.map_err(|message| Problem::new(Kind::Value, self.path.join("shape"), message))
         });
         Ok(Slice {
             begin: self.node.begin.clone().unwrap_or_else(|| vec![0; size.len()]),
@@ -403,7 +404,7 @@ impl Attributes<'_> {
                 "valid" => Ok(Padding::Valid),
                 other => {
                     let allowed = ["same", "valid", "{rows: [before, after], cols: [before, after]}"];
-                    Err(Problem::not_one_of(self.path.then("padding"), other, allowed))
+                    Err(Problem::not_one_of(self.path.join("padding"), other, allowed))
                 }
             },
         }
@@ -413,7 +414,7 @@ impl Attributes<'_> {
         let Some(name) = &self.node.activation else { return Ok(Activation::None) };
         let found = Activation::ALL.into_iter().find(|activation| activation.name() == name);
         found.ok_or_else(|| {
-            Problem::not_one_of(self.path.then("activation"), name, Activation::ALL.map(Activation::name))
+            Problem::not_one_of(self.path.join("activation"), name, Activation::ALL.map(Activation::name))
         })
     }
 
@@ -421,14 +422,14 @@ impl Attributes<'_> {
         let Some(name) = &self.node.arithmetic else { return Ok(Arithmetic::Table) };
         let found = Arithmetic::ALL.into_iter().find(|arithmetic| arithmetic.name() == name);
         found.ok_or_else(|| {
-            Problem::not_one_of(self.path.then("arithmetic"), name, Arithmetic::ALL.map(Arithmetic::name))
+            Problem::not_one_of(self.path.join("arithmetic"), name, Arithmetic::ALL.map(Arithmetic::name))
         })
     }
 
     fn scheme(&self) -> Result<Scheme, Problem> {
         let Some(name) = &self.node.requantize else { return Ok(Scheme::Double) };
         let names = Scheme::ALL.iter().map(|scheme| scheme.name());
-        name.parse().map_err(|_| Problem::not_one_of(self.path.then("requantize"), name, names))
+        name.parse().map_err(|_| Problem::not_one_of(self.path.join("requantize"), name, names))
     }
 
     /// Returns the named function of real values.
@@ -436,13 +437,13 @@ impl Attributes<'_> {
         let name = self.required("function", self.node.function.as_ref())?;
         let found = all.iter().copied().find(|&function| name_of(function) == name);
         let names = all.iter().map(|&function| name_of(function));
-        found.ok_or_else(|| Problem::not_one_of(self.path.then("function"), name, names))
+        found.ok_or_else(|| Problem::not_one_of(self.path.join("function"), name, names))
     }
 
     fn rounding(&self) -> Result<Rounding, Problem> {
         let Some(name) = &self.node.rounding else { return Ok(Rounding::HalfEven) };
         name.parse().map_err(|_| {
-            Problem::not_one_of(self.path.then("rounding"), name, Rounding::ALL.map(Rounding::name))
+            Problem::not_one_of(self.path.join("rounding"), name, Rounding::ALL.map(Rounding::name))
         })
     }
 
@@ -458,7 +459,7 @@ impl Attributes<'_> {
             Some(rule) => Ok(Requantize { scheme, rule }),
             None => {
                 let names = rules.map(MultiplierRule::name);
-                Err(Problem::not_one_of(self.path.then("multiplier"), name, names))
+                Err(Problem::not_one_of(self.path.join("multiplier"), name, names))
             }
         }
     }

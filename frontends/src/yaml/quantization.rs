@@ -3,7 +3,9 @@
 use guardbit_graph::{CodeRange, DType, Quantization};
 
 use super::error::Kind;
-use super::problem::{Path, Problem};
+use guardbit_documents::Path;
+
+use super::problem::Problem;
 use super::values::{OneOrMany, ScaleFile};
 
 /// The keys about codes in the map of a tensor.
@@ -24,16 +26,15 @@ pub(super) fn of_activation(
     path: &Path,
 ) -> Result<Option<Quantization>, Problem> {
     if said.scale.is_none() && !dtype.is_float() {
-        let message = format!("lacks the key `scale`, which {dtype} needs");
         let help = "use `scale: none` for plain integers such as indices and counts";
-        return Err(Problem::new(Kind::MissingKey, path.clone(), message).help(help));
+        return Err(Problem::missing(path, "scale", dtype).help(help));
     }
     of_tensor(said, dtype, path)
 }
 
 /// Returns the quantization of the tensor at `path`, if it has a scale.
 pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Option<Quantization>, Problem> {
-    let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.then(key), message));
+    let wrong = |key, message: &str| Err(Problem::new(Kind::Value, path.join(key), message));
     let keys = [
         ("scale", matches!(said.scale, Some(ScaleFile::One(_) | ScaleFile::Many(_)))),
         ("zero_point", said.zero_point.is_some()),
@@ -71,7 +72,7 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
             Quantization::per_axis(scales.clone(), zero_points, axis)
         }
     };
-    let wrong = |error| Problem::new(Kind::Value, path.then("scale"), format!("is wrong: {error}"));
+    let wrong = |error| Problem::new(Kind::Value, path.join("scale"), format!("is wrong: {error}"));
     with_range(quantization.map_err(wrong)?, dtype, said, path).map(Some)
 }
 
@@ -82,7 +83,7 @@ fn with_range(
     said: &Said<'_>,
     path: &Path,
 ) -> Result<Quantization, Problem> {
-    let wrong_at = |key, message| Problem::new(Kind::Value, path.then(key), message);
+    let wrong_at = |key, message| Problem::new(Kind::Value, path.join(key), message);
     let wrong = |message| wrong_at("range", message);
     let Some([min, max]) = said.range else {
         return match said.step {

@@ -59,23 +59,25 @@ fn syntax() {
     insta::assert_snapshot!(changed("outputs: [y]", "outputs: [y"), @r"
     guardbit::graph_yaml::syntax
     net.yaml:12:1: not YAML: did not find expected ',' or ']', while parsing a flow sequence at line 11 column 10
+    help: check quotes, brackets and indentation
     ");
     insta::assert_snapshot!(changed("nodes:", "nodes"), @r"
     guardbit::graph_yaml::syntax
     net.yaml:7:7: not YAML: could not find expected ':', while scanning a simple key at line 6 column 1
+    help: check quotes, brackets and indentation
     ");
     insta::assert_snapshot!(rendered("", Path::new("")), @r"
     guardbit::graph_yaml::missing_key
-    net.yaml:1:1: the file lacks the key `schema`
+    net.yaml:1:1: missing key `schema`
     help: begin with `schema: 1`
     ");
     insta::assert_snapshot!(rendered("[1, 2]", Path::new("")), @r"
     guardbit::graph_yaml::value
-    net.yaml:1:1: the file is a list; it must be a map
+    net.yaml:1:1: the file is a list; it must be a map of keys
     ");
     insta::assert_snapshot!(changed("schema: 1\n", ""), @r"
     guardbit::graph_yaml::missing_key
-    net.yaml:1:1: the file lacks the key `schema`
+    net.yaml:1:1: missing key `schema`
     help: begin with `schema: 1`
     ");
     insta::assert_snapshot!(changed("schema: 1", "schema: 2"), @r"
@@ -88,18 +90,18 @@ fn syntax() {
 fn unknown_keys() {
     insta::assert_snapshot!(changed("inputs:", "imputs:"), @r"
     guardbit::graph_yaml::unknown_key
-    net.yaml:2:1: the file has no key `imputs`
-    help: its keys are schema, name, inputs, constants, nodes, outputs, metadata
+    net.yaml:2:1: unknown key `imputs`
+    help: did you mean `inputs`? The keys of a network are schema, name, inputs, constants, nodes, outputs, metadata
     ");
     insta::assert_snapshot!(changed("padding:", "pading:"), @r"
     guardbit::graph_yaml::unknown_key
-    net.yaml:10:5: `nodes[0]` has no key `pading`
-    help: its keys are op, inputs, output, stride
+    net.yaml:10:5: unknown key `nodes[0].pading`
+    help: did you mean `padding`? The keys of `nodes[0]` are op, inputs, output, stride
     ");
     insta::assert_snapshot!(changed("axis: 0,", "axes: 0,"), @r"
     guardbit::graph_yaml::unknown_key
-    net.yaml:5:68: `constants[0]` has no key `axes`
-    help: its keys are name, shape, dtype, scale, zero_point, axis, range, step, values, reals, file, random
+    net.yaml:5:68: unknown key `constants[0].axes`
+    help: did you mean `axis`? The keys of `constants[0]` are name, shape, dtype, scale, zero_point, axis, range, step, values, reals, file, random
     ");
     insta::assert_snapshot!(changed("padding: same", "axis: 1"), @r"
     guardbit::graph_yaml::unknown_key
@@ -108,12 +110,13 @@ fn unknown_keys() {
     ");
     insta::assert_snapshot!(changed("padding: same", "padding: {rows: [1, 1], columns: [1, 1]}"), @r"
     guardbit::graph_yaml::unknown_key
-    net.yaml:10:29: `nodes[0].padding` has no key `columns`
-    help: its keys are rows, cols
+    net.yaml:10:29: unknown key `nodes[0].padding.columns`
+    help: the keys of `nodes[0].padding` are rows, cols
     ");
     insta::assert_snapshot!(changed("padding: same", "padding: same\n    padding: valid"), @r"
     guardbit::graph_yaml::duplicate_key
-    net.yaml:7:5: `nodes[0]` has the key `padding` twice
+    net.yaml:11:14: duplicate key `nodes[0].padding`
+    help: keep one of the two
     ");
 }
 
@@ -164,7 +167,7 @@ fn ranges() {
 fn missing_keys() {
     insta::assert_snapshot!(changed("dtype: int8, scale: 0.1, ", "dtype: int8, "), @r"
     guardbit::graph_yaml::missing_key
-    net.yaml:3:5: `inputs[0]` lacks the key `scale`, which int8 needs
+    net.yaml:3:5: missing key `inputs[0].scale`, which int8 needs
     help: use `scale: none` for plain integers such as indices and counts
     ");
     insta::assert_snapshot!(changed(", values: [1, -2]", ""), @r"
@@ -179,7 +182,7 @@ fn missing_keys() {
     ");
     insta::assert_snapshot!(changed("op: conv2d", "op: max_pool2d"), @r"
     guardbit::graph_yaml::missing_key
-    net.yaml:7:5: `nodes[0]` lacks the key `kernel`, which max_pool2d needs
+    net.yaml:7:5: missing key `nodes[0].kernel`, which max_pool2d needs
     ");
 }
 
@@ -215,7 +218,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: 2"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:13: `nodes[0].stride` is the integer `2`; it must be a list of 2
+    net.yaml:10:13: `nodes[0].stride` is 2; it must be a list of 2
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: [2]"), @r"
     guardbit::graph_yaml::count
@@ -223,7 +226,7 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: [1, -2]"), @r"
     guardbit::graph_yaml::value
-    net.yaml:10:17: `nodes[0].stride[1]` is the integer `-2`; it must be a whole number of at least 0
+    net.yaml:10:17: `nodes[0].stride[1]` is -2; it must be a whole number of at least 0
     ");
     insta::assert_snapshot!(changed("padding: same", "stride: [0, 1]"), @r"
     guardbit::graph_yaml::graph
@@ -283,7 +286,7 @@ fn codes() {
     ");
     insta::assert_snapshot!(changed("values: [1, -2]", "values: [1, 2.5]"), @r"
     guardbit::graph_yaml::value
-    net.yaml:5:89: `constants[0].values[1]` is the floating point `2.5`; it must be an integer or a list
+    net.yaml:5:89: `constants[0].values[1]` is 2.5; it must be an integer or a list
     ");
     insta::assert_snapshot!(changed("values: [1, -2]", "random: {seed: 1, min: -200}"), @r"
     guardbit::graph_yaml::value
@@ -449,6 +452,7 @@ fn deep_files() {
     insta::assert_snapshot!(rendered(&deep, Path::new("")), @r"
     guardbit::graph_yaml::syntax
     net.yaml:2:68: lists and maps are nested more than 64 levels deep
+    help: check that every bracket is closed
     ");
     let less = format!("schema: 1\nx: {}{}", "[".repeat(200), "]".repeat(200));
     let error = read_yaml(&less, Path::new(""), "net.yaml").unwrap_err();
@@ -465,7 +469,7 @@ fn aliases() {
     insta::assert_snapshot!(rendered(&repeated, Path::new("")), @r"
     guardbit::graph_yaml::syntax
     net.yaml:2:275: its aliases expand to more than 8 values per byte of the file
-    help: write large constants to .npy files, and refer to them with `file:`
+    help: write values out instead of repeating them by aliases; large constants of a network can be .npy files
     ");
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{Error, SeqAccess, Visitor};
+use guardbit_documents::List;
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Greatest number of figures of a model, and of rows of a table.
@@ -84,37 +85,6 @@ pub(super) struct TableFile {
 }
 
 pub(super) type Figures = List<FigureFile, MOST_FIGURES>;
-
-/// List of at most `N` elements. Without a limit, aliases could expand a small text into a large value.
-#[derive(Debug)]
-pub(super) struct List<T, const N: usize>(pub Vec<T>);
-
-impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Elements<T, const N: usize>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Elements<T, N> {
-            type Value = List<T, N>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut all = Vec::new();
-                while let Some(element) = list.next_element()? {
-                    if all.len() == N {
-                        return Err(A::Error::custom(format!("more than {N} elements")));
-                    }
-                    all.push(element);
-                }
-                Ok(List(all))
-            }
-        }
-
-        deserializer.deserialize_seq(Elements(std::marker::PhantomData))
-    }
-}
 
 impl<'de> Deserialize<'de> for FormulaFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

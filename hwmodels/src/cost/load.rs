@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
+use guardbit_documents::{Document, Fault, Form};
 use guardbit_num::Overflow;
 
 use super::COST_MODELS;
@@ -12,7 +12,7 @@ use super::model::{CostModel, Figure, Formula, whole};
 use super::parts::{Part, Variable};
 use super::scale::{self, RANGE};
 use crate::expression::{Expression, Quantity};
-use crate::load::{FilePlace, HwError, KeyPath, Origin, Problem, description_of, locate, name_of};
+use crate::load::{HwError, KeyPath, Origin, Problem, description_of, name_of};
 use crate::{Preset, Reduce};
 
 /// Greatest size of a file in bytes.
@@ -20,6 +20,9 @@ const MOST_BYTES: u64 = 1 << 18;
 /// Greatest length of a text in characters.
 const MOST_TEXT: usize = 1000;
 const UNIT: usize = 32;
+
+const FORM: Form = Form { name: "a cost model", most_bytes: MOST_BYTES };
+const CONTENT: &str = "docs/explore.md describes the format of cost model files";
 
 const YAML: &str = "guardbit::cost::yaml";
 const VALUE: &str = "guardbit::cost::value";
@@ -102,49 +105,23 @@ fn scaled_to(model: CostModel, to: f64) -> Result<CostModel, HwError> {
     Ok(CostModel { name, source, scale: Some(scale), ..model })
 }
 
-/// Text with the name of its file, for the places in messages.
+/// Document of a cost model.
 struct Source<'a> {
-    text: Arc<str>,
+    document: Document<'a>,
     file: &'a str,
 }
 
 impl Source<'_> {
-    fn at(&self, line: usize, column: usize) -> Origin {
-        Origin::File(FilePlace::new(self.file, &self.text, line, column))
-    }
-
     /// Returns an error at a key.
     fn wrong(&self, code: &'static str, key: &str, message: &str, help: &str) -> HwError {
-        let path = KeyPath::indexed(key);
-        let origin =
-            locate(&self.text, &path).map_or(Origin::Nowhere, |(line, column)| self.at(line, column));
-        Problem::new(code, Some(key.into()), format!("`{key}` {message}"), help.into(), origin).into()
+        Problem::of_fault(code, self.document.fault(KeyPath::indexed(key), message), help).into()
     }
 }
 
 fn from_text(text: &str, file: &str) -> Result<CostModel, HwError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let source = Source { text: text.into(), file };
-    let yaml = |message: String, help: &str, origin: Origin| {
-        HwError::from(Problem::new(YAML, None, message, help.to_owned(), origin))
-    };
-    if text.len() as u64 > MOST_BYTES {
-        let message = format!("{file}: the text has {} bytes; expected at most {MOST_BYTES}", text.len());
-        return Err(yaml(message, "is it a cost model?", Origin::Nowhere));
-    }
-    if let Err(error) = guardbit_files::check_nesting(text) {
-        let help = error.help().unwrap_or("write maps and lists with one entry per line");
-        return Err(yaml(
-            format!("the text is nested too deeply: {error}"),
-            help,
-            source.at(error.line, error.column),
-        ));
-    }
-    let read: CostFile = serde_yaml::from_str(text).map_err(|error| {
-        let origin = error.location().map_or(Origin::Nowhere, |at| source.at(at.line(), at.column()));
-        yaml(error.to_string(), "docs/explore.md describes the format of cost model files", origin)
-    })?;
-    checked(read, &source)
+    let yaml = |fault: Fault| HwError::from(Problem::of_fault(YAML, fault, CONTENT));
+    let document = Document::new(FORM, file, text).map_err(yaml)?;
+    checked(document.read().map_err(yaml)?, &Source { document, file })
 }
 
 fn checked(file: CostFile, source: &Source<'_>) -> Result<CostModel, HwError> {

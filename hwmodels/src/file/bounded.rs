@@ -4,8 +4,8 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
-use std::marker::PhantomData;
 
+use guardbit_documents::List;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_yaml::{Mapping, Value};
@@ -13,7 +13,7 @@ use serde_yaml::{Mapping, Value};
 use super::Entries;
 
 /// Greatest number of elements of a list.
-const MOST_ELEMENTS: usize = 64;
+pub(super) const MOST_ELEMENTS: usize = 64;
 
 /// Number of bytes that a value is assumed to take in addition to its text.
 const VALUE: usize = 64;
@@ -30,45 +30,8 @@ where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
 {
-    struct Short<T>(PhantomData<T>);
-
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Short<T> {
-        type Value = Option<Vec<T>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list")
-        }
-
-        fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-            deserializer.deserialize_seq(self)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            elements(list).map(Some)
-        }
-    }
-
-    deserializer.deserialize_option(Short(PhantomData))
-}
-
-/// Reads the elements of a list, at most 64.
-pub(super) fn elements<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
-    let mut all = Vec::new();
-    while let Some(element) = list.next_element()? {
-        if all.len() == MOST_ELEMENTS {
-            return Err(A::Error::custom(format!("more than {MOST_ELEMENTS} elements")));
-        }
-        all.push(element);
-    }
-    Ok(all)
+    let list = Option::<List<T, MOST_ELEMENTS>>::deserialize(deserializer)?;
+    Ok(list.map(|List(elements)| elements))
 }
 
 /// Remaining size for values. As a deserialization seed, it reads a [`Value`] of at most this size.

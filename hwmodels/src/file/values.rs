@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use guardbit_documents::elements;
 use guardbit_num::Rounding;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -10,7 +11,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::OrderFile;
-use super::bounded::elements;
+use super::bounded::MOST_ELEMENTS;
 use crate::keys::OrderMap;
 use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
@@ -285,7 +286,7 @@ impl<'de> Deserialize<'de> for OrderFile {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OrderFile, A::Error> {
-                let axes = elements(list)?;
+                let axes = elements(list, MOST_ELEMENTS)?;
                 // A list defines the order completely: the walk of a preset is not kept.
                 Ok(OrderFile(OrderMap {
                     axes: Some(axes),

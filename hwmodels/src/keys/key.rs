@@ -21,6 +21,11 @@ pub(crate) trait FileValue {
 
     /// Describes the allowed values; the text follows "it must be".
     fn allowed(range: Self::Range) -> String;
+
+    /// Returns the range as text, if there is one.
+    fn span(_range: Self::Range) -> Option<String> {
+        None
+    }
 }
 
 /// Value in the form used in computations.
@@ -43,8 +48,15 @@ fn range(range: RangeInclusive<i64>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
 }
 
+/// Least and greatest width.
+const WIDTHS: RangeInclusive<i64> = MIN_BITS as i64..=MAX_BITS as i64;
+
 fn widths() -> String {
-    range(MIN_BITS.into()..=MAX_BITS.into())
+    range(WIDTHS)
+}
+
+fn decimals() -> Option<String> {
+    Some(format!("{}..={}; six decimals are significant", DECIMALS.start(), DECIMALS.end()))
 }
 
 impl FileValue for Integer {
@@ -53,32 +65,40 @@ impl FileValue for Integer {
     fn allowed(allowed: Self::Range) -> String {
         range(allowed)
     }
+
+    fn span(range: Self::Range) -> Option<String> {
+        (range.start() < range.end()).then(|| format!("{}..={}", range.start(), range.end()))
+    }
 }
 
 /// Implements [`FileValue`] for value types without a range.
 macro_rules! file_values {
-    ($($ty:ty: $allowed:expr;)*) => {$(
+    ($($ty:ty: $allowed:expr, $span:expr;)*) => {$(
         impl FileValue for $ty {
             type Range = ();
 
             fn allowed((): ()) -> String {
                 $allowed
             }
+
+            fn span((): ()) -> Option<String> {
+                $span
+            }
         }
     )*};
 }
 
 file_values! {
-    Number: format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end());
+    Number: format!("a number from {} to {}", DECIMALS.start(), DECIMALS.end()), decimals();
     PortFile: format!(
         "a number from {} to {}, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`",
         DECIMALS.start(),
         DECIMALS.end()
-    );
-    bool: "true or false".into();
-    Bits: format!("`auto` or {}", widths());
-    BiasBits: format!("`from_model`, `auto` or {}", widths());
-    TermsFile: format!("rows, cols, dot_width, all or {}", range(1..=MAX_TERMS));
+    ), decimals();
+    bool: "true or false".into(), None;
+    Bits: format!("`auto` or {}", widths()), Integer::span(WIDTHS);
+    BiasBits: format!("`from_model`, `auto` or {}", widths()), Integer::span(WIDTHS);
+    TermsFile: format!("rows, cols, dot_width, all or {}", range(1..=MAX_TERMS)), Integer::span(1..=MAX_TERMS);
 }
 
 /// List of names in a given order.

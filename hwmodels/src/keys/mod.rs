@@ -4,8 +4,9 @@
 //!
 //! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked
 //! type (a [`Key`]). A key that has a meaning only together with others is
-//! `key: as (FILE_TYPE), CODE, HINT, MEANING;`: the combined value is one of the fields before the rows, and
-//! `load/check.rs` computes it. CODE and HINT belong to the key's errors.
+//! `key: as (FILE_TYPE) or "DEFAULT", CODE, HINT, MEANING;`: the combined value is one of the fields before the
+//! rows, and `load/check.rs` computes it. CODE and HINT belong to the key's errors. Range and default are
+//! appended to MEANING.
 
 mod key;
 mod page;
@@ -85,7 +86,7 @@ sections! {
             "Version of this file format: 1. Required in every file.";
         name: as (String) is (accelerator_name()), "guardbit::hw::name",
             "the name appears in reports, tables and comments of generated RTL",
-            "Name of the accelerator. Default: the name of the file.";
+            "Name of the accelerator. By default the name of the file.";
         description: as (String) is (description()), "guardbit::hw::text",
             "one line of text, shown in lists; put numbers in quotes",
             "Description in one line, shown in lists.";
@@ -94,25 +95,26 @@ sections! {
             "Preset, or file relative to this one, to start from. Maps merge key by key; a list replaces the \
              whole inherited list.";
         clock_mhz: f64 = (300.0), "guardbit::hw::clock", "the clock in MHz",
-            "Clock in MHz, 0.000001..=1000000000. Default: 300.";
+            "Clock in MHz.";
         array: struct (ArrayFile), "", "", "The array of processing elements.";
         dataflow: Dataflow = (Dataflow::OutputStationary), "guardbit::hw::dataflow", "the operand that stays in the array",
-            "Operand that stays in the array. Decides time and place of every addition, and the \
-             accumulation levels if `accumulation` is missing. Default: output_stationary.";
+            "Operand that stays in the array. Decides time and place of every addition, and the accumulation levels \
+             if `accumulation` is missing.";
         #[serde(default, deserialize_with = "crate::file::short")]
         offload: as (Vec<OpName>) is (operations()), "guardbit::hw::offload",
             "operations that are not listed run exactly on the host",
-            "Operations that the accelerator runs; the host runs the others exactly. Default: all multiply-accumulate operations.";
+            "Operations that the accelerator runs; the host runs the others exactly. By default all \
+             multiply-accumulate operations.";
         operands: struct (OperandsFile), "", "", "How operands reach the multiplier.";
         reduction_order: struct (OrderFile), "", "",
-            "Order in which the products of a dot product are added: axes, slowest first, or a map with \
-             `walk`. Default: [kh, kw, ic].";
+            "Order in which the products of a dot product are added: axes, slowest first, or a map with `walk`. By \
+             default [kh, kw, ic].";
         product: struct (ProductFile), "", "", "The multiplier's output.";
         #[schemars(length(min = 1, max = 16))]
         #[serde(default, deserialize_with = "crate::file::short")]
         accumulation: struct (Vec<LevelFile>), "", "",
-            "Accumulation levels, innermost first, at most 16; the last one has `terms: all`. Default: \
-             derived from the dataflow, with widths that never overflow.";
+            "Accumulation levels, innermost first, at most 16; the last one has `terms: all`. By default derived \
+             from the dataflow, with widths that never overflow.";
         bias: struct (BiasFile), "", "", "The bias adder.";
         requantize: struct (RequantizeFile), "", "", "Conversion of sums to output codes.";
         timing: struct (TimingFile), "", "", "How cycles are counted.";
@@ -136,19 +138,17 @@ sections! {
     } {
         #[schemars(length(equal = 3))]
         #[serde(default, deserialize_with = "crate::file::short")]
-        axes: as (Vec<Name<Axis>>), "guardbit::hw::order", "list the slowest axis first, e.g. `[kh, kw, ic]`",
-            "The axes, slowest first, each once. Default: [kh, kw, ic].";
-        walk: as (Name<WalkKind>), "guardbit::hw::order", "the order in which the products are visited",
-            "Order in which the flattened products are visited. forward: from the first. reverse: from the \
-             last. stride: i, i+n, i+2n, ... for i = 0..n. random: a permutation drawn with `seed`. file: \
-             permutations from `file`. By the products of each dot product: sorted (ascending), sign_paired \
-             (largest positive, largest negative, and so on), greedy (a product whose sign moves the \
-             running sum towards 0). Default: forward.";
+        axes: as (Vec<Name<Axis>>) or "[kh, kw, ic]", "guardbit::hw::order", "list the slowest axis first, e.g. `[kh, kw, ic]`",
+            "The axes, slowest first, each once.";
+        walk: as (Name<WalkKind>) or "forward", "guardbit::hw::order", "the order in which the products are visited",
+            "Order in which the flattened products are visited. forward: from the first. reverse: from the last. \
+             stride: i, i+n, i+2n, ... for i = 0..n. random: a permutation drawn with `seed`. file: permutations \
+             from `file`. By the products of each dot product: sorted (ascending), sign_paired (largest positive, \
+             largest negative, and so on), greedy (a product whose sign moves the running sum towards 0).";
         stride: as (Integer) in 1..=65536, "guardbit::hw::order", "the distance n of `walk: stride`",
-            "Distance n of the walk `stride`, 1..=65536.";
-        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::order", "the seed of `walk: random`",
-            "Seed of the walk `random`, 0..=2147483647: the same seed and number of products give the same \
-             permutation. Default: 0.";
+            "Distance n of the walk `stride`.";
+        seed: as (Integer) in 0..=2_147_483_647 or "0", "guardbit::hw::order", "the seed of `walk: random`",
+            "Seed of the walk `random`: the same seed and number of products give the same permutation.";
         file: as (String) is ("the path of a file".into()), "guardbit::hw::order",
             "a JSON or YAML file with the permutations of `walk: file`",
             "JSON or YAML file (relative to this one) with the permutations of the walk `file`: a list, or \
@@ -159,39 +159,36 @@ sections! {
             "Contents of `file`, given here instead.";
         ic_block: Option<usize> = (None) in 0..=65536, "guardbit::hw::order",
             "the length of the blocks into which the input channels are cut; 0: no blocks",
-            "Length of the blocks into which the input channels are cut, 0..=65536. The block index is \
-             slower than every axis. Default: 0, no blocks.";
+            "Length of the blocks into which the input channels are cut. The block index is slower than every axis; \
+             0: no blocks.";
     }
 
     /// Size of the array of processing elements: at most 1048576 of them in all cores.
     #[derive(Copy, Eq)]
     "array" => ArrayFile, Array {} {
         rows: usize = (16) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
-            "Rows, 1..=65536. Default: 16.";
+            "Rows.";
         cols: usize = (16) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
-            "Columns, 1..=65536. Default: 16.";
+            "Columns.";
         dot_width: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
-            "Products that one processing element adds in one step, 1..=65536. Default: 1.";
+            "Products that one processing element adds in one step.";
         kind: ArrayKind = (ArrayKind::Outputs), "guardbit::hw::array",
             "the outputs that the lanes of a vector engine compute at a time",
-            "Outputs that the lanes of a vector engine compute at a time. outputs: any outputs, in the \
-             order of the output tensor. channels: channels of one pixel, one group after the other. \
-             folded: channels of one pixel, of all groups. block: rows take pixels of a small rectangle, \
-             columns take channels. Default: outputs.";
+            "Outputs that the lanes of a vector engine compute at a time. outputs: any outputs, in the order of the \
+             output tensor. channels: channels of one pixel, one group after the other. folded: channels of one \
+             pixel, of all groups. block: rows take pixels of a small rectangle, columns take channels.";
         cores: usize = (1) in 1..=64, "guardbit::hw::array",
             "the number of arrays that share the output channels",
-            "Number of arrays of this size, which share the output channels, 1..=64. Default: 1.";
+            "Number of arrays of this size, which share the output channels.";
         stripe: usize = (1) in 1..=65536, "guardbit::hw::array", "the size of the array of processing elements",
-            "Minimum number of pixels for which an array of kind channels keeps its weights, 1..=65536. \
-             Default: 1.";
+            "Minimum number of pixels for which an array of kind channels keeps its weights.";
         depthwise: Depthwise = (Depthwise::ByKind), "guardbit::hw::depthwise",
             "the mapping of the groups of a convolution to the array",
-            "Mapping of the groups of depthwise and other grouped convolutions to the array; it does not \
-             change values. by_kind: side by side in vector engines except those of kind channels, \
-             otherwise one after the other. serial: one after the other. block_diagonal: as many groups as \
-             fit, as one matrix with weights of 0 off its diagonal; not for vector engines. own_inputs: \
-             side by side, each lane or column with its own activations; for output_stationary and vector. \
-             Default: by_kind.";
+            "Mapping of the groups of depthwise and other grouped convolutions to the array; it does not change \
+             values. by_kind: side by side in vector engines except those of kind channels, otherwise one after the \
+             other. serial: one after the other. block_diagonal: as many groups as fit, as one matrix with weights \
+             of 0 off its diagonal; not for vector engines. own_inputs: side by side, each lane or column with its \
+             own activations; for output_stationary and vector.";
     }
 
     /// How operands reach the multiplier.
@@ -199,9 +196,8 @@ sections! {
     "operands" => OperandsFile, Operands {} {
         zero_point: ZeroPoint = (ZeroPoint::Subtract), "guardbit::hw::zero_point",
             "`subtract` removes zero points before the multiplier, `fold` after it",
-            "Where zero points are removed. subtract: before the multiplier, which reads codes minus their \
-             zero points. fold: after it; the multiplier reads raw codes, and constants are added to the \
-             bias. Default: subtract.";
+            "Where zero points are removed. subtract: before the multiplier, which reads codes minus their zero \
+             points. fold: after it; the multiplier reads raw codes, and constants are added to the bias.";
     }
 
     /// The multiplier's output: fitted, then shifted right.
@@ -212,20 +208,19 @@ sections! {
         /// How low bits are dropped.
         round: ShiftRounding,
     } {
-        bits: as (Bits), "guardbit::hw::bits",
+        bits: as (Bits) or "auto", "guardbit::hw::bits",
             "a width in bits, sign included; `auto` never overflows",
-            "Width, 2..=64, or auto: exact. Default: auto.";
-        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
-            "What happens to a product that does not fit. Default: saturate.";
-        signed: as (bool), "guardbit::hw::switch", "write true or false, without quotes",
-            "Whether the top bit is a sign. Default: true.";
+            "Width, or auto: exact.";
+        overflow: as (Name<Overflow>) or "saturate", "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a product that does not fit.";
+        signed: as (bool) or "true", "guardbit::hw::switch", "write true or false, without quotes",
+            "Whether the top bit is a sign.";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
-            "Low bits dropped, 0..=31. Default: 0.";
-        round: as (Name<RoundKind>), "guardbit::hw::round", "the rounding of the dropped bits",
-            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped \
-             fraction. Default: floor.";
-        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
-            "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
+            "Low bits dropped.";
+        round: as (Name<RoundKind>) or "floor", "guardbit::hw::round", "the rounding of the dropped bits",
+            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped fraction.";
+        seed: as (Integer) in 0..=2_147_483_647 or "0", "guardbit::hw::round", "the seed of stochastic rounding",
+            "The seed of stochastic rounding.";
     }
 
     /// One accumulation level.
@@ -241,33 +236,31 @@ sections! {
     } {
         name: as (String) is (level_name()), "guardbit::hw::level_name",
             "overrides and reports refer to a level by its name",
-            "Name, unique among the levels. Default: acc for a single level, otherwise required.";
+            "Name, unique among the levels. By default acc for a single level, otherwise required.";
         reduce: Reduce = (Reduce::Serial), "guardbit::hw::reduce",
             "how a level adds the values of a run",
-            "How a run is reduced. Default: serial.";
-        terms: as (TermsFile), "guardbit::hw::terms",
+            "How a run is reduced.";
+        terms: as (TermsFile) or "all", "guardbit::hw::terms",
             "the number of values from the previous level in one run; the last level has `all`",
-            "Length of a run: a number, rows, cols, dot_width or all. Default: all. The last level must have \
-             all.";
-        bits: as (Bits), "guardbit::hw::bits",
+            "Length of a run: a number, rows, cols, dot_width or all. The last level must have all.";
+        bits: as (Bits) or "auto", "guardbit::hw::bits",
             "a width in bits, sign included; `auto` never overflows",
-            "Width of the accumulator, 2..=64, or auto: never overflows. Default: auto.";
-        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
-            "What happens to a sum that does not fit. Default: saturate.";
-        signed: as (bool), "guardbit::hw::switch", "write true or false, without quotes",
-            "Whether the top bit is a sign. Default: true.";
+            "Width of the accumulator, or auto: never overflows.";
+        overflow: as (Name<Overflow>) or "saturate", "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a sum that does not fit.";
+        signed: as (bool) or "true", "guardbit::hw::switch", "write true or false, without quotes",
+            "Whether the top bit is a sign.";
         check: Check = (Check::EachAdd), "guardbit::hw::check",
             "`each_add` checks every addition for overflow, `hand_over` checks the result when it leaves the \
              level",
-            "Where overflow is checked: each_add (at every addition), or hand_over (exact inside, fitted \
-             once when the result leaves the level). Default: each_add.";
+            "Where overflow is checked: each_add (at every addition), or hand_over (exact inside, fitted once when \
+             the result leaves the level).";
         shift: u32 = (0) in 0..=31, "guardbit::hw::shift", "the number of low bits to drop",
-            "Low bits dropped when the result is handed on, 0..=31. Default: 0.";
-        round: as (Name<RoundKind>), "guardbit::hw::round", "the rounding of the dropped bits",
-            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped \
-             fraction. Default: floor.";
-        seed: as (Integer) in 0..=2_147_483_647, "guardbit::hw::round", "the seed of stochastic rounding",
-            "The seed of stochastic rounding, 0..=2147483647. Default: 0.";
+            "Low bits dropped when the result is handed on.";
+        round: as (Name<RoundKind>) or "floor", "guardbit::hw::round", "the rounding of the dropped bits",
+            "Rounding of the dropped bits; stochastic rounds up with the probability of the dropped fraction.";
+        seed: as (Integer) in 0..=2_147_483_647 or "0", "guardbit::hw::round", "the seed of stochastic rounding",
+            "The seed of stochastic rounding.";
     }
 
     /// The bias adder.
@@ -280,14 +273,13 @@ sections! {
     } {
         at: BiasPlace = (BiasPlace::Post), "guardbit::hw::bias",
             "where the bias is added: `post` is after the last level",
-            "Where the bias is added. post: after the last level. preload: as the initial value of the \
-             last level. post_requantize: scaled by itself and added to the scaled sum. Default: post.";
-        bits: as (BiasBits), "guardbit::hw::bits",
+            "Where the bias is added. post: after the last level. preload: as the initial value of the last level. \
+             post_requantize: scaled by itself and added to the scaled sum.";
+        bits: as (BiasBits) or "from_model", "guardbit::hw::bits",
             "a width in bits, sign included; `from_model` is 32, and 64 for biases of 64 bits",
-            "Width of the adder, 2..=64, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model. \
-             Default: from_model.";
-        overflow: as (Name<Overflow>), "guardbit::hw::overflow", "what happens to a value that does not fit",
-            "What happens to a sum that does not fit. Default: saturate.";
+            "Width of the adder, or auto. from_model: 32, and 64 in layers whose bias has 64 bits in the model.";
+        overflow: as (Name<Overflow>) or "saturate", "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a sum that does not fit.";
     }
 
     /// Conversion of sums to output codes.
@@ -295,21 +287,21 @@ sections! {
     "requantize" => RequantizeFile, Requantization {} {
         scheme: Option<Scheme> = (None), "guardbit::hw::scheme",
             "`from_model` uses the scheme of the model's runtime",
-            "Requantization scheme. from_model: the scheme of the model's runtime. Default: from_model.";
+            "Requantization scheme. from_model: the scheme of the model's runtime.";
         output: OutputFit = (OutputFit::Saturate), "guardbit::hw::output",
             "what happens to a result that does not fit the output's codes",
             "What happens to a result that does not fit the output's codes, in the exact run too. saturate: clamped. \
-             saturate_symmetric: clamped to a restricted range, -127 to 127 for int8. wrap: its low bits are kept; a fused \
-             activation clips before. Default: saturate.";
+             saturate_symmetric: clamped to a restricted range, -127 to 127 for int8. wrap: its low bits are kept; a \
+             fused activation clips before.";
     }
 
     /// How cycles are counted.
     #[derive(Copy, Eq)]
     "timing" => TimingFile, Timing {} {
         convention: TimingConvention = (TimingConvention::Overlapped), "guardbit::hw::timing", "how cycles are counted",
-            "Timing convention. overlapped: tiles follow each other without draining the array; memory \
-             stalls are counted. scalesim_v3: compute cycles as in SCALE-Sim 3.0.0. ethos_u: NPU cycles as \
-             estimated by Arm's compiler for Ethos-U55; needs an array of kind block. Default: overlapped.";
+            "Timing convention. overlapped: tiles follow each other without draining the array; memory stalls are \
+             counted. scalesim_v3: compute cycles as in SCALE-Sim 3.0.0. ethos_u: NPU cycles as estimated by Arm's \
+             compiler for Ethos-U55; needs an array of kind block.";
     }
 
     /// Memories of the accelerator.
@@ -323,43 +315,38 @@ sections! {
         dram_bytes_per_cycle: f64,
     } {
         activation_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for activations in KiB, 0.000001..=1000000000; six decimals are significant. Default: 256.";
+            "SRAM for activations in KiB.";
         weight_kib: f64 = (256.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for weights in KiB, 0.000001..=1000000000; six decimals are significant. Default: 256.";
+            "SRAM for weights in KiB.";
         accumulator_kib: f64 = (64.0), "guardbit::hw::memory", "sizes are in KiB, rates in bytes per cycle",
-            "SRAM for sums in KiB, 0.000001..=1000000000; six decimals are significant. Default: 64.";
+            "SRAM for sums in KiB.";
         residency: Residency = (Residency::None), "guardbit::hw::memory",
             "the activations that stay on the chip between layers",
-            "Activations that stay in their SRAM from the layer that produces them to the layers that read \
-             them. none: every layer reads from external memory and stores there. fit: those that fit in \
-             addition to what the layers in between need. Default: none.";
+            "Activations that stay in their SRAM from the layer that produces them to the layers that read them. \
+             none: every layer reads from external memory and stores there. fit: those that fit in addition to what \
+             the layers in between need.";
         double_buffer: bool = (true), "guardbit::hw::switch", "write true or false, without quotes",
-            "Whether the next tile is loaded while the current one is computed. Default: true.";
+            "Whether the next tile is loaded while the current one is computed.";
         sram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle between the activation SRAM and the array, and between the weight SRAM and \
-             the array, 0.000001..=1000000000; six decimals are significant. A formula scales with the \
-             array. Default: max(16, rows, cols) * dot_width.";
+            "Bytes per cycle between the activation SRAM and the array, and between the weight SRAM and the array. A \
+             formula scales with the array. By default max(16, rows, cols) * dot_width.";
         accumulator_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle between the SRAM for sums and the array, reads plus writes, \
-             0.000001..=1000000000; six decimals are significant. A formula scales with the array. Default: \
-             8 * max(16, cols): a sum of 32 bits per column, read and written.";
-        dram_bytes_per_cycle: as (PortFile), "guardbit::hw::memory",
+            "Bytes per cycle between the SRAM for sums and the array, reads plus writes. A formula scales with the \
+             array. By default 8 * max(16, cols): a sum of 32 bits per column, read and written.";
+        dram_bytes_per_cycle: as (PortFile) or "8", "guardbit::hw::memory",
             "rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor",
-            "Bytes per cycle of the external memory, 0.000001..=1000000000; six decimals are significant. A \
-             formula scales with the array. Default: 8.";
+            "Bytes per cycle of the external memory. A formula scales with the array.";
         dram_latency_cycles: u64 = (100) in 0..=1000000000, "guardbit::hw::memory",
             "the cycles before the first byte from external memory",
-            "Cycles before the first byte from external memory, 0..=1000000000. Default: 100.";
+            "Cycles before the first byte from external memory.";
         dram_burst_bytes: u64 = (1) in 1..=65536, "guardbit::hw::memory",
             "transfers to and from external memory are rounded up to whole bursts",
-            "Bytes per burst, 1..=65536. Every transfer to and from external memory is rounded up to whole \
-             bursts. Default: 1.";
+            "Bytes per burst. Every transfer to and from external memory is rounded up to whole bursts.";
         dram_outstanding_bursts: Option<u64> = (None) in 0..=65536, "guardbit::hw::memory",
             "the maximum number of bursts in flight; 0: no limit",
-            "Maximum number of bursts in flight, each for dram_latency_cycles, 0..=65536; 0: no limit. \
-             Default: 0.";
+            "Maximum number of bursts in flight, each for dram_latency_cycles; 0: no limit.";
     }
 
     // The default is Arm's Cortex-M55, whose vector unit processes 64 bits per cycle ("dual beat").
@@ -371,29 +358,25 @@ sections! {
     } {
         lanes: usize = (2) in 1..=65536, "guardbit::hw::host",
             "the number of 32-bit elements that the host processes in parallel",
-            "Number of 32-bit elements that the host processes in parallel, 1..=65536. Default: 2.";
+            "Number of 32-bit elements that the host processes in parallel.";
         ops_per_cycle: f64 = (1.0), "guardbit::hw::host", "operations per lane and cycle of the host",
-            "Operations per lane and cycle: additions, comparisons, multiplications with or without an \
-             addition, shifts, loads from a table; 0.000001..=1000000000; six decimals are significant. \
-             Default: 1.";
+            "Operations per lane and cycle: additions, comparisons, multiplications with or without an addition, \
+             shifts, loads from a table.";
         bytes_per_cycle: f64 = (8.0), "guardbit::hw::host", "the bytes that the host reads and writes per cycle",
-            "Bytes that the host reads and writes per cycle, in total, 0.000001..=1000000000; six decimals \
-             are significant. Default: 8.";
+            "Bytes that the host reads and writes per cycle, in total.";
         clock_mhz: as (Number), "guardbit::hw::host", "the clock of the host in MHz",
-            "Clock in MHz, 0.000001..=1000000000. Default: that of the accelerator.";
+            "Clock in MHz. By default that of the accelerator.";
     }
 
     /// Lanes that share one adder.
     #[derive(Copy, Eq)]
     "packing" => PackingFile, PackingKeys {} {
         kind: PackingKind = (PackingKind::None), "guardbit::hw::packing", "the lanes that share one adder",
-            "none: every lane has its own adder. dsp48e2_int8x2: two output channels share the 48-bit \
-             adder of a DSP48E2, with 18 bits for the first channel; the innermost level is that adder. \
-             Default: none.";
+            "none: every lane has its own adder. dsp48e2_int8x2: two output channels share the 48-bit adder of a \
+             DSP48E2, with 18 bits for the first channel; the innermost level is that adder.";
         fixup: Fixup = (Fixup::Lut), "guardbit::hw::packing",
             "the correction of the borrow that a negative low lane takes from the high lane",
-            "Correction of the borrow in dsp48e2_int8x2. none: a negative low lane takes 1 from the high \
-             lane. lut: the low lane's sign is added to the high lane when the lanes leave the adder. \
-             Default: lut.";
+            "Correction of the borrow in dsp48e2_int8x2. none: a negative low lane takes 1 from the high lane. lut: \
+             the low lane's sign is added to the high lane when the lanes leave the adder.";
     }
 }

@@ -1,11 +1,7 @@
 //! Documentation page with every key of an accelerator file.
 
-use serde_json::Value;
-
 use super::KEYS;
-use crate::file::AcceleratorFile;
 use crate::load::{KeyPath, Rule};
-use crate::schema::schema;
 
 const INTRODUCTION: &str = "\
 # Accelerator keys
@@ -21,16 +17,15 @@ keys of single layers. [accelerators.md](accelerators.md) explains their effects
 
 /// Returns the page as Markdown.
 pub fn keys_text() -> String {
-    let schema: Value = serde_json::from_str(&schema()).unwrap_or_default();
-    let meaning = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
     let mut text = INTRODUCTION.to_owned();
-    for key in AcceleratorFile::keys() {
+    for top in KEYS.iter().filter(|row| row.section.is_empty()) {
+        let key = top.name;
         let path = KeyPath::dotted(key);
         if Rule::is_stated(&path) || KEYS.iter().all(|row| row.section != key) {
-            row(&mut text, key, &Rule::of(&path).allowed, &meaning(&schema["properties"][key]));
+            row(&mut text, key, &Rule::of(&path).allowed, &top.meaning());
         }
         for of in KEYS.iter().filter(|row| row.section.trim_end_matches(".*") == key) {
-            row(&mut text, &format!("{}.{}", of.section, of.name), &(of.allowed)(), of.meaning);
+            row(&mut text, &format!("{}.{}", of.section, of.name), &(of.allowed)(), &of.meaning());
         }
     }
     text
@@ -38,4 +33,49 @@ pub fn keys_text() -> String {
 
 fn row(text: &mut String, key: &str, allowed: &str, meaning: &str) {
     *text += &format!("| `{key}` | {} | {} |\n", allowed.replace('|', "\\|"), meaning.replace('|', "\\|"));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Defaults of rows, ranges of rows and ranges of schemas are what a file without the key has, and what is checked.
+    #[test]
+    fn rows_say_what_is_done() {
+        let complete =
+            |text: &str| crate::from_yaml(&format!("schema: 1\n{text}"), "x", &[]).unwrap().resolved_json();
+        let files = [
+            complete(""),
+            complete(
+                "reduction_order: {walk: random}\nproduct: {bits: 8, round: stochastic}\n\
+                 accumulation: [{name: acc, bits: 8, round: stochastic}]\n",
+            ),
+            complete("packing: {kind: dsp48e2_int8x2}\naccumulation: [{name: dsp, terms: 7, bits: 18, overflow: wrap}, {name: acc, bits: 30}]\n"),
+        ];
+        let schema: Value = serde_json::from_str(&crate::schema()).unwrap();
+        let (mut defaults, mut ranges) = (0, 0);
+        for row in KEYS {
+            let key = format!("{}/{}", row.section, row.name);
+            if let Some(default) = (row.default)() {
+                let expected: Value = serde_yaml::from_str(&default).unwrap();
+                let path = format!("/{key}").replace("//", "/").replace(".*", "/0");
+                let found: Vec<&Value> = files.iter().filter_map(|file| file.pointer(&path)).collect();
+                assert!(found.contains(&&expected), "{key}: {default}, {found:?}");
+                defaults += 1;
+            }
+            let owner = if row.section.is_empty() { String::new() } else { format!("/$defs/{}", row.file) };
+            let property = schema.pointer(&format!("{owner}/properties/{}", row.name)).unwrap();
+            assert_eq!(property["description"], row.description(), "{key}");
+            let number = property["oneOf"].as_array().and_then(|choices| choices.last()).unwrap_or(property);
+            let bounds = ["minimum", "maximum"].map(|bound| number[bound].as_f64());
+            if let Some(range) = (row.span)() {
+                let ends = range.split(';').next().unwrap().split_once("..=").unwrap();
+                assert_eq!([ends.0, ends.1].map(|end| end.parse().ok()), bounds, "{key}");
+                ranges += 1;
+            }
+        }
+        assert!(defaults > 40 && ranges > 30, "{defaults} {ranges}");
+    }
 }

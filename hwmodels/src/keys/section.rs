@@ -1,5 +1,8 @@
 //! Macros that turn rows into types, checks and rules.
 
+use guardbit_documents::flow;
+use serde::Serialize;
+
 use super::key::{FileValue, Key};
 use crate::load::{KeyPath, Violation, out_of_range};
 
@@ -16,8 +19,34 @@ pub(crate) struct KeyRow {
     pub allowed: fn() -> String,
     /// What to do, in few words.
     pub hint: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
+    /// What it means, without range and default.
+    pub about: &'static str,
+    /// The range as text, where it has one.
+    pub span: fn() -> Option<String>,
+    /// The default as it is written in a file, where it is a value.
+    pub default: fn() -> Option<String>,
+    /// The type that serde reads.
+    pub file: &'static str,
+}
+
+impl KeyRow {
+    /// Returns what the key means, with its default.
+    pub fn meaning(&self) -> String {
+        let default = (self.default)().map_or(String::new(), |default| format!(" Default: {default}."));
+        format!("{}{default}", self.about)
+    }
+
+    /// Returns what the key means, with its range and default.
+    pub fn description(&self) -> String {
+        let range = (self.span)().map_or(String::new(), |range| format!(" Range: {range}."));
+        let default = self.meaning().split_off(self.about.len());
+        format!("{}{range}{default}", self.about)
+    }
+}
+
+/// Returns a value in the form of a file as text.
+pub(super) fn text(value: impl Serialize) -> String {
+    flow::text(&serde_yaml::to_value(value).unwrap_or_default())
 }
 
 /// Returns a value if it is in its range, or the default if it is missing.
@@ -49,7 +78,7 @@ macro_rules! sections {
                 $(#[$attribute:meta])*
                 $key:ident:
                     $($ty:ty = ($default:expr) $(in $low:literal..=$high:literal)?,)?
-                    $(as ($raw:ty) $(in $raw_low:literal..=$raw_high:literal)? $(is ($allowed:expr))?,)?
+                    $(as ($raw:ty) $(in $raw_low:literal..=$raw_high:literal)? $(is ($allowed:expr))? $(or $said:literal)?,)?
                     $(struct ($map:ty),)?
                     $code:literal, $hint:literal, $doc:literal;
             )*
@@ -76,7 +105,7 @@ macro_rules! sections {
             pub struct $checked {
                 $($(#[doc = $field_doc])* pub $field: $field_ty,)*
                 $($(
-                    #[doc = $doc]
+                    #[doc = concat!($doc, " Default: `", stringify!($default), "`.")]
                     pub $key: $ty,
                 )?)*
             }
@@ -127,7 +156,16 @@ macro_rules! sections {
                     { $($($low, $high)?)? $($($raw_low, $raw_high)?)? }
                 ),
                 hint: $hint,
-                meaning: $doc,
+                about: $doc,
+                span: || $crate::keys::section::span!(
+                    { $($($allowed)?)? $($crate::keys::section::nothing!($map))? }
+                    { $(<$ty as $crate::keys::Key>::File)? $($raw)? }
+                    { $($($low, $high)?)? $($($raw_low, $raw_high)?)? }
+                ),
+                default: || $crate::keys::section::default!(
+                    { $(<$ty as $crate::keys::Key>::to_file($default))? } { $($($said)?)? }
+                ),
+                file: stringify!($file),
             },
         )*)*];
     };
@@ -170,4 +208,27 @@ macro_rules! allowed {
     };
 }
 
-pub(super) use {allowed, bounds, nothing, range, sections};
+/// The range as text, where the type in a file has one.
+macro_rules! span {
+    ({ $allowed:expr } { $($file:tt)* } { $($bounds:tt)* }) => {
+        None
+    };
+    ({} { $file:ty } { $($bounds:tt)* }) => {
+        <$file as $crate::keys::FileValue>::span($crate::keys::section::bounds!($($bounds)*))
+    };
+}
+
+/// The default as text: of a key that is a field, or as the row says it.
+macro_rules! default {
+    ({} {}) => {
+        None
+    };
+    ({} { $said:literal }) => {
+        Some($said.to_owned())
+    };
+    ({ $default:expr } {}) => {
+        Some($crate::keys::section::text($default))
+    };
+}
+
+pub(super) use {allowed, bounds, default, nothing, range, sections, span};

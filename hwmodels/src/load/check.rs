@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use guardbit_num::{Format, Overflow, Rounding};
 
-use super::key::KeyPath;
+use super::KeyPath;
 use super::order::KnownOrders;
 use super::rules::{MAX_ELEMENTS, MAX_LEVELS, Rule, row_of};
 use super::typed::not_allowed;
@@ -163,14 +163,14 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
     }
     let mut checked: Vec<Level> = Vec::with_capacity(levels.len());
     for (index, raw) in levels.iter().enumerate() {
-        let key = KeyPath::level(index, raw.name.as_deref());
+        let key = level_at(index, raw.name.as_deref());
         let level = level(&key, raw, array)?;
         if checked.iter().any(|other| other.name == level.name) {
             return Err(Violation {
                 code: "guardbit::hw::level_name",
-                keys: vec![KeyPath::level(index, None).join("name")],
-                message: format!("two levels of `accumulation` have the name `{}`", level.name),
-                help: "give every level a different name".into(),
+                keys: vec![level_at(index, None).join("name")],
+                message: format!("two levels of `accumulation` are called `{}`", level.name),
+                help: "give every level a name of its own".into(),
             });
         }
         checked.push(level);
@@ -186,7 +186,7 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
         });
     };
     if last.terms != Terms::All {
-        let key = KeyPath::level(checked.len() - 1, Some(&last.name));
+        let key = level_at(checked.len() - 1, Some(&last.name));
         return Err(Violation {
             code: "guardbit::hw::terms",
             message: format!(
@@ -310,5 +310,11 @@ pub(crate) fn out_of_range(key: KeyPath, found: impl std::fmt::Display) -> Viola
 }
 
 pub(super) fn level_key(datapath: &Datapath, index: usize) -> KeyPath {
-    KeyPath::level(index, Some(&datapath.levels[index].name))
+    level_at(index, Some(&datapath.levels[index].name))
+}
+
+/// Returns the path of level `index` of `accumulation`.
+pub(super) fn level_at(index: usize, name: Option<&str>) -> KeyPath {
+    let name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+    KeyPath::keys(&["accumulation"]).named_item(index, name)
 }

@@ -1,7 +1,7 @@
 //! Checks which mappings of groups an array supports.
 
+use super::KeyPath;
 use super::check::Violation;
-use super::key::KeyPath;
 use crate::{Accelerator, Dataflow, Depthwise, TimingConvention};
 
 /// Returns an error if the array, or the timing convention, does not support the mapping.

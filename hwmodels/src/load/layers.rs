@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_yaml::Value;
 
-use super::key::KeyPath;
+use super::KeyPath;
 use super::problem::{HwError, Origin, Problem};
 use super::set::{Set, SetSource};
 use super::sources::Sources;

@@ -2,9 +2,9 @@
 
 use guardbit_num::MIN_BITS;
 
+use super::KeyPath;
 use super::Recipe;
-use super::check::{Violation, level_key};
-use super::key::KeyPath;
+use super::check::{Violation, level_at, level_key};
 use super::problem::{HwError, Problem};
 use super::set::Set;
 use super::sources::Sources;
@@ -109,8 +109,7 @@ fn inner_all(datapath: &Datapath) -> Option<Violation> {
 /// Warns of an overflow mode for a register that cannot overflow.
 fn overflow_without_bits(file: &AcceleratorFile) -> Option<Violation> {
     let levels = file.accumulation.iter().flatten().enumerate();
-    let levels =
-        levels.map(|(i, level)| (KeyPath::level(i, level.name.as_deref()), level.bits, level.overflow));
+    let levels = levels.map(|(i, level)| (level_at(i, level.name.as_deref()), level.bits, level.overflow));
     let product = file.product.iter().map(|p| (KeyPath::keys(&["product"]), p.bits, p.overflow));
     let never = |bits: Option<Bits>| bits.is_none_or(|bits| bits == Bits::Auto);
     let (key, ..) = levels.chain(product).find(|&(_, bits, overflow)| overflow.is_some() && never(bits))?;
@@ -145,7 +144,7 @@ fn unused_of_walk(file: &AcceleratorFile) -> Option<Violation> {
 /// Warns of a seed for a rounding that needs none.
 fn unused_seed(file: &AcceleratorFile) -> Option<Violation> {
     let levels = file.accumulation.iter().flatten().enumerate();
-    let levels = levels.map(|(i, level)| (KeyPath::level(i, level.name.as_deref()), level.round, level.seed));
+    let levels = levels.map(|(i, level)| (level_at(i, level.name.as_deref()), level.round, level.seed));
     let product = file.product.iter().map(|p| (KeyPath::keys(&["product"]), p.round, p.seed));
     let is_random =
         |round: Option<Name<RoundKind>>| round.is_some_and(|round| round.0 == RoundKind::Stochastic);

@@ -8,10 +8,8 @@ mod check;
 mod defaults;
 mod depthwise;
 mod derive;
-mod key;
 mod layers;
 mod lint;
-mod locate;
 mod order;
 mod packing;
 mod parse;
@@ -28,14 +26,15 @@ mod typed;
 use std::io;
 use std::path::Path;
 
-pub use problem::{FilePlace, HwError, Origin, Problem};
+pub use problem::{HwError, Origin, Problem};
 pub use set::key_of_layer;
 pub use text::{description_of, name_of};
 
+pub use guardbit_documents::FilePlace;
+pub(crate) use guardbit_documents::Path as KeyPath;
+
 use crate::{Accelerator, LayerOverrides};
 pub(crate) use check::{Violation, out_of_range};
-pub(crate) use key::KeyPath;
-pub(crate) use locate::locate;
 use parse::MOST_BYTES;
 pub(crate) use recipe::Recipe;
 pub(crate) use rules::{MAX_ELEMENTS, MAX_RATE, MAX_SIDE, Rule};

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use guardbit_documents::{Document, Form};
 use serde_yaml::Value;
 
+use super::KeyPath;
 use super::check::{Violation, name, whole};
 use super::defaults;
-use super::key::KeyPath;
 use super::parse::MOST_BYTES;
 use crate::file::{AcceleratorFile, Name, NamedLists, PermutationsFile};
 use crate::keys::OrderMap;
@@ -16,6 +17,8 @@ use crate::order::{Permutations, WalkKind};
 use crate::{Axis, ReductionOrder, Walk};
 
 const CODE: &str = "guardbit::hw::order";
+
+const FILE: Form = Form { name: "a file of permutations", most_bytes: MOST_BYTES };
 
 /// Hint with the format of a file of permutations.
 const FORM: &str = "write `[2, 0, 1]`, or lists by layer name or number of products, e.g. `{conv1: [2, 0, \
@@ -154,8 +157,8 @@ impl KnownOrders {
 fn read(path: &str) -> Result<NamedLists, String> {
     let text = guardbit_files::read_text(Path::new(path), MOST_BYTES);
     let text = text.map_err(|error| format!("it cannot be read: {error}"))?;
-    guardbit_files::check_nesting(&text).map_err(|error| error.to_string())?;
-    serde_yaml::from_str(&text).map_err(|error| error.to_string())
+    let read = Document::new(FILE, path, &text).and_then(|document| document.read());
+    read.map_err(|fault| fault.in_file())
 }
 
 /// Calls `visit` for every permutation file that `file` names, including those of its layers.

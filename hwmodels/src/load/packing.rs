@@ -2,8 +2,8 @@
 
 use guardbit_num::Overflow;
 
+use super::KeyPath;
 use super::check::{Violation, level_key};
-use super::key::KeyPath;
 use crate::accelerator::PackingKind;
 use crate::file::AcceleratorFile;
 use crate::{BiasPlace, Check, Datapath, PACKED_LOW_BITS, Packing, PackingKeys, Reduce, Register};

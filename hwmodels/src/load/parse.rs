@@ -1,62 +1,68 @@
-//! Parses text into the typed file, and interprets the YAML library's errors.
+//! Parses text into the typed file.
 
-use std::sync::Arc;
+use std::fmt;
 
-use super::key::KeyPath;
-use super::locate::{level_names, locate_second};
-use super::problem::{FilePlace, HwError, Origin, Problem};
+use guardbit_documents::{Document, Form};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::problem::HwError;
+use super::rules::MAX_LEVELS;
 use super::typed;
 use crate::file::AcceleratorFile;
 
 /// Greatest size of a file in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
-const PLAINER: &str = "write maps and lists with one entry per line";
+pub(super) const FORM: Form = Form { name: "an accelerator", most_bytes: MOST_BYTES };
 
 /// Parses the text of a file.
-pub(super) fn parse(text: &Arc<str>, name: &str) -> Result<AcceleratorFile, HwError> {
-    if text.len() as u64 > MOST_BYTES {
-        let message = format!("{name}: the text has {} bytes; expected at most {MOST_BYTES}", text.len());
-        return Err(not_yaml(message, "is it an accelerator file?", Origin::Nowhere).into());
-    }
-    if let Err(error) = guardbit_files::check_nesting(text) {
-        let origin = Origin::File(FilePlace::new(name, text, error.line, error.column));
-        let message = format!("the text is nested too deeply: {error}");
-        return Err(not_yaml(message, error.help().unwrap_or(PLAINER), origin).into());
-    }
-    serde_yaml::from_str(text).map_err(|error| problem(text, name, &error).into())
+pub(super) fn parse(text: &str, name: &str) -> Result<AcceleratorFile, HwError> {
+    let read = Document::new(FORM, name, text).and_then(|document| document.read());
+    read.map_err(|mut fault| {
+        fault.path = fault.path.named("accumulation", &level_names(text));
+        typed::explain(fault).into()
+    })
 }
 
-fn problem(text: &Arc<str>, name: &str, error: &serde_yaml::Error) -> Problem {
-    let message = error.to_string();
-    let help = "the text is not YAML";
-    let Some(at) = error.location() else { return not_yaml(message, help, Origin::Nowhere) };
-    let origin = |line, column| Origin::File(FilePlace::new(name, text, line, column));
-    let Some((path, message)) = value_message(&message, at.line(), at.column()) else {
-        return not_yaml(message, help, origin(at.line(), at.column()));
-    };
-    let path = KeyPath::indexed(path).named(&level_names(text));
-    let repeated = typed::duplicate_field(message).map(|field| path.join(field));
-    if let Some((line, column)) = repeated.as_ref().and_then(|key| locate_second(text, key)) {
-        return typed::explain(message, &path, origin(line, column));
+/// Returns the names of the levels of `accumulation`; empty if its levels do not have text as names.
+fn level_names(text: &str) -> Vec<Option<String>> {
+    #[derive(Deserialize)]
+    struct Levels {
+        accumulation: Option<List>,
     }
-    // For an unknown key the library names the containing map.
-    let path = typed::unknown_field(message).map_or(path.clone(), |(field, _)| path.join(field));
-    typed::explain(message, &path, origin(at.line(), at.column()))
+    let file = serde_yaml::from_str::<Levels>(text);
+    file.ok().and_then(|file| file.accumulation).map_or(Vec::new(), |List(names)| names)
 }
 
-fn not_yaml(message: String, help: &str, origin: Origin) -> Problem {
-    Problem { code: "guardbit::hw::yaml", key: None, message, help: Some(help.into()), origin }
-}
+/// Names of the first levels.
+struct List(Vec<Option<String>>);
 
-/// Splits the library's message about a value into path and message: `path: message at line L column C`.
-///
-/// The path is omitted for the whole file, and the position if it is the start. A syntax error has another
-/// form.
-fn value_message(message: &str, line: usize, column: usize) -> Option<(&str, &str)> {
-    let place = format!(" at line {line} column {column}");
-    let without_place = Some(message).filter(|message| !message.contains(" at line "));
-    let message = message.strip_suffix(&place).or(without_place)?;
-    let is_path = |path: &str| !path.contains([' ', '`', '"']);
-    Some(message.split_once(": ").filter(|(path, _)| is_path(path)).unwrap_or((".", message)))
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Level {
+            name: Option<String>,
+        }
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = List;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List, A::Error> {
+                let mut names = Vec::new();
+                while names.len() < MAX_LEVELS
+                    && let Some(level) = list.next_element::<Level>()?
+                {
+                    names.push(level.name);
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(List(names))
+            }
+        }
+        deserializer.deserialize_seq(Names)
+    }
 }

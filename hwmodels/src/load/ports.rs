@@ -1,7 +1,7 @@
 //! The rates of memories, which a file may write relative to the array.
 
+use super::KeyPath;
 use super::check::{Violation, out_of_range, shown};
-use super::key::KeyPath;
 use super::rules::Rule;
 use crate::expression::{Expression, Quantity};
 use crate::file::{Number, PortFile};

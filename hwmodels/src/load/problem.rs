@@ -1,8 +1,9 @@
 //! Problems of accelerator files, with their places.
 
 use std::fmt;
-use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::ops::Deref;
+
+use guardbit_documents::{Fault, FilePlace};
 
 /// Error or warning: a stable code, a message, a place, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,21 +28,6 @@ pub enum Origin {
     Nowhere,
 }
 
-/// Place in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePlace {
-    /// Name of the file.
-    pub file: String,
-    /// Text of the file.
-    pub text: Arc<str>,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// Range of the offending bytes in `text`.
-    pub span: Range<usize>,
-}
-
 /// Error: an accelerator cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HwError(pub(super) Box<Problem>);
@@ -55,6 +41,14 @@ impl Problem {
         origin: Origin,
     ) -> Self {
         Self { code, key, message, help: Some(help), origin }
+    }
+
+    /// Returns the problem of a fault in a document, with `help` if the fault itself has none.
+    pub(crate) fn of_fault(code: &'static str, fault: Fault, help: &str) -> Self {
+        let key = Some(fault.path.to_string()).filter(|key| !key.is_empty());
+        let (message, help) = (fault.message(), fault.help().unwrap_or_else(|| help.into()));
+        let origin = fault.place.map_or(Origin::Nowhere, |place| Origin::File(*place));
+        Self::new(code, key, message, help, origin)
     }
 
     /// Returns a warning about an accelerator for a particular network.
@@ -99,22 +93,6 @@ impl HwError {
     pub(super) fn with_message(mut self, edit: impl FnOnce(&str) -> String) -> Self {
         self.0.message = edit(&self.0.message);
         self
-    }
-}
-
-impl FilePlace {
-    /// Returns the place at line `line` and column `column`, both from 1. It extends to the end of the value
-    /// there.
-    pub(crate) fn new(file: &str, text: &Arc<str>, line: usize, column: usize) -> Self {
-        let (file, text) = (file.to_owned(), text.clone());
-        let line_start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let before: usize = text[line_start..].chars().take(column - 1).map(char::len_utf8).sum();
-        let start = line_start + before;
-        let rest = &text[start..];
-        let value = rest[..rest.find([',', '}', ']', '\n', '#', ':']).unwrap_or(rest.len())].trim_end();
-        // Of a list or map in brackets only the opening bracket is marked.
-        let span = start..start + if value.starts_with(['{', '[']) { 1 } else { value.len() };
-        Self { file, text, line, column, span }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Allowed values of each key, for range errors and type errors alike. They come from the rows of the keys,
 //! and from this module for keys without a row.
 
-use super::key::{KeyPath, Segment};
+use guardbit_documents::Step;
+
+use super::KeyPath;
 use crate::Axis;
 use crate::file::Name;
 use crate::keys::{DECIMALS, FileValue, KEYS, KeyRow};
@@ -56,7 +58,7 @@ fn entry(key: &KeyPath) -> Option<&'static Entry> {
 }
 
 fn names(key: &KeyPath) -> Vec<&str> {
-    key.segments().iter().map(segment_name).collect()
+    key.steps().iter().map(step_name).collect()
 }
 
 /// Row of the table.
@@ -116,10 +118,10 @@ const OTHER: Entry = Entry {
     hint: "`guardbit hw schema` prints every key with its type",
 };
 
-fn segment_name(segment: &Segment) -> &str {
+fn step_name(segment: &Step) -> &str {
     match segment {
-        Segment::Key(key) => key,
-        Segment::Item { .. } => "*",
+        Step::Key(key) => key,
+        Step::Item { .. } => "*",
     }
 }
 

@@ -1,9 +1,11 @@
 //! Overrides: `accumulation.acc.bits=12` of the command line, and those of `layers`.
 
+use guardbit_documents::{Fault, Wrong};
 use serde::de::DeserializeSeed;
 use serde_yaml::{Mapping, Value};
 
-use super::key::KeyPath;
+use super::KeyPath;
+use super::parse::FORM;
 use super::problem::{HwError, Origin, Problem};
 use super::rules::Rule;
 use super::typed;
@@ -129,13 +131,21 @@ impl Set {
     }
 
     fn mistyped(&self, message: &str) -> HwError {
-        typed::explain(message, &KeyPath::dotted(&self.path), Origin::Nowhere).into()
+        let key = KeyPath::dotted(&self.path);
+        let mut fault = Fault::of_message(FORM.name, message, key.clone());
+        if let (Wrong::UnknownKey { .. }, [.., name]) = (&fault.wrong, fault.path.steps())
+            && let Some(at) = key.steps().iter().rposition(|step| step == name)
+        {
+            // The message does not say which map of the path has no such key.
+            fault.path = key.start(at + 1);
+        }
+        typed::explain(fault).into()
     }
 }
 
 /// Parses a value as written on the command line.
 fn free_value(text: &str) -> Result<Value, String> {
-    guardbit_files::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
+    guardbit_documents::check_nesting(text).map_err(|error| format!("it is nested too deeply: {error}"))?;
     let budget = Budget::of_text(text);
     let read = Budget::new(&budget).deserialize(serde_yaml::Deserializer::from_str(text));
     read.map_err(|error| error.to_string())

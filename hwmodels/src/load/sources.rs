@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use serde_yaml::Value;
 
-use super::key::{KeyPath, Segment};
-use super::locate::locate;
+use guardbit_documents::Step;
+
+use super::FilePlace;
+use super::KeyPath;
 use super::order;
 use super::parse::{MOST_BYTES, parse};
-use super::problem::{FilePlace, HwError, Origin, Problem};
+use super::problem::{HwError, Origin, Problem};
 use super::set::{Overridden, SetSource, merge};
 use super::text::name_of;
 use super::typed;
@@ -156,9 +158,9 @@ impl Sources {
         if key.find(&self.own).is_some() {
             return self.place(key);
         }
-        let is_own = |segment: &Segment| matches!(segment, Segment::Key(key) if OWN.contains(&key.as_str()));
+        let is_own = |segment: &Step| matches!(segment, Step::Key(key) if OWN.contains(&key.as_str()));
         match &self.base {
-            Some(base) if !key.segments().first().is_some_and(is_own) => base.origin(key),
+            Some(base) if !key.steps().first().is_some_and(is_own) => base.origin(key),
             _ => Origin::Nowhere,
         }
     }
@@ -167,8 +169,7 @@ impl Sources {
         if self.is_preset {
             return Origin::Preset(self.name.clone());
         }
-        let (line, column) = locate(&self.text, key).unwrap_or((1, 1));
-        Origin::File(FilePlace::new(&self.name, &self.text, line, column))
+        Origin::File(FilePlace::of_path(&self.name, &self.text, key))
     }
 
     fn no_base(&self, base: &str, path: &Path, error: &std::io::Error) -> Problem {

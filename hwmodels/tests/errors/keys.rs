@@ -9,21 +9,21 @@ fn unknown_keys() {
     hw.yaml:2:1: unknown key `bits`
       | bits: 14
       | ^^^^
-    help: the keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
+    help: did you mean `bias`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bit: 14\n", &[]), @r"
     guardbit::hw::unknown_key
     hw.yaml:4:5: unknown key `accumulation.acc.bit`
       |     bit: 14
       |     ^^^
-    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
+    help: did you mean `bits`? The keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
     ");
     insta::assert_snapshot!(report("schema: 1\nreduction_order: {wolk: reverse}\n", &[]), @r"
     guardbit::hw::unknown_key
     hw.yaml:2:19: unknown key `reduction_order.wolk`
       | reduction_order: {wolk: reverse}
       |                   ^^^^
-    help: the keys of `reduction_order` are axes, walk, stride, seed, file, permutations, ic_block
+    help: did you mean `walk`? The keys of `reduction_order` are axes, walk, stride, seed, file, permutations, ic_block
     ");
     insta::assert_snapshot!(report("schema: 1\nmemory:\n  sram: 3\n", &[]), @r"
     guardbit::hw::unknown_key
@@ -45,17 +45,17 @@ fn texts_that_are_no_file() {
     ");
     insta::assert_snapshot!(report("- schema: 1\n", &[]), @r"
     guardbit::hw::yaml
-    hw.yaml:1:1: the file is not a map of keys
+    hw.yaml:1:1: the file is a list; it must be a map of keys
       | - schema: 1
       | ^^^^^^^^
     help: begin with `schema: 1`
     ");
     insta::assert_snapshot!(report("schema: 1\nname: \"x\n", &[]), @r"
     guardbit::hw::yaml
-    hw.yaml:3:1: found unexpected end of stream at line 3 column 1, while scanning a quoted scalar at line 2 column 7
+    hw.yaml:3:1: not YAML: found unexpected end of stream, while scanning a quoted scalar at line 2 column 7
       |
       | ^
-    help: the text is not YAML
+    help: check quotes, brackets and indentation
     ");
     insta::assert_snapshot!(report("schema: 1\narray: {rows: 8, cols: 8\nbias: {bits: 8}\n", &[]), @r#"
     guardbit::hw::array
@@ -66,14 +66,14 @@ fn texts_that_are_no_file() {
     "#);
     insta::assert_snapshot!(report("schema: 1\nbias: {bits: 8}\nbias: {bits: 9}\n", &[]), @r"
     guardbit::hw::duplicate_key
-    hw.yaml:3:7: `bias` appears twice
+    hw.yaml:3:7: duplicate key `bias`
       | bias: {bits: 9}
       |       ^
     help: keep one of the two
     ");
     insta::assert_snapshot!(report("schema: 1\nlayers:\n  conv1: {bias.bits: 8, bias.bits: 9}\n", &[]), @r"
     guardbit::hw::duplicate_key
-    hw.yaml:3:36: `layers.conv1.bias.bits` appears twice
+    hw.yaml:3:36: duplicate key `layers.conv1.bias.bits`
       |   conv1: {bias.bits: 8, bias.bits: 9}
       |                                    ^
     help: keep one of the two
@@ -100,12 +100,12 @@ fn overrides() {
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["accumulation.acc.bit=12"]), @r"
     guardbit::hw::unknown_key
     --set accumulation.acc.bit=12: unknown key `accumulation.acc.bit`
-    help: the keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
+    help: did you mean `bits`? The keys of `accumulation.acc` are name, reduce, terms, bits, overflow, signed, check, shift, round, seed
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["arrray.rows=8"]), @r"
     guardbit::hw::unknown_key
     --set arrray.rows=8: unknown key `arrray`
-    help: the keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
+    help: did you mean `array`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["dataflow.rows=8"]), @r"
     guardbit::hw::unknown_key

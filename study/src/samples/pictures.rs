@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Digest, FileHasher, npy_header, plain_words};
+use guardbit_documents::{Document, Form as DocumentForm};
+use guardbit_files::{Digest, FileHasher, npy_header};
 use guardbit_graph::Tensor;
 use png::{BitDepth, ColorType, Transformations};
 use serde::Deserialize;
@@ -17,6 +18,8 @@ use crate::error::Wanted;
 const STATEMENT: &str = "pictures.yaml";
 /// Maximum bytes of this file.
 const MOST_BYTES: u64 = 1 << 14;
+const FORM: DocumentForm = DocumentForm { name: "a description of pictures", most_bytes: MOST_BYTES };
+
 /// Example of its contents.
 const OUTLINE: &str = "e.g. `{layout: nchw, scale: 1/255}`, with `mean: [...]` and `std: [...]` per \
                        channel if the network was trained with them";
@@ -115,10 +118,9 @@ pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Dig
         }
         text => text.map_err(|error| unread(&at, error))?,
     };
-    guardbit_files::check_nesting(&text).map_err(|error| broken(&at, error.to_string()))?;
     let wrong = |problem: String| broken(&at, format!("{problem}; write {OUTLINE}"));
-    let statement: Statement =
-        serde_yaml::from_str(&text).map_err(|error| wrong(plain_words(&error.to_string())))?;
+    let statement = Document::new(FORM, STATEMENT, &text).and_then(|document| document.read::<Statement>());
+    let statement = statement.map_err(|fault| wrong(fault.in_file()))?;
     let form = Form::of(tensor, statement.layout).ok_or_else(|| {
         wrong(format!(
             "input `{}` of shape {:?} cannot read pictures of this layout",

@@ -5,14 +5,15 @@
 
 use std::fmt::Debug;
 
+use guardbit_documents::flow;
 use guardbit_graph::ops::{DynamicPart, IntegerPair, Places, RealFunction, RealPair, RealReduction};
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op};
 use guardbit_num::Scheme;
 use serde_yaml::{Mapping, Value};
 
-use super::flow;
+use super::map;
 use crate::yaml::operations::{self, NodeFile};
-use crate::yaml::problem::Path;
+use guardbit_documents::Path;
 
 /// Returns the map of a node with these operands, or `None` if it would be read as a different operation.
 pub(super) fn written(op: &Op, operands: &[(&'static str, Value)]) -> Option<Mapping> {
@@ -24,8 +25,8 @@ pub(super) fn written(op: &Op, operands: &[(&'static str, Value)]) -> Option<Map
             said.extend(attribute(field.as_str()?, value)?);
         }
     }
-    let map = flow::map(said.iter().map(|(key, value)| (key.as_str(), value.clone())));
-    let again: NodeFile = serde_yaml::from_str(&flow::text(&Value::Mapping(map.clone()))).ok()?;
+    let map = map(said.iter().map(|(key, value)| (key.as_str(), value.clone())));
+    let again: NodeFile = serde_yaml::from_str(&flow::text_in_float32(&Value::Mapping(map.clone()))).ok()?;
     (operations::read(&again, &Path::default()).ok()? == *op).then_some(map)
 }
 

@@ -1,8 +1,8 @@
 //! Writing of networks as graph YAML, with larger constants as `.npy` files.
 
 mod attributes;
-mod flow;
 
+use guardbit_documents::flow;
 use guardbit_graph::{Constant, DType, Graph, Node, Quantization, Tensor, TensorId, real_of};
 use serde_yaml::{Mapping, Value};
 
@@ -42,6 +42,11 @@ pub struct YamlFiles {
     pub arrays: Vec<(String, Vec<u8>)>,
 }
 
+/// Returns a map of these keys.
+fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Mapping {
+    entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect()
+}
+
 /// Maximum number of elements of a constant in the text.
 const INLINE: usize = 16;
 
@@ -61,10 +66,10 @@ pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportEr
     }
     let mut files = YamlFiles { text: String::new(), arrays: Vec::new() };
     let name = |id: TensorId| Value::from(graph.tensor(id).name.clone());
-    files.text = format!("schema: 1\nname: {}\n", flow::text(&Value::from(graph.name())));
+    files.text = format!("schema: 1\nname: {}\n", flow::text_in_float32(&Value::from(graph.name())));
     let inputs = graph.inputs().iter().map(|&id| {
         let tensor = graph.tensor(id);
-        flow::map(
+        map(
             [("name", name(id)), ("shape", sizes(&tensor.ty.shape))].into_iter().chain(codes(tensor, true)),
         )
     });
@@ -76,10 +81,10 @@ pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportEr
     let nodes = graph.nodes().iter().map(|node| self::node(graph, node)).collect::<Result<_, _>>()?;
     list(&mut files.text, "nodes", nodes);
     let outputs = Value::Sequence(graph.outputs().iter().map(|&id| name(id)).collect());
-    files.text += &format!("outputs: {}\n", flow::text(&outputs));
+    files.text += &format!("outputs: {}\n", flow::text_in_float32(&outputs));
     if !graph.metadata().is_empty() {
         let texts = graph.metadata().iter().map(|(key, text)| (key.as_str(), Value::from(text.as_str())));
-        files.text += &format!("metadata: {}\n", flow::text(&Value::Mapping(flow::map(texts))));
+        files.text += &format!("metadata: {}\n", flow::text_in_float32(&Value::Mapping(map(texts))));
     }
     Ok(files)
 }
@@ -92,7 +97,7 @@ fn list(text: &mut String, key: &str, maps: Vec<Mapping>) {
     }
     *text += &format!("{key}:\n");
     for map in maps {
-        *text += &format!("  - {}\n", flow::text(&Value::Mapping(map)));
+        *text += &format!("  - {}\n", flow::text_in_float32(&Value::Mapping(map)));
     }
 }
 
@@ -160,7 +165,7 @@ fn constant(
             arrays.push((file, npy::array(&tensor.ty.shape, tensor.ty.dtype, values)));
         }
     }
-    flow::map(said)
+    map(said)
 }
 
 /// Returns the values for the text, or `None` if one of them is not finite.
@@ -178,7 +183,7 @@ fn node(graph: &Graph, node: &Node) -> Result<Mapping, YamlExportError> {
     let name = |id: &Option<TensorId>| id.map_or(Value::Null, |id| graph.tensor(id).name.clone().into());
     let inputs: Vec<Value> = node.inputs.iter().map(name).collect();
     let made = [("name", Value::from(output.name.clone()))].into_iter().chain(codes(output, true));
-    let operands = [("inputs", Value::from(inputs)), ("output", Value::Mapping(flow::map(made)))];
+    let operands = [("inputs", Value::from(inputs)), ("output", Value::Mapping(map(made)))];
     attributes::written(&node.op, &operands).ok_or_else(|| YamlExportError {
         op: node.op.name(),
         node: output.name.clone(),

@@ -8,25 +8,24 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::error::{Kind, YamlError};
-use crate::Location;
-
 /// Maximum number of values per byte of the text. Without aliases there is less than one.
 const PER_BYTE: usize = 8;
 
-/// Fails if the text expands to far more values than its size allows.
-pub(super) fn check(text: &str) -> Result<(), YamlError> {
+/// What to do about such a text.
+pub(crate) const HELP: &str =
+    "write values out instead of repeating them by aliases; large constants of a network can be .npy files";
+
+/// Fails if the text expands to far more values than its size allows. The error is a message with line and column.
+pub(crate) fn check(text: &str) -> Result<(), (String, Option<(usize, usize)>)> {
     if !text.contains('&') || !text.contains('*') {
         return Ok(());
     }
     let left = Cell::new(text.len().saturating_mul(PER_BYTE));
     match Walk(&left).deserialize(serde_yaml::Deserializer::from_str(text)) {
-        Err(error) if left.get() == 0 => Err(YamlError {
-            kind: Kind::Syntax,
-            problem: format!("its aliases expand to more than {PER_BYTE} values per byte of the file"),
-            help: Some("write large constants to .npy files, and refer to them with `file:`".into()),
-            location: error.location().map(Location::from),
-        }),
+        Err(error) if left.get() == 0 => Err((
+            format!("its aliases expand to more than {PER_BYTE} values per byte of the file"),
+            error.location().map(|at| (at.line(), at.column())),
+        )),
         // The reader reports all other errors.
         _ => Ok(()),
     }

@@ -43,14 +43,14 @@ impl fmt::Display for NestingError {
 impl std::error::Error for NestingError {}
 
 impl NestingError {
-    /// Returns what the user can do, if anything.
-    pub fn help(&self) -> Option<&'static str> {
+    /// Returns what the user can do.
+    pub fn help(&self) -> &'static str {
         match self.reason {
-            Reason::Deep => None,
-            Reason::Unclear => Some(
+            Reason::Deep => "check that every bracket is closed",
+            Reason::Unclear => {
                 "quote texts that contain quotes or brackets and keep each on one line, as in JSON; or use \
-                 fewer brackets: long lists of numbers can be flat",
-            ),
+                 fewer brackets: long lists of numbers can be flat"
+            }
         }
     }
 }

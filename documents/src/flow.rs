@@ -1,14 +1,20 @@
 //! YAML in flow style: a value on one line.
 
-use serde_yaml::{Mapping, Number, Value};
+use serde_yaml::{Number, Value};
 
-/// Returns a map of these keys.
-pub(super) fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Mapping {
-    entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect()
+/// Returns a value as text that is read as the same value.
+pub fn text(value: &Value) -> String {
+    write(value, Number::to_string)
 }
 
-/// Returns the value as text.
-pub(super) fn text(value: &Value) -> String {
+/// Returns a value as text like [`text`]. A real number that is exactly a float32 has the fewest digits that give this
+/// float32.
+pub fn text_in_float32(value: &Value) -> String {
+    write(value, float32)
+}
+
+fn write(value: &Value, number: fn(&Number) -> String) -> String {
+    let text = |value: &Value| write(value, number);
     match value {
         Value::Null => "null".into(),
         Value::Bool(value) => value.to_string(),
@@ -23,8 +29,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// Returns a number as text. A real number has the fewest digits that give its float32 value.
-fn number(number: &Number) -> String {
+fn float32(number: &Number) -> String {
     let Some(wide) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let short = format!("{:?}", wide as f32);
     match short.parse::<f64>() {
@@ -63,10 +68,13 @@ mod tests {
         fn texts_and_numbers_are_read_as_they_were(words in prop::collection::vec(".*", 0..4), bits in any::<u32>()) {
             let real = f32::from_bits(bits);
             let values = [words.iter().cloned().map(Value::from).collect(), vec![Value::from(f64::from(real))]].concat();
-            let read: Vec<Value> = serde_yaml::from_str(&text(&Value::Sequence(values))).unwrap();
+            let read: Vec<Value> = serde_yaml::from_str(&text_in_float32(&Value::Sequence(values))).unwrap();
             for (word, read) in words.iter().zip(&read) {
                 prop_assert_eq!(read.as_str(), Some(word.as_str()));
             }
+            let wide = f64::from(real) / 3.0;
+            let again: f64 = serde_yaml::from_str(&text(&Value::from(wide))).unwrap();
+            prop_assert!(again.to_bits() == wide.to_bits() || again.is_nan() && wide.is_nan(), "{} is {}", wide, again);
             let number = read.last().and_then(Value::as_f64).unwrap() as f32;
             prop_assert!(number.to_bits() == bits || number.is_nan() && real.is_nan(), "{} is {}", real, number);
         }
