@@ -33,8 +33,12 @@ pub use guardbit_frontends as frontends;
 pub use guardbit_graph as graph;
 pub use guardbit_hwmodels as hwmodels;
 pub use guardbit_num as num;
+#[cfg(feature = "quantize")]
 pub use guardbit_quantize as quantize;
+#[cfg(feature = "reports")]
 pub use guardbit_reports as reports;
+#[cfg(feature = "rtl")]
 pub use guardbit_rtl_vectors as rtl_vectors;
 pub use guardbit_sim as sim;
+#[cfg(feature = "study")]
 pub use guardbit_study as study;

@@ -65,7 +65,8 @@ impl FromStr for TableFormat {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "csv" => Ok(Self::Csv),
-            "parquet" => Ok(Self::Parquet),
+            "parquet" if cfg!(feature = "parquet") => Ok(Self::Parquet),
+            "parquet" => Err("this build does not write Parquet: build it with the feature `parquet`".into()),
             _ => Err(format!("unknown format `{text}`; expected csv or parquet")),
         }
     }
