@@ -116,6 +116,55 @@ pub struct RunRequest {
     pub layer: Option<String>,
 }
 
+impl RunRequest {
+    /// Returns a request for a run of the network in file `model` on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings) -> Self {
+        Self {
+            model: model.into(),
+            hw: hw.into(),
+            settings,
+            dump_tensors: false,
+            costs: Vec::new(),
+            sums: SumsRequest::default(),
+            layer: None,
+        }
+    }
+}
+
+impl SizeRequest {
+    /// Returns a request for the widths that the network in file `model` needs on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings) -> Self {
+        let grid = Grid::default();
+        Self { model: model.into(), hw: hw.into(), settings, budget: None, area: None, grid, rtl: &[] }
+    }
+}
+
+impl ExploreRequest {
+    /// Returns a request for designs of `axes` around `hw`, a preset's name or a file's path, for the network in file `model`.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings, axes: Axes) -> Self {
+        let (model, hw) = (model.into(), hw.into());
+        Self { model, hw, settings, axes, budget: None, objectives: Vec::new(), costs: Vec::new() }
+    }
+}
+
+impl SweepRequest {
+    /// Returns a request for a sweep over `axes` with the network in file `model` on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings, axes: Axes) -> Self {
+        Self {
+            models: vec![model.into()],
+            hws: vec![hw.into()],
+            settings,
+            level: None,
+            bits: None,
+            overflow: Vec::new(),
+            axes,
+            stats_given: true,
+            cache: None,
+            shard: None,
+        }
+    }
+}
+
 /// Sums of single dot products to store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SumsRequest {
