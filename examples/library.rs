@@ -1,30 +1,26 @@
 //! Runs a network on an accelerator with 14-bit accumulators and prints the effects of overflow: `cargo run
 //! --release -p guardbit --example library`.
 
-use std::error::Error;
-use std::path::Path;
-use std::sync::Arc;
+use guardbit::{Accelerator, Error, Network};
 
-use guardbit::frontends::random_codes;
-use guardbit::sim::{Options, Simulation};
-use guardbit::{frontends, hwmodels};
+fn main() -> Result<(), Error> {
+    let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits");
+    let network = Network::load(format!("{digits}/digits_int8.tflite"))?;
+    let accelerator = Accelerator::preset("fpga-int14-os")?.set("accumulation.acc.overflow", "wrap")?;
+    let samples = network.read_samples(format!("{digits}/test_images.npy"))?;
+    let run = network.on(accelerator)?.run(&samples)?;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/digits_int8.tflite");
-    let graph = Arc::new(frontends::load(&model)?);
-    let accelerator = hwmodels::load("fpga-int14-os", &["accumulation.acc.overflow=wrap".into()])?;
-    let program = hwmodels::lower(Arc::clone(&graph), &accelerator)?;
-
-    let mut simulation = Simulation::new(&program, Options::default());
-    let samples: Vec<_> = (0..16).map(|seed| vec![random_codes(seed, -128..=127, 8 * 8)]).collect();
-    let tensors = simulation.run_batch(&samples)?;
-
-    for (layer, stats) in program.mac_layers().zip(simulation.finish().iter().flatten()) {
-        let acc = stats.levels[0].total();
-        println!("{:<16} {:>6} overflows in {:>7} additions", layer.short_name, acc.events(), acc.adds);
+    for layer in run.layers() {
+        let acc = layer.level("acc")?;
+        println!("{:<16} {:>6} overflows in {:>8} additions", layer.name(), acc.events(), acc.additions());
     }
-    let output = graph.outputs()[0].index();
-    let wrong = tensors.iter().filter(|tensors| tensors.exact[output] != tensors.simulated[output]);
-    println!("{} of {} outputs differ from the exact network's", wrong.count(), tensors.len());
+    for output in run.outputs() {
+        println!(
+            "{} of {} samples have a wrong {}",
+            output.differing().count(),
+            run.samples(),
+            output.name()
+        );
+    }
     Ok(())
 }

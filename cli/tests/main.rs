@@ -24,6 +24,7 @@ mod identities;
 mod int16;
 mod interrupt;
 mod kinds;
+mod library;
 mod limits;
 mod little_memory;
 mod oracle;

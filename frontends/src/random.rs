@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guardbit_graph::CodeRange;
+use guardbit_graph::{CodeRange, TensorType, word_of};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -17,14 +17,28 @@ pub struct RandomCodes {
     generator: Pcg64Mcg,
     codes: CodeRange,
     count: u128,
+    /// Whether the draws are steps of real values.
+    is_real: bool,
 }
+
+/// Steps of real values per unit.
+const STEPS: i32 = 1 << 24;
 
 impl RandomCodes {
     /// Returns the codes for `seed` in a range. An empty range gives its start.
     pub fn new(seed: u64, codes: impl Into<CodeRange>) -> Self {
         let codes = codes.into();
         let count = u128::from(codes.max().abs_diff(codes.min()) / codes.step()) + 1;
-        Self { generator: Pcg64Mcg::seed_from_u64(seed), codes, count }
+        Self { generator: Pcg64Mcg::seed_from_u64(seed), codes, count, is_real: false }
+    }
+
+    /// Returns the values for `seed` of a tensor: its codes or, for a float32 tensor, the words of real values uniform
+    /// over `[-1, 1]` in steps of `2^-24`.
+    pub fn of_tensor(seed: u64, ty: &TensorType) -> Self {
+        match ty.dtype.is_float() {
+            true => Self { is_real: true, ..Self::new(seed, -STEPS..=STEPS) },
+            false => Self::new(seed, ty.code_range()),
+        }
     }
 }
 
@@ -34,7 +48,9 @@ impl Iterator for RandomCodes {
     fn next(&mut self) -> Option<i32> {
         let draw = u128::from(self.generator.next_u64());
         let steps = ((draw * self.count) >> 64) as i64;
-        Some((i64::from(self.codes.min()) + steps * i64::from(self.codes.step())) as i32)
+        let code = (i64::from(self.codes.min()) + steps * i64::from(self.codes.step())) as i32;
+        // Exact: at most 25 bits, of which a single holds 24 and the power of two.
+        Some(if self.is_real { word_of(code as f32 / STEPS as f32) } else { code })
     }
 }
 

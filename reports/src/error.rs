@@ -2,6 +2,8 @@
 
 use guardbit_graph::DType;
 
+use crate::tables::ParquetError;
+
 /// Reason why a result could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,7 +22,7 @@ pub enum ReportError {
         /// Name of the table.
         table: &'static str,
         /// Underlying error.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A plot could not be drawn.
     #[error("cannot draw plot `{plot}`: {problem}")]

@@ -47,7 +47,7 @@ pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow, HistogramRow, HostRow,
-    LayerRow, PairRow, Parameter, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SampleRow,
+    LayerRow, PairRow, Parameter, ParquetError, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SampleRow,
     SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, Stored, SumRow,
     SummaryRow, SweepClassRow, SweepPoint, SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow,
     TimelineRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows,

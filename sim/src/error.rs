@@ -7,6 +7,7 @@ use crate::event::EventStage;
 
 /// Why a simulation stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimError {
     /// A stage with overflow mode `trap` overflowed.
     #[error(

@@ -59,7 +59,7 @@ pub use quantize::{
     QuantizeRequest, activation_codes, parse_codes, parse_rule, quantize, weight_codes,
 };
 pub use run::{Observer, Seen, run, run_observed};
-pub use samples::InputSource;
+pub use samples::{InputSource, read_samples};
 pub use schema::study_schema;
 pub use settings::{
     ExploreRequest, MAX_POINTS, RunRequest, Settings, SizeRequest, SumsRequest, SweepRequest, TableFormat,

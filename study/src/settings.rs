@@ -65,7 +65,8 @@ impl FromStr for TableFormat {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "csv" => Ok(Self::Csv),
-            "parquet" => Ok(Self::Parquet),
+            "parquet" if cfg!(feature = "parquet") => Ok(Self::Parquet),
+            "parquet" => Err("this build does not write Parquet: build it with the feature `parquet`".into()),
             _ => Err(format!("unknown format `{text}`; expected csv or parquet")),
         }
     }
@@ -113,6 +114,55 @@ pub struct RunRequest {
     pub sums: SumsRequest,
     /// Layer to run alone, by name or index: the samples are its inputs. By default the whole network runs.
     pub layer: Option<String>,
+}
+
+impl RunRequest {
+    /// Returns a request for a run of the network in file `model` on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings) -> Self {
+        Self {
+            model: model.into(),
+            hw: hw.into(),
+            settings,
+            dump_tensors: false,
+            costs: Vec::new(),
+            sums: SumsRequest::default(),
+            layer: None,
+        }
+    }
+}
+
+impl SizeRequest {
+    /// Returns a request for the widths that the network in file `model` needs on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings) -> Self {
+        let grid = Grid::default();
+        Self { model: model.into(), hw: hw.into(), settings, budget: None, area: None, grid, rtl: &[] }
+    }
+}
+
+impl ExploreRequest {
+    /// Returns a request for designs of `axes` around `hw`, a preset's name or a file's path, for the network in file `model`.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings, axes: Axes) -> Self {
+        let (model, hw) = (model.into(), hw.into());
+        Self { model, hw, settings, axes, budget: None, objectives: Vec::new(), costs: Vec::new() }
+    }
+}
+
+impl SweepRequest {
+    /// Returns a request for a sweep over `axes` with the network in file `model` on `hw`, a preset's name or a file's path.
+    pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings, axes: Axes) -> Self {
+        Self {
+            models: vec![model.into()],
+            hws: vec![hw.into()],
+            settings,
+            level: None,
+            bits: None,
+            overflow: Vec::new(),
+            axes,
+            stats_given: true,
+            cache: None,
+            shard: None,
+        }
+    }
 }
 
 /// Sums of single dot products to store.

@@ -15,6 +15,10 @@ mod layers;
 mod mac_layers;
 mod not_swept;
 mod pairs;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_parquet.rs"]
 mod parquet;
 mod plots;
 mod quantize;
@@ -34,7 +38,8 @@ pub use self::costs::{CostRow, cost_rows};
 pub(crate) use self::csv::write_csv_and;
 pub use self::csv::{Cells, write_csv};
 pub use self::host::HostRow;
-pub(crate) use self::parquet::{parquet_name, write_parquet};
+pub use self::parquet::ParquetError;
+pub(crate) use self::parquet::write_parquet;
 pub use classes::ClassRow;
 pub use dictionary::{TABLES, Table, columns_text};
 pub use events::{EventRow, event_rows};
@@ -56,3 +61,8 @@ pub use sweep_classes::{SweepClassRow, sweep_class_rows};
 pub use sweep_point::{Parameter, SweepPoint, short_key};
 pub use table::{Column, Row, Stored};
 pub use trapped::trapped_text;
+
+/// Returns the name of the Parquet file that corresponds to a CSV file.
+pub(crate) fn parquet_name(csv: &str) -> String {
+    format!("{}.parquet", csv.trim_end_matches(".csv"))
+}

@@ -7,7 +7,7 @@ use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
     Int64Type,
 };
-use ::parquet::errors::ParquetError;
+pub use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{Type, TypePtr};
@@ -38,11 +38,6 @@ pub(crate) fn write_parquet<R: Row>(rows: &[R], more: &[Vec<String>]) -> Result<
     let axes = more.iter().filter_map(|column| TypedColumn::of_axis(column));
     let columns: Vec<TypedColumn<'_>> = own.chain(axes).collect();
     write(&columns).map_err(|source| ReportError::Parquet { table: R::FILE, source })
-}
-
-/// Returns the name of the Parquet file that corresponds to a CSV file.
-pub(crate) fn parquet_name(csv: &str) -> String {
-    format!("{}.parquet", csv.trim_end_matches(".csv"))
 }
 
 /// Column that is being written to a file.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{Digest, Hasher};
 use guardbit_frontends::Frontend;
 use guardbit_graph::{Graph, TensorId};
+use guardbit_sim::Codes;
 
 use crate::array::ArrayFile;
 use crate::error::Wanted;
@@ -41,6 +42,20 @@ pub enum InputSource {
         /// Seed of the first input; the following inputs take consecutive seeds.
         seed: u64,
     },
+}
+
+/// Reads samples into memory: for each sample, the codes of every input of `graph`. `frontend` is the format of the
+/// network's file, whose runtime rounds real values to codes.
+///
+/// # Errors
+/// [`StudyError`] if the samples cannot be read or do not match the inputs.
+pub fn read_samples(
+    graph: &Graph,
+    frontend: &'static dyn Frontend,
+    source: &InputSource,
+) -> Result<Vec<Vec<Codes>>, StudyError> {
+    let samples = Samples::load(graph, frontend, source)?;
+    samples.reader().read(samples.count())
 }
 
 /// Samples of a network. They are read on demand, so memory does not grow with their number.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use guardbit_files::{Digest, FileHasher, Hasher};
 use guardbit_frontends::npy::Values;
 use guardbit_frontends::{Frontend, RandomCodes};
-use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId, word_of};
+use guardbit_graph::{CodeRange, CodeType, DType, Graph, Tensor, TensorId};
 use guardbit_sim::{Codes, SimError};
 
 use super::values::codes_of;
@@ -216,11 +216,7 @@ impl Input {
 
     fn reader<'a>(&'a self, picked: Option<&'a [usize]>) -> InputReader<'a> {
         let seed = if let Source::Seed(seed) = self.source { seed } else { 0 };
-        let codes = match self.tensor.ty.dtype.is_float() {
-            true => CodeRange::from(-RANDOM_STEPS..=RANDOM_STEPS),
-            false => self.tensor.ty.code_range(),
-        };
-        let (seen, random) = (SeenReals::default(), RandomCodes::new(seed, codes));
+        let (seen, random) = (SeenReals::default(), RandomCodes::of_tensor(seed, &self.tensor.ty));
         InputReader { input: self, picked, next: 0, clipped: 0, seen, random }
     }
 }
@@ -244,13 +240,7 @@ impl InputReader<'_> {
         let first = self.next;
         self.next += count;
         match &self.input.source {
-            Source::Seed(_) => {
-                let codes = self.random.by_ref().take(count * self.input.tensor.ty.len());
-                Ok(match self.input.tensor.ty.dtype.is_float() {
-                    true => codes.map(random_real).collect(),
-                    false => codes.collect(),
-                })
-            }
+            Source::Seed(_) => Ok(self.random.by_ref().take(count * self.input.tensor.ty.len()).collect()),
             Source::Array { path, array, frontend } => {
                 let rows = match self.picked {
                     None => array.rows(first, count)?,
@@ -309,13 +299,4 @@ impl SeenReals {
     fn is_unscaled(self) -> bool {
         self.whole && self.low >= 0.0 && self.high > Self::FEW && self.high <= Self::WHITE
     }
-}
-
-/// Steps of random real values per unit.
-const RANDOM_STEPS: i32 = 1 << 24;
-
-/// Returns the word of a random real value in `[-1, 1]`.
-fn random_real(steps: i32) -> i32 {
-    // Exact: the integer has at most 25 bits; 24 fit f32, and 2^24 is a power of two.
-    word_of(steps as f32 / RANDOM_STEPS as f32)
 }
