@@ -17,6 +17,7 @@ mod identity;
 mod labels;
 mod layer_input;
 mod pick;
+mod point_store;
 mod progress;
 mod quantize;
 mod registers;

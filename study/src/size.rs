@@ -28,7 +28,7 @@ pub(crate) use recommend::resized;
 pub(crate) use search::MOST_SEARCHED;
 
 use crate::execute::{Executed, execute};
-use crate::result_json::ResultJson;
+use crate::result_json::write_single;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
@@ -271,8 +271,7 @@ fn write(
         grid: (grid != Grid::default()).then(|| grid.name()),
     };
     let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
-    let json = ResultJson::new("size", of, own, sizing.request.listed(), result, staging.entries());
-    Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
+    write_single(staging, Manifest::Size, of, own, sizing.request.listed(), result)
 }
 
 /// Returns the statistics of accelerated layers, in order of execution.

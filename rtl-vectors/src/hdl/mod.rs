@@ -50,8 +50,7 @@ pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pk
 const BENCH: [(&str, &str); 5] =
     files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
 const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
-const LOCKSTEP: [(&str, &str); 4] =
-    files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
+const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {

@@ -4,6 +4,7 @@ use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_yaml};
 use serde::{Deserialize, Serialize};
 
 use super::candidate::{Candidate, Design};
+use super::folder::SEARCHES;
 use super::plan::{Figures, warnings_of};
 use super::values::{LayerShape, Measured, widths};
 use super::{Explorer, Outcome};
@@ -65,7 +66,7 @@ pub(super) fn search(
 fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Result<Vec<Found>, StudyError> {
     let plan = explorer.plan;
     let key = plan.search_key(structure, budget);
-    if let Some(found) = explorer.folder.search(key) {
+    if let Some(found) = explorer.folder.seen(SEARCHES, key) {
         return Ok(found);
     }
     let program = plan.subject.lower(&plan.points[plan.structures[structure]].accelerator)?;
@@ -93,7 +94,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
             found.push(one);
         }
     }
-    explorer.folder.store_search(key, &found)?;
+    explorer.folder.store_seen(SEARCHES, key, &found)?;
     Ok(found)
 }
 
