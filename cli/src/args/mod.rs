@@ -1,20 +1,14 @@
-//! Command-line arguments, one file per command. Checked requests are types of `guardbit-study`.
+//! Command-line arguments. The options of commands are rows of the table in `guardbit-study`.
 
-mod check;
-mod compare;
 mod hw;
-mod inspect;
 mod schema;
-mod sweep;
 mod table;
 
-pub use check::{CheckArgs, SimulatorChoice};
-pub use compare::CompareArgs;
 pub use hw::{HwArgs, HwCommand};
-pub use inspect::InspectArgs;
 pub use schema::{SchemaArgs, SchemaCommand};
-pub use sweep::{MergeArgs, StatusArgs};
-pub use table::{Explore, Given, Quantize, Run, Size, Sweep, Vectors};
+pub use table::{
+    Check, Compare, Explore, Given, Inspect, Merge, Quantize, Run, Size, Status, Sweep, Vectors,
+};
 
 use std::num::NonZeroUsize;
 
@@ -63,9 +57,9 @@ pub enum Command {
     /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(Given<Sweep>),
     /// Make the folder of a sweep from those of its shards: byte-equal to that of the sweep in one piece
-    Merge(MergeArgs),
+    Merge(Given<Merge>),
     /// Report how far sweeps are: which shards and points are missing. Exit code 1 if any is
-    Status(StatusArgs),
+    Status(Given<Status>),
     /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
     ///
     /// The file is QDQ in ONNX Runtime's arithmetic: `run`, `sweep`, `size` and `vectors` take it as any network, and ONNX
@@ -77,7 +71,7 @@ pub enum Command {
     /// docs/bundle-format.md.
     Vectors(Given<Vectors>),
     /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
-    Check(CheckArgs),
+    Check(Given<Check>),
     /// Find the accumulator width that every layer needs: proved, on samples, and within an error budget
     Size(Given<Size>),
     /// Explore designs of an accelerator: what each loses, takes and costs, and which no other beats
@@ -86,9 +80,9 @@ pub enum Command {
     /// widths of all levels and layers are searched for every hardware that the axes have, and the cheapest design is recommended.
     Explore(Given<Explore>),
     /// Put finished runs, sweeps, sizings or explorations side by side: the settings that differ, then figures
-    Compare(CompareArgs),
+    Compare(Given<Compare>),
     /// Print the network as guardbit understands it, and with --hw what lowering does with each operation
-    Inspect(InspectArgs),
+    Inspect(Given<Inspect>),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),
     /// Study files: their schema
