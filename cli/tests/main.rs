@@ -26,6 +26,7 @@ mod kinds;
 mod limits;
 mod little_memory;
 mod oracle;
+mod packaging;
 mod parquet;
 mod parts;
 mod presets;

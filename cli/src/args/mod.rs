@@ -7,7 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Explore, Given, Inspect, Merge, Quantize, Run, Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Quantize, Run, Size, Status, Sweep,
+    Vectors,
 };
 
 use std::num::NonZeroUsize;
@@ -89,4 +90,8 @@ pub enum Command {
     Study(SchemaArgs),
     /// Networks in YAML: their schema
     Graph(SchemaArgs),
+    /// Print the script with which a shell completes commands, options and values
+    Completions(Given<Completions>),
+    /// Write the man pages of all commands
+    Man(Given<Man>),
 }

@@ -27,7 +27,9 @@ macro_rules! tabled {
     };
 }
 
-tabled!(Run Sweep Merge Status Size Explore Compare Vectors Check Quantize Inspect HwShow HwCosts HwCheck);
+tabled! {
+    Run Sweep Merge Status Size Explore Compare Vectors Check Quantize Inspect HwShow HwCosts HwCheck Completions Man
+}
 
 /// Arguments of a command as given.
 #[derive(Debug, Clone)]

@@ -61,6 +61,8 @@ commands! {
     HwShow = "hw show";
     HwCosts = "hw costs";
     HwCheck = "hw check";
+    Completions = "completions";
+    Man = "man";
 }
 
 /// Set of commands.

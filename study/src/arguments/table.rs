@@ -20,8 +20,8 @@ use crate::{
     Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
 };
 use Command::{
-    Check, Compare, Explore, HwCheck, HwCosts, HwShow, Inspect, Merge, Quantize, Run, Size, Status, Sweep,
-    Vectors,
+    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Quantize, Run, Size,
+    Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -42,6 +42,8 @@ const BUDGETS: Commands = Commands::of(&[Size, Explore]);
 const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
 const CHECK: Commands = Commands::of(&[Check]);
+const COMPLETIONS: Commands = Commands::of(&[Completions]);
+const MAN: Commands = Commands::of(&[Man]);
 const INSPECT: Commands = Commands::of(&[Inspect]);
 /// Commands that read folders of results.
 const FOLDERS: Commands = Commands::of(&[Merge, Status, Compare]);
@@ -754,5 +756,22 @@ arguments! {
         value: "MODEL",
         help: |_| format!("Check the accelerator for this network in addition: {}", network_files()),
         ..row(Commands::of(&[HwCheck]))
+    };
+    /// A shell.
+    shell: Option<String> = "shell", Row {
+        needed: COMPLETIONS,
+        value: "SHELL",
+        is_positional: true,
+        help: |_| "The shell".into(),
+        choices: Some(|| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into()),
+        ..row(COMPLETIONS)
+    };
+    /// A folder for man pages.
+    pages: Option<PathBuf> = "pages", Row {
+        needed: MAN,
+        value: "DIR",
+        is_positional: true,
+        help: |_| "Folder for the pages, which must exist; other files in it stay as they are".into(),
+        ..row(MAN)
     };
 }
