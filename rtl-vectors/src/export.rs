@@ -1,5 +1,6 @@
 //! Exports a layer as a bundle: files by name, in memory.
 
+use guardbit_files::ListedSettings;
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::timing::{LayerTiming, Outside};
@@ -18,6 +19,8 @@ use crate::{VectorError, arithmetic, array, beats, corners, describe, real};
 pub struct Request {
     /// Source of the bundle, written to the manifest unchanged except for the accelerator's name.
     pub source: Source,
+    /// Settings that the manifest lists.
+    pub settings: ListedSettings,
     /// Position of lanes in a word.
     pub packing: Packing,
     /// Formats in addition to `.mem`.
@@ -128,6 +131,7 @@ pub fn export(
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
         source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
+        settings: request.settings.clone(),
         packing: request.packing,
         formats: &request.formats,
         waves: &request.waves,

@@ -1,11 +1,10 @@
 //! Manifests of results: the tool, the identity, the inputs, the settings, the results and the files.
 
-use guardbit_files::{FileEntry, Manifest, Staging};
+use guardbit_files::{FileEntry, ListedSettings, Manifest, Staging};
 use guardbit_hwmodels::Accelerator;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::arguments::Listed;
 use crate::identity::DependsOn;
 use crate::subject::{FileId, HwId, InputId, Subject};
 use crate::{Identity, StudyError};
@@ -32,7 +31,7 @@ pub(crate) struct Made<'a, R> {
     hw: HwId,
     input: &'a InputId,
     labels: &'a Option<FileId>,
-    settings: Listed,
+    settings: ListedSettings,
     #[serde(flatten)]
     result: R,
 }
@@ -63,7 +62,7 @@ impl<C: Serialize> ResultJson<C> {
 
 impl<'a, R: Serialize> Made<'a, R> {
     /// Returns the contents for `subject` on `hw`.
-    pub fn new((subject, hw): (&'a Subject, &Accelerator), settings: Listed, result: R) -> Self {
+    pub fn new((subject, hw): (&'a Subject, &Accelerator), settings: ListedSettings, result: R) -> Self {
         let (model, input, labels) = (&subject.model, &subject.input, &subject.labels_file);
         Self { model, hw: HwId::of(hw), input, labels, settings, result }
     }
@@ -83,7 +82,7 @@ pub(crate) fn write_single(
     manifest: Manifest,
     (subject, hw): (&Subject, &Accelerator),
     deciding: impl Serialize,
-    settings: Listed,
+    settings: ListedSettings,
     result: impl Serialize,
 ) -> Result<(), StudyError> {
     let depends_on = subject.depends_on(hw, deciding);

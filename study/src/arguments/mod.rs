@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::axes::Variant;
 
-pub(crate) use listed::Listed;
+pub(crate) use listed::listed;
 pub use page::arguments_text;
 pub use python::python_text;
 pub use rules::Misuse;
