@@ -66,5 +66,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Study(args) => commands::schema(&args.command, guardbit_study::study_schema),
         Command::Graph(args) => commands::schema(&args.command, guardbit_frontends::graph_schema),
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),
+        Command::Completions(completions) => commands::completions(completions),
+        Command::Man(man) => commands::man(man, &args.global),
     }
 }

@@ -128,6 +128,8 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("hw", None),
         ("study", None),
         ("graph", None),
+        ("completions", None),
+        ("man", None),
         ("help", None),
     ]
 }

@@ -28,6 +28,7 @@ mod library;
 mod limits;
 mod little_memory;
 mod oracle;
+mod packaging;
 mod parquet;
 mod parts;
 mod presets;

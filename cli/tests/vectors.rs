@@ -132,6 +132,23 @@ fn bundles_are_reproducible_and_recomputed() {
     }
 }
 
+/// The manifest of a bundle lists the settings of its export, and `check` accepts them.
+#[test]
+fn settings_of_a_bundle() {
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    let more = ["--set", "array.rows=8", "--byte-slots", "--formats", "npy", "--requantize", "single"];
+    export(&bundle, &digits("digits_int8.tflite"), "fpga-int14-os", "2", &more);
+    let manifest = fs::read_to_string(bundle.join("manifest.json")).unwrap();
+    let said: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let expected = serde_json::json!({
+        "layer": "2", "cases": 8, "formats": ["npy"], "waves": [], "byte_slots": true, "mode": "propagated",
+        "set": ["array.rows=8", "requantize.scheme=single"],
+    });
+    assert_eq!(said["settings"], expected);
+    succeed(&["check", &bundle.to_string_lossy()]);
+}
+
 /// Orders in a bundle: its operands follow the order, a permutation from a file belongs only to its layer,
 /// and an order of single dot products leaves no operands to share.
 #[test]

@@ -19,5 +19,4 @@
 //! # Ok::<(), guardbit::documents::Fault>(())
 //! ```
 
-
 pub use guardbit_documents::*;

@@ -215,8 +215,9 @@ pub fn vectors(
         let source = Source { model, model_sha256, accelerator, accelerator_sha256, input, seed, cases };
         let packing = if asked.byte_slots { Packing::ByteSlot } else { Packing::Dense };
         let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
-        let bundle =
-            export(&layer.program, layer.node, &inputs, &Request { source, packing, formats, waves })?;
+        let settings = asked.vectors_listed(&run);
+        let request = Request { source, settings, packing, formats, waves };
+        let bundle = export(&layer.program, layer.node, &inputs, &request)?;
         let mut staging = target.stage()?;
         staging.write_all(&bundle.files)?;
         Ok(staging.publish(existing(force))?)

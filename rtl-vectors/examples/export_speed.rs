@@ -31,8 +31,13 @@ fn main() -> Result<(), AnyError> {
             seed: 0,
             cases: 1800,
         };
-        let request =
-            Request { source, packing: Packing::Dense, formats: vec![Format::Dec], waves: Vec::new() };
+        let request = Request {
+            source,
+            settings: Default::default(),
+            packing: Packing::Dense,
+            formats: vec![Format::Dec],
+            waves: Vec::new(),
+        };
         let node = program.mac_layers().next().ok_or("no layer")?.node;
         let mut best = f64::INFINITY;
         let (mut words, mut bytes) = (0, 0);

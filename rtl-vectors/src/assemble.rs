@@ -1,7 +1,7 @@
 //! Assembles a bundle from its dot products: files by name, in memory. Both the exporter and the checker of
 //! bundles use this code.
 
-use guardbit_files::{UNSEALED, seal_of, seal_text};
+use guardbit_files::{ListedSettings, UNSEALED, seal_of, seal_text};
 use guardbit_hwmodels::Accelerator;
 use guardbit_hwmodels::timing::LayerTiming;
 use rand_pcg::Pcg64Mcg;
@@ -14,7 +14,7 @@ use crate::coverage::{Counter, Seen};
 use crate::interface::interface;
 use crate::manifest::{
     ACCELERATOR, Arithmetic, Case, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing, SCHEMA,
-    Source, Timing, Tool, manifest_schema,
+    Source, Timing, Tool,
 };
 use crate::waves::{WaveFormat, waves};
 use crate::{VectorError, hdl};
@@ -22,6 +22,7 @@ use crate::{VectorError, hdl};
 /// Data from which a bundle is assembled.
 pub(crate) struct Parts<'a> {
     pub source: Source,
+    pub settings: ListedSettings,
     pub packing: Packing,
     /// Formats in addition to `.mem`.
     pub formats: &'a [Format],
@@ -76,6 +77,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         schema: SCHEMA,
         tool: Tool { name: "guardbit".into(), version: env!("CARGO_PKG_VERSION").into() },
         source: parts.source,
+        settings: parts.settings,
         timing: timing(parts.accelerator, parts.timing, parts.layer.terms, lanes),
         coverage: counter.table(&arithmetic, parts.layer.terms, lanes),
         layer: parts.layer,
@@ -99,7 +101,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         "the accelerator, with the layer's own overrides",
         parts.accelerator.resolved_yaml(),
     ));
-    files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
+    files.push(plain(MANIFEST_SCHEMA, "schema", manifest.schema_text()));
     let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let mut manifest = Manifest { files: infos, ..manifest };
     // All keys of maps in a manifest are strings, so serialization cannot fail.

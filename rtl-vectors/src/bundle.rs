@@ -1,5 +1,7 @@
 //! A bundle in memory, what it is requested with, and the formats of its files.
 
+use guardbit_files::ListedSettings;
+
 use crate::manifest::{Manifest, Packing, Source};
 use crate::waves::WaveFormat;
 
@@ -8,6 +10,8 @@ use crate::waves::WaveFormat;
 pub struct Request {
     /// Source of the bundle, written to the manifest unchanged except for the accelerator's name.
     pub source: Source,
+    /// Settings that the manifest lists.
+    pub settings: ListedSettings,
     /// Position of lanes in a word.
     pub packing: Packing,
     /// Formats in addition to `.mem`.

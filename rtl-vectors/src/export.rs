@@ -1,5 +1,6 @@
 //! Exports a layer as a bundle: files by name, in memory.
 
+use guardbit_files::ListedSettings;
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::timing::{LayerTiming, Outside};
@@ -63,6 +64,7 @@ pub fn export(
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
     assemble(Parts {
         source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
+        settings: request.settings.clone(),
         packing: request.packing,
         formats: &request.formats,
         waves: &request.waves,

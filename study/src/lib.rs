@@ -17,6 +17,7 @@ mod identity;
 mod labels;
 mod layer_input;
 mod pick;
+mod point_store;
 mod progress;
 mod quantize;
 mod registers;
@@ -40,7 +41,7 @@ use guardbit_reports::About;
 use serde::Serialize;
 
 pub use arguments::{
-    Arguments, Command, Commands, Kind, Misuse, ROWS, Row, Shape, Zip, arguments_text, python_text,
+    Arguments, Command, Commands, Kind, Misuse, ROWS, Row, Seconds, Shape, Zip, arguments_text, python_text,
 };
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
@@ -82,6 +83,8 @@ pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
 pub const MOST_THREADS: usize = 1024;
 /// Default number of dot products of real activations in a bundle of test vectors.
 pub const DEFAULT_CASES: usize = 32;
+/// Seconds that `guardbit check` gives a simulator where nothing else is asked for.
+pub const DEFAULT_TIMEOUT: u64 = 600;
 
 /// Program that wrote a file.
 #[derive(Debug, Clone, Copy, Serialize)]

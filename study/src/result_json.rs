@@ -1,60 +1,93 @@
-//! Contents of `run.json` and `size.json`: inputs and results.
+//! Manifests of results: the tool, the identity, the inputs, the settings, the results and the files.
 
-use guardbit_files::FileEntry;
+use guardbit_files::{FileEntry, ListedSettings, Manifest, Staging};
 use guardbit_hwmodels::Accelerator;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::Identity;
 use crate::identity::DependsOn;
 use crate::subject::{FileId, HwId, InputId, Subject};
+use crate::{Identity, StudyError};
 
-/// Version of these files.
+/// Version of the manifests of a run and a sizing.
 const SCHEMA: u32 = 3;
 
-/// JSON of a results folder. `D` is the type of the settings that decide the results, `S` of all settings,
-/// `R` of the result.
+/// Manifest of a results folder. `C` is the type of its contents.
 #[derive(Serialize)]
-pub(crate) struct ResultJson<'a, D, S, R> {
+pub(crate) struct ResultJson<C> {
     schema: u32,
     tool: crate::Tool,
     command: &'static str,
     identity: Identity,
-    depends_on: DependsOn<D>,
+    #[serde(flatten)]
+    content: C,
+    files: Vec<FileEntry>,
+}
+
+/// Contents for one network on one accelerator. `R` is the type of the result.
+#[derive(Serialize)]
+pub(crate) struct Made<'a, R> {
     model: &'a FileId,
     hw: HwId,
     input: &'a InputId,
     labels: &'a Option<FileId>,
-    settings: S,
+    settings: ListedSettings,
     #[serde(flatten)]
     result: R,
-    files: Vec<FileEntry>,
 }
 
-impl<'a, D: Serialize, S: Serialize, R: Serialize> ResultJson<'a, D, S, R> {
-    /// Returns the JSON of `subject` on `hw`.
+impl<C: Serialize> ResultJson<C> {
+    /// Returns the manifest of complete results with their files; results in progress have no files.
     pub fn new(
-        command: &'static str,
-        subject: &'a Subject,
-        hw: &Accelerator,
-        deciding: D,
-        settings: S,
-        result: R,
+        manifest: Manifest,
+        schema: u32,
+        identity: Identity,
+        content: C,
         files: Vec<FileEntry>,
     ) -> Self {
-        let depends_on = subject.depends_on(hw, deciding);
-        Self {
-            schema: SCHEMA,
-            tool: crate::TOOL,
-            command,
-            identity: depends_on.identity(),
-            depends_on,
-            model: &subject.model,
-            hw: HwId::of(hw),
-            input: &subject.input,
-            labels: &subject.labels_file,
-            settings,
-            result,
-            files,
-        }
+        let command = manifest.file().trim_end_matches(".json");
+        Self { schema, tool: crate::TOOL, command, identity, content, files }
     }
+
+    /// Returns whether an existing manifest has the same version and command.
+    pub fn is_same_kind(&self, found: &Value) -> bool {
+        found["schema"] == self.schema && found["command"] == self.command
+    }
+
+    /// Returns whether an existing manifest has the same version, command and identity.
+    pub fn is_same(&self, found: &Value) -> bool {
+        self.is_same_kind(found) && found["identity"] == self.identity.to_string()
+    }
+}
+
+impl<'a, R: Serialize> Made<'a, R> {
+    /// Returns the contents for `subject` on `hw`.
+    pub fn new((subject, hw): (&'a Subject, &Accelerator), settings: ListedSettings, result: R) -> Self {
+        let (model, input, labels) = (&subject.model, &subject.input, &subject.labels_file);
+        Self { model, hw: HwId::of(hw), input, labels, settings, result }
+    }
+}
+
+/// Contents for a single result. `D` is the type of the settings that decide the result.
+#[derive(Serialize)]
+struct Single<'a, D, R> {
+    depends_on: DependsOn<D>,
+    #[serde(flatten)]
+    made: Made<'a, R>,
+}
+
+/// Adds the manifest of a result of `subject` on `hw`; all other files must have been added.
+pub(crate) fn write_single(
+    staging: &mut Staging<'_>,
+    manifest: Manifest,
+    (subject, hw): (&Subject, &Accelerator),
+    deciding: impl Serialize,
+    settings: ListedSettings,
+    result: impl Serialize,
+) -> Result<(), StudyError> {
+    let depends_on = subject.depends_on(hw, deciding);
+    let identity = depends_on.identity();
+    let content = Single { depends_on, made: Made::new((subject, hw), settings, result) };
+    let json = ResultJson::new(manifest, SCHEMA, identity, content, staging.entries());
+    Ok(staging.write(manifest.file(), &crate::sealed(&json))?)
 }

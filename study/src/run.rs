@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::costs::{self, CostId};
 use crate::execute::{ExecutedTogether, execute_together};
-use crate::result_json::ResultJson;
+use crate::result_json::write_single;
 use crate::sample_events::SampleEvents;
 use crate::settings::RunRequest;
 use crate::spool::Spool;
@@ -229,16 +229,7 @@ fn write(
         coverage: &record.coverage,
         costs: &record.costs,
     };
-    let json = ResultJson::new(
-        "run",
-        subject,
-        &program.accelerator,
-        own,
-        request.listed(),
-        result,
-        staging.entries(),
-    );
-    Ok(staging.write(Manifest::Run.file(), &crate::sealed(&json))?)
+    write_single(staging, Manifest::Run, (subject, &program.accelerator), own, request.listed(), result)
 }
 
 /// Describes which part the fast engine settled without stepping.

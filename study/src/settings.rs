@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use guardbit_files::ListedSettings;
 use guardbit_frontends::{Cut, Dims, FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
@@ -11,7 +12,7 @@ use guardbit_reports::{Pages, Task};
 use guardbit_sim::{Mode, StatsLevel};
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Arguments, Command, Listed, Misuse, ROWS, Row};
+use crate::arguments::{Arguments, Command, Misuse, ROWS, Row, listed};
 use crate::axes::scheme_override;
 use crate::quantize::{codes_text, rule_text};
 use crate::{
@@ -373,6 +374,19 @@ impl Arguments {
         })
     }
 
+    /// Returns the settings that the manifest of a bundle lists; `run` provides the activations.
+    pub fn vectors_listed(&self, run: &RunRequest) -> ListedSettings {
+        let arguments = Self {
+            layer: self.layer.clone(),
+            cases: Some(self.cases()),
+            formats: self.formats(),
+            waves: self.waves.clone(),
+            byte_slots: self.byte_slots,
+            ..run.settings.arguments()
+        };
+        listed(Command::Vectors, &arguments)
+    }
+
     /// Returns how many dot products of real activations `guardbit vectors` exports.
     pub fn cases(&self) -> usize {
         self.cases.unwrap_or(DEFAULT_CASES)
@@ -509,7 +523,7 @@ impl Settings {
 
 impl RunRequest {
     /// Returns the settings that `run.json` lists.
-    pub(crate) fn listed(&self) -> Listed {
+    pub(crate) fn listed(&self) -> ListedSettings {
         let arguments = Arguments {
             layer: self.layer.clone(),
             dump_tensors: self.dump_tensors,
@@ -518,21 +532,21 @@ impl RunRequest {
             cost: self.costs.clone(),
             ..self.settings.arguments()
         };
-        Listed::new(Command::Run, &arguments)
+        listed(Command::Run, &arguments)
     }
 }
 
 impl SizeRequest {
     /// Returns the settings that `size.json` lists.
-    pub(crate) fn listed(&self) -> Listed {
+    pub(crate) fn listed(&self) -> ListedSettings {
         let arguments = Arguments { budget: self.budget, grid: Some(self.grid), ..self.settings.arguments() };
-        Listed::new(Command::Size, &arguments)
+        listed(Command::Size, &arguments)
     }
 }
 
 impl ExploreRequest {
     /// Returns the settings that `explore.json` lists.
-    pub(crate) fn listed(&self) -> Listed {
+    pub(crate) fn listed(&self) -> ListedSettings {
         let arguments = Arguments {
             axis: self.axes.list().to_vec(),
             budget: self.budget,
@@ -540,20 +554,20 @@ impl ExploreRequest {
             cost: self.costs.clone(),
             ..self.settings.arguments()
         };
-        Listed::new(Command::Explore, &arguments)
+        listed(Command::Explore, &arguments)
     }
 }
 
 impl SweepRequest {
     /// Returns the settings that `sweep.json` lists: the ones common to all points. Each point lists its own.
-    pub(crate) fn listed(&self) -> Listed {
-        Listed::new(Command::Sweep, &self.settings.arguments())
+    pub(crate) fn listed(&self) -> ListedSettings {
+        listed(Command::Sweep, &self.settings.arguments())
     }
 }
 
 impl QuantizeRequest {
     /// Returns the settings that `quantize.json` lists.
-    pub(crate) fn listed(&self) -> Listed {
+    pub(crate) fn listed(&self) -> ListedSettings {
         let config = &self.config;
         let LayerSetting { activations, weights, per_channel, .. } = config.setting;
         let of_layers = config.layer_method.as_ref().map(|method| method.name());
@@ -579,6 +593,6 @@ impl QuantizeRequest {
             dynamic: self.dynamic,
             ..Arguments::default()
         };
-        Listed::new(Command::Quantize, &arguments)
+        listed(Command::Quantize, &arguments)
     }
 }

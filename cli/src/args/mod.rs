@@ -1,20 +1,15 @@
-//! Command-line arguments, one file per command. Checked requests are types of `guardbit-study`.
+//! Command-line arguments. The options of commands are rows of the table in `guardbit-study`.
 
-mod check;
-mod compare;
 mod hw;
-mod inspect;
 mod schema;
-mod sweep;
 mod table;
 
-pub use check::{CheckArgs, SimulatorChoice};
-pub use compare::CompareArgs;
 pub use hw::{HwArgs, HwCommand};
-pub use inspect::InspectArgs;
 pub use schema::{SchemaArgs, SchemaCommand};
-pub use sweep::{MergeArgs, StatusArgs};
-pub use table::{Explore, Given, Quantize, Run, Size, Sweep, Vectors};
+pub use table::{
+    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Quantize, Run, Size, Status, Sweep,
+    Vectors,
+};
 
 use std::num::NonZeroUsize;
 
@@ -65,9 +60,9 @@ pub enum Command {
     Sweep(Given<Sweep>),
     /// Merge the folders of all shards of a sweep into one folder, byte-equal to that of a sweep without
     /// shards
-    Merge(MergeArgs),
+    Merge(Given<Merge>),
     /// List missing shards and points of sweeps. Exit code 1 if any are missing
-    Status(StatusArgs),
+    Status(Given<Status>),
     /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
     ///
     /// The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any
@@ -79,7 +74,7 @@ pub enum Command {
     /// docs/bundle-format.md describes the format.
     Vectors(Given<Vectors>),
     /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
-    Check(CheckArgs),
+    Check(Given<Check>),
     /// Find the accumulator width that every layer requires: proved, on samples, and within an error budget
     Size(Given<Size>),
     /// Explore designs of an accelerator and find the Pareto front of accuracy, cycles, area and energy
@@ -89,13 +84,17 @@ pub enum Command {
     /// every hardware of the axes, and recommends the cheapest design.
     Explore(Given<Explore>),
     /// Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures
-    Compare(CompareArgs),
+    Compare(Given<Compare>),
     /// Print the network as guardbit reads it, and with --hw what lowering does with each operation
-    Inspect(InspectArgs),
+    Inspect(Given<Inspect>),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),
     /// Study files: their schema
     Study(SchemaArgs),
     /// Networks in YAML: their schema
     Graph(SchemaArgs),
+    /// Print the script with which a shell completes commands, options and values
+    Completions(Given<Completions>),
+    /// Write the man pages of all commands
+    Man(Given<Man>),
 }

@@ -1,4 +1,4 @@
-//! Options of commands that load a network, generated from their table in `guardbit-study`.
+//! Options of commands, generated from their table in `guardbit-study`.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -27,7 +27,9 @@ macro_rules! tabled {
     };
 }
 
-tabled!(Run Sweep Size Explore Vectors Quantize Inspect);
+tabled! {
+    Run Sweep Merge Status Size Explore Compare Vectors Check Quantize Inspect HwShow HwCosts HwCheck Completions Man
+}
 
 /// Arguments of a command as given.
 #[derive(Debug, Clone)]
@@ -66,8 +68,11 @@ impl<C: Tabled> clap::Args for Given<C> {
 fn option(command: Command, row: &'static Row) -> Arg {
     let default = (row.default)(command).map_or(String::new(), |default| format!(" [default: {default}]"));
     let arg = Arg::new(row.name).help((row.help)(command) + &default).required(row.needed.has(command));
+    // Only a study file can have several networks and accelerators.
+    let once = row.shape == Shape::One || ["model", "hw"].contains(&row.name);
     let arg = match row.is_positional {
-        true => arg,
+        true if once => arg,
+        true => arg.num_args((row.at_least)(command)..),
         false => arg.long(row.option()),
     };
     let arg = match row.short {
@@ -77,8 +82,6 @@ fn option(command: Command, row: &'static Row) -> Arg {
     if row.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }
-    // Only a study file can have several networks and accelerators.
-    let once = row.shape == Shape::One || ["model", "hw"].contains(&row.name);
     let arg = arg.action(if once { ArgAction::Set } else { ArgAction::Append }).value_name(row.value);
     let arg = if row.is_list { arg.value_delimiter(',') } else { arg };
     arg.value_parser(parser(row))

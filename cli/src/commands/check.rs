@@ -1,36 +1,33 @@
 //! `guardbit check`.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use guardbit_files::WorkFolder;
 use guardbit_reports::text_table;
-use guardbit_rtl_vectors::{CheckRequest, Divergence, MutantResult, Outcome, Simulator, Verdict};
+use guardbit_rtl_vectors::{CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict};
+use guardbit_study::Seconds;
 use serde_json::{Value, json};
 
 use super::existing;
-use crate::args::{CheckArgs, Global, SimulatorChoice};
+use crate::args::{Check, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
-pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let simulators: &[Simulator] = match args.simulator {
-        SimulatorChoice::None => &[],
-        SimulatorChoice::Icarus => &[Simulator::Icarus],
-        SimulatorChoice::Verilator => &[Simulator::Verilator],
-        SimulatorChoice::Ghdl => &[Simulator::Ghdl],
-        SimulatorChoice::All => &Simulator::ALL,
-    };
-    let kept =
-        args.work.as_deref().map(|work| WorkFolder::claim(work, &args.dir, existing(global))).transpose()?;
-    let time_limit = Duration::from_secs(args.timeout);
-    let request = CheckRequest { simulators, work: args.work.as_deref(), time_limit };
-    let report = guardbit_rtl_vectors::check(&args.dir, &request)?;
+pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> {
+    let dir = args.bundle.as_deref().unwrap_or(Path::new(""));
+    let simulators = simulators(args.simulator.as_deref().unwrap_or_default());
+    let work = args.work.as_deref();
+    let kept = work.map(|work| WorkFolder::claim(work, dir, existing(global))).transpose()?;
+    let time_limit = args.timeout.map_or(TIME_LIMIT, |Seconds(seconds)| Duration::from_secs(seconds));
+    let request = CheckRequest { simulators, work, time_limit };
+    let report = guardbit_rtl_vectors::check(dir, &request)?;
     let mut passed = report.passed();
     let mut mutants = Vec::new();
     if args.mutate && passed {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
-        mutants = guardbit_rtl_vectors::mutate(&args.dir, simulator, &request)?;
+        mutants = guardbit_rtl_vectors::mutate(dir, simulator, &request)?;
         passed = mutants.iter().all(MutantResult::passed);
     }
     if let Some(kept) = kept {
@@ -64,6 +61,17 @@ pub fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
         }
     }
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Those that a value of `--simulator` names.
+fn simulators(name: &str) -> &'static [Simulator] {
+    match name {
+        "all" => &Simulator::ALL,
+        name => {
+            let place = Simulator::ALL.iter().position(|simulator| simulator.name() == name);
+            place.map_or(&[], |place| &Simulator::ALL[place..=place])
+        }
+    }
 }
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {
@@ -112,5 +120,22 @@ fn outcome_json(outcome: &Outcome) -> Value {
             "first": { "kind": first.kind, "case": first.case, "level": first.level, "details": first.details },
         }),
         Outcome::Absent { reason } => json!({ "result": "not run", "reason": reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_study::{Command, DEFAULT_TIMEOUT, Row};
+
+    use super::*;
+
+    /// The table of arguments names every simulator, and states the limit that holds.
+    #[test]
+    fn the_table_says_what_holds() {
+        let choices = Row::find(Command::Check, "simulator").and_then(|row| row.choices).unwrap();
+        let choices = choices().into_iter().map(|(name, _)| name);
+        let names = Simulator::ALL.iter().map(|simulator| simulator.name());
+        assert!(choices.eq(["none"].into_iter().chain(names).chain(["all"])));
+        assert_eq!(Duration::from_secs(DEFAULT_TIMEOUT), TIME_LIMIT);
     }
 }

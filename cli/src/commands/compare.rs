@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use guardbit_reports::text_table;
 use guardbit_study::{Compared, Comparison};
 
-use crate::args::{CompareArgs, Global};
+use crate::args::{Compare, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
 /// Maximum number of rows missing in some folder that are listed; further ones are counted.
 const UNMATCHED: usize = 10;
 
-pub fn compare(args: &CompareArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let comparison = guardbit_study::compare(&args.dirs)?;
+pub fn compare(args: &Given<Compare>, global: &Global) -> Result<ExitCode, Failure> {
+    let comparison = guardbit_study::compare(&args.folders)?;
     if global.json {
         print_json(&comparison)?;
     } else {

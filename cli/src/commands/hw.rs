@@ -1,13 +1,12 @@
 //! `guardbit hw`.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use guardbit_frontends::{Cut, Dims};
 use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
 use guardbit_reports::{TileRecord, doubled_text, text_table, tiles_text};
+use guardbit_study::{Arguments, Command, StudyError};
 use serde_json::json;
 
 use crate::args::{Global, HwCommand};
@@ -17,16 +16,20 @@ use crate::output::{print, print_json};
 pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
     match command {
         HwCommand::List => list(global)?,
-        HwCommand::Show { hw, set } => show(&load(hw, set)?, global)?,
-        HwCommand::Costs { model: None } => list_costs(global)?,
-        HwCommand::Costs { model: Some(model) } => show_cost(&load_cost(model)?, global)?,
+        HwCommand::Show(args) => show(&load(hw_of(args), &args.set)?, global)?,
+        HwCommand::Costs(args) => match &args.cost_model {
+            None => list_costs(global)?,
+            Some(model) => show_cost(&load_cost(model)?, global)?,
+        },
         HwCommand::Schema => print(&schema())?,
-        HwCommand::Check { hw, model, dim, set } => {
-            let dims = dim.iter().cloned().collect();
-            check_one(hw, model.as_deref(), dims, set, global)?;
-        }
+        HwCommand::Check(args) => check_one(args, global)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The accelerator, which clap asks for.
+fn hw_of(args: &Arguments) -> &str {
+    args.accelerator.as_deref().unwrap_or_default()
 }
 
 fn list(global: &Global) -> Result<(), Failure> {
@@ -122,19 +125,13 @@ fn show(accelerator: &Accelerator, global: &Global) -> Result<(), Failure> {
     print(&accelerator.commented_yaml())
 }
 
-fn check_one(
-    hw: &str,
-    model: Option<&Path>,
-    dims: Dims,
-    sets: &[String],
-    global: &Global,
-) -> Result<(), Failure> {
-    let (accelerator, mut warnings) = check(hw, sets);
+fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
+    args.check(Command::HwCheck).map_err(StudyError::from)?;
+    let (accelerator, mut warnings) = check(hw_of(args), &args.set);
     let accelerator = accelerator?;
     let mut of_network = None;
-    if let Some(model) = model {
-        let cut = Cut { dims, ..Cut::default() };
-        let graph = Arc::new(guardbit_frontends::load_part(model, None, &cut)?);
+    if let Some(model) = &args.checked_network {
+        let graph = Arc::new(guardbit_frontends::load_part(model, None, &args.cut()?)?);
         let program = lower(graph, &accelerator)?;
         warnings.extend(check_program(&program));
         let tiles = program.mac_layers().map(TileRecord::new).collect::<Vec<_>>();

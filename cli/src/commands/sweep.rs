@@ -12,7 +12,7 @@ use guardbit_study::{FolderStatus, SweepStatus};
 use serde::Serialize;
 
 use super::{existing, note_random, warn_of_float};
-use crate::args::{Given, Global, MergeArgs, StatusArgs, Sweep};
+use crate::args::{Given, Global, Merge, Status, Sweep};
 use crate::diagnostic::{CHECK_FAILED, Failure};
 use crate::output::{print, print_json, say};
 use crate::progress::Bar;
@@ -32,15 +32,11 @@ pub fn sweep(args: &Given<Sweep>, global: &Global) -> Result<ExitCode, Failure> 
     show(&records, args.strict, global)
 }
 
-pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn merge(args: &Given<Merge>, global: &Global) -> Result<ExitCode, Failure> {
     if !args.partial {
-        return show(
-            &guardbit_study::merge(&args.folders, &args.output_dir, existing(global))?,
-            false,
-            global,
-        );
+        return show(&guardbit_study::merge(&args.folders, args.out(), existing(global))?, false, global);
     }
-    let merging = guardbit_study::merge_partial(&args.folders, &args.output_dir, existing(global))?;
+    let merging = guardbit_study::merge_partial(&args.folders, args.out(), existing(global))?;
     let shown = show(&merging.records, false, global)?;
     if !merging.missing_points.is_empty() && !global.quiet {
         let all = merging.records.len() + merging.missing_points.len();
@@ -56,7 +52,7 @@ pub fn merge(args: &MergeArgs, global: &Global) -> Result<ExitCode, Failure> {
 /// Maximum number of missing points that are listed.
 const NAMED: usize = 20;
 
-pub fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub fn status(args: &Given<Status>, global: &Global) -> Result<ExitCode, Failure> {
     let status = guardbit_study::status(&args.folders);
     if global.json {
         print_json(&status)?;

@@ -38,6 +38,7 @@ pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failu
             seed: args.seed.unwrap_or(0),
             cases: args.cases(),
         },
+        settings: args.vectors_listed(&run),
         packing: if args.byte_slots { Packing::ByteSlot } else { Packing::Dense },
         formats,
         waves,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::check::{Violation, check};
 use super::order::KnownOrders;
 use super::problem::{HwError, Problem};
-use super::set::{Overridden, Set};
+use super::set::{Overridden, Set, apply};
 use super::sources::Sources;
 use super::{blame, derive};
 use crate::Accelerator;
@@ -136,15 +136,14 @@ impl Leveled {
 /// Applies overrides to a file, and records them.
 fn with<'a>(
     sources: &Sources,
-    mut file: AcceleratorFile,
+    file: AcceleratorFile,
     sets: impl IntoIterator<Item = &'a Set>,
     overridden: &mut Vec<Overridden>,
 ) -> Result<AcceleratorFile, HwError> {
-    for set in sets {
-        let (changed, key) = set.apply(&file).map_err(|e| e.with_origin(sources.origin_of(&set.from)))?;
-        overridden.push(key);
-        file = changed;
-    }
+    let sets: Vec<&Set> = sets.into_iter().collect();
+    let (file, own) =
+        apply(&sets, file).map_err(|(error, set)| error.with_origin(sources.origin_of(&set.from)))?;
+    overridden.extend(own);
     Ok(file)
 }
 

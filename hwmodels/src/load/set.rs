@@ -86,7 +86,7 @@ impl Set {
         }
         let value = free_value(value).map_err(|e| fail(format!("the value is not YAML: {e}")))?;
         let set = Self { path, value, from: SetSource::CommandLine(text.into()) };
-        if set.path.split('.').next() == Some("layers") && set.layer().is_none() {
+        if set.head() == "layers" && set.layer().is_none() {
             return Err(fail(
                 "`layers` can only be overridden key by key, e.g. `layers.NAME.bias.bits=20`".into(),
             ));
@@ -104,9 +104,8 @@ impl Set {
         key_of_layer(&self.path)
     }
 
-    /// Returns the file with this override, and a record of what it overrode.
-    pub fn apply(&self, file: &AcceleratorFile) -> Result<(AcceleratorFile, Overridden), HwError> {
-        let mut value = typed::to_value(file);
+    /// Stores the value in a file, and returns the complete key. The types determine later whether it may stand there.
+    fn put(&self, file: &mut Value) -> Result<KeyPath, HwError> {
         let path: Vec<&str> = self.path.split('.').collect();
         if path.len() > MOST_KEYS {
             return Err(self.unknown(Stop {
@@ -114,10 +113,11 @@ impl Set {
                 help: "keys are dotted, e.g. `accumulation.acc.bits`".into(),
             }));
         }
-        let key = put(&mut value, &path, KeyPath::default(), self.value.clone());
-        let key = key.map_err(|stop| self.unknown(stop))?;
-        let file = typed::from_value(value).map_err(|message| self.mistyped(&message))?;
-        Ok((file, Overridden { key, by: self.from.clone() }))
+        put(file, &path, KeyPath::default(), self.value.clone()).map_err(|stop| self.unknown(stop))
+    }
+
+    fn head(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
     }
 
     fn unknown(&self, Stop { message, help }: Stop) -> HwError {
@@ -141,6 +141,32 @@ impl Set {
         }
         typed::explain(fault).into()
     }
+}
+
+/// Returns a file with overrides, in their order, and a record of what each overrode.
+///
+/// # Errors
+/// The problem of the first override that cannot be applied, and that override.
+pub(super) fn apply<'a>(
+    sets: &[&'a Set],
+    file: AcceleratorFile,
+) -> Result<(AcceleratorFile, Vec<Overridden>), (HwError, &'a Set)> {
+    let Some((&last, others)) = sets.split_last() else { return Ok((file, Vec::new())) };
+    let mut value = typed::to_value(&file);
+    let mut overridden = Vec::with_capacity(sets.len());
+    let mut put = |set: &'a Set, value: &mut Value| {
+        let key = set.put(value).map_err(|error| (error, set))?;
+        overridden.push(Overridden { key, by: set.from.clone() });
+        Ok(())
+    };
+    for &set in others {
+        put(set, &mut value)?;
+        // The next override must find the key in its usual form, and an error must name this one.
+        typed::settle(&mut value, set.head()).map_err(|message| (set.mistyped(&message), set))?;
+    }
+    put(last, &mut value)?;
+    let file = typed::from_value(value).map_err(|message| (last.mistyped(&message), last))?;
+    Ok((file, overridden))
 }
 
 /// Parses a value as written on the command line.
@@ -228,4 +254,56 @@ fn no_item(items: &[Value], key: &str, at: &KeyPath) -> Stop {
 
 fn name(item: &Value) -> Option<&str> {
     item.as_mapping()?.get("name")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Overrides that change, complete, spoil or depend on each other.
+    const SETS: [&str; 20] = [
+        "array.rows=8",
+        "array={cols: 4, rows: 2}",
+        "array=null",
+        "array.rows=null",
+        "array.rows=many",
+        "array.depth=3",
+        "nothing=3",
+        "nothing=null",
+        "clock_mhz=250",
+        "clock_mhz=fast",
+        "reduction_order=[kw, kh, ic]",
+        "reduction_order.walk=reverse",
+        "reduction_order={walk: stride, stride: 3}",
+        "accumulation=[{name: a, bits: 12}, {name: b, terms: all}]",
+        "accumulation.a.bits=13",
+        "accumulation.1.overflow=wrap",
+        "accumulation.c.bits=9",
+        "offload=[conv2d]",
+        "clock_mhz.x=1",
+        "a.b.c.d.e.f.g.h.i=1",
+    ];
+
+    proptest! {
+        /// Overrides together do what they do one after another: the same file, keys and error.
+        #[test]
+        fn overrides_together_are_overrides_one_by_one(
+            chosen in proptest::collection::vec(0..SETS.len(), 0..6),
+        ) {
+            let sets: Vec<Set> = chosen.iter().map(|&index| Set::parse(SETS[index]).unwrap()).collect();
+            let sets: Vec<&Set> = sets.iter().collect();
+            let told = |(error, set): (HwError, &Set)| (format!("{error:?}"), set.path.clone());
+            let keys = |all: &[Overridden]| all.iter().map(|one| one.key.to_string()).collect::<Vec<_>>();
+            let together = apply(&sets, AcceleratorFile::default()).map_err(told);
+            let one_by_one = sets.iter().try_fold((AcceleratorFile::default(), Vec::new()), |(file, mut all), set| {
+                let (file, own) = apply(&[set], file).map_err(told)?;
+                all.extend(own);
+                Ok((file, all))
+            });
+            let shown = |(file, all): (AcceleratorFile, Vec<Overridden>)| (file, keys(&all));
+            prop_assert_eq!(together.map(shown), one_by_one.map(shown));
+        }
+    }
 }

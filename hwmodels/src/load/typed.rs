@@ -1,7 +1,7 @@
 //! Converts between YAML values and the typed file, and words errors about its keys.
 
 use guardbit_documents::{Fault, Wrong};
-use serde_yaml::Value;
+use serde_yaml::{Mapping, Value};
 
 use super::KeyPath;
 use super::problem::Problem;
@@ -18,6 +18,19 @@ pub(super) fn to_value(file: &AcceleratorFile) -> Value {
 /// Returns the value as a file, or the YAML library's message.
 pub(super) fn from_value(value: Value) -> Result<AcceleratorFile, String> {
     serde_yaml::from_value(value).map_err(|error| error.to_string())
+}
+
+/// Gives the value of one key of a file the form that the typed file gives it, or returns the YAML library's message.
+pub(super) fn settle(file: &mut Value, key: &str) -> Result<(), String> {
+    let Some((map, value)) = file.as_mapping_mut().and_then(|map| map.remove(key).map(|value| (map, value)))
+    else {
+        return Ok(());
+    };
+    let alone = Mapping::from_iter([(Value::from(key), value)]);
+    if let Value::Mapping(settled) = to_value(&from_value(Value::Mapping(alone))?) {
+        map.extend(settled);
+    }
+    Ok(())
 }
 
 /// Returns the problem of a fault, with what is allowed.

@@ -57,6 +57,7 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
     let array = array::part(dir, manifest, &accelerator, &shared, &arithmetic, layer.terms)?;
     let made = assemble(Parts {
         source: source(manifest, &accelerator, &window),
+        settings: manifest.settings.clone(),
         packing,
         formats: &formats(manifest, "stim_a."),
         waves: &formats(manifest, "waves/vectors."),

@@ -7,6 +7,7 @@ mod choice;
 mod interface;
 mod layer;
 
+use guardbit_files::ListedSettings;
 use guardbit_hwmodels::Dataflow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct Manifest {
     pub tool: Tool,
     /// From what it was made.
     pub source: Source,
+    /// The settings of the export: options by name.
+    #[serde(default, skip_serializing_if = "ListedSettings::is_empty")]
+    pub settings: ListedSettings,
     /// The layer.
     pub layer: LayerInfo,
     /// What the RTL has to compute.
@@ -144,6 +148,24 @@ pub struct FileInfo {
 
 /// Returns the JSON Schema of the manifest.
 pub fn manifest_schema() -> String {
-    let schema = schemars::schema_for!(Manifest);
-    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+    schema_text(&schemars::schema_for!(Manifest))
+}
+
+impl Manifest {
+    /// Returns the schema that lies in the bundle. That of a bundle without settings is the one of versions that listed none, so that
+    /// their bundles are made again byte by byte.
+    pub(crate) fn schema_text(&self) -> String {
+        let mut schema = schemars::schema_for!(Manifest);
+        if self.settings.is_empty()
+            && let Some(properties) =
+                schema.pointer_mut("/properties").and_then(serde_json::Value::as_object_mut)
+        {
+            properties.retain(|name, _| name != "settings");
+        }
+        schema_text(&schema)
+    }
+}
+
+fn schema_text(schema: &schemars::Schema) -> String {
+    serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }

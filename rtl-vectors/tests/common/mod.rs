@@ -71,6 +71,7 @@ pub fn bundle(dir: &Path, unit: Unit) -> Manifest {
     };
     let request = Request {
         source,
+        settings: Default::default(),
         packing: unit.packing,
         formats: Format::ALL.to_vec(),
         waves: WaveFormat::ALL.to_vec(),

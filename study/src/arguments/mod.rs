@@ -1,4 +1,4 @@
-//! Arguments of all commands that load a network, one row each, in `table.rs`.
+//! Arguments of all commands, one row each, in `table.rs`.
 //!
 //! The rows generate the options of the command line, study files with their schema, JSON requests, the
 //! functions of the Python package, axes of sweeps, the settings in manifests, and `docs/arguments.md`.
@@ -16,54 +16,58 @@ use serde_json::{Map, Value as Json};
 
 use crate::axes::Variant;
 
-pub(crate) use listed::Listed;
+pub(crate) use listed::listed;
 pub use page::arguments_text;
 pub use python::python_text;
 pub use rules::Misuse;
 pub use table::{Arguments, ROWS};
-pub use value::{Kind, Shape, Zip};
+pub use value::{Kind, Seconds, Shape, Zip};
 
-/// A command that loads a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// `guardbit run`
-    Run,
-    /// `guardbit sweep`
-    Sweep,
-    /// `guardbit size`
-    Size,
-    /// `guardbit explore`
-    Explore,
-    /// `guardbit vectors`
-    Vectors,
-    /// `guardbit quantize`
-    Quantize,
-    /// `guardbit inspect`
-    Inspect,
+/// Declares [`Command`] from rows `VARIANT = NAME;`, in the order of the documentation.
+macro_rules! commands {
+    ($($name:ident = $text:literal;)*) => {
+        /// A command with arguments.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Command {
+            $(#[doc = concat!("`guardbit ", $text, "`")] $name,)*
+        }
+
+        impl Command {
+            /// Every command, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Returns the command's name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
 }
 
-impl Command {
-    /// Every command, in the order of the documentation.
-    pub const ALL: [Self; 7] =
-        [Self::Run, Self::Sweep, Self::Size, Self::Explore, Self::Vectors, Self::Quantize, Self::Inspect];
-
-    /// Returns the command's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Sweep => "sweep",
-            Self::Size => "size",
-            Self::Explore => "explore",
-            Self::Vectors => "vectors",
-            Self::Quantize => "quantize",
-            Self::Inspect => "inspect",
-        }
-    }
+commands! {
+    Run = "run";
+    Sweep = "sweep";
+    Merge = "merge";
+    Status = "status";
+    Size = "size";
+    Explore = "explore";
+    Compare = "compare";
+    Vectors = "vectors";
+    Check = "check";
+    Quantize = "quantize";
+    Inspect = "inspect";
+    HwShow = "hw show";
+    HwCosts = "hw costs";
+    HwCheck = "hw check";
+    Completions = "completions";
+    Man = "man";
 }
 
 /// Set of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Commands(u8);
+pub struct Commands(u32);
 
 impl Commands {
     const NONE: Self = Self(0);
@@ -71,7 +75,7 @@ impl Commands {
     const fn of(commands: &[Command]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < commands.len() {
-            bits |= 1 << commands[at] as u8;
+            bits |= 1 << commands[at] as u32;
             at += 1;
         }
         Self(bits)
@@ -79,7 +83,7 @@ impl Commands {
 
     /// Returns whether the set contains a command.
     pub const fn has(self, command: Command) -> bool {
-        self.0 >> command as u8 & 1 == 1
+        self.0 >> command as u32 & 1 == 1
     }
 }
 
@@ -117,6 +121,8 @@ pub struct Row {
     pub short: Option<char>,
     /// Whether it is positional instead of an option.
     pub is_positional: bool,
+    /// Returns the least number of values of a positional list.
+    pub at_least: fn(Command) -> usize,
     /// Whether the values of one option are separated by commas.
     pub is_list: bool,
     /// Whether the command line has the argument.
@@ -177,6 +183,7 @@ const fn row(commands: Commands) -> Row {
         choices: None,
         short: None,
         is_positional: false,
+        at_least: |_| 1,
         is_list: false,
         on_command_line: true,
         in_python: true,

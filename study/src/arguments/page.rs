@@ -1,5 +1,6 @@
 //! `docs/arguments.md`: every argument of every command.
 
+use super::python::has_function;
 use super::{Command, InStudy, Row, Shape};
 use crate::axes::argument_keys;
 
@@ -8,7 +9,7 @@ pub fn arguments_text() -> String {
     let mut text = format!(
         "# Arguments\n\n\
          To see what a command takes, run `guardbit help COMMAND`, or `help(guardbit.run)` in Python. This page lists the arguments of \
-         all commands that load a network. It is generated from the table in `study/src/arguments/table.rs`.\n\n\
+         all commands. It is generated from the table in `study/src/arguments/table.rs`.\n\n\
          | column | meaning |\n|---|---|\n\
          | option | on the command line; bold if the command cannot do without |\n\
          | study file | key in a study file of `guardbit sweep` |\n\
@@ -17,7 +18,7 @@ pub fn arguments_text() -> String {
          Keys of axes are those of the accelerator ([accelerator_keys.md](accelerator_keys.md)), and {}.\n",
         argument_keys()
     );
-    for command in Command::ALL {
+    for &command in Command::ALL {
         text += &format!("\n## `guardbit {}`\n\n", command.name());
         text += "| option | meaning | study file | axis | Python |\n|---|---|---|---|---|\n";
         Row::all(command).for_each(|row| text += &line(command, row));
@@ -30,7 +31,10 @@ pub fn arguments_text() -> String {
 fn line(command: Command, row: &Row) -> String {
     let option = match (row.on_command_line, row.is_positional) {
         (false, _) => String::new(),
-        (true, true) => format!("`{}`", row.value),
+        (true, true) if row.shape == Shape::Many && !["model", "hw"].contains(&row.name) => {
+            format!("`{}...`", row.value)
+        }
+        (true, true) => format!("`{}`", row.value.replace('|', "\\|")),
         (true, false) if row.shape == Shape::Flag => format!("`--{}`", row.option()),
         (true, false) => format!("`--{} {}`", row.option(), row.value.replace('|', "\\|")),
     };
@@ -49,10 +53,9 @@ fn line(command: Command, row: &Row) -> String {
         Command::Quantize if row.quantizes => format!("`quantize:{}`", row.option()),
         _ => String::new(),
     };
-    let python = if command == Command::Inspect || !row.in_python {
-        String::new()
-    } else {
-        format!("`{}`", row.python_name())
+    let python = match has_function(command) && row.in_python {
+        true => format!("`{}`", row.python_name()),
+        false => String::new(),
     };
     format!("| {option} | {help} | {study} | {axis} | {python} |\n")
 }
@@ -66,7 +69,8 @@ mod tests {
     #[test]
     fn every_row_is_complete() {
         for row in ROWS {
-            let commands: Vec<Command> = Command::ALL.into_iter().filter(|c| row.commands.has(*c)).collect();
+            let commands: Vec<Command> =
+                Command::ALL.iter().copied().filter(|c| row.commands.has(*c)).collect();
             assert!(!commands.is_empty(), "{} belongs to no command", row.name);
             for command in commands {
                 assert!(!(row.help)(command).is_empty(), "{} has no help", row.name);

@@ -80,6 +80,11 @@ const FUNCTIONS: [Function; 6] = [
     },
 ];
 
+/// Returns whether a function is generated for a command.
+pub(super) fn has_function(command: Command) -> bool {
+    FUNCTIONS.iter().any(|one| one.command == command)
+}
+
 /// Returns the generated files of the package, with their names.
 pub fn python_text() -> [(&'static str, String); 2] {
     [("_commands.py", commands()), ("_table.py", table())]

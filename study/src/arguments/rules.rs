@@ -24,9 +24,10 @@ pub(super) enum Relation {
     NeedsWith(&'static str),
 }
 
-const ALL: Commands = Commands::of(&Command::ALL);
+const ALL: Commands = Commands::of(Command::ALL);
 const RUNS: Commands = Commands::of(&[Command::Run, Command::Sweep, Command::Size, Command::Explore]);
 const QUANTIZE: Commands = Commands::of(&[Command::Quantize]);
+const HW_CHECK: Commands = Commands::of(&[Command::HwCheck]);
 const WITHOUT_HW: Commands = Commands::of(&[Command::Quantize, Command::Inspect]);
 
 const fn rule(
@@ -53,6 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(ALL, "zip", Relation::Needs, "axis", "name the axes with --axis"),
     rule(ALL, "where", Relation::Needs, "axis", "name the axes with --axis"),
     rule(WITHOUT_HW, "set", Relation::Needs, "hw", "name the accelerator with --hw"),
+    rule(HW_CHECK, "dim", Relation::Needs, "model", "name the network with --model"),
     rule(QUANTIZE, "mixed", Relation::Needs, "hw", "name the accelerator with --hw"),
     rule(QUANTIZE, "mixed", Relation::Excludes, "dynamic", "keep one of the two"),
     rule(QUANTIZE, "per_tensor", Relation::Excludes, "per_channel", "keep one of the two"),

@@ -3,34 +3,52 @@
 use std::path::PathBuf;
 
 use guardbit_frontends::{Dim, Profile, network_files};
+use guardbit_graph::passes::PASSES;
 use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
 
-use super::value::{self, Slot, Value, Zip};
+use super::value::{self, Seconds, Slot, Value, Zip};
 use super::{Command, Commands, InStudy, PythonName, Row, arguments, row};
 use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
 use crate::{
-    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
-    MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
+    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT,
+    Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
 };
-use Command::{Explore, Inspect, Quantize, Run, Size, Sweep, Vectors};
+use Command::{
+    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Quantize, Run, Size,
+    Status, Sweep, Vectors,
+};
 
-const EVERY: Commands = Commands::of(&Command::ALL);
+/// Commands that load a network.
+const EVERY: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect]);
 /// Commands that run samples through an accelerator.
 const RUNS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors]);
 /// Commands of [`RUNS`] that write tables.
 const TABLES: Commands = Commands::of(&[Run, Sweep, Size, Explore]);
 const NETWORKS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Inspect]);
-const OUTPUTS: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
+const OUTPUTS: Commands = Commands::of(&[Run, Merge, Size, Explore, Vectors]);
+/// Commands that need one accelerator: a sweep may have a study file instead.
+const RUNS_ONE: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
+const SETS: Commands =
+    Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, HwShow, HwCheck]);
+const DIMS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, HwCheck]);
 const AXES: Commands = Commands::of(&[Sweep, Explore]);
 const BUDGETS: Commands = Commands::of(&[Size, Explore]);
 const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
+const CHECK: Commands = Commands::of(&[Check]);
+const COMPLETIONS: Commands = Commands::of(&[Completions]);
+const MAN: Commands = Commands::of(&[Man]);
+const INSPECT: Commands = Commands::of(&[Inspect]);
+/// Commands that read folders of results.
+const FOLDERS: Commands = Commands::of(&[Merge, Status, Compare]);
+/// Commands that show or check one accelerator.
+const ACCELERATORS: Commands = Commands::of(&[HwShow, HwCheck]);
 
 /// Row of a quantizer setting, which an axis `quantize:NAME` can also vary.
 const SETTING: Row = Row { quantizes: true, listed: true, ..row(QUANTIZE) };
@@ -71,7 +89,7 @@ arguments! {
     };
     /// Accelerators; only a sweep may have several.
     hw: Vec<String> = "hw", Row {
-        needed: OUTPUTS,
+        needed: RUNS_ONE,
         value: "HW",
         in_study: InStudy::Setting,
         study_help: "The accelerator: a preset's name or a YAML file, or a list of them.",
@@ -340,7 +358,7 @@ arguments! {
         study_help: "Overrides of the accelerator: dotted keys with their values, e.g. `accumulation.acc.bits: 12`.",
         listed: true,
         help: |_| "Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated".into(),
-        ..row(EVERY)
+        ..row(SETS)
     };
     /// How much is counted.
     stats: Option<StatsLevel> = "stats", Row {
@@ -403,7 +421,7 @@ arguments! {
         study_help: "Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.",
         help: |_| "Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. \
                    x:1=128. May be repeated".into(),
-        ..row(EVERY)
+        ..row(DIMS)
     };
     /// How many events are listed.
     events: Option<usize> = "events", Row {
@@ -633,6 +651,130 @@ arguments! {
             Explore => "Output folder; an interrupted exploration continues".into(),
             _ => "Output folder; created only when all results are complete".into(),
         },
-        ..row(RUNS)
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors]))
+    };
+    /// Folders of results.
+    folders: Vec<PathBuf> = "folders", Row {
+        needed: FOLDERS,
+        value: "DIR",
+        is_positional: true,
+        at_least: |command| if command == Compare { 2 } else { 1 },
+        help: |command| match command {
+            Merge => "Folders of all shards of one sweep, in any order",
+            Status => "Folders of sweeps or of their shards",
+            _ => "Folders with finished results of one command, two or more",
+        }.into(),
+        ..row(FOLDERS)
+    };
+    /// Whether points may be missing.
+    partial: bool = "partial", Row {
+        help: |_| "Merge the finished points even if some are missing; `guardbit sweep` can complete the merged folder".into(),
+        ..row(Commands::of(&[Merge]))
+    };
+    /// A bundle of test vectors.
+    bundle: Option<PathBuf> = "bundle", Row {
+        needed: CHECK,
+        value: "DIR",
+        is_positional: true,
+        help: |_| "The bundle: a folder of `guardbit vectors`".into(),
+        ..row(CHECK)
+    };
+    /// What replays it.
+    simulator: Option<String> = "simulator", Row {
+        value: "SIMULATOR",
+        help: |_| "Simulator for the replay; none only recomputes every expected value".into(),
+        default: |_| Some("none".into()),
+        choices: Some(|| vec![
+            ("none", Some("No simulator")),
+            ("icarus", Some("Icarus Verilog")),
+            ("verilator", Some("Verilator")),
+            ("ghdl", Some("GHDL")),
+            ("all", Some("All of them")),
+        ]),
+        ..row(CHECK)
+    };
+    /// Whether faults are replayed.
+    mutate: bool = "mutate", Row {
+        help: |_| "Also replay built-in faults (mutants); each must be detected".into(),
+        ..row(CHECK)
+    };
+    /// A folder to work in.
+    work: Option<PathBuf> = "work", Row {
+        value: "DIR",
+        help: |_| "Keep the build and run files in this folder, which must be absent or empty; --force replaces the folder of \
+                   an earlier check".into(),
+        ..row(CHECK)
+    };
+    /// A limit of time.
+    timeout: Option<Seconds> = "timeout", Row {
+        value: "SECONDS",
+        help: |_| "Stop a simulator whose build or run takes longer".into(),
+        default: |_| Some(DEFAULT_TIMEOUT.to_string()),
+        ..row(CHECK)
+    };
+    /// Passes over the network.
+    pass: Vec<String> = "pass", Row {
+        value: "NAME",
+        help: |_| "Also print the network after this pass. May be repeated: the passes run one after the other".into(),
+        choices: Some(|| PASSES.iter().map(|pass| (pass.name(), Some(pass.description()))).collect()),
+        ..row(INSPECT)
+    };
+    /// Whether operations are printed in full.
+    nodes: bool = "nodes", Row {
+        help: |_| "Print everything that determines the codes of each operation: types, scales, zero points and ranges of all \
+                   operands, accumulator, bias, requantization and clamp (--json always includes it)".into(),
+        ..row(INSPECT)
+    };
+    /// Whether decisions are printed.
+    audit: bool = "audit", Row {
+        help: |_| "Print what happened to every node of the file, and why: what the reader, the passes and (with --hw) partition and \
+                   lowering kept, changed, dropped, or left to the host or in floating point".into(),
+        ..row(INSPECT)
+    };
+    /// A file for the network.
+    export: Option<PathBuf> = "export", Row {
+        value: "FILE",
+        help: |_| "Write the network after the passes, as an ONNX file (.onnx) that ONNX Runtime runs with equal results, or as graph \
+                   YAML (.yaml) with its weights as .npy files in a folder next to it".into(),
+        ..row(INSPECT)
+    };
+    /// One accelerator.
+    accelerator: Option<String> = "hw", Row {
+        needed: ACCELERATORS,
+        value: "HW",
+        is_positional: true,
+        help: |_| "The accelerator: a preset's name (see `guardbit hw list`) or a YAML file".into(),
+        ..row(ACCELERATORS)
+    };
+    /// One cost model.
+    cost_model: Option<String> = "model", Row {
+        value: "MODEL",
+        is_positional: true,
+        help: |_| "Print the figures of this cost model: a name, or a YAML file; append @16nm to scale it to 16 nm [default: \
+                   list all models]".into(),
+        ..row(Commands::of(&[HwCosts]))
+    };
+    /// A network that an accelerator is checked for.
+    checked_network: Option<PathBuf> = "model", Row {
+        value: "MODEL",
+        help: |_| format!("Also check the accelerator for this network, and print how doubling each resource changes its cycles: {}", network_files()),
+        ..row(Commands::of(&[HwCheck]))
+    };
+    /// A shell.
+    shell: Option<String> = "shell", Row {
+        needed: COMPLETIONS,
+        value: "SHELL",
+        is_positional: true,
+        help: |_| "The shell".into(),
+        choices: Some(|| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into()),
+        ..row(COMPLETIONS)
+    };
+    /// A folder for man pages.
+    pages: Option<PathBuf> = "pages", Row {
+        needed: MAN,
+        value: "DIR",
+        is_positional: true,
+        help: |_| "Folder for the pages, which must exist; other files in it stay as they are".into(),
+        ..row(MAN)
     };
 }

@@ -159,6 +159,24 @@ macro_rules! whole {
 
 whole!(usize, u64);
 
+/// A limit of time in seconds, from 1 to a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seconds(pub u64);
+
+impl Value for Seconds {
+    const KIND: Kind = Kind::Whole;
+
+    fn read(text: &str) -> Result<Self, String> {
+        const DAY: u64 = 86_400;
+        let seconds = text.parse().ok().filter(|seconds| (1..=DAY).contains(seconds));
+        seconds.map(Self).ok_or_else(|| format!("`{text}`: expected a number of seconds from 1 to {DAY}"))
+    }
+
+    fn shown(&self) -> Json {
+        json!(self.0)
+    }
+}
+
 impl Value for bool {
     const KIND: Kind = Kind::Flag;
 

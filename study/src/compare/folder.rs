@@ -7,9 +7,7 @@ use guardbit_files::{Digest, Manifest, is_sealed, read_text};
 use serde_json::Value;
 
 use crate::StudyError;
-
-/// Maximum bytes of a manifest or a table.
-const LIMIT: u64 = 1 << 28;
+use crate::point_store::LIMIT;
 
 /// Kind of results: its manifest, its figures, and the table that has rows.
 pub(super) struct Kind {

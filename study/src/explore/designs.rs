@@ -4,6 +4,7 @@ use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_yaml};
 
 use super::candidate::{Candidate, Design};
 use super::explorer::Explorer;
+use super::folder::SEARCHES;
 use super::found::Found;
 use super::outcome::Outcome;
 use super::plan::{Figures, warnings_of};
@@ -58,7 +59,7 @@ pub(super) fn search(
 fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Result<Vec<Found>, StudyError> {
     let plan = explorer.plan;
     let key = plan.search_key(structure, budget);
-    if let Some(found) = explorer.folder.search(key) {
+    if let Some(found) = explorer.folder.seen(SEARCHES, key) {
         return Ok(found);
     }
     let program = plan.subject.lower(&plan.points[plan.structures[structure]].accelerator)?;
@@ -86,7 +87,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
             found.push(one);
         }
     }
-    explorer.folder.store_search(key, &found)?;
+    explorer.folder.store_seen(SEARCHES, key, &found)?;
     Ok(found)
 }
 

@@ -1,12 +1,12 @@
 //! What an exploration works on.
 
-use super::folder::ExploreFolder;
 use super::plan::Plan;
 use crate::Progress;
+use crate::point_store::PointStore;
 
 /// Exploration in progress.
 pub(super) struct Explorer<'a> {
     pub plan: &'a Plan,
-    pub folder: &'a ExploreFolder<'a>,
+    pub folder: &'a PointStore<'a, Plan>,
     pub progress: &'a dyn Progress,
 }

@@ -27,12 +27,12 @@ use guardbit_sim::{Options, StatsLevel};
 pub use objective::{Objective, ObjectiveError};
 
 use crate::execute::{execute, execute_together};
+use crate::point_store::PointStore;
 use crate::settings::ExploreRequest;
 use crate::sweep::POINTS_TOGETHER;
 use crate::{Identity, Progress, StudyError, registers};
 use candidate::{Candidate, Design};
 use explorer::Explorer;
-use folder::ExploreFolder;
 use outcome::Outcome;
 use plan::Plan;
 use values::{Measured, Values};
@@ -53,12 +53,12 @@ pub fn explore(
     let target = Target::claim(out)?;
     let plan = Plan::new(request)?;
     plan.subject.input.note_doubts(progress);
-    let folder = ExploreFolder::open(&target, existing, &plan)?;
+    let folder = PointStore::open(&target, existing, &plan, plan.content(None))?;
     let (record, accelerators) = Explorer { plan: &plan, folder: &folder, progress }.run()?;
     let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
     let mut documents = explore_documents(&about, &record)?;
     documents.extend(accelerators);
-    folder.complete(&plan, &record, &documents)?;
+    folder.complete(plan.content(Some(&record)), &documents)?;
     Ok(record)
 }
 
@@ -147,7 +147,7 @@ impl Explorer<'_> {
         for (index, (point, values_of)) in plan.points.iter().zip(values).enumerate() {
             let known = match values_of.is_exact {
                 true => Some(measured[point.structure].outcome.clone()),
-                false => self.folder.outcome(values_of.key),
+                false => self.folder.seen(folder::VALUES, values_of.key),
             };
             if let Some(outcome) = known {
                 outcomes.insert(values_of.key, outcome);
@@ -168,7 +168,7 @@ impl Explorer<'_> {
             let done = execute_together(&plan.subject, &all, options, None, self.progress, &mut |_| Ok(()))?;
             for (&index, result) in chunk.iter().zip(&done.each) {
                 let outcome = Outcome::of(result);
-                self.folder.store_outcome(values[index].key, &outcome)?;
+                self.folder.store_seen(folder::VALUES, values[index].key, &outcome)?;
                 outcomes.insert(values[index].key, outcome);
             }
         }

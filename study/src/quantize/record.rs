@@ -1,6 +1,6 @@
 //! Record of a quantization for tables and reports.
 
-use guardbit_files::FileEntry;
+use guardbit_files::{FileEntry, ListedSettings};
 use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
@@ -10,7 +10,6 @@ use guardbit_reports::{
 use serde::Serialize;
 
 use super::{Measured, QuantizeRequest, codes_text};
-use crate::arguments::Listed;
 use crate::{InputSource, TOOL, Tool};
 
 pub(super) fn record(
@@ -165,7 +164,7 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
 pub(super) struct RecordJson<'a> {
     schema: u32,
     tool: Tool,
-    settings: Listed,
+    settings: ListedSettings,
     #[serde(flatten)]
     record: &'a QuantizeRecord,
     files: Vec<FileEntry>,

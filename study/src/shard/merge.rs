@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use guardbit_files::{Digest, FileEntry, Staging, is_sealed, read_text};
+use guardbit_files::{Digest, FileEntry, Manifest, Staging};
 use guardbit_reports::About;
 use serde::{Deserialize, Serialize};
 use serde_yaml::{Mapping, Value};
 
 use super::{Shard, ShardJson};
+use crate::point_store::sealed_text;
 use crate::{StudyError, TableFormat};
 
-/// Maximum bytes of a manifest.
-const LIMIT: u64 = 1 << 28;
 /// Maximum number of list items in a message.
 const TOLD: usize = 10;
 /// Keys of a shard's manifest that are created anew for the whole.
@@ -161,8 +160,8 @@ struct Common {
 
 impl Part {
     /// Reads a folder; `None` if it is not the folder of a shard.
-    fn read(folder: &Path, manifest: &str) -> Option<Self> {
-        let text = read_text(&folder.join(manifest), LIMIT).ok().filter(|text| is_sealed(text))?;
+    fn read(folder: &Path, manifest: Manifest) -> Option<Self> {
+        let text = sealed_text(&folder.join(manifest.file()))?;
         let Common { shard, points, files } = serde_json::from_str(&text).ok()?;
         // A seal does not prove who wrote the file, so paths are checked.
         if !files.iter().all(|file| is_inside(Path::new(&file.path))) {
@@ -286,9 +285,9 @@ struct Whole<'a, T> {
 }
 
 impl Merged {
-    /// Reads the shards in `folders`, whose manifests are called `manifest`, in order. All must be present
-    /// and complete, unless `partial` is set.
-    pub fn read(folders: &[PathBuf], manifest: &str, partial: bool) -> Result<Self, MergeError> {
+    /// Reads the shards in `folders`, which have manifests of this kind, in order. All must be present and
+    /// complete, unless `partial` is set.
+    pub fn read(folders: &[PathBuf], manifest: Manifest, partial: bool) -> Result<Self, MergeError> {
         let read = |folder: &PathBuf| Part::read(folder, manifest).ok_or_else(|| folder.clone());
         let (parts, others): (Vec<_>, Vec<_>) = folders.iter().map(read).partition(Result::is_ok);
         let others: Vec<PathBuf> = others.into_iter().filter_map(Result::err).collect();
@@ -377,12 +376,12 @@ impl Merged {
     pub fn write<T: Serialize>(
         &self,
         staging: &mut Staging<'_>,
-        manifest: &str,
+        manifest: Manifest,
         trapped: &[T],
         missing: &[usize],
     ) -> Result<(), StudyError> {
         let description = self.first().map_or_else(Mapping::new, Part::description);
         let whole = Whole { description, trapped, missing, files: staging.entries() };
-        Ok(staging.write(manifest, &crate::sealed(&whole))?)
+        Ok(staging.write(manifest.file(), &crate::sealed(&whole))?)
     }
 }

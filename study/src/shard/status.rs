@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{is_sealed, read_text};
+use guardbit_files::Manifest;
 use guardbit_reports::short_key;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Shard;
 use crate::point_file;
-
-/// Maximum bytes of a manifest or a point.
-const LIMIT: u64 = 1 << 28;
+use crate::point_store::{manifest, sealed_text};
 
 /// Status of some folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -173,8 +171,7 @@ fn named(point: &Value) -> String {
 
 impl Part {
     fn read(folder: &Path) -> Option<Self> {
-        let text = read_text(&folder.join("sweep.json"), LIMIT).ok().filter(|text| is_sealed(text))?;
-        let manifest: Value = serde_json::from_str(&text).ok()?;
+        let manifest = manifest(folder, Manifest::Sweep);
         let shard = match &manifest["shard"] {
             Value::Null => None,
             shard => Some(serde_json::from_value(shard.clone()).ok()?),
@@ -197,11 +194,11 @@ impl Part {
 
     /// Returns whether the file of a point exists and belongs to the point.
     fn is_stored(&self, folder: &Path, point: usize) -> bool {
-        let Ok(text) = read_text(&folder.join(point_file(point)), LIMIT) else { return false };
+        let Some(text) = sealed_text(&folder.join(point_file(point))) else { return false };
         // The identity precedes all large values in the file.
         let identity =
             self.points()[point]["identity"].as_str().map(|hash| format!("\"identity\":\"{hash}\""));
-        is_sealed(&text) && identity.is_some_and(|identity| text.contains(&identity))
+        identity.is_some_and(|identity| text.contains(&identity))
     }
 
     /// Returns whether the manifest lists files and all of them exist.

@@ -27,7 +27,7 @@ pub use grid::Grid;
 pub(crate) use recommend::resized;
 pub(crate) use search::MOST_SEARCHED;
 
-use crate::result_json::ResultJson;
+use crate::result_json::write_single;
 use crate::run::write_inputs;
 use crate::settings::SizeRequest;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
@@ -230,7 +230,6 @@ fn write(
         area: &record.area,
         grid: (grid != Grid::default()).then(|| grid.name()),
     };
-    let (hw, result) = (&sizing.program.accelerator, Figures { result: record });
-    let json = ResultJson::new("size", subject, hw, own, sizing.request.listed(), result, staging.entries());
-    Ok(staging.write(Manifest::Size.file(), &crate::sealed(&json))?)
+    let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
+    write_single(staging, Manifest::Size, of, own, sizing.request.listed(), result)
 }

@@ -7,8 +7,9 @@ use guardbit_files::{Store, read_text};
 use guardbit_reports::PointRecord;
 
 use super::plan::PlannedPoint;
-use super::stored::{self, LIMIT, SCHEMA};
+use super::stored::{self, SCHEMA};
 use crate::Progress;
+use crate::point_store::LIMIT;
 
 /// Folder of points. Several processes may use it at once: files appear as a whole and never change.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Sweeps: resumable grids of runs over the width and overflow mode of one level, or over anything else.
 
 mod cache;
+mod merging;
 mod plan;
 mod records;
 mod resume;
@@ -15,12 +16,12 @@ use guardbit_reports::{About, PointRecord, Predictions, sweep_documents, sweep_p
 use guardbit_sim::{BatchTensors, Keep, Options, Placing};
 
 use crate::execute::{Executed, ExecutedTogether, Pace, execute_together};
+use crate::point_store::{Found, PointStore};
 use crate::{Observer, Progress, Seen, StudyError, SweepRequest, TableFormat};
 use cache::Cache;
+pub use merging::{Merging, merge, merge_partial};
 use plan::{Plan, PlannedPoint};
 use records::Records;
-use resume::{Found, SweepFolder};
-pub use resume::{Merging, merge, merge_partial};
 pub(crate) use resume::{point_file, predictions_file};
 
 /// Maximum number of points that run together. More points share more work; fewer lose less on interruption.
@@ -68,9 +69,11 @@ pub fn sweep_observed(
     let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
     plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
+    let format = target.as_ref().map(|target| resume::format(target, existing, request.settings.format));
+    let format = format.unwrap_or_default();
     let folder = target
         .as_ref()
-        .map(|target| SweepFolder::open(target, existing, &plan, request.settings.format))
+        .map(|target| PointStore::open(target, existing, &plan, plan.content(format, None)))
         .transpose()?;
     let cache = request.cache.as_deref().and_then(|folder| Cache::open(folder, progress));
     let sweep = Sweep { plan: &plan, folder: folder.as_ref(), cache: cache.as_ref(), pace: PACE, progress };
@@ -83,11 +86,11 @@ pub fn sweep_observed(
         let documents = match plan.shard {
             None => {
                 let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
-                documents(&about, &records, folder.format(request.settings.format))?
+                documents(&about, &records, format)?
             }
             Some(_) => Vec::new(),
         };
-        folder.complete(&plan, &records, &documents)?;
+        folder.complete(plan.content(format, Some(&records)), &documents)?;
     }
     Ok(records)
 }
@@ -108,7 +111,7 @@ fn documents(
 /// Sweep in progress.
 struct Sweep<'a> {
     plan: &'a Plan,
-    folder: Option<&'a SweepFolder<'a>>,
+    folder: Option<&'a PointStore<'a, Plan>>,
     cache: Option<&'a Cache>,
     pace: Pace,
     progress: &'a dyn Progress,
@@ -157,7 +160,7 @@ impl Sweep<'_> {
         let found = self.cache.and_then(|cache| cache.found(point, self.progress));
         let Some((record, text)) = found else { return Ok(None) };
         if let Some(folder) = self.folder {
-            folder.store(index, &text)?;
+            folder.store(&point_file(index), &text)?;
         }
         Ok(Some(record))
     }
@@ -170,7 +173,7 @@ impl Sweep<'_> {
         let point = &self.plan.points[index];
         let text = stored::text(point.identity, record, predictions)?;
         if let Some(folder) = self.folder {
-            folder.store(index, &text)?;
+            folder.store(&point_file(index), &text)?;
         }
         if let Some(cache) = self.cache {
             cache.add(point, &text, self.progress);
@@ -180,10 +183,11 @@ impl Sweep<'_> {
 
     /// Returns the record of a point that is stored in the folder.
     fn stored(&self, index: usize) -> Option<PointRecord> {
-        match self.folder?.found(index, &self.plan.points[index]) {
-            Found::Same(record) => Some(*record),
+        let (file, point) = (point_file(index), &self.plan.points[index]);
+        match self.folder?.read::<stored::Recorded>(&file, point.identity) {
+            // Names of files are those that they have now.
+            Found::Same(recorded) => Some(recorded.of(&point.point)),
             Found::Other => {
-                let file = resume::point_file(index);
                 self.progress.note(&format!("{file} has other inputs or settings and is run again"));
                 None
             }
@@ -304,7 +308,8 @@ mod tests {
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");
         let target = Target::claim(&out).unwrap();
-        let folder = SweepFolder::open(&target, Existing::Refuse, &plan, TableFormat::Csv).unwrap();
+        let content = plan.content(TableFormat::Csv, None);
+        let folder = PointStore::open(&target, Existing::Refuse, &plan, content).unwrap();
         let watch = Watch { points: out.join("points"), done: AtomicU64::new(0), stored: Mutex::default() };
         let pace = Pace { limit: Duration::ZERO, least: 2 };
         let hurried = Sweep { plan: &plan, folder: Some(&folder), cache: None, pace, progress: &watch };

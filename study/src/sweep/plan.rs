@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use guardbit_files::ListedSettings;
 use guardbit_hwmodels::{Accelerator, Level, Register};
 use guardbit_num::Overflow;
 use guardbit_reports::{About, Parameter, SweepPoint, counted};
 use guardbit_sim::{ARITHMETIC_VERSION, Mode, StatsLevel};
 use serde::Serialize;
 
-use crate::arguments::Listed;
 use crate::axes::{Variant, check_targets, may_be_path};
 use crate::identity::DependsOn;
 use crate::quantize::swept;
@@ -55,7 +55,7 @@ pub(super) struct Description {
     hws: Vec<HwId>,
     input: Vec<InputId>,
     labels: Option<FileId>,
-    settings: Listed,
+    settings: ListedSettings,
     points: Vec<PointJson>,
 }
 

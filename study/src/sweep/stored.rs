@@ -3,34 +3,26 @@
 use std::io;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use guardbit_files::{UNSEALED, is_sealed, seal_text};
 use guardbit_reports::{PointRecord, Predictions, ReportError, SweepPoint};
 use serde::{Deserialize, Serialize};
 
 use crate::Identity;
+use crate::point_store::{stored, stored_text};
 
 /// Version of `sweep.json` and of the points' files.
 pub(super) const SCHEMA: u32 = 4;
-/// Maximum bytes of a manifest or of a point's file.
-pub(super) const LIMIT: u64 = 1 << 28;
 
-/// File of a point, sealed.
+/// Contents of a point's file.
 #[derive(Serialize)]
-struct Stored<'a> {
-    schema: u32,
-    tool: crate::Tool,
-    identity: Identity,
+struct Written<'a> {
     record: &'a PointRecord,
     /// Content of `predictions.npz` in base64.
     predictions: &'a str,
-    sha256: &'static str,
 }
 
-/// Part that is read from the file.
+/// Record in the file.
 #[derive(Deserialize)]
-struct Read {
-    schema: u32,
-    identity: Identity,
+pub(super) struct Recorded {
     record: PointRecord,
 }
 
@@ -52,21 +44,24 @@ pub(super) fn text(
     record.parameters.clear();
     record.samples.clear();
     let predictions = &BASE64_STANDARD.encode(predictions.npz()?);
-    let (tool, record) = (crate::TOOL, &record);
-    let stored = Stored { schema: SCHEMA, tool, identity, record, predictions, sha256: UNSEALED };
-    Ok(seal_text(&serde_json::to_string(&stored).unwrap_or_default()))
+    Ok(stored_text(SCHEMA, identity, &Written { record: &record, predictions }))
 }
 
 /// Returns the record in a text if its identity matches; file names are taken from `point`.
 pub(super) fn read(text: &str, identity: Identity, point: &SweepPoint) -> Option<PointRecord> {
-    let stored = serde_json::from_str::<Read>(text).ok().filter(|_| is_sealed(text))?;
-    let mut record =
-        Some(stored).filter(|stored| stored.schema == SCHEMA && stored.identity == identity)?.record;
-    record.summary.model.clone_from(&point.model);
-    record.summary.hw.clone_from(&point.hw);
-    record.parameters.clone_from(&point.parameters);
-    record.samples.clone_from(&point.samples);
-    Some(record)
+    Some(stored::<Recorded>(SCHEMA, identity, text)?.of(point))
+}
+
+impl Recorded {
+    /// Returns the record with the file names of `point`.
+    pub fn of(self, point: &SweepPoint) -> PointRecord {
+        let mut record = self.record;
+        record.summary.model.clone_from(&point.model);
+        record.summary.hw.clone_from(&point.hw);
+        record.parameters.clone_from(&point.parameters);
+        record.samples.clone_from(&point.samples);
+        record
+    }
 }
 
 /// Returns `predictions.npz` from a text.

@@ -16,16 +16,15 @@ use guardbit_study::{Command, StudyError};
 use serde::Serialize;
 
 use super::warn_of_float;
-use crate::args::{Global, InspectArgs};
+use crate::args::{Given, Global, Inspect};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 
-pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let network = &args.network;
-    network.check(Command::Inspect).map_err(StudyError::from)?;
-    let model = network.model.first().map_or(Path::new(""), PathBuf::as_path);
-    let graph = Arc::new(guardbit_frontends::load_part(model, network.profile, &network.cut()?)?);
-    let accelerator = network.hw.first().map(|hw| load(hw, &network.set)).transpose()?;
+pub fn inspect(args: &Given<Inspect>, global: &Global) -> Result<ExitCode, Failure> {
+    args.check(Command::Inspect).map_err(StudyError::from)?;
+    let model = args.model.first().map_or(Path::new(""), PathBuf::as_path);
+    let graph = Arc::new(guardbit_frontends::load_part(model, args.profile, &args.cut()?)?);
+    let accelerator = args.hw.first().map(|hw| load(hw, &args.set)).transpose()?;
     let before = View::new(Arc::clone(&graph), accelerator.as_ref(), global)?;
     let after = match after(&graph, &args.pass)? {
         Some(changed) => Some(View::new(Arc::new(changed), accelerator.as_ref(), global)?),
@@ -34,7 +33,7 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, Failure>
     if let Some(path) = &args.export {
         export(&after.as_ref().unwrap_or(&before).graph, path)?;
     }
-    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), network.strict, global);
+    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), args.strict, global);
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);
         let decisions =

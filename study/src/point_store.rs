@@ -1,0 +1,237 @@
+//! A folder of many results: a manifest, a sealed file per result, and what is made of all of them. An interrupted study goes on in
+//! the folder that it left behind.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use guardbit_files::{
+    Digest, Document, Existing, FileEntry, FolderError, Manifest, Staging, Target, UNSEALED, is_sealed,
+    read_text, seal_text,
+};
+use guardbit_reports::{Pages, pages_of};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::result_json::ResultJson;
+use crate::{Identity, StudyError};
+
+/// Most bytes of a manifest, or of the file of a result.
+pub(crate) const LIMIT: u64 = 1 << 28;
+
+/// The results of a study: what its folder holds, and what tells it from other studies.
+pub(crate) trait Points {
+    const MANIFEST: Manifest;
+    /// Version of the manifest and of the files of results.
+    const SCHEMA: u32;
+
+    /// Returns the identity of all results.
+    fn identity(&self) -> Identity;
+
+    /// Returns every file that the folder may have, except the manifest.
+    fn paths(&self) -> Vec<String>;
+
+    /// Describes what an interruption leaves behind in the folder `shown`, if it has `stored` results.
+    fn kept(&self, stored: usize, shown: &str) -> String;
+
+    /// Returns whether a manifest of the same identity has the same results.
+    fn is_same_part(&self, _found: &Value) -> bool {
+        true
+    }
+
+    /// Returns in what a manifest of the same kind differs from the one that is asked for.
+    fn differences(&self, _found: &Value, _asked: &Value) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Returns the file that is made from the text of a result, if there is one.
+    ///
+    /// # Errors
+    /// The text is damaged.
+    fn derived(_path: &str, _text: &str) -> io::Result<Option<Document>> {
+        Ok(None)
+    }
+}
+
+/// A result that is looked for.
+#[derive(Debug)]
+pub(crate) enum Found<T> {
+    /// It is stored.
+    Same(T),
+    /// Its file is that of another result, or damaged.
+    Other,
+    /// There is no file.
+    Nothing,
+}
+
+/// The output folder of one study.
+pub(crate) struct PointStore<'a, P> {
+    target: &'a Target,
+    staging: Staging<'a>,
+    points: &'a P,
+    /// The files of results that are known to be stored.
+    stored: RefCell<BTreeSet<String>>,
+}
+
+/// The file of a result, as it is written.
+#[derive(Serialize)]
+struct Written<'a, T> {
+    schema: u32,
+    tool: crate::Tool,
+    identity: Identity,
+    #[serde(flatten)]
+    content: &'a T,
+    sha256: &'static str,
+}
+
+/// What tells whose file it is.
+#[derive(Deserialize)]
+struct Head {
+    schema: u32,
+    identity: Identity,
+}
+
+/// Returns the text of the file of a result.
+pub(crate) fn stored_text<T: Serialize>(schema: u32, identity: Identity, content: &T) -> String {
+    let file = Written { schema, tool: crate::TOOL, identity, content, sha256: UNSEALED };
+    seal_text(&serde_json::to_string(&file).unwrap_or_default())
+}
+
+/// Returns the result in a text, if guardbit wrote the text for this identity.
+pub(crate) fn stored<T: DeserializeOwned>(schema: u32, identity: Identity, text: &str) -> Option<T> {
+    let head: Head = serde_json::from_str(text).ok()?;
+    let is_own = head.schema == schema && head.identity == identity && is_sealed(text);
+    is_own.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Returns the text of a file if guardbit wrote it and it is unchanged.
+pub(crate) fn sealed_text(path: &Path) -> Option<String> {
+    read_text(path, LIMIT).ok().filter(|text| is_sealed(text))
+}
+
+/// Returns the manifest in a folder if guardbit wrote it and it is unchanged, or else `null`.
+pub(crate) fn manifest(folder: &Path, manifest: Manifest) -> Value {
+    let text = sealed_text(&folder.join(manifest.file()));
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+impl<'a, P: Points> PointStore<'a, P> {
+    /// Takes a folder: a new one, or one that the same study left behind. `content` is what the manifest says before all results are
+    /// stored.
+    ///
+    /// # Errors
+    /// Those of the target: it may hold other results, or files of others.
+    pub fn open(
+        target: &'a Target,
+        existing: Existing,
+        points: &'a P,
+        content: impl Serialize,
+    ) -> Result<Self, StudyError> {
+        let found = manifest(target.path(), P::MANIFEST);
+        let json = ResultJson::new(P::MANIFEST, P::SCHEMA, points.identity(), content, Vec::new());
+        let mut staging = target.stage()?;
+        if existing == Existing::Refuse && json.is_same(&found) && points.is_same_part(&found) {
+            staging.require_ours(points.paths().iter().map(String::as_str))?;
+        } else {
+            target.check(existing).map_err(|error| match error {
+                FolderError::Occupied { path, ours, .. } if json.is_same_kind(&found) => {
+                    let asked = serde_json::to_value(&json).unwrap_or_default();
+                    FolderError::Occupied { path, ours, differs: points.differences(&found, &asked) }
+                }
+                other => other,
+            })?;
+            staging.write(P::MANIFEST.file(), &crate::sealed(&json))?;
+            staging.publish(existing)?;
+        }
+        let store = Self { target, staging, points, stored: RefCell::default() };
+        store.say();
+        Ok(store)
+    }
+
+    /// Returns the stored result of this identity in `path`.
+    pub fn read<T: DeserializeOwned>(&self, path: &str, identity: Identity) -> Found<T> {
+        let Ok(text) = self.text(path) else { return Found::Nothing };
+        match stored(P::SCHEMA, identity, &text) {
+            Some(result) => {
+                self.count(path);
+                Found::Same(result)
+            }
+            None => Found::Other,
+        }
+    }
+
+    /// Stores the text of a result, see [`stored_text`].
+    ///
+    /// # Errors
+    /// Those of the target.
+    pub fn store(&self, path: &str, text: &str) -> Result<(), StudyError> {
+        self.staging.put(path, text.as_bytes())?;
+        self.count(path);
+        Ok(())
+    }
+
+    /// Returns the pages that are asked for, and those that the folder has already: without them, their files would be nobody's.
+    pub fn pages(&self, asked: Pages) -> Pages {
+        let has = pages_of(|path| self.target.path().join(path).exists());
+        Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
+    }
+
+    /// Adds what is made of all results, and lists every file in the manifest.
+    ///
+    /// # Errors
+    /// Those of the target.
+    pub fn complete(&self, content: impl Serialize, documents: &[Document]) -> Result<(), StudyError> {
+        let entry =
+            |(path, bytes): &Document| FileEntry { path: path.clone(), sha256: Digest::of_bytes(bytes) };
+        let has = |file: &FileEntry| {
+            Digest::of_file(&self.target.path().join(&file.path)).is_ok_and(|found| found == file.sha256)
+        };
+        let mut files: Vec<FileEntry> = documents.iter().map(entry).collect();
+        let (stored, mut missing) = (self.stored.borrow(), Vec::new());
+        for path in stored.iter() {
+            let text = self.text(path)?;
+            files.push(FileEntry { path: path.clone(), sha256: Digest::of_bytes(text.as_bytes()) });
+            // One at a time: together they are as large as all results.
+            if let Some(derived) = self.derived(path, &text)? {
+                let derived = entry(&derived);
+                if !has(&derived) {
+                    missing.push(path);
+                }
+                files.push(derived);
+            }
+        }
+        files.sort();
+        let json = ResultJson::new(P::MANIFEST, P::SCHEMA, self.points.identity(), content, files);
+        self.staging.complete(&(P::MANIFEST.file().to_owned(), crate::sealed(&json)), documents)?;
+        for path in missing {
+            if let Some((path, bytes)) = self.derived(path, &self.text(path)?)? {
+                self.staging.put(&path, &bytes)?;
+            }
+        }
+        self.target.keeps(format!("the results in {} are complete", self.target.shown().display()));
+        Ok(())
+    }
+
+    fn text(&self, path: &str) -> Result<String, FolderError> {
+        let path = self.target.path().join(path);
+        read_text(&path, LIMIT).map_err(|source| FolderError::Read { path, source })
+    }
+
+    fn derived(&self, path: &str, text: &str) -> Result<Option<Document>, FolderError> {
+        let failed = |source| FolderError::Read { path: self.target.path().join(path), source };
+        P::derived(path, text).map_err(failed)
+    }
+
+    fn count(&self, path: &str) {
+        self.stored.borrow_mut().insert(path.to_owned());
+        self.say();
+    }
+
+    /// Says what an interruption leaves behind from now on.
+    fn say(&self) {
+        let shown = self.target.shown().display().to_string();
+        self.target.keeps(self.points.kept(self.stored.borrow().len(), &shown));
+    }
+}
