@@ -5,7 +5,6 @@ use guardbit_hwmodels::{
     check, from_yaml, keys_text, load, schema,
 };
 use guardbit_num::{Format, Overflow};
-use serde_json::Value;
 
 fn file(text: &str) -> Accelerator {
     with_sets(text, &[])

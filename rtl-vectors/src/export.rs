@@ -1,6 +1,5 @@
 //! Exports a layer as a bundle: files by name, in memory.
 
-use guardbit_files::ListedSettings;
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::timing::{LayerTiming, Outside};

@@ -55,7 +55,13 @@ pub(crate) fn request() -> Request {
         seed: 0,
         cases: 1,
     };
-    Request { source, settings: Default::default(), packing: Packing::Dense, formats: Vec::new(), waves: Vec::new() }
+    Request {
+        source,
+        settings: Default::default(),
+        packing: Packing::Dense,
+        formats: Vec::new(),
+        waves: Vec::new(),
+    }
 }
 
 /// Writes the files of a bundle.

@@ -52,7 +52,9 @@ mod tests {
                 "reduction_order: {walk: random}\nproduct: {bits: 8, round: stochastic}\n\
                  accumulation: [{name: acc, bits: 8, round: stochastic}]\n",
             ),
-            complete("packing: {kind: dsp48e2_int8x2}\naccumulation: [{name: dsp, terms: 7, bits: 18, overflow: wrap}, {name: acc, bits: 30}]\n"),
+            complete(
+                "packing: {kind: dsp48e2_int8x2}\naccumulation: [{name: dsp, terms: 7, bits: 18, overflow: wrap}, {name: acc, bits: 30}]\n",
+            ),
         ];
         let schema: Value = serde_json::from_str(&crate::schema()).unwrap();
         let (mut defaults, mut ranges) = (0, 0);

@@ -69,9 +69,7 @@ pub fn write_yaml(graph: &Graph, folder: &str) -> Result<YamlFiles, YamlExportEr
     files.text = format!("schema: 1\nname: {}\n", flow::text_in_float32(&Value::from(graph.name())));
     let inputs = graph.inputs().iter().map(|&id| {
         let tensor = graph.tensor(id);
-        map(
-            [("name", name(id)), ("shape", sizes(&tensor.ty.shape))].into_iter().chain(codes(tensor, true)),
-        )
+        map([("name", name(id)), ("shape", sizes(&tensor.ty.shape))].into_iter().chain(codes(tensor, true)))
     });
     list(&mut files.text, "inputs", inputs.collect());
     let constants = graph.tensors().iter().filter_map(|tensor| Some((tensor, tensor.constant.as_ref()?)));
