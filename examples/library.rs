@@ -12,7 +12,12 @@ fn main() -> Result<(), Error> {
 
     for layer in run.layers() {
         let acc = layer.level("acc")?;
-        println!("{:<16} {:>6} overflows in {:>8} additions", layer.name(), acc.events(), acc.additions());
+        println!(
+            "{:<16} {:>6} overflows in {:>8} additions",
+            layer.short_name(),
+            acc.events(),
+            acc.additions()
+        );
     }
     for output in run.outputs() {
         println!(

@@ -315,7 +315,7 @@ fn no_words_of_rust() {
     let study = |rest: &str| format!("schema: 1\nmodel: net.yaml\nhw: acc.yaml\n{rest}\n");
     for (rest, message) in [
         ("sweep: x", "it must be a map of axes"),
-        ("random: x\nsweep: {bits: 14}", "it must be a whole number of at least 0"),
+        ("random: x\nsweep: {bits: 14}", "expected a whole number of at least 0"),
         ("sweep: {bits: [x]}", "invalid list of widths"),
         (
             "random: 99999999999999999999\nsweep: {bits: 14}",

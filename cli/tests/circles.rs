@@ -76,7 +76,7 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ),
     (
         "hwmodels",
-        57,
+        56,
         "accelerator bounds::range file keys layer_overrides load lower names order program reduction timing",
         "One row of `keys` defines the file's type, its check, the field of the accelerator and its documentation, so all of these need the table, and the table needs their types.",
     ),

@@ -102,7 +102,7 @@ fn simulators_end_with_the_check() {
     fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
     let temporary = tempfile::tempdir().unwrap();
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
-    let child = Command::new("env")
+    let mut child = Command::new("env")
         .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_guardbit")])
         .args(["check", "out", "--simulator", "icarus"])
         .current_dir(place.path())
@@ -112,6 +112,7 @@ fn simulators_end_with_the_check() {
         .spawn()
         .unwrap();
     while !started.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the check ended before it started a simulator");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 1);

@@ -215,7 +215,7 @@ fn kinds() -> Vec<Kind> {
         Kind {
             what: "fuzz target",
             names: listed("fuzz/src/main.rs", "\ntargets! {"),
-            folder: Some(("fuzz/src/targets", &[])),
+            folder: Some(("fuzz/src/targets", &["mod"])),
             pages: &[],
         },
         Kind {

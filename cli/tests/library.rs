@@ -7,8 +7,11 @@ use guardbit::{Accelerator, Level, Network};
 
 use crate::common::{guardbit, root};
 
+/// Figure of a level in the library.
+type Figure = fn(&Level<'_>) -> i128;
+
 /// Column of `layers.csv` and its figure in the library.
-const LEVEL_COLUMNS: [(&str, fn(&Level<'_>) -> i128); 8] = [
+const LEVEL_COLUMNS: [(&str, Figure); 8] = [
     ("adds", |level| level.additions().into()),
     ("events", |level| level.events().into()),
     ("events_high", |level| level.total().events_high.into()),
@@ -67,7 +70,7 @@ fn figures_of_the_library_are_those_of_the_command() {
                 row[column],
                 figure(&level).to_string(),
                 "{column} of {} {}",
-                layer.name(),
+                layer.short_name(),
                 level.name()
             );
         }
@@ -84,9 +87,11 @@ fn figures_of_the_library_are_those_of_the_command() {
 
     let listed = rows(&std::fs::read(out.join("events.csv")).unwrap());
     for layer in run.layers() {
-        let of_layer: Vec<_> =
-            listed.iter().filter(|row| run.layer(&row["layer"]).unwrap().name() == layer.name()).collect();
-        assert_eq!(of_layer.len(), layer.events().len(), "{}", layer.name());
+        let of_layer: Vec<_> = listed
+            .iter()
+            .filter(|row| run.layer(&row["layer"]).unwrap().short_name() == layer.short_name())
+            .collect();
+        assert_eq!(of_layer.len(), layer.events().len(), "{}", layer.short_name());
         for (row, event) in of_layer.iter().zip(layer.events()) {
             let high = if event.direction == Direction::High { "high" } else { "low" };
             let found = [event.exact().to_string(), event.place.cycle.to_string(), high.into()];
@@ -94,7 +99,7 @@ fn figures_of_the_library_are_those_of_the_command() {
                 [&row["exact"], &row["cycle"], &row["direction"]],
                 found.each_ref(),
                 "{}",
-                layer.name()
+                layer.short_name()
             );
         }
     }

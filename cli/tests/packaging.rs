@@ -42,7 +42,9 @@ fn bash_completes_commands_options_and_values() {
 fn every_shell_has_a_script() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = succeed(&["completions", shell]);
-        assert!(["merge", "simulator", "verilator"].iter().all(|word| script.contains(word)), "{shell}");
+        // Those of elvish and powershell do not complete values.
+        let values = if ["elvish", "powershell"].contains(&shell) { "" } else { "verilator" };
+        assert!(["merge", "simulator", values].iter().all(|word| script.contains(word)), "{shell}");
     }
 }
 

@@ -12,6 +12,12 @@ use serde_json::Value;
 pub struct ListedSettings(Vec<(String, Value)>);
 
 impl ListedSettings {
+    /// Returns them in the order of their names.
+    pub fn sorted(mut self) -> Self {
+        self.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self
+    }
+
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -46,7 +52,8 @@ impl<'de> Deserialize<'de> for ListedSettings {
                 while let Some(entry) = map.next_entry()? {
                     all.push(entry);
                 }
-                Ok(ListedSettings(all))
+                // A map in JSON has no order.
+                Ok(ListedSettings(all).sorted())
             }
         }
         deserializer.deserialize_map(Settings)

@@ -219,7 +219,12 @@ fn what_is_too_much_is_said() {
     set(format!("name={}", "[".repeat(50_000)), "guardbit::hw::set", "more than 64 levels deep");
     let inner = "*a, ".repeat(5000);
     set(format!("x=[&a [{}], {inner}]", "1, ".repeat(5000)), "guardbit::hw::set", "aliases that expand");
-    check("schema: 1", &vec!["array.rows=1".into(); 1001], "guardbit::hw::set", "1001 overrides; 1000");
+    check(
+        "schema: 1",
+        &vec!["array.rows=1".into(); 1001],
+        "guardbit::hw::set",
+        "1001 overrides; expected at most 1000",
+    );
 }
 
 /// Creates a folder with files, and returns the result of loading the last one.

@@ -16,6 +16,7 @@ use crate::{Error, Run};
 pub struct Network {
     graph: Arc<Graph>,
     /// Format of its file, whose runtime rounds real inputs to codes.
+    #[cfg_attr(not(feature = "study"), expect(dead_code, reason = "only samples from files are rounded"))]
     frontend: &'static dyn Frontend,
 }
 

@@ -120,7 +120,7 @@ impl Run {
 
 impl<'r> Layer<'r> {
     /// Returns the short name.
-    pub fn name(&self) -> &'r str {
+    pub fn short_name(&self) -> &'r str {
         &self.spec.short_name
     }
 
@@ -156,7 +156,7 @@ impl<'r> Layer<'r> {
     /// [`Error::UnknownLevel`] if there is none.
     pub fn level(&self, name: &str) -> Result<Level<'r>, Error> {
         self.levels().find(|level| level.name() == name).ok_or_else(|| Error::UnknownLevel {
-            layer: self.name().into(),
+            layer: self.short_name().into(),
             name: name.into(),
             levels: self.levels().map(|level| level.name().to_owned()).collect(),
         })

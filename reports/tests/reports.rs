@@ -190,7 +190,7 @@ fn widths_are_ordered() {
 fn widths_to_build_are_not_those_that_were_met() {
     let mut run = common::run_record(StatsLevel::Full);
     let told = |run: &guardbit_reports::RunRecord| {
-        let of_acc = |line: &String| line.contains("level acc");
+        let of_acc = |line: &String| line.contains("evel acc");
         run_findings(run).into_iter().filter(of_acc).collect::<Vec<_>>().join("\n")
     };
     for row in &mut run.layers {

@@ -187,7 +187,7 @@ impl GoldenModel {
     /// [`GoldenError::Parameters`] if `min` lies above `max`.
     pub fn set_output(&mut self, zero_point: i32, min: i32, max: i32) -> Result<(), GoldenError> {
         if min > max {
-            return Err(GoldenError::Parameters(format!("the output clamp is empty: {min} to {max}")));
+            return Err(GoldenError::Parameters(format!("the output clamp from {min} to {max} is empty")));
         }
         if let Finish::Requantize(stage) = &mut self.layer.dots.finish {
             *stage = OutputStage { output_zero_point: zero_point, clamp: (min, max), ..stage.clone() };

@@ -384,7 +384,8 @@ impl Arguments {
             byte_slots: self.byte_slots,
             ..run.settings.arguments()
         };
-        listed(Command::Vectors, &arguments)
+        // `check` remakes the manifest from what it reads, which has no order.
+        listed(Command::Vectors, &arguments).sorted()
     }
 
     /// Returns how many dot products of real activations `guardbit vectors` exports.

@@ -20,7 +20,10 @@ pub(super) const FORM: Form = Form { name: "an accelerator", most_bytes: MOST_BY
 pub(super) fn parse(text: &str, name: &str) -> Result<AcceleratorFile, HwError> {
     let read = Document::new(FORM, name, text).and_then(|document| document.read());
     read.map_err(|mut fault| {
-        fault.path = fault.path.named("accumulation", &level_names(text));
+        // A text that is not read at all may be one that takes long to read.
+        if !fault.path.steps().is_empty() {
+            fault.path = fault.path.named("accumulation", &level_names(text));
+        }
         typed::explain(fault).into()
     })
 }

@@ -17,9 +17,6 @@ mod not_swept;
 mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(not(feature = "parquet"))]
-#[path = "without_parquet.rs"]
-mod parquet;
 mod plots;
 mod quantize;
 mod samples;
@@ -31,6 +28,8 @@ mod sweep_classes;
 mod sweep_point;
 mod table;
 mod trapped;
+#[cfg(not(feature = "parquet"))]
+mod without_parquet;
 
 pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
@@ -40,6 +39,8 @@ pub use self::csv::{Cells, write_csv};
 pub use self::host::HostRow;
 pub use self::parquet::ParquetError;
 pub(crate) use self::parquet::write_parquet;
+#[cfg(not(feature = "parquet"))]
+use self::without_parquet as parquet;
 pub use classes::ClassRow;
 pub use dictionary::{TABLES, Table, columns_text};
 pub use events::{EventRow, event_rows};

@@ -11,7 +11,6 @@ use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op};
 use guardbit_num::Scheme;
 use serde_yaml::{Mapping, Value};
 
-use super::map;
 use crate::yaml::operations::{self, NodeFile};
 use guardbit_documents::Path;
 
@@ -88,4 +87,9 @@ fn requantize(scheme: &str, rule: Option<&str>) -> Vec<(String, Value)> {
         said.push(("multiplier".to_owned(), rule.into()));
     }
     said
+}
+
+/// Returns a map of these keys.
+pub(super) fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Mapping {
+    entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect()
 }

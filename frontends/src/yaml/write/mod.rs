@@ -2,6 +2,7 @@
 
 mod attributes;
 
+use attributes::map;
 use guardbit_documents::flow;
 use guardbit_graph::{Constant, DType, Graph, Node, Quantization, Tensor, TensorId, real_of};
 use serde_yaml::{Mapping, Value};
@@ -40,11 +41,6 @@ pub struct YamlFiles {
     pub text: String,
     /// Names and bytes of the `.npy` files that the text refers to, all in the given folder.
     pub arrays: Vec<(String, Vec<u8>)>,
-}
-
-/// Returns a map of these keys.
-fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Mapping {
-    entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect()
 }
 
 /// Maximum number of elements of a constant in the text.
