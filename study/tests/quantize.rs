@@ -92,6 +92,31 @@ fn a_layer_has_registers_of_its_own() {
     }
 }
 
+/// The written file of a guaranteed network proves what the search proved, also where a range of codes became a
+/// clip of real values that reads as an activation.
+#[test]
+fn guaranteed_files_are_proved() {
+    let accelerator = load("fpga-int14-os", &["accumulation.acc.bits=12".to_owned()]).unwrap();
+    let mut narrowed = 0;
+    for seed in 0..4 {
+        let conv = Layer::Conv { kernel: 3, channels: 8, bias: true };
+        let clipped = |clip| [conv.clone(), Layer::Function(clip)];
+        let float = network(&[clipped(1), clipped(1), clipped(0)].concat(), seed);
+        let choices = QuantizeChoices { method: "guaranteed".into(), ..QuantizeChoices::default() };
+        let made =
+            quantize(&float, &samples(4, seed), &choices.config().unwrap(), Some(&accelerator)).unwrap();
+        let graph = Arc::new(read_onnx(&write_onnx(&made.graph).unwrap(), "net").unwrap());
+        let ids = graph.nodes().iter().map(|node| node.output);
+        narrowed += ids.filter(|&id| graph.possible_codes(id) != graph.tensor(id).ty.code_range()).count();
+        let program = lower(Arc::clone(&graph), &accelerator).unwrap();
+        for layer in program.mac_layers().filter(|layer| layer.dots.weights.is_some()) {
+            let proved = LayerBounds::new(&graph, layer).proved_bits(0);
+            assert!(proved <= 12, "{seed}: {} needs {proved} bits", layer.name);
+        }
+    }
+    assert!(narrowed > 0, "no clip is tighter than its type");
+}
+
 #[test]
 fn an_existing_file_is_replaced_only_by_force_and_if_it_is_ours() {
     let folder = tempfile::tempdir().unwrap();

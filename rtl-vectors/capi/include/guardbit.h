@@ -104,8 +104,7 @@ int32_t guardbit_clear(int32_t model);
 
 // Sets the bias, in the unit of the place where it is added, as on in_bias. A preloaded bias takes effect
 // when its level starts a run, any other when the dot product ends.
-int32_t guardbit_set_bias(int32_t model,
-                          int64_t bias);
+int32_t guardbit_set_bias(int32_t model, int64_t bias);
 
 // Sets the real multiplier of the requantization, for sums at unit 1.
 int32_t guardbit_set_multiplier(int32_t model, double multiplier);
@@ -122,10 +121,7 @@ int32_t guardbit_set_output(int32_t model, int32_t zero_point, int32_t min, int3
 //
 // # Safety
 // `activations` and `weights` are null or point to `count` values.
-int32_t guardbit_step(int32_t model,
-                      const int32_t *activations,
-                      const int32_t *weights,
-                      int32_t count);
+int32_t guardbit_step(int32_t model, const int32_t *activations, const int32_t *weights, int32_t count);
 
 // Runs one clock cycle of packed words in the format of ctrl, stim_a and stim_w and of `bit` vectors in
 // DPI-C: 32 bits per limb, the least significant first. Without the valid bit of the control word nothing
