@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::sources::{File, Files, files, module_of, named};
 
 /// The crates whose files are looked at.
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 17] = [
     "num",
+    "documents",
     "files",
     "graph",
     "frontends",
@@ -21,6 +22,7 @@ const CRATES: [&str; 15] = [
     "cli",
     "python",
     "fuzz",
+    "testing",
 ];
 
 /// The circles that remain: crate, number of files, their modules (each with those below it), and why they are one.

@@ -6,7 +6,10 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, VariantAccess,
+    Visitor,
+};
 
 /// Maximum number of values per byte of the text. Without aliases there is less than one.
 const PER_BYTE: usize = 8;
@@ -26,8 +29,12 @@ pub(crate) fn check(text: &str) -> Result<(), (String, Option<(usize, usize)>)> 
             format!("its aliases expand to more than {PER_BYTE} values per byte of the file"),
             error.location().map(|at| (at.line(), at.column())),
         )),
-        // The reader reports all other errors.
-        _ => Ok(()),
+        // The walk may end early where the reader would go on: at a tag that does not fit its value.
+        Err(error) => {
+            let at = error.location().map(|at| (at.line(), at.column()));
+            Err((crate::fault::not_yaml(&error.to_string(), at), at))
+        }
+        Ok(()) => Ok(()),
     }
 }
 
@@ -104,5 +111,11 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         self.one()
+    }
+
+    // A value with a tag.
+    fn visit_enum<A: EnumAccess<'de>>(self, value: A) -> Result<(), A::Error> {
+        let (IgnoredAny, value) = value.variant()?;
+        value.newtype_variant_seed(self)
     }
 }

@@ -174,6 +174,9 @@ pub(crate) fn is_at_key(message: &str) -> bool {
 pub(crate) fn value_message(message: &str, (line, column): (usize, usize)) -> Option<(&str, &str)> {
     let without_place = Some(message).filter(|message| !message.contains(" at line "));
     let message = message.strip_suffix(&position(line, column)).or(without_place)?;
+    if SYNTAX.iter().any(|start| message.starts_with(start)) {
+        return None;
+    }
     let starts = STARTS.iter().filter_map(|start| message.find(start)).min();
     let split = match starts {
         Some(start) => message[..start].strip_suffix(": ").map(|path| (path, &message[start..])),
@@ -181,6 +184,18 @@ pub(crate) fn value_message(message: &str, (line, column): (usize, usize)) -> Op
     };
     Some(split.unwrap_or((".", message)))
 }
+
+/// Starts of the library's messages about syntax that can have one position, like those about values.
+const SYNTAX: [&str; 8] = [
+    "mapping values are not allowed",
+    "block ",
+    "did not find ",
+    "could not find ",
+    "found ",
+    "unknown anchor",
+    "recursion limit",
+    "repetition limit",
+];
 
 /// Starts of serde's own messages, and of [`at_key`].
 const STARTS: [&str; 8] = [

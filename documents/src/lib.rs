@@ -252,6 +252,13 @@ mod tests {
                 "",
                 "check quotes, brackets and indentation",
             ),
+            (
+                "a: b: c\n",
+                "1:5: not YAML: mapping values are not allowed in this context",
+                "",
+                "check quotes, brackets and indentation",
+            ),
+            ("a: *b\n", "1:4: not YAML: unknown anchor", "*b", "check quotes, brackets and indentation"),
             (&deep, "2:1: unknown key `x`", "x", "the keys of a shelf are place, odd, schema, books"),
             (&"#".repeat(1001), "the text has 1001 bytes; expected at most 1000", "", "is it a shelf?"),
         ] {

@@ -116,7 +116,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         if let Some(Step::Item { index, .. }) = self.path.first() {
             for _ in 0..*index {
-                list.next_element::<IgnoredAny>()?;
+                // The index can come from a key of the text.
+                if list.next_element::<IgnoredAny>()?.is_none() {
+                    return Err(here());
+                }
             }
             list.next_element_seed(self.next())?;
         }

@@ -243,8 +243,8 @@ fn study_files() {
     };
     insta::assert_snapshot!(message("  axes: 3\n"), @"/study.yaml:8:9: `sweep.axes` is 3; it must be a map of axes, e.g. {accumulation.acc.bits: 12..=16, mode: [propagated, isolated]}");
     insta::assert_snapshot!(message("  axes: {seed: []}\n"), @"/study.yaml:8:16: `sweep.axes.seed`: has no value");
-    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: `mode` is no axis");
-    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: the values 1, a stand twice");
+    insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: unknown axis `mode`");
+    insta::assert_snapshot!(message("  axes: {seed: [1, 2, 1], mode: [a, b, a]}\n  zip: [[seed, mode]]\n"), @"/study.yaml:9:8: `zip`: the values 1, a appear twice");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: 3 < 4\n"), @"/study.yaml:9:10: `where`: neither side is an axis: the axes are seed, at column 1 of `3 < 4`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: seed\n"), @"/study.yaml:9:14: `where`: a comparison (==, !=, <, <=, > or >=) is expected here, at column 5 of `seed`");
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: [seed < 3, seed == two]\n"), @"/study.yaml:9:29: `where`: `two` is not a value of `seed` and not an axis; the values of `seed` are 1, 2; the axes are seed, at column 9 of `seed == two`");

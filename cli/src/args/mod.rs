@@ -93,7 +93,7 @@ pub enum Command {
     Study(SchemaArgs),
     /// Networks in YAML: their schema
     Graph(SchemaArgs),
-    /// Print the script with which a shell completes commands, options and values
+    /// Print the script with which a shell completes commands and options
     Completions(Given<Completions>),
     /// Write the man pages of all commands
     Man(Given<Man>),

@@ -169,8 +169,8 @@ fn levels(file: &AcceleratorFile, array: Array) -> Result<Vec<Level>, Violation>
             return Err(Violation {
                 code: "guardbit::hw::level_name",
                 keys: vec![level_at(index, None).join("name")],
-                message: format!("two levels of `accumulation` are called `{}`", level.name),
-                help: "give every level a name of its own".into(),
+                message: format!("two levels of `accumulation` have the name `{}`", level.name),
+                help: "give every level a different name".into(),
             });
         }
         checked.push(level);

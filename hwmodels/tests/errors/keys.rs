@@ -110,7 +110,7 @@ fn overrides() {
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["dataflow.rows=8"]), @r"
     guardbit::hw::unknown_key
     --set dataflow.rows=8: unknown key `dataflow.rows`: `dataflow` is a single value
-    help: `dataflow` is one of output_stationary, weight_stationary, input_stationary, vector
+    help: `dataflow` must be one of output_stationary, weight_stationary, input_stationary, vector
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["offload.3=conv2d"]), @r"
     guardbit::hw::unknown_key

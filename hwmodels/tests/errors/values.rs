@@ -314,7 +314,7 @@ fn values_that_do_not_go_together() {
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation: []\n", &[]), @r"
     guardbit::hw::accumulation
-    hw.yaml:2:15: `accumulation` has no level
+    hw.yaml:2:15: `accumulation` has no levels
       | accumulation: []
       |               ^
     help: give at least one level, e.g. `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`, or leave out the key

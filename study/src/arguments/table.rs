@@ -695,7 +695,7 @@ arguments! {
     };
     /// Whether faults are replayed.
     mutate: bool = "mutate", Row {
-        help: |_| "Also replay built-in faults (mutants); each must be detected".into(),
+        help: |_| "Also replay built-in faults (mutants), in Icarus if no simulator is given; each must be detected".into(),
         ..row(CHECK)
     };
     /// A folder to work in.

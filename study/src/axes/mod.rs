@@ -172,11 +172,10 @@ impl Axes {
             }
             let lengths: Vec<usize> = zip.iter().map(|&index| list[index].values.len()).collect();
             if lengths.windows(2).any(|pair| pair[0] != pair[1]) {
-                let shown = zip.iter().map(|&i| format!("{} has {}", list[i].key, list[i].values.len()));
+                let shown =
+                    zip.iter().map(|&i| format!("{} has {} values", list[i].key, list[i].values.len()));
                 let shown = shown.collect::<Vec<_>>().join(", ");
-                return Err(AxisError::Zip(format!(
-                    "the lists must have equal lengths, but have {shown} values"
-                )));
+                return Err(AxisError::Zip(format!("the lists must have equal lengths: {shown}")));
             }
         }
         let all = Self { list, zips, conditions };
