@@ -204,6 +204,17 @@ mod tests {
     }
 
     /// Message, marked part of the text, and help.
+    /// Errors of syntax with one position are not taken for errors about values.
+    #[test]
+    fn syntax_is_not_a_value() {
+        for text in ["a: b: c\n", "a: *b\n", "a: @\n", "a: %\n", "a: - b\n"] {
+            let document = Document::new(SHELF, "shelf.yaml", text).unwrap();
+            let fault = document.read::<BTreeMap<String, String>>().unwrap_err();
+            assert!(fault.to_string().contains("not YAML: "), "{text}: {fault}");
+            assert_eq!(fault.help().as_deref(), Some("check quotes, brackets and indentation"), "{text}");
+        }
+    }
+
     #[test]
     fn every_fault_says_what_where_and_what_to_do() {
         let many = "{title: x}, ".repeat(4);
@@ -252,13 +263,6 @@ mod tests {
                 "",
                 "check quotes, brackets and indentation",
             ),
-            (
-                "a: b: c\n",
-                "1:5: not YAML: mapping values are not allowed in this context",
-                "",
-                "check quotes, brackets and indentation",
-            ),
-            ("a: *b\n", "1:4: not YAML: unknown anchor", "*b", "check quotes, brackets and indentation"),
             (&deep, "2:1: unknown key `x`", "x", "the keys of a shelf are place, odd, schema, books"),
             (&"#".repeat(1001), "the text has 1001 bytes; expected at most 1000", "", "is it a shelf?"),
         ] {

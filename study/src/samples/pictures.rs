@@ -273,13 +273,13 @@ mod tests {
             assert!(error.contains(problem), "{error}");
         };
         for (statement, problem) in [
-            ("{layout: nchw}", "missing field `scale`"),
-            ("{layout: chw, scale: 1}", "unknown variant `chw`"),
-            ("{layout: nchw, scale: 0}", "`scale` is a number above 0"),
-            ("{layout: nchw, scale: a/b}", "`scale` is a number above 0"),
+            ("{layout: nchw}", "missing key `scale`"),
+            ("{layout: chw, scale: 1}", "`layout` is `chw`; it must be one of nchw, nhwc"),
+            ("{layout: nchw, scale: 0}", "`scale` must be a number above 0"),
+            ("{layout: nchw, scale: a/b}", "`scale` must be a number above 0"),
             ("{layout: nchw, scale: 1, mean: [1]}", "`mean` has 1 values, but the input has 3 channels"),
             ("{layout: nchw, scale: 1, std: [1, 0, 1]}", "`std` must not be 0"),
-            ("{layout: nchw, scale: 1, size: 2}", "unknown field `size`"),
+            ("{layout: nchw, scale: 1, size: 2}", "unknown key `size`"),
             (good, "the folder contains no .png file"),
         ] {
             check(Folder::new(statement), &[1, 3, 2, 2], problem);
@@ -289,12 +289,12 @@ mod tests {
         check(picture(ColorType::Rgb, [2, 1], &[0; 6]), shape, "p.png: the picture has 2 x 1 pixels");
         check(picture(ColorType::Grayscale, [2, 2], &[0; 4]), shape, "the picture has 1 channels");
         check(picture(ColorType::Rgba, [2, 2], &[0; 16]), shape, "has an alpha channel");
-        check(picture(ColorType::Rgb, [2, 2], &[0; 12]), &[1, 12], "takes no pictures of this layout");
+        check(picture(ColorType::Rgb, [2, 2], &[0; 12]), &[1, 12], "cannot read pictures of this layout");
         let damaged = picture(ColorType::Rgb, [2, 2], &[0; 12]);
         fs::write(damaged.0.path().join("p.png"), b"no picture").unwrap();
         check(damaged, shape, "p.png: ");
         let unsaid = picture(ColorType::Rgb, [2, 2], &[0; 12]);
         fs::remove_file(unsaid.0.path().join(STATEMENT)).unwrap();
-        check(unsaid, shape, "holds pictures.yaml, which says how they are read");
+        check(unsaid, shape, "needs a file pictures.yaml");
     }
 }
