@@ -7,8 +7,8 @@
 //!
 //! let graph = frontends::load(Path::new("../examples/digits/digits_int8.tflite"))?;
 //! assert_eq!(graph.nodes().len(), 6);
-//! let onnx = frontends::write_onnx(&graph)?;
-//! # assert!(!onnx.is_empty());
+//! let yaml = frontends::write_yaml(&graph, "digits_arrays")?;
+//! assert!(yaml.text.starts_with("schema: 1"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
