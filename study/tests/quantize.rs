@@ -100,7 +100,7 @@ fn guaranteed_files_are_proved() {
     for (seed, bits) in [(0, 9), (1, 10), (2, 11), (3, 12)] {
         let accelerator = load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap();
         let conv = Layer::Conv { kernel: 3, channels: 8, bias: true };
-        let clipped = |clip| [conv.clone(), Layer::Function(clip)];
+        let clipped = |clip| [conv, Layer::Function(clip)];
         let float = network(&[clipped(1), clipped(1), clipped(0)].concat(), seed);
         // Values that the clips reach.
         let mut large = samples(4, seed);
