@@ -126,7 +126,7 @@ fn a_cache_that_fails_is_a_warning() {
     let at = |name: &str| dir.path().join(name);
     sweep(dir.path(), "--bits 10..=14 -o alone");
     sweep(dir.path(), "--bits 10 --cache cache");
-    // Files in place of folders prevent writing; permissions would not stop root.
+    // Files instead of folders prevent writing; permissions would not stop root.
     let store = fs::read_dir(at("cache")).unwrap().next().unwrap().unwrap().path();
     for first in 0..=255u8 {
         let _ = fs::File::create_new(store.join(format!("{first:02x}")));

@@ -134,7 +134,7 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
         "rtl-vectors/capi",
         4,
         "error exports models pointers",
-        "The codes of the C interface stand beside the functions that return them, because the header is made of one file.",
+        "The codes of the C interface are in the file of the functions that return them, because the header is made of one file.",
     ),
     ("cli", 4, "commands::inspect", "Parts of the output share how the parent prints names and sizes."),
     ("cli", 2, "diagnostic output", "A failed output is a diagnostic, which is an output."),

@@ -11,15 +11,20 @@ use serde::de::{
     Visitor,
 };
 
+use crate::fault::{NOT_YAML, not_yaml};
+
 /// Maximum number of values per byte of the text. Without aliases there is less than one.
 const PER_BYTE: usize = 8;
 
-/// What to do about such a text.
-pub(crate) const HELP: &str =
+/// What to do about a text that expands too far.
+const HELP: &str =
     "write values out instead of repeating them by aliases; large constants of a network can be .npy files";
 
-/// Fails if the text expands to far more values than its size allows. The error is a message with line and column.
-pub(crate) fn check(text: &str) -> Result<(), (String, Option<(usize, usize)>)> {
+/// Refused text: message, help, and line and column.
+pub(crate) type Refusal = (String, &'static str, Option<(usize, usize)>);
+
+/// Fails if the text expands to far more values than its size allows, or if that cannot be counted.
+pub(crate) fn check(text: &str) -> Result<(), Refusal> {
     if !text.contains('&') || !text.contains('*') {
         return Ok(());
     }
@@ -27,12 +32,13 @@ pub(crate) fn check(text: &str) -> Result<(), (String, Option<(usize, usize)>)> 
     match Walk(&left).deserialize(serde_yaml::Deserializer::from_str(text)) {
         Err(error) if left.get() == 0 => Err((
             format!("its aliases expand to more than {PER_BYTE} values per byte of the file"),
+            HELP,
             error.location().map(|at| (at.line(), at.column())),
         )),
         // The walk may end early where the reader would go on: at a tag that does not fit its value.
         Err(error) => {
             let at = error.location().map(|at| (at.line(), at.column()));
-            Err((crate::fault::not_yaml(&error.to_string(), at), at))
+            Err((not_yaml(&error.to_string(), at), NOT_YAML, at))
         }
         Ok(()) => Ok(()),
     }

@@ -76,7 +76,7 @@ impl<'a> Document<'a> {
             document.text_fault(error.to_string(), help, Some((error.line, error.column)))
         })?;
         aliases::check(text)
-            .map_err(|(message, at)| document.text_fault(message, Some(aliases::HELP.into()), at))?;
+            .map_err(|(message, help, at)| document.text_fault(message, Some(help.into()), at))?;
         Ok(document)
     }
 
@@ -204,6 +204,23 @@ mod tests {
     }
 
     /// Message, marked part of the text, and help.
+    /// Neither a tag nor a key with an index makes reading take long.
+    #[test]
+    fn texts_do_not_choose_how_long_they_take() {
+        let (many, aliases) = ("0,".repeat(100), "*a,".repeat(200));
+        for tag in ["", "!x "] {
+            let text = format!("schema: 1\nbooks: {tag}[&a [{many}],{aliases}]\n");
+            let fault = Document::new(SHELF, "shelf.yaml", &text).unwrap_err();
+            assert!(fault.to_string().contains("aliases expand"), "{tag}: {fault}");
+        }
+        let unclear = "a: &a !!int x\nb: *a\n";
+        let fault = Document::new(SHELF, "shelf.yaml", unclear).unwrap_err();
+        assert_eq!(fault.help().as_deref(), Some(fault::NOT_YAML));
+        let document = Document::new(SHELF, "shelf.yaml", "books: [1]\n").unwrap();
+        let far = document.place(&Path::indexed("books[9999999999999].title"));
+        assert_eq!((far.line, far.text.len()), (1, 11));
+    }
+
     /// Errors of syntax with one position are not taken for errors about values.
     #[test]
     fn syntax_is_not_a_value() {

@@ -115,7 +115,7 @@ def test_float_networks_take_any_numbers() -> None:
     assert networks[0] == networks[1] == networks[2] and whole[0] == whole[1]
 
 
-# One value in place of a list
+# One value instead of a list
 
 
 @pytest.mark.parametrize(

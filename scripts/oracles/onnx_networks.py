@@ -168,7 +168,7 @@ def samples(net):
 
 
 def opened(model, names):
-    """Returns the model with names in place of sizes, for the given axes of its input."""
+    """Returns the model with names instead of sizes, for the given axes of its input."""
     for axis, name in names.items():
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
     return model

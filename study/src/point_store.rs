@@ -1,5 +1,5 @@
-//! A folder of many results: a manifest, a sealed file per result, and what is made of all of them. An interrupted study goes on in
-//! the folder that it left behind.
+//! Output folder of a study with many results: a manifest, a sealed file per result, and outputs over all results. An
+//! interrupted study resumes in its folder.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,10 +18,10 @@ use serde_json::Value;
 use crate::result_json::ResultJson;
 use crate::{Identity, StudyError};
 
-/// Most bytes of a manifest, or of the file of a result.
+/// Maximum size in bytes of a manifest or of the file of a result.
 pub(crate) const LIMIT: u64 = 1 << 28;
 
-/// The results of a study: what its folder holds, and what tells it from other studies.
+/// Results of a study: the contents of its folder, and its identity.
 pub(crate) trait Points {
     const MANIFEST: Manifest;
     /// Version of the manifest and of the files of results.
@@ -33,7 +33,7 @@ pub(crate) trait Points {
     /// Returns every file that the folder may have, except the manifest.
     fn paths(&self) -> Vec<String>;
 
-    /// Describes what an interruption leaves behind in the folder `shown`, if it has `stored` results.
+    /// Returns a sentence on what an interruption keeps in the folder `shown`, which has `stored` results.
     fn kept(&self, stored: usize, shown: &str) -> String;
 
     /// Returns whether a manifest of the same identity has the same results.
@@ -41,41 +41,41 @@ pub(crate) trait Points {
         true
     }
 
-    /// Returns in what a manifest of the same kind differs from the one that is asked for.
+    /// Returns the differences between an existing manifest of the same kind and the requested one.
     fn differences(&self, _found: &Value, _asked: &Value) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Returns the file that is made from the text of a result, if there is one.
+    /// Returns the file that is derived from the text of a result, if there is one.
     ///
     /// # Errors
-    /// The text is damaged.
+    /// If the text is damaged.
     fn derived(_path: &str, _text: &str) -> io::Result<Option<Document>> {
         Ok(None)
     }
 }
 
-/// A result that is looked for.
+/// State of a requested result.
 #[derive(Debug)]
 pub(crate) enum Found<T> {
     /// It is stored.
     Same(T),
-    /// Its file is that of another result, or damaged.
+    /// Its file has another result, or is damaged.
     Other,
     /// There is no file.
     Nothing,
 }
 
-/// The output folder of one study.
+/// Output folder of one study.
 pub(crate) struct PointStore<'a, P> {
     target: &'a Target,
     staging: Staging<'a>,
     points: &'a P,
-    /// The files of results that are known to be stored.
+    /// Files of results that are stored.
     stored: RefCell<BTreeSet<String>>,
 }
 
-/// The file of a result, as it is written.
+/// Contents of the file of a result, for writing.
 #[derive(Serialize)]
 struct Written<'a, T> {
     schema: u32,
@@ -86,7 +86,7 @@ struct Written<'a, T> {
     sha256: &'static str,
 }
 
-/// What tells whose file it is.
+/// Version and identity of the file of a result.
 #[derive(Deserialize)]
 struct Head {
     schema: u32,
@@ -118,11 +118,11 @@ pub(crate) fn manifest(folder: &Path, manifest: Manifest) -> Value {
 }
 
 impl<'a, P: Points> PointStore<'a, P> {
-    /// Takes a folder: a new one, or one that the same study left behind. `content` is what the manifest says before all results are
-    /// stored.
+    /// Opens a new folder, or one with the same study, unfinished. `content` is the content of the manifest until all results
+    /// are stored.
     ///
     /// # Errors
-    /// Those of the target: it may hold other results, or files of others.
+    /// [`StudyError`] if the folder has other results or foreign files, or cannot be written.
     pub fn open(
         target: &'a Target,
         existing: Existing,
@@ -165,23 +165,23 @@ impl<'a, P: Points> PointStore<'a, P> {
     /// Stores the text of a result, see [`stored_text`].
     ///
     /// # Errors
-    /// Those of the target.
+    /// [`StudyError`] if the file cannot be written.
     pub fn store(&self, path: &str, text: &str) -> Result<(), StudyError> {
         self.staging.put(path, text.as_bytes())?;
         self.count(path);
         Ok(())
     }
 
-    /// Returns the pages that are asked for, and those that the folder has already: without them, their files would be nobody's.
+    /// Returns the requested pages and the existing ones, so that every file of a page stays listed.
     pub fn pages(&self, asked: Pages) -> Pages {
         let has = pages_of(|path| self.target.path().join(path).exists());
         Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
     }
 
-    /// Adds what is made of all results, and lists every file in the manifest.
+    /// Adds the outputs over all results, and lists every file in the manifest.
     ///
     /// # Errors
-    /// Those of the target.
+    /// [`StudyError`] if a result cannot be read, or a file cannot be written.
     pub fn complete(&self, content: impl Serialize, documents: &[Document]) -> Result<(), StudyError> {
         let entry =
             |(path, bytes): &Document| FileEntry { path: path.clone(), sha256: Digest::of_bytes(bytes) };
@@ -229,7 +229,7 @@ impl<'a, P: Points> PointStore<'a, P> {
         self.say();
     }
 
-    /// Says what an interruption leaves behind from now on.
+    /// Updates the sentence on what an interruption keeps.
     fn say(&self) {
         let shown = self.target.shown().display().to_string();
         self.target.keeps(self.points.kept(self.stored.borrow().len(), &shown));

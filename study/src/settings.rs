@@ -302,7 +302,7 @@ impl Arguments {
         })
     }
 
-    /// Returns the request of `guardbit sweep` with a study file in place of the network.
+    /// Returns the request of `guardbit sweep` with a study file instead of the network.
     ///
     /// # Errors
     /// [`StudyError`] if the file is invalid, or if another argument is given that the file states.

@@ -10,7 +10,7 @@
 //! The zeros are generated on the chip: no memory holds them and no port moves them. They change no sum,
 //! because they enter only serial registers, to which 0 can be added. The products of a group begin in their
 //! own processing element. They also begin their own chain, unless the level is serial and holds whole
-//! groups. If sums stay, a group begins its runs anew, and the last level, whose run does not end, is serial.
+//! groups. If sums stay, a group restarts its runs, and the last level, whose run does not end, is serial.
 //!
 //! Groups are dealt evenly: B at a time, `ceil(groups / B)` times. The last time may have fewer groups and
 //! takes as long.

@@ -8,7 +8,7 @@ use crate::ReportError;
 #[error("this build does not write Parquet: build it with the feature `parquet`")]
 pub struct ParquetError;
 
-/// Returns an error in place of the Parquet file of `rows`.
+/// Returns an error instead of the Parquet file of `rows`.
 ///
 /// # Errors
 /// [`ReportError::Parquet`], always.

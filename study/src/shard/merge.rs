@@ -14,7 +14,7 @@ use crate::{StudyError, TableFormat};
 
 /// Maximum number of list items in a message.
 const TOLD: usize = 10;
-/// Keys of a shard's manifest that are created anew for the whole.
+/// Keys of a shard's manifest that are recreated for the whole.
 const OWN: [&str; 4] = ["shard", "trapped", "files", "sha256"];
 
 /// Reason why shards cannot be merged.
