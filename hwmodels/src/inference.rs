@@ -59,12 +59,12 @@ pub enum InferenceBound {
     Host,
 }
 
-/// Bound of an inference, and the effect of doubling it.
+/// Bound of an inference, or of its layers on the accelerator, and the effect of doubling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Binding {
-    /// Resource that shortens the inference most if it is twice as fast.
+    /// Resource that saves the most cycles if it is twice as fast.
     pub bound: InferenceBound,
-    /// Cycles of the accelerator and the host.
+    /// Cycles of the accelerator, and of the host if it counts.
     pub cycles: u64,
     /// Cycles with the resource twice as fast.
     pub doubled: u64,
@@ -84,7 +84,19 @@ impl InferenceBound {
 }
 
 impl Binding {
-    /// Returns the bound of a program; `None` if an inference takes no time.
+    /// Returns the bound of the layers on the accelerator, without the host; `None` if they take no time.
+    pub fn of_accelerator(program: &Program) -> Option<Self> {
+        let mut layers = program.mac_layers().map(|layer| &layer.timing.cost).peekable();
+        layers.peek()?;
+        let bound = Bound::of_all(layers);
+        let doubled = program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound));
+        let cycles = InferenceCycles::of(program).accelerator;
+        let doubled = doubled.fold(0, u64::saturating_add);
+        (cycles > 0).then_some(Self { bound: InferenceBound::Accelerator(bound), cycles, doubled })
+    }
+
+    /// Returns the bound of a program, accelerator and host one after the other; `None` if an inference takes
+    /// no time.
     pub fn of(program: &Program) -> Option<Self> {
         let InferenceCycles { accelerator, host, .. } = InferenceCycles::of(program);
         let cycles = accelerator.saturating_add(host);
@@ -96,15 +108,10 @@ impl Binding {
             on_host.map(|((node, _), _)| takes(node)).fold(0, u64::saturating_add)
         };
         let host_doubled = quick.map_or(host, |quick| of_host(&quick));
-        let mut layers = program.mac_layers().map(|layer| &layer.timing.cost).peekable();
-        let bound = layers.peek().is_some().then(|| Bound::of_all(layers));
-        let doubled = |bound: Bound| {
-            program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound)).fold(0, u64::saturating_add)
-        };
-        let of_accelerator = bound.map(|bound| Self {
-            bound: InferenceBound::Accelerator(bound),
+        let of_accelerator = Self::of_accelerator(program).map(|own| Self {
+            bound: own.bound,
             cycles,
-            doubled: doubled(bound).saturating_add(host),
+            doubled: own.doubled.saturating_add(host),
         });
         let of_host =
             Self { bound: InferenceBound::Host, cycles, doubled: accelerator.saturating_add(host_doubled) };

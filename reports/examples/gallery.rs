@@ -312,6 +312,8 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         pipelined_per_s: None,
         bound: Some("compute".into()),
         bound_ratio: Some(0.6),
+        accelerator_bound: Some("compute".into()),
+        accelerator_bound_ratio: Some(0.6),
         tiles: Vec::new(),
         macs: 0,
         peak_macs_per_cycle: 256,

@@ -1,5 +1,7 @@
 //! Tables for terminals.
 
+use guardbit_hwmodels::InferenceBound;
+
 use crate::numbers::{figure, grouped, percentage};
 use crate::parameters::parameter_keys;
 use crate::tables::{
@@ -227,6 +229,11 @@ pub(crate) fn front_columns(record: &ExploreRecord) -> Vec<FrontColumn> {
     columns.extend(rest.flat_map(|(_, columns)| *columns));
     columns.push(("host cycles", |row| grouped(row.host_cycles)));
     columns.push(("bound", |row| worth(&row.bound, row.bound_ratio)));
+    // Elsewhere the accelerator's bound is that of the inference.
+    columns.push(("accelerator bound", |row| match row.bound == InferenceBound::HOST {
+        true => worth(&row.accelerator_bound, row.accelerator_bound_ratio),
+        false => String::new(),
+    }));
     columns.push(("utilization", |row| shown(row.utilization)));
     columns.push(("widths", |row| row.widths.clone()));
     columns.retain(|(_, cell)| record.rows.iter().any(|row| row.front && !cell(row).is_empty()));

@@ -44,10 +44,14 @@ struct Summary<'a> {
     costs: &'a [CostRecord],
 }
 
-/// Returns the bound of the inference with the effect of doubling it, and the number of layers per bound:
-/// `dram (-41.0 %); layers: dram 3, compute 1`.
+/// Returns the bound of the inference with the effect of doubling it, that of the accelerator if the host
+/// bounds the inference, and the number of layers per bound: `dram (-41.0 %); layers: dram 3, compute 1`.
 fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
-    let all = worth(timing.bound.as_deref()?, timing.bound_ratio);
+    let mut all = worth(timing.bound.as_deref()?, timing.bound_ratio);
+    if timing.accelerator_bound.is_some() && timing.accelerator_bound != timing.bound {
+        let own = worth(timing.accelerator_bound.as_deref()?, timing.accelerator_bound_ratio);
+        all = format!("{all}; accelerator: {own}");
+    }
     if rows.is_empty() {
         return Some(all);
     }

@@ -78,7 +78,7 @@ fn front(record: &ExploreRecord) -> Markup {
     let mut columns = vec![Column::number("design")];
     columns.extend(axes.iter().map(|axis| Column::number(*axis)));
     columns.extend(own.iter().map(|&(name, _)| match name {
-        "within" | "bound" | "widths" => Column::text(name),
+        "within" | "bound" | "accelerator bound" | "widths" => Column::text(name),
         _ => Column::number(name),
     }));
     let row = |&index: &usize| {

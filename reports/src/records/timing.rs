@@ -52,6 +52,13 @@ pub struct NetworkTiming {
     /// Cycles of accelerator and host with that resource twice as fast, divided by the cycles without.
     #[serde(default)]
     pub bound_ratio: Option<f64>,
+    /// Resource that shortens the layers on the accelerator most if it is twice as fast; equals `bound`
+    /// unless the host bounds the inference. `None` if the layers take no time.
+    #[serde(default)]
+    pub accelerator_bound: Option<String>,
+    /// Cycles of the accelerator with that resource twice as fast, divided by the cycles without.
+    #[serde(default)]
+    pub accelerator_bound_ratio: Option<f64>,
     /// Tile of every layer in the SRAMs, in the order of the layers.
     pub tiles: Vec<TileRecord>,
     /// Products of the accelerated layers, including padding.
@@ -133,7 +140,7 @@ impl NetworkTiming {
         let slowest = || times().fold(host, f64::max);
         let array = program.accelerator.array;
         let folded = program.accelerator.array.kind == ArrayKind::Folded;
-        let binding = Binding::of(program);
+        let [binding, own] = [Binding::of(program), Binding::of_accelerator(program)];
         Self {
             convention: program.accelerator.timing.convention.name().to_owned(),
             cycles: sum(|layer| layer.timing.cycles),
@@ -150,6 +157,8 @@ impl NetworkTiming {
             throughput_per_s: per_second(accelerator + host),
             bound: binding.map(|binding| binding.bound.name().to_owned()),
             bound_ratio: binding.map(|binding| rounded(binding.ratio(), 6)),
+            accelerator_bound: own.map(|binding| binding.bound.name().to_owned()),
+            accelerator_bound_ratio: own.map(|binding| rounded(binding.ratio(), 6)),
             tiles: program.mac_layers().map(TileRecord::new).collect(),
             macs: sum(|layer| layer.timing.cost.macs),
             peak_macs_per_cycle: [array.rows, array.cols, array.dot_width, array.cores]

@@ -46,6 +46,12 @@ table! {
         /// Cycles of accelerator and host with the resource in `bound` twice as fast, as a ratio to the
         /// design's cycles; near 1 if no single resource helps.
         bound_ratio: Option<f64>,
+        /// The resource that leaves the fewest cycles of the accelerator if it is twice as fast; the host
+        /// does not count. Blank if no layer runs on the accelerator.
+        accelerator_bound: String,
+        /// Cycles of the accelerator with the resource in `accelerator_bound` twice as fast, as a ratio to
+        /// `cycles`.
+        accelerator_bound_ratio: Option<f64>,
         /// Products that the layers need, as a share of the products that the array could compute in all
         /// cycles.
         utilization: Option<Fraction>,

@@ -62,6 +62,8 @@ pub(super) struct Figures {
     pub utilization: Option<(u64, u64)>,
     /// Bound of an inference, and the ratio of cycles if it is twice as fast; `None` if an inference takes no time.
     pub bound: Option<(String, f64)>,
+    /// Bound of the layers on the accelerator alone.
+    pub accelerator_bound: Option<(String, f64)>,
     /// Every part with its energy and area, per model; `None` if the model does not provide it.
     pub costs: Vec<Vec<PartFigures>>,
 }
@@ -111,6 +113,7 @@ impl Figures {
             host_cycles: timing.host_cycles,
             overlapped_cycles: timing.overlapped_cycles,
             bound: timing.bound.zip(timing.bound_ratio),
+            accelerator_bound: timing.accelerator_bound.zip(timing.accelerator_bound_ratio),
             utilization: Some((sum(|cost| cost.macs), sum(|cost| cost.capacity))).filter(|(_, all)| *all > 0),
             costs: models.iter().map(parts).collect(),
         }

@@ -98,6 +98,8 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
     let end = |index: usize| interval.map(|ends| Fraction::new(ends[index]));
     let model = |index: Option<usize>| index.map(|index| &plan.models[index]);
     let (energy_pj, area) = (prices.energy_pj(figures), prices.area(figures));
+    let name = |bound: &Option<(String, f64)>| bound.as_ref().map_or(String::new(), |(name, _)| name.clone());
+    let ratio = |bound: &Option<(String, f64)>| bound.as_ref().map(|(_, ratio)| *ratio);
     PointRow {
         point: 0,
         design: String::new(),
@@ -112,8 +114,10 @@ fn row(plan: &Plan, candidate: &Candidate, prices: &Prices) -> PointRow {
         mismatch_share: Some(outcome.mismatch).filter(|_| outcome.trapped.is_none()).and_then(|mismatch| {
             Fraction::of(mismatch, outcome.samples.saturating_mul(plan.codes_per_sample()))
         }),
-        bound: figures.bound.as_ref().map_or(String::new(), |(bound, _)| bound.clone()),
-        bound_ratio: figures.bound.as_ref().map(|(_, ratio)| *ratio),
+        bound: name(&figures.bound),
+        bound_ratio: ratio(&figures.bound),
+        accelerator_bound: name(&figures.accelerator_bound),
+        accelerator_bound_ratio: ratio(&figures.accelerator_bound),
         cycles: figures.cycles,
         latency_us: figures.latency_us,
         host_cycles: figures.host_cycles,
