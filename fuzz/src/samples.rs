@@ -12,15 +12,8 @@ pub(crate) const NETWORK: &str = include_str!("samples.yaml");
 /// Reads samples, and labels if given, as a run would, and runs the network up to its layer.
 pub(crate) fn read(input: InputSource, labels: Option<PathBuf>) {
     let settings = Settings { labels, ..Settings::new(input) };
-    let request = RunRequest {
-        model: scratch::file("network.yaml", NETWORK.as_bytes()),
-        hw: "fpga-int14-os".into(),
-        settings,
-        dump_tensors: false,
-        costs: Vec::new(),
-        sums: Default::default(),
-        layer: None,
-    };
+    let request =
+        RunRequest::new(scratch::file("network.yaml", NETWORK.as_bytes()), "fpga-int14-os", settings);
     if let Err(error) = layer_input(&request, "scores", &Silent) {
         message::check(error);
     }

@@ -42,6 +42,7 @@ def run(
     tensors: bool = False,
     histograms: bool = False,
     sums: str | int | Sequence[str | int] = (),
+    trace: str | os.PathLike[str] | None = None,
     plots: bool = True,
     report: bool = True,
     out: str | os.PathLike[str] | None = None,
@@ -93,6 +94,8 @@ def run(
         tensors: Write every tensor to tensors.npz
         histograms: Count how the sums of every layer, level and channel are distributed: sum_histograms.csv, .npz and a plot
         sums: Write every exact and delivered sum of these layers, by name or index, to sums.npz
+        trace: Write a timeline of one inference as Chrome trace JSON, which Perfetto opens; an existing trace is kept unless
+            `force` is given
         plots: Write plots
         report: Write report.html
         out: Output folder; created only when all results are complete

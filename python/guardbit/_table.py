@@ -27,6 +27,7 @@ TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "tensors": ("dump_tensors", "flag"),
         "histograms": ("histograms", "flag"),
         "sums": ("dump_sums", "texts_or_indices"),
+        "trace": ("trace", "path"),
         "plots": ("plots", "flag"),
         "report": ("report", "flag"),
         "out": ("output_dir", "path"),

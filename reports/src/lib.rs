@@ -23,6 +23,7 @@ mod score;
 mod statistics;
 mod tables;
 mod text;
+mod trace;
 
 pub use about::{About, Pages};
 pub use coverage::coverage_text;
@@ -58,3 +59,4 @@ pub use text::{
     doubled_text, explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text,
     summary_text, text_table, tiles_text, worth,
 };
+pub use trace::{TRACE_START, trace};

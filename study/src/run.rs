@@ -1,14 +1,15 @@
 //! Runs one network on one accelerator.
 
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use guardbit_files::{Existing, Manifest, Staging, Target};
+use guardbit_files::{Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, MacLayer, Program};
 use guardbit_reports::{
-    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, batch_shape,
-    run_documents, run_parquet,
+    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, TRACE_START,
+    batch_shape, run_documents, run_parquet, trace,
 };
 use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
 use serde::Serialize;
@@ -82,6 +83,8 @@ pub fn run_observed(
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<RunRecord, StudyError> {
     let target = Target::claim_for(out, existing)?;
+    let trace_file = |path| SingleFile::new(path, existing, is_trace);
+    let timeline = request.trace.as_deref().map(trace_file).transpose()?;
     let settings = &request.settings;
     let costs = costs::load(&request.costs)?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &settings.sets)?;
@@ -154,8 +157,18 @@ pub fn run_observed(
     record.sums = std::mem::take(&mut sums.histograms);
     let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };
     write(&mut staging, request, &made, &mut spool)?;
+    if let Some(timeline) = &timeline {
+        timeline.write(&trace(&program, &record))?;
+    }
     staging.publish(existing)?;
     Ok(record)
+}
+
+/// Returns whether guardbit wrote a timeline.
+fn is_trace(path: &Path) -> bool {
+    let mut start = [0; TRACE_START.len()];
+    let read = guardbit_files::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *TRACE_START.as_bytes()
 }
 
 /// Inputs and results of a run.

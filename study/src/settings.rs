@@ -115,6 +115,8 @@ pub struct RunRequest {
     pub sums: SumsRequest,
     /// Layer to run alone, by name or index: the samples are its inputs. By default the whole network runs.
     pub layer: Option<String>,
+    /// File for a timeline of one inference.
+    pub trace: Option<PathBuf>,
 }
 
 impl RunRequest {
@@ -128,6 +130,7 @@ impl RunRequest {
             costs: Vec::new(),
             sums: SumsRequest::default(),
             layer: None,
+            trace: None,
         }
     }
 }
@@ -280,6 +283,7 @@ impl Arguments {
             costs: self.cost.clone(),
             sums: SumsRequest { histograms: self.histograms, dump: self.dump_sums.clone() },
             layer: self.layer.clone(),
+            trace: self.trace.clone(),
         })
     }
 
@@ -363,15 +367,8 @@ impl Arguments {
         let draws_samples = self.input.is_none() || self.samples.is_some();
         let drawing = Self { seed: self.seed.filter(|_| draws_samples), ..self.clone() };
         let settings = drawing.settings(Command::Vectors, |_| StatsLevel::None)?;
-        Ok(RunRequest {
-            model: self.one_model()?,
-            hw: self.one_hw()?,
-            settings: Settings { events: 0, ..settings },
-            dump_tensors: false,
-            costs: Vec::new(),
-            sums: SumsRequest::default(),
-            layer: None,
-        })
+        let settings = Settings { events: 0, ..settings };
+        Ok(RunRequest::new(self.one_model()?, self.one_hw()?, settings))
     }
 
     /// Returns the settings that the manifest of a bundle lists; `run` provides the activations.

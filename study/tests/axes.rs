@@ -92,15 +92,11 @@ fn points_are_runs() {
         let value = |i: usize| record.parameters[i].value.as_str();
         let (walk, bits) =
             (format!("reduction_order.walk={}", value(0)), format!("accumulation.acc.bits={}", value(3)));
-        let request = RunRequest {
-            model: folder.path("net.yaml"),
-            hw: folder.path("hw.yaml").to_string_lossy().into_owned(),
-            settings: folder.settings(value(2).parse().unwrap(), value(1).parse().unwrap(), &[&walk, &bits]),
-            dump_tensors: false,
-            costs: Vec::new(),
-            sums: Default::default(),
-            layer: None,
-        };
+        let request = RunRequest::new(
+            folder.path("net.yaml"),
+            folder.path("hw.yaml").to_string_lossy().into_owned(),
+            folder.settings(value(2).parse().unwrap(), value(1).parse().unwrap(), &[&walk, &bits]),
+        );
         let alone = folder.path(&format!("run{index}"));
         run(&request, &alone, Existing::Refuse, &Silent).unwrap();
         let layers = lines(&alone.join("layers.csv"));

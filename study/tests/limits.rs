@@ -209,15 +209,7 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     // Network of one layer that reads 8 codes.
     std::fs::write(&model, include_str!("net.yaml").replace("16", "8")).unwrap();
     let settings = Settings { labels: labels.map(Path::to_owned), ..Settings::new(input) };
-    let request = RunRequest {
-        model,
-        hw: "exact-int32-os".into(),
-        settings,
-        dump_tensors: false,
-        costs: Vec::new(),
-        sums: Default::default(),
-        layer: None,
-    };
+    let request = RunRequest::new(model, "exact-int32-os", settings);
     run(&request, &dir.path().join("out"), Existing::Refuse, &Silent)
         .map(|_| ())
         .map_err(|error| format!("{}: {error} {}", error.code(), error.help().unwrap_or_default()))

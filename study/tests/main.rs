@@ -16,4 +16,5 @@ mod quantize;
 mod ranges;
 mod schema;
 mod shards;
+mod trace;
 mod widths;

@@ -77,7 +77,20 @@ pub(super) fn schedule(
     let fold = cycles.checked_div(folds.all()).unwrap_or(0);
     let group = (folds.count as u64).saturating_mul(fold);
     let busy = [sram as u64, flash as u64];
-    Schedule { lead: 0, fold, of_tile: 1, gap: 0, group, last: u64::MAX, compute, inside, busy, cycles }
+    Schedule {
+        lead: 0,
+        fold,
+        of_tile: 1,
+        gap: 0,
+        group,
+        last: u64::MAX,
+        compute,
+        inside,
+        busy,
+        // Activations stay in the SRAM.
+        transfers: [flash as u64, 0],
+        cycles,
+    }
 }
 
 /// Layer as the compiler sees it. Sizes are `[rows, columns, channels]`.

@@ -21,6 +21,7 @@ mod overlapped;
 mod rate;
 mod scalesim_v3;
 mod search;
+mod spans;
 mod tiling;
 mod traffic;
 mod vector;
@@ -37,6 +38,7 @@ pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
 pub use host::{HostBound, HostTime};
 pub(crate) use rate::bits_of_kib;
+pub use spans::{Span, Spans};
 pub use tiling::TileOrder;
 pub use traffic::{Outside, Tile};
 
@@ -95,6 +97,8 @@ struct Schedule {
     inside: u64,
     /// Busy cycles of the SRAM ports and of the external memory.
     busy: [u64; 2],
+    /// Cycles in which the external memory loads, and in which it stores.
+    transfers: [u64; 2],
     /// Cycles of the whole layer.
     cycles: u64,
 }

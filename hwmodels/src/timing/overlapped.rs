@@ -219,6 +219,7 @@ impl Parts {
             compute: self.cycles_at(Paces::COMPUTE),
             inside: self.cycles_at(Paces::INSIDE),
             busy: [self.ports().into_iter().fold(0, u64::max), transfers],
+            transfers: [load, store],
             cycles: self.cycles(),
         };
         if self.double_buffer {

@@ -35,6 +35,7 @@ pub(super) fn schedule(mapping: &Mapping) -> Schedule {
         compute: cycles,
         inside: cycles,
         busy: [0; 2],
+        transfers: [0; 2],
         cycles,
     }
 }

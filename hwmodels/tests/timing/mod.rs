@@ -5,6 +5,7 @@ mod chains;
 mod common;
 mod groups;
 mod laws;
+mod spans;
 
 use std::collections::BTreeMap;
 

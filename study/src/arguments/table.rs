@@ -608,6 +608,13 @@ arguments! {
         help: |_| "Folder for tables, plots and a page; created only when all are complete".into(),
         ..row(QUANTIZE)
     };
+    /// A file for a timeline.
+    trace: Option<PathBuf> = "trace", Row {
+        value: "FILE",
+        help: |_| "Write a timeline of one inference as Chrome trace JSON, which Perfetto opens; an existing trace is kept \
+                   unless --force is given".into(),
+        ..row(Commands::of(&[Run]))
+    };
     /// Whether plots are made.
     plots: Option<bool> = "plots", Row {
         on_command_line: false,
