@@ -182,6 +182,7 @@ pub struct Note {
 /// The kind of a [`Note`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoteKind {
+#[non_exhaustive]
     /// Any other change.
     Changed,
     /// The constant holds real values, and the file holds codes.

@@ -54,6 +54,7 @@ pub struct LayerTiming {
     pub cycles: u64,
     /// Array to whose rows and columns places refer: the arrays of all cores, stacked vertically.
     pub array: Array,
+#[non_exhaustive]
     /// Cost of the layer.
     pub cost: Cost,
     /// Utilization of the array and the SRAM that the layer needs.
