@@ -21,6 +21,7 @@ pub struct FloatProduct {
 
 /// The reason why a convolution or matrix product works on real values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FloatReason {
     /// Its weights are real values in the file.
     Weights,

@@ -149,6 +149,7 @@ pub struct Graph {
     #[serde(skip)]
     pub(crate) name: String,
     pub(crate) tensors: Vec<Tensor>,
+    /// In order of execution, which is also the order of their outputs.
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<TensorId>,
     pub(crate) outputs: Vec<TensorId>,
@@ -181,6 +182,7 @@ pub struct Note {
 
 /// The kind of a [`Note`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum NoteKind {
     /// Any other change.
     Changed,
@@ -253,6 +255,11 @@ impl Graph {
         &self.nodes[id.0]
     }
 
+    /// Returns the node that computes a tensor, or `None` for inputs, states and constants.
+    pub fn producer(&self, id: TensorId) -> Option<NodeId> {
+        self.nodes.binary_search_by_key(&id, |node| node.output).ok().map(NodeId)
+    }
+
     /// Returns the name of a node, which is the name of its output tensor.
     pub fn node_name(&self, id: NodeId) -> &str {
         &self.tensor(self.node(id).output).name
@@ -297,7 +304,7 @@ impl Graph {
     pub fn possible_codes(&self, id: TensorId) -> CodeRange {
         let ty = &self.tensor(id).ty;
         let codes = ty.code_range();
-        let producer = self.nodes.iter().find(|node| node.output == id);
+        let producer = self.producer(id).map(|producer| self.node(producer));
         let activation =
             producer.map(|node| node.op.activation()).filter(|activation| activation.clips() == (true, true));
         let limited = activation.zip(ty.quantization.as_ref()).and_then(|(activation, quantization)| {

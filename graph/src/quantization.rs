@@ -15,6 +15,7 @@ pub struct Quantization {
 
 /// Error for invalid scales and zero points.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuantizationError {
     /// A scale is not a positive number, and not the 0 of one channel of several.
     #[error("scale {scale} at index {index} is not a finite number above 0")]

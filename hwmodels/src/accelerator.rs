@@ -125,6 +125,7 @@ pub enum Axis {
 
 /// Rounding of a stage that drops low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShiftRounding {
     /// Deterministic rounding.
     Fixed(Rounding),
@@ -181,6 +182,7 @@ pub enum BiasPlace {
 
 /// Convention by which cycles are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimingConvention {
     /// Tiles follow each other without draining the array; memory stalls are included.
     Overlapped,
@@ -192,6 +194,7 @@ pub enum TimingConvention {
 
 /// Activations that stay on the chip between layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Residency {
     /// None: every layer reads its activations from external memory and stores its outputs there.
     #[default]
@@ -202,6 +205,7 @@ pub enum Residency {
 
 /// Kind of sharing of an adder by lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PackingKind {
     /// Lanes do not share an adder.
     None,

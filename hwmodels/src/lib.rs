@@ -12,11 +12,11 @@ mod file;
 mod inference;
 mod keys;
 mod layer_overrides;
-mod lint_layers;
-mod lint_values;
+mod lint;
 mod load;
 mod lower;
 mod names;
+mod operations;
 mod order;
 mod presets;
 mod program;
@@ -36,18 +36,20 @@ pub use file::SetMap;
 pub use inference::{Binding, InferenceBound, InferenceCycles};
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
-pub use lint_layers::check_program;
+pub use lint::check_program;
 pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
     key_of_layer, load, name_of,
 };
 pub use lower::{
-    AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, MAC_OPERATIONS, MacNode, OPERATIONS, Outcome,
-    Placement, audit_frontend, audit_lowering, lower, lower_dot_products, partition,
+    AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, MacNode, Outcome, Placement, audit_frontend,
+    audit_lowering, lower, lower_dot_products, partition,
 };
+pub use operations::{MAC_OPERATIONS, OPERATIONS};
 pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
-pub use program::{ActivationOffset, MacLayer, Place, Program, Resident, Step};
+pub use program::{ActivationOffset, MacLayer, Program, Resident, Step};
 pub use reduction::Reduce;
 pub use resource::Resource;
 pub use schema::schema;
+pub use timing::Place;

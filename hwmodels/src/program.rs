@@ -87,17 +87,6 @@ pub struct MacLayer {
     pub timing: LayerTiming,
 }
 
-/// Time and place of an addition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// Cycle, counted from the layer's start within one inference.
-    pub cycle: u64,
-    /// Row of the processing element.
-    pub row: usize,
-    /// Column of the processing element.
-    pub col: usize,
-}
-
 impl Program {
     /// Returns the accelerated layers in order of execution.
     pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {

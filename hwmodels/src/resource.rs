@@ -5,6 +5,7 @@ use crate::{Accelerator, Terms};
 
 /// Resource that can be doubled on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Resource {
     /// Ports of activations and of weights.
     OperandPorts,

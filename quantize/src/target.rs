@@ -22,6 +22,7 @@ pub enum Symmetry {
 
 /// Allowed scales.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scales {
     /// Any positive float32.
     Any,

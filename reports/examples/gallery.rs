@@ -330,7 +330,6 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         outcome: (&score(&layers)).into(),
         activity: layers.iter().map(activity).collect(),
         events: layers.iter().filter_map(event).collect(),
-        samples: Vec::new(),
         channels: Vec::new(),
         classes: Vec::new(),
         sums: Vec::new(),

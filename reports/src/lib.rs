@@ -35,7 +35,8 @@ pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use numbers::{counted, figure, grouped, number, probability};
 pub use output::{
     explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
-    size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
+    sample_parquet, size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths,
+    sweep_paths,
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
@@ -53,7 +54,7 @@ pub use tables::{
     SummaryRow, SweepClassRow, SweepPoint, SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow,
     TimelineRow, TradeOffRow, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows,
     event_rows, layer_rows, not_swept_text, pair_rows, short_key, sweep_class_rows, sweep_rows, trapped_text,
-    write_csv,
+    write_csv, write_csv_pieces,
 };
 pub use text::{
     doubled_text, explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text,

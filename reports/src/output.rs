@@ -12,9 +12,9 @@ use crate::plots::{
     Drawn, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
-    PARETO, PairRow, PointRow, RequiredBitsRow, Row, SensitivityRow, SumRow, SummaryRow, SweepClassRow,
-    SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows, sweep_required_bits_rows,
-    sweep_rows, write_csv_and, write_parquet,
+    PARETO, PairRow, PointRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SumRow, SummaryRow,
+    SweepClassRow, SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows,
+    sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{
     ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError, RunRecord,
@@ -26,7 +26,8 @@ const REPORT: &str = "report.html";
 const SWEEP_TABLES: [&str; 5] =
     [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, SweepRequiredBitsRow::FILE];
 
-/// Returns the tables, plots and report of a run.
+/// Returns the tables, plots and report of a run, except `samples.csv`, whose length is that of the input: see
+/// [`write_csv_pieces`](crate::write_csv_pieces).
 ///
 /// # Errors
 /// [`ReportError`] if a document cannot be produced.
@@ -43,7 +44,6 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
         E::table(&run.layers)?,
         E::table(&run.channels)?,
         E::table(&run.events)?,
-        E::table(&run.samples)?,
         E::table(&run.classes)?,
         E::table(&run.bottlenecks)?,
         E::table(&run.timing.host)?,
@@ -106,12 +106,20 @@ fn parameters(points: &[PointRecord], cells: impl Fn(&str, &PointRecord) -> Vec<
     parameter_columns(points).into_iter().enumerate().map(column).collect()
 }
 
-/// Returns the tables of a run as Parquet files.
+/// Returns the tables of a run as Parquet files, except that of [`sample_parquet`].
 ///
 /// # Errors
 /// [`ReportError`] if a document cannot be produced.
 pub fn run_parquet(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
     run_tables::<Parquet>(run)
+}
+
+/// Returns the table of samples as a Parquet file.
+///
+/// # Errors
+/// [`ReportError`] if the document cannot be produced.
+pub fn sample_parquet(rows: &[SampleRow]) -> Result<Document, ReportError> {
+    Parquet::table(rows)
 }
 
 /// Returns the tables of a sweep as Parquet files.

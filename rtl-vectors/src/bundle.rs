@@ -22,6 +22,7 @@ pub struct Request {
 
 /// Format of data files in addition to `.mem`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Signed decimal numbers, one word per line.
     Dec,

@@ -22,6 +22,7 @@ const TOP: &str = "guardbit";
 
 /// Waveform format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WaveFormat {
     /// Value change dump, a text format.
     Vcd,

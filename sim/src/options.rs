@@ -16,6 +16,7 @@ pub enum Mode {
 
 /// Engine that computes the dot products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Engine {
     /// Reference engine, which is the definition: one dot product after the other.
     Reference,
@@ -27,6 +28,7 @@ pub enum Engine {
 
 /// Vector instructions of the fast engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Isa {
     /// Instructions of every CPU of the target.
     Portable,
@@ -65,6 +67,7 @@ pub enum StatsLevel {
 
 /// Events whose time and place in the array are determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Placing {
     /// With [`StatsLevel::Full`], every event, in the timeline and the heat map. With other levels both are
     /// empty.

@@ -59,43 +59,66 @@ pub(crate) fn exact_code(layer: &MacLayer, channel: usize, sum: &Sum) -> i32 {
     }
 }
 
-/// Writes the sums and both output codes to `outcome`.
-pub(crate) fn finish(layer: &MacLayer, channel: usize, sum: &Sum, outcome: &mut DotOutcome) {
-    let shift = unit_shift(layer);
-    outcome.delivered = sum.delivered;
-    outcome.error = (sum.delivered << shift) - sum.exact;
-    outcome.exact_code = exact_code(layer, channel, sum);
-    outcome.code = match &layer.dots.finish {
-        Finish::Requantize(stage) => narrow_code(layer, stage, channel, sum, outcome),
-        Finish::Divide(division) => {
-            division.finish((sum.delivered << shift) + raw_offset(layer, sum.count), sum.count)
-        }
-    };
+/// Results of the output stage.
+pub(crate) struct Finished {
+    /// Output code.
+    pub code: i32,
+    /// Output code of the exact sum.
+    pub exact_code: i32,
+    /// Difference of the delivered sum, shifted back to unit 1, and the exact sum.
+    pub error: i128,
+    /// Overflow of the bias adder.
+    pub misfit: Option<DotEvent>,
 }
 
-fn narrow_code(
-    layer: &MacLayer,
-    stage: &OutputStage,
-    channel: usize,
-    sum: &Sum,
-    outcome: &mut DotOutcome,
-) -> i32 {
+/// Writes the sums and both output codes to `outcome`.
+pub(crate) fn finish(layer: &MacLayer, channel: usize, sum: &Sum, outcome: &mut DotOutcome) {
+    let Finished { code, exact_code, error, misfit } = finished(layer, channel, sum);
+    (outcome.delivered, outcome.error) = (sum.delivered, error);
+    (outcome.code, outcome.exact_code) = (code, exact_code);
+    if let Some(misfit) = misfit {
+        outcome.bias_events += 1;
+        outcome.narrowings.push(misfit);
+        if matches!(layer.datapath.bias.register, Register::Fixed { overflow: Overflow::Trap, .. }) {
+            outcome.trap_at(misfit.stage, misfit.k);
+        }
+    }
+}
+
+/// Returns both output codes of a sum, without memory of its own for events.
+pub(crate) fn finished(layer: &MacLayer, channel: usize, sum: &Sum) -> Finished {
+    let shift = unit_shift(layer);
+    let (code, misfit) = match &layer.dots.finish {
+        Finish::Requantize(stage) => narrow_code(layer, stage, channel, sum),
+        Finish::Divide(division) => {
+            (division.finish((sum.delivered << shift) + raw_offset(layer, sum.count), sum.count), None)
+        }
+    };
+    let (exact_code, error) = (exact_code(layer, channel, sum), (sum.delivered << shift) - sum.exact);
+    Finished { code, exact_code, error, misfit }
+}
+
+/// Returns the output code of the delivered sum, and the overflow of the bias adder.
+fn narrow_code(layer: &MacLayer, stage: &OutputStage, channel: usize, sum: &Sum) -> (i32, Option<DotEvent>) {
     let requantizer = layer.requantizers[channel];
     let zero_point = i128::from(stage.output_zero_point);
     let bias = layer.bias.as_ref().map(|bias| bias[channel]);
     let side = side_sum(layer, channel, sum);
-    let code = match layer.datapath.bias.at {
+    let (code, misfit) = match layer.datapath.bias.at {
         BiasPlace::Post => {
-            requantizer.requantize(post_bias(layer, sum.delivered, bias, side, outcome), zero_point)
+            let (biased, misfit) = post_bias(layer, sum.delivered, bias, side);
+            (requantizer.requantize(biased, zero_point), misfit)
         }
-        BiasPlace::Preload => requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point),
+        BiasPlace::Preload => {
+            (requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point), None)
+        }
         BiasPlace::PostRequantize => {
             let scaled = bias.map_or(0, |bias| layer.exact_requantizers[channel].scale(bias));
-            let bias = fit_bias(layer, 0, scaled, outcome);
-            requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias
+            let (bias, misfit) = fit_bias(layer, 0, scaled);
+            (requantizer.requantize(sum.delivered + to_unit(layer, side), zero_point) + bias, misfit)
         }
     };
-    fit_code(layer, stage, code)
+    (fit_code(layer, stage, code), misfit)
 }
 
 /// Returns the output code that is stored, for the narrow and the exact run alike.
@@ -137,33 +160,23 @@ fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
 
 /// Adds the bias after the last level. A layer without a bias, and whose zero points leave none, has no bias
 /// adder.
-fn post_bias(
-    layer: &MacLayer,
-    delivered: i128,
-    bias: Option<i128>,
-    side: i128,
-    outcome: &mut DotOutcome,
-) -> i128 {
+fn post_bias(layer: &MacLayer, delivered: i128, bias: Option<i128>, side: i128) -> (i128, Option<DotEvent>) {
     if bias.is_none() && !layer.has_side_sums() {
-        return delivered;
+        return (delivered, None);
     }
-    fit_bias(layer, delivered, to_unit(layer, bias.unwrap_or(0) + side), outcome)
+    fit_bias(layer, delivered, to_unit(layer, bias.unwrap_or(0) + side))
 }
 
-/// Fits the sum of `held` and `addend` to the bias adder's register.
-fn fit_bias(layer: &MacLayer, held: i128, addend: i128, outcome: &mut DotOutcome) -> i128 {
+/// Fits the sum of `held` and `addend` to the bias adder's register. Returns its overflow, if any.
+fn fit_bias(layer: &MacLayer, held: i128, addend: i128) -> (i128, Option<DotEvent>) {
     let exact = held + addend;
-    let Register::Fixed { format, overflow } = layer.datapath.bias.register else { return exact };
+    let Register::Fixed { format, overflow } = layer.datapath.bias.register else { return (exact, None) };
     let fit = overflow.fit(exact, format);
-    if let Some(direction) = fit.overflow {
-        let (stage, k) = (EventStage::Bias, layer.order.len().saturating_sub(1));
-        outcome.bias_events += 1;
-        outcome.narrowings.push(DotEvent { stage, run: 0, k, held, addend, stored: fit.value, direction });
-        if overflow == Overflow::Trap {
-            outcome.trap_at(stage, k);
-        }
-    }
-    fit.value
+    let misfit = fit.overflow.map(|direction| {
+        let k = layer.order.len().saturating_sub(1);
+        DotEvent { stage: EventStage::Bias, run: 0, k, held, addend, stored: fit.value, direction }
+    });
+    (fit.value, misfit)
 }
 
 /// Returns a value at unit 1 in the unit at the end of the datapath.

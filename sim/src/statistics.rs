@@ -148,6 +148,7 @@ macro_rules! counters {
 
         /// Counts of one output channel at one level.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct ChannelLevel {
             $($($(
                 #[doc = $doc]

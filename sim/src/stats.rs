@@ -22,6 +22,7 @@ pub const TIMELINE_BINS: usize = 64;
 
 /// Statistics of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LayerStats {
     /// Number of dot products run.
     pub dots: u64,
@@ -57,6 +58,7 @@ pub struct EventCounts {
 
 /// Statistics of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LevelStats {
     /// Statistics per output channel.
     pub channels: Vec<ChannelLevel>,

@@ -6,6 +6,7 @@ use crate::stats::EventCounts;
 /// Codes of one sample's tensors, by tensor index; `None` for a tensor that was not kept. Equal codes are
 /// shared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatchTensors {
     /// Tensors of the exact network.
     pub exact: Vec<Option<Codes>>,

@@ -11,6 +11,7 @@ pub struct BitList(Vec<u32>);
 
 /// Text that is not a list of widths.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BitListError {
     /// Text of any other form.
     #[error(

@@ -34,6 +34,12 @@ pub enum StudyError {
     /// Error of the results.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// Parquet tables, requested or in an existing folder, in a build without the feature `parquet`.
+    #[error("cannot write the Parquet tables of {}: this build does not write Parquet", out.display())]
+    NoParquet {
+        /// Folder of the tables.
+        out: PathBuf,
+    },
     /// Error of the arguments.
     #[error(transparent)]
     Arguments(#[from] Misuse),
@@ -389,6 +395,7 @@ impl StudyError {
             Self::Sim(SimError::Trap { .. }) => "guardbit::trap",
             Self::Sim(_) => "guardbit::sim",
             Self::Report(error) => error.code(),
+            Self::NoParquet { .. } => "guardbit::study::parquet",
             Self::Arguments(_) => "guardbit::usage",
             Self::StudyFile { .. } => "guardbit::study::file",
             Self::MixedBudget { .. } => "guardbit::quantize::budget",
@@ -498,6 +505,9 @@ impl StudyError {
         Some(match self {
             Self::MixedBudget { .. } => {
                 "loosen the budget, or use --method guaranteed for narrow accumulators"
+            }
+            Self::NoParquet { .. } => {
+                "build guardbit with the feature `parquet`, or write CSV only to another folder"
             }
             Self::NothingVaried => "give widths with --bits, or an axis with --axis KEY=VALUES",
             Self::TooManyPoints { .. } => {

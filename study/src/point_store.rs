@@ -88,9 +88,14 @@ struct Written<'a, T> {
 
 /// Version and identity of the file of a result.
 #[derive(Deserialize)]
-struct Head {
+pub(crate) struct Head {
     schema: u32,
     identity: Identity,
+}
+
+/// Contents of the file of a result, for reading.
+pub(crate) trait Stored: DeserializeOwned {
+    fn head(&self) -> &Head;
 }
 
 /// Returns the text of the file of a result.
@@ -100,10 +105,10 @@ pub(crate) fn stored_text<T: Serialize>(schema: u32, identity: Identity, content
 }
 
 /// Returns the result in a text, if guardbit wrote the text for this identity.
-pub(crate) fn stored<T: DeserializeOwned>(schema: u32, identity: Identity, text: &str) -> Option<T> {
-    let head: Head = serde_json::from_str(text).ok()?;
-    let is_own = head.schema == schema && head.identity == identity && is_sealed(text);
-    is_own.then(|| serde_json::from_str(text).ok()).flatten()
+pub(crate) fn stored<T: Stored>(schema: u32, identity: Identity, text: &str) -> Option<T> {
+    let content: T = serde_json::from_str(text).ok()?;
+    let head = content.head();
+    (head.schema == schema && head.identity == identity && is_sealed(text)).then_some(content)
 }
 
 /// Returns the text of a file if guardbit wrote it and it is unchanged.
@@ -151,7 +156,7 @@ impl<'a, P: Points> PointStore<'a, P> {
     }
 
     /// Returns the stored result of this identity in `path`.
-    pub fn read<T: DeserializeOwned>(&self, path: &str, identity: Identity) -> Found<T> {
+    pub fn read<T: Stored>(&self, path: &str, identity: Identity) -> Found<T> {
         let Ok(text) = self.text(path) else { return Found::Nothing };
         match stored(P::SCHEMA, identity, &text) {
             Some(result) => {

@@ -62,7 +62,7 @@ impl<C: Serialize> ResultJson<C> {
 
 impl<'a, R: Serialize> Made<'a, R> {
     /// Returns the contents for `subject` on `hw`.
-    pub fn new((subject, hw): (&'a Subject, &Accelerator), settings: ListedSettings, result: R) -> Self {
+    pub fn new(subject: &'a Subject, hw: &Accelerator, settings: ListedSettings, result: R) -> Self {
         let (model, input, labels) = (&subject.model, &subject.input, &subject.labels_file);
         Self { model, hw: HwId::of(hw), input, labels, settings, result }
     }
@@ -80,14 +80,15 @@ struct Single<'a, D, R> {
 pub(crate) fn write_single(
     staging: &mut Staging<'_>,
     manifest: Manifest,
-    (subject, hw): (&Subject, &Accelerator),
+    subject: &Subject,
+    hw: &Accelerator,
     deciding: impl Serialize,
     settings: ListedSettings,
     result: impl Serialize,
 ) -> Result<(), StudyError> {
     let depends_on = subject.depends_on(hw, deciding);
     let identity = depends_on.identity();
-    let content = Single { depends_on, made: Made::new((subject, hw), settings, result) };
+    let content = Single { depends_on, made: Made::new(subject, hw, settings, result) };
     let json = ResultJson::new(manifest, SCHEMA, identity, content, staging.entries());
     Ok(staging.write(manifest.file(), &crate::sealed(&json))?)
 }

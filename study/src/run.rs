@@ -8,8 +8,8 @@ use guardbit_files::{Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_hwmodels::cost::CostModel;
 use guardbit_hwmodels::{Accelerator, MacLayer, Program};
 use guardbit_reports::{
-    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, RunRecord, ScoreFigures, TRACE_START,
-    batch_shape, run_documents, run_parquet, trace,
+    About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, Row, RunRecord, SampleRow, ScoreFigures,
+    TRACE_START, batch_shape, run_documents, run_parquet, sample_parquet, trace, write_csv_pieces,
 };
 use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
 use serde::Serialize;
@@ -82,6 +82,7 @@ pub fn run_observed(
     progress: &dyn Progress,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<RunRecord, StudyError> {
+    request.settings.format.require_writable(out)?;
     let target = Target::claim_for(out, existing)?;
     let trace_file = |path| SingleFile::new(path, existing, is_trace);
     let timeline = request.trace.as_deref().map(trace_file).transpose()?;
@@ -150,9 +151,9 @@ pub fn run_observed(
     let mut staging = target.stage()?;
     staging.write("predictions.npz", &executed.verdict.predictions.npz()?)?;
     if let Some(events) = &mut events {
-        events.pack(&mut staging)?;
-        record.samples = std::mem::take(&mut events.rows);
+        events.finish()?;
     }
+    write_samples(&mut staging, events.as_ref(), settings.format)?;
     sums.write(&mut staging)?;
     record.sums = std::mem::take(&mut sums.histograms);
     let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };
@@ -242,7 +243,25 @@ fn write(
         coverage: &record.coverage,
         costs: &record.costs,
     };
-    write_single(staging, Manifest::Run, (subject, &program.accelerator), own, request.listed(), result)
+    write_single(staging, Manifest::Run, subject, &program.accelerator, own, request.listed(), result)
+}
+
+/// Writes the events of every sample, if they are counted, and a table without rows otherwise.
+fn write_samples(
+    staging: &mut Staging<'_>,
+    events: Option<&SampleEvents<'_>>,
+    format: TableFormat,
+) -> Result<(), StudyError> {
+    if let Some(events) = events {
+        events.pack(staging)?;
+    }
+    let rows = || events.into_iter().flat_map(SampleEvents::rows);
+    staging.write_with(SampleRow::FILE, |out| write_csv_pieces(out, rows()))?;
+    if format == TableFormat::Parquet {
+        let rows: Vec<Vec<SampleRow>> = rows().collect::<Result<_, StudyError>>()?;
+        staging.write_all(&[sample_parquet(&rows.concat())?])?;
+    }
+    Ok(())
 }
 
 /// Describes which part the fast engine settled without stepping.

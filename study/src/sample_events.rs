@@ -1,6 +1,7 @@
 //! Events of every sample: as a table over all layers, and per layer on the way into an archive.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{FolderError, OutFile, Staging, nameless};
@@ -18,8 +19,7 @@ const BYTES: usize = KINDS * 8;
 /// Bytes of one piece of the file.
 const PIECE: usize = 1 << 20;
 
-/// Event counts of the samples so far. Rows over all layers are in memory, and counts of single layers are in
-/// a file without a name.
+/// Event counts of the samples so far, in a file without a name.
 ///
 /// The file consists of pieces with equal numbers of samples; the last one may have fewer. A piece holds
 /// layer after layer, so that every layer's counts are read once.
@@ -31,8 +31,8 @@ pub(crate) struct SampleEvents<'p> {
     layers: usize,
     /// Counts of the samples that have not been written to the file yet.
     pending: Vec<EventCounts>,
-    /// Rows of `samples.csv`.
-    pub rows: Vec<SampleRow>,
+    /// Number of samples.
+    samples: usize,
 }
 
 impl<'p> SampleEvents<'p> {
@@ -41,39 +41,56 @@ impl<'p> SampleEvents<'p> {
         let write = |source| FolderError::Write { path: folder.into(), source };
         let file = BufWriter::new(nameless(folder).map_err(write)?);
         let layers = program.mac_layers().count();
-        Ok(Self { program, folder: folder.into(), file, layers, pending: Vec::new(), rows: Vec::new() })
+        Ok(Self { program, folder: folder.into(), file, layers, pending: Vec::new(), samples: 0 })
     }
 
     /// Adds the next sample.
     pub fn add(&mut self, layers: &[EventCounts]) -> Result<(), StudyError> {
-        self.rows.push(SampleRow::new(self.rows.len(), layers));
+        self.samples += 1;
         self.pending.extend_from_slice(layers);
         if self.pending.len() >= self.samples_of_piece() * self.layers { self.write_piece() } else { Ok(()) }
     }
 
-    /// Writes `sample_events.npz`: per layer `[samples, 3]`.
-    pub fn pack(&mut self, staging: &mut Staging<'_>) -> Result<(), StudyError> {
+    /// Ends the file after the last sample.
+    pub fn finish(&mut self) -> Result<(), StudyError> {
         self.write_piece()?;
-        self.file.flush().map_err(|source| self.failed(source))?;
-        let (samples, step) = (self.rows.len(), self.samples_of_piece());
+        self.file.flush().map_err(|source| self.failed(source))
+    }
+
+    /// Returns the rows of `samples.csv`, one piece of the finished file at a time.
+    pub fn rows(&self) -> impl Iterator<Item = Result<Vec<SampleRow>, StudyError>> {
+        self.pieces().map(|piece| {
+            let counts = self.counts(piece.start * self.layers, piece.len() * self.layers)?;
+            // A piece holds layer after layer.
+            let of_sample = |at: usize| counts.iter().skip(at).step_by(piece.len()).copied();
+            let row = |at: usize| SampleRow::new(piece.start + at, of_sample(at));
+            Ok((0..piece.len()).map(row).collect())
+        })
+    }
+
+    /// Writes `sample_events.npz` from the finished file: per layer `[samples, 3]`.
+    pub fn pack(&self, staging: &mut Staging<'_>) -> Result<(), StudyError> {
         staging.write_with("sample_events.npz", |out| {
             let mut npz = NpzWriter::new(out);
             for (index, layer) in self.program.mac_layers().enumerate() {
-                let mut array = npz.begin(&layer.name, DType::Int64, &[samples, KINDS])?;
-                for first in (0..samples).step_by(step) {
-                    let count = step.min(samples - first);
-                    let at = (first * self.layers + count * index) * BYTES;
-                    let bytes = self.read(at, count * BYTES).map_err(|source| self.failed(source))?;
-                    let (counts, _) = bytes.as_chunks::<8>();
-                    array.write_wide(
-                        &counts.iter().map(|count| i64::from_le_bytes(*count)).collect::<Vec<_>>(),
-                    )?;
+                let mut array = npz.begin(&layer.name, DType::Int64, &[self.samples, KINDS])?;
+                for piece in self.pieces() {
+                    let first = piece.start * self.layers + piece.len() * index;
+                    let counts = self.counts(first, piece.len())?;
+                    let kinds = counts.iter().flat_map(|one| [one.levels, one.products, one.biases]);
+                    array.write_wide(&kinds.map(u64::cast_signed).collect::<Vec<_>>())?;
                 }
                 array.end()?;
             }
             npz.finish()?;
             Ok::<(), StudyError>(())
         })
+    }
+
+    /// Returns the samples of every piece.
+    fn pieces(&self) -> impl Iterator<Item = Range<usize>> {
+        let step = self.samples_of_piece();
+        (0..self.samples).step_by(step).map(move |first| first..(first + step).min(self.samples))
     }
 
     fn samples_of_piece(&self) -> usize {
@@ -93,12 +110,16 @@ impl<'p> SampleEvents<'p> {
         Ok(())
     }
 
-    fn read(&self, at: usize, len: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; len];
+    /// Reads `count` counts from the finished file, from the count `first` on.
+    fn counts(&self, first: usize, count: usize) -> Result<Vec<EventCounts>, StudyError> {
+        let mut bytes = vec![0; count * BYTES];
         let mut file = self.file.get_ref().file();
-        file.seek(SeekFrom::Start(at as u64))?;
-        file.read_exact(&mut bytes)?;
-        Ok(bytes)
+        let read =
+            file.seek(SeekFrom::Start((first * BYTES) as u64)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|source| self.failed(source))?;
+        let counts = bytes.as_chunks::<8>().0.as_chunks::<KINDS>().0.iter();
+        let counts = counts.map(|kinds| kinds.map(u64::from_le_bytes));
+        Ok(counts.map(|[levels, products, biases]| EventCounts { levels, products, biases }).collect())
     }
 
     fn failed(&self, source: io::Error) -> StudyError {

@@ -60,6 +60,19 @@ pub enum TableFormat {
     Parquet,
 }
 
+impl TableFormat {
+    /// Checks that this build can write tables of this format to the folder `out`.
+    ///
+    /// # Errors
+    /// [`StudyError::NoParquet`] in a build without the feature `parquet`.
+    pub(crate) fn require_writable(self, out: &Path) -> Result<(), StudyError> {
+        match self {
+            Self::Parquet if !cfg!(feature = "parquet") => Err(StudyError::NoParquet { out: out.into() }),
+            Self::Csv | Self::Parquet => Ok(()),
+        }
+    }
+}
+
 impl FromStr for TableFormat {
     type Err = String;
 

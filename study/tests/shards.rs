@@ -195,3 +195,19 @@ fn shards_are_read_from_slurm() {
         assert_eq!(shard, expected, "{array}");
     }
 }
+
+/// A build without the feature `parquet` cannot renew the Parquet tables of a folder, and says so before it runs
+/// anything.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_tables_end_a_sweep_before_it_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, request) =
+        (dir.path().join("out"), request(dir.path(), &["accumulation.acc.bits=12".into()], None));
+    sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap();
+    fs::write(out.join("sweep.parquet"), "").unwrap();
+    let before = contents(&out);
+    let error = sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap_err();
+    assert!(matches!(error, StudyError::NoParquet { .. }), "{error}");
+    assert_eq!(contents(&out), before);
+}

@@ -1,4 +1,5 @@
-//! The file as it is written. Only types are checked here.
+//! The file as it is written. Only types are checked here. Inputs and constants repeat the keys of a type, because a
+//! flattened struct could not deny unknown keys.
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use crate::{DType, GraphError};
 
 /// The arithmetic with which a runtime computes a curve on codes of 8 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[non_exhaustive]
 pub enum Arithmetic {
     /// A float32 table of all codes (LiteRT).
     Table,

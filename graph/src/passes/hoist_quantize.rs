@@ -16,7 +16,7 @@ impl Rewrite for HoistQuantize {
     }
 
     fn description(&self) -> &'static str {
-        "quantizes real values before reshape, transpose, pad, slice, gather, max pool and the like, which then move codes"
+        "quantizes real values before reshape, transpose, pad, slice, max pool and the like, which then move codes"
     }
 
     fn pattern(&self) -> Pattern {

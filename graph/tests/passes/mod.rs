@@ -38,6 +38,14 @@ pub fn sample(graph: &Graph, seed: u64) -> Vec<Vec<i32>> {
     inputs.map(|ty| random.codes(ty.code_range(), ty.len())).collect()
 }
 
+/// Checks that the producer of every tensor is found.
+fn check_producers(graph: &Graph) {
+    let links = Links::new(graph);
+    for tensor in graph.tensors().iter().filter_map(|tensor| graph.find_tensor(&tensor.name)) {
+        assert_eq!(graph.producer(tensor), links.producer(tensor), "{}", graph.tensor(tensor).name);
+    }
+}
+
 /// Runs a pass and compares the outputs. Returns whether the pass changed something.
 fn check(pass: &dyn Pass, graph: &Graph) -> bool {
     let Some(changed) = pass.run(graph).unwrap() else { return false };
@@ -45,6 +53,7 @@ fn check(pass: &dyn Pass, graph: &Graph) -> bool {
         let inputs = sample(graph, seed);
         assert_eq!(outputs(&changed, &inputs), outputs(graph, &inputs), "{}: {graph:#?}", pass.name());
     }
+    check_producers(&changed);
     let links = Links::new(&changed);
     for tensor in changed.tensors().iter().filter_map(|tensor| changed.find_tensor(&tensor.name)) {
         let kept = links.is_output(tensor) || !links.readers(tensor).is_empty();
@@ -76,6 +85,8 @@ proptest! {
         }
         let inputs = sample(&graph, 1);
         prop_assert_eq!(outputs(&changed, &inputs), outputs(&graph, &inputs));
+        check_producers(&changed.in_order_of_files());
+        graph.nodes_with_ids().for_each(|(node, _)| check_producers(&graph.single_node(node)));
     }
 }
 

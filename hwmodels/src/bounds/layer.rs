@@ -8,6 +8,7 @@ use crate::{BiasPlace, MacLayer, ZeroPoint};
 
 /// Bounds of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LayerBounds {
     /// Bounds per output channel.
     pub channels: Vec<ChannelBounds>,
@@ -17,6 +18,7 @@ pub struct LayerBounds {
 
 /// Bounds of one output channel. The closed forms apply to the complete dot product.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChannelBounds {
     /// Ranges of the sums of every level, innermost first, for any weights of the tensor's type.
     pub by_type: Vec<Range>,

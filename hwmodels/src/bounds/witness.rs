@@ -1,6 +1,6 @@
 //! Inputs that attain a bound.
 
-use guardbit_graph::{Graph, OutputPosition, Tap};
+use guardbit_graph::{CodeRange, Graph, OutputPosition, Tap};
 
 use super::layer::{
     Products, initial, initial_depends_on_weights, input_codes, read_range, weight_codes, weight_offset,
@@ -63,12 +63,12 @@ impl Side {
         if bits(range.max) >= bits(range.min) { Self::High } else { Self::Low }
     }
 
-    /// Returns the code from `low` to `high` whose product with `weight` is at this end.
-    fn code(self, weight: i32, (low, high): (i32, i32), neutral: i32) -> i32 {
+    /// Returns the code whose product with `weight` is at this end.
+    fn code(self, weight: i32, codes: CodeRange, neutral: i32) -> i32 {
         match (weight.signum(), self) {
             (0, _) => neutral,
-            (1, Self::High) | (-1, Self::Low) => high,
-            _ => low,
+            (1, Self::High) | (-1, Self::Low) => codes.max(),
+            _ => codes.min(),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Witness {
         let (signed, bound) = (bounds.signed[level], bounds.channels[channel].by_type[level]);
         let side = Side::critical(bound, signed);
         let (activation, weight) = extreme_codes(graph, layer, channel, side)?;
-        let product = product_of_codes(layer, channel, (activation, weight));
+        let product = product_of_codes(layer, channel, activation, weight);
         let products = vec![Range::point(product); layer.order.len()];
         let runs = run_sums(&layer.datapath, &products, initial(layer, channel), level);
         let furthest = |&(_, a): &(usize, &Range), &(_, b): &(usize, &Range)| {
@@ -163,14 +163,14 @@ fn extreme_codes(graph: &Graph, layer: &MacLayer, channel: usize, side: Side) ->
     let corners = [activations.min(), activations.max()]
         .into_iter()
         .flat_map(|activation| [weights.min(), weights.max()].map(|weight| (activation, weight)));
-    let product = |codes: &(i32, i32)| product_of_codes(layer, channel, *codes);
+    let product = |&(activation, weight): &(i32, i32)| product_of_codes(layer, channel, activation, weight);
     match side {
         Side::High => corners.max_by_key(product),
         Side::Low => corners.min_by_key(product),
     }
 }
 
-fn product_of_codes(layer: &MacLayer, channel: usize, (activation, weight): (i32, i32)) -> i128 {
+fn product_of_codes(layer: &MacLayer, channel: usize, activation: i32, weight: i32) -> i128 {
     let activation = i128::from(activation) - i128::from(layer.activation_offset().subtract);
     activation * i128::from(i64::from(weight) - i64::from(weight_offset(layer, channel)))
 }
@@ -266,7 +266,7 @@ fn attaining_input(
     let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
     for &place in places {
         if let Tap::Input(at) = window.tap(out, window.kernel_position(layer.order[place])) {
-            input[at] = side.code(layer.weights[out.c][place], codes.ends(), neutral);
+            input[at] = side.code(layer.weights[out.c][place], codes, neutral);
         }
     }
     input

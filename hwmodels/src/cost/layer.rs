@@ -33,6 +33,7 @@ pub struct CostOf {
 
 /// Cost of a network.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NetworkCost {
     /// Cost part by part. Energies are sums over all layers. Hardware serves all layers, except in arrays of
     /// kind `folded`, where each layer has its own and the sum is given.

@@ -21,6 +21,7 @@ const BYTE: f64 = 8.0;
 
 /// Kind of part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Part {
     /// One multiplier; an access is one product.
     Multiplier,
@@ -38,6 +39,7 @@ pub enum Part {
 
 /// Variable of a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Variable {
     /// Width of the multiplier's activations in bits.
     A,

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::OrderFile;
 use super::bounded::MOST_ELEMENTS;
 use crate::keys::OrderMap;
-use crate::lower::OPERATIONS;
 use crate::names::{Named, list};
+use crate::operations::OPERATIONS;
 use crate::order::WalkKind;
 
 /// A whole number of any size; ranges are checked later.

@@ -29,7 +29,7 @@ use crate::file::{
     TermsFile,
 };
 use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
-use crate::lower::OPERATIONS;
+use crate::operations::OPERATIONS;
 use crate::order::{MOST_NUMBERS, Walk, WalkKind};
 use crate::{LayerOverrides, Reduce};
 use section::sections;

@@ -11,7 +11,7 @@ use super::typed::not_allowed;
 use super::{defaults, depthwise, order, packing, ports, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
 use crate::keys::{Key, LevelFile, MAX_TERMS};
-use crate::lower::MAC_OPERATIONS;
+use crate::operations::MAC_OPERATIONS;
 use crate::{
     Accelerator, Array, Bias, BiasPlace, Datapath, LayerOverrides, Level, MAX_TOTAL_SHIFT, Operands,
     Processor, Product, Register, Requantization, ShiftRounding, Terms, Timing,

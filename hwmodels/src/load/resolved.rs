@@ -9,7 +9,7 @@ use crate::file::{
     TermsFile,
 };
 use crate::keys::{BiasFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
-use crate::lower::OPERATIONS;
+use crate::operations::OPERATIONS;
 use crate::{
     Accelerator, Bias, Level, Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms,
     Walk,

@@ -7,7 +7,7 @@ use super::KeyPath;
 use crate::Axis;
 use crate::file::Name;
 use crate::keys::{DECIMALS, FileValue, KEYS, KeyRow};
-use crate::lower::OPERATIONS;
+use crate::operations::OPERATIONS;
 
 /// Greatest number of processing elements of all cores; each is a counter of the heat map.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 20;

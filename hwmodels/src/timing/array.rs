@@ -1,6 +1,7 @@
 //! Closed forms of cycles for one array alone, without a layer's memories.
 
-use super::mapping::{Mapping, times};
+use super::mapping::Mapping;
+use super::sizes::times;
 use super::{Gemm, overlapped, scalesim_v3};
 use crate::{Accelerator, TimingConvention};
 

@@ -6,7 +6,7 @@
 //! hands on its sum below its last row. A longer chain takes several passes. In each pass the sum enters the
 //! column from above, and the last pass ends the chain.
 
-use super::mapping::Runs;
+use super::sizes::Runs;
 use crate::{Accelerator, Array, Level};
 
 /// Chain of a layer's dot products.

@@ -2,10 +2,11 @@
 
 use guardbit_graph::Window;
 
-use super::mapping::product;
+use super::Doubled;
 use super::rate::BYTE;
+use super::schedule::Schedule;
 use super::search::Choice;
-use super::{Doubled, Schedule};
+use super::sizes::product;
 use crate::Array;
 
 /// Cost of one layer in one inference.

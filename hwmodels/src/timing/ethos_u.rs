@@ -33,9 +33,10 @@
 
 use guardbit_graph::Window;
 
-use super::Schedule;
 use super::gemm::Widths;
-use super::mapping::{Folds, times};
+use super::mapping::Folds;
+use super::schedule::Schedule;
+use super::sizes::times;
 use crate::{Accelerator, Array, Memory};
 
 /// Latency in cycles and burst in bytes of the SRAM in the compiler's system configuration

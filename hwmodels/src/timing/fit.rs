@@ -1,6 +1,7 @@
 //! Utilization limit of a layer: how much of the array it can fill, and how much SRAM it needs.
 
-use super::mapping::{Layer, Mapping};
+use super::layer::Layer;
+use super::mapping::Mapping;
 use super::traffic::Tile;
 use crate::{ArrayKind, Dataflow};
 

@@ -2,7 +2,7 @@
 
 use guardbit_graph::{Graph, NodeId, Window};
 
-use super::mapping::times;
+use super::sizes::times;
 
 /// A layer as `groups` matrix products of `pixels x terms` by `terms x channels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

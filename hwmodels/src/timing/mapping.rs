@@ -3,6 +3,8 @@
 use super::chain::{Chain, products_per_step};
 use super::gemm::Gemm;
 use super::groups::Groups;
+use super::layer::{Layer, Pass, Slot};
+use super::sizes::{Runs, product, times};
 use super::tiling::{TileOrder, Tiling};
 use super::{input_stationary, moving_sums, output_stationary, vector, weight_stationary};
 use crate::{Accelerator, Array, ArrayKind, Dataflow};
@@ -20,19 +22,6 @@ pub(super) struct Mapping {
     /// Number of cores with work.
     cores: usize,
     cut: Cut,
-}
-
-/// Input of a dataflow: the matrix product and the array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layer {
-    /// Array whose products per step are whole runs.
-    pub array: Array,
-    pub gemm: Gemm,
-    /// Placement of dot products in the rows of an array through which sums move.
-    pub chain: Chain,
-    pub groups: Groups,
-    /// Number of pixels (weight stationary) or channels (input stationary) that stream through one fold.
-    pub stream: usize,
 }
 
 /// Cut of a layer that makes it fit the memories.
@@ -72,118 +61,10 @@ pub(super) struct Folds {
     pub drain: usize,
 }
 
-/// Use of the array by a dataflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pass {
-    /// Folds along pixels, channels and terms.
-    pub grid: [usize; 3],
-    /// Pixels, channels and terms of a fold that uses the whole array.
-    pub unit: [usize; 3],
-    pub preload: usize,
-    pub steps: usize,
-    pub skew: usize,
-    pub drain: usize,
-}
-
-/// Sequence of sizes in run-length form: few distinct sizes, each repeated many times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Runs([(usize, usize); 4]);
-
-/// Place of an addition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub group: usize,
-    /// Index of the fold along pixels, channels and terms.
-    pub at: [usize; 3],
-    /// Cycles since the start of the fold.
-    pub offset: usize,
-    pub row: usize,
-    pub col: usize,
-}
-
 impl Cut {
     /// No cut: one fold is a tile, in the dataflow's own order.
     pub const NONE: Self =
         Self { stream: usize::MAX, tile: [1; 3], order: TileOrder::ChannelsOuter, by_channel: false };
-}
-
-impl Runs {
-    /// Returns the single size `size`, or an empty sequence if it is 0.
-    pub fn one(size: usize) -> Self {
-        let mut runs = [(0, 0); 4];
-        runs[0] = (usize::from(size > 0), size);
-        Self(runs)
-    }
-
-    /// Returns the sizes of the pieces of at most `most` that `whole` is cut into, the smaller one last.
-    pub fn cut(whole: usize, most: usize) -> Self {
-        Self::one(most).times(whole / most).and(Self::one(whole % most))
-    }
-
-    /// Returns the sequence repeated `count` times.
-    pub fn times(self, count: usize) -> Self {
-        Self(self.0.map(|(own, size)| (times([own, count]), size)))
-    }
-
-    /// Appends another sequence; at most four distinct sizes in total.
-    pub fn and(self, other: Self) -> Self {
-        let mut both = [(0, 0); 4];
-        let parts = self.0.into_iter().chain(other.0).filter(|(count, _)| *count > 0);
-        both.iter_mut().zip(parts).for_each(|(to, part)| *to = part);
-        Self(both)
-    }
-
-    /// Applies a function to every size.
-    pub fn map(self, size: impl Fn(usize) -> usize) -> Self {
-        Self(self.0.map(|(count, own)| (count, if count > 0 { size(own) } else { 0 })))
-    }
-
-    /// Returns the number of sizes.
-    pub fn count(&self) -> usize {
-        self.0.iter().map(|(count, _)| *count).fold(0, usize::saturating_add)
-    }
-
-    /// Returns the sum of all sizes.
-    pub fn total(&self) -> u64 {
-        self.0.iter().map(|&(count, size)| product([count, size])).fold(0, u64::saturating_add)
-    }
-
-    /// Returns the largest size; 0 if there is none.
-    pub fn most(&self) -> usize {
-        self.0.iter().map(|(_, size)| *size).max().unwrap_or(0)
-    }
-}
-
-/// Returns the number of pairs of a fold and a group that it touches, for `all` values in folds of `fold` and
-/// groups of `group`. A fold touches one group more than it contains group borders.
-pub(super) fn touched(all: usize, fold: usize, group: usize) -> usize {
-    if all == 0 {
-        return 0;
-    }
-    let inside = |length: usize| (all - 1) / length.max(1);
-    let both = match lcm(fold, group.max(1)) {
-        Some(length) => inside(length),
-        None => 0,
-    };
-    all.div_ceil(fold) + inside(group) - both
-}
-
-fn lcm(a: usize, b: usize) -> Option<usize> {
-    let (mut gcd, mut rest) = (a, b);
-    while rest != 0 {
-        (gcd, rest) = (rest, gcd % rest);
-    }
-    (a / gcd).checked_mul(b)
-}
-
-/// Returns the product of sizes, saturated.
-pub(super) fn product<const N: usize>(sizes: [usize; N]) -> u64 {
-    sizes.into_iter().fold(1, |all, size| all.saturating_mul(size as u64))
-}
-
-/// Returns the product of sizes as a `usize`, saturated.
-pub(super) fn times<const N: usize>(sizes: [usize; N]) -> usize {
-    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 impl Mapping {
@@ -339,7 +220,7 @@ impl Mapping {
     pub fn slot(&self, pixel: usize, channel: usize, k: usize, level: usize) -> Slot {
         let of_core = (self.layer.gemm.channels * self.layer.gemm.groups).max(1);
         let (core, channel) = (channel / of_core, channel % of_core);
-        let moving = |stationary| moving_sums::slot(&self.layer, stationary, (pixel, channel), k, level);
+        let moving = |stationary| moving_sums::slot(&self.layer, stationary, pixel, channel, k, level);
         let slot = match self.dataflow {
             Dataflow::OutputStationary => output_stationary::slot(&self.layer, pixel, channel, k),
             Dataflow::WeightStationary => moving(weight_stationary::STATIONARY),
@@ -347,45 +228,6 @@ impl Mapping {
             Dataflow::Vector => vector::slot(&self.layer, pixel, channel, k),
         };
         Slot { row: core * self.layer.array.rows + slot.row, ..slot }
-    }
-}
-
-impl Layer {
-    /// Returns the number of channels of the groups that run at the same time.
-    pub fn channels(&self) -> usize {
-        times([self.gemm.channels, self.groups.abreast])
-    }
-
-    /// Returns the steps of a dot product; each processing element takes `dot_width` products per step.
-    pub fn steps(&self) -> usize {
-        self.gemm.terms.div_ceil(self.array.dot_width)
-    }
-
-    /// Returns the number of tiles of `size` pixels.
-    pub fn pixel_tiles(&self, size: usize) -> usize {
-        self.gemm.pixels.div_ceil(size)
-    }
-
-    /// Returns the number of tiles of `size` channels, among the channels of groups that run at the same
-    /// time.
-    pub fn channel_tiles(&self, size: usize) -> usize {
-        self.channels().div_ceil(size)
-    }
-
-    /// Returns the position of a channel: how many times groups run before it, its group among those that run
-    /// with it, and its index among their channels.
-    pub fn group(&self, channel: usize) -> (usize, usize, usize) {
-        let place = channel % self.channels();
-        (channel / self.channels(), place / self.gemm.channels, place)
-    }
-
-    /// Returns the number of pairs of a stretch of `size` channels and a group that it touches, over all
-    /// groups.
-    pub fn touched(&self, size: usize) -> usize {
-        let Self { gemm, groups, .. } = self;
-        let of = |groups: usize| touched(times([gemm.channels, groups]), size, gemm.channels);
-        let others = groups.times - 1;
-        times([others, of(groups.abreast)]).saturating_add(of(gemm.groups - others * groups.abreast))
     }
 }
 

@@ -14,13 +14,17 @@ mod gemm;
 mod groups;
 mod host;
 mod input_stationary;
+mod layer;
 mod mapping;
 mod moving_sums;
 mod output_stationary;
 mod overlapped;
+mod place;
 mod rate;
 mod scalesim_v3;
+mod schedule;
 mod search;
+mod sizes;
 mod spans;
 mod tiling;
 mod traffic;
@@ -37,19 +41,22 @@ pub(crate) use feed::Feed;
 pub use fit::Fit;
 pub use gemm::{Gemm, Widths};
 pub use host::{HostBound, HostTime};
+pub use place::Place;
 pub(crate) use rate::bits_of_kib;
 pub use spans::{Span, Spans};
 pub use tiling::TileOrder;
 pub use traffic::{Outside, Tile};
 
-use crate::{Accelerator, Array, ArrayKind, Dataflow, Place, TimingConvention};
+use crate::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention};
 use mapping::Mapping;
+use schedule::Schedule;
 use search::Choice;
 use tiling::Tiling;
 use traffic::Footprint;
 
 /// Cycles of one layer and the place of each of its additions.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LayerTiming {
     /// Cycles of one inference: including stalls under `overlapped`, compute cycles alone under
     /// `scalesim_v3`.
@@ -74,33 +81,6 @@ pub struct LayerTiming {
     image: [usize; 2],
     /// Whether each image is a matrix product with its own weights.
     group_per_image: bool,
-}
-
-/// Start times of a layer's folds, in cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Schedule {
-    /// Cycles before the first fold.
-    lead: u64,
-    /// Cycles from one fold to the next, on average and rounded down.
-    fold: u64,
-    /// Folds of a tile.
-    of_tile: u64,
-    /// Additional cycles between two tiles.
-    gap: u64,
-    /// Cycles from the first fold of a group to the first fold of the next group.
-    group: u64,
-    /// Last cycle of a group in which an addition can be placed, relative to the group's start.
-    last: u64,
-    /// Cycles of the whole layer with ideal memories.
-    compute: u64,
-    /// Cycles of the whole layer with an ideal external memory.
-    inside: u64,
-    /// Busy cycles of the SRAM ports and of the external memory.
-    busy: [u64; 2],
-    /// Cycles in which the external memory loads, and in which it stores.
-    transfers: [u64; 2],
-    /// Cycles of the whole layer.
-    cycles: u64,
 }
 
 /// Maximum number of cycles of a layer: the largest number up to which `f64` represents every integer.
@@ -170,7 +150,7 @@ impl LayerTiming {
             }
         };
         let mut array = accelerator.array;
-        array.rows = mapping::times([array.rows, array.cores]);
+        array.rows = sizes::times([array.rows, array.cores]);
         let cost = Cost::new(&found, window, array, accelerator.clock_mhz);
         let Choice { mapping, tile, schedule, .. } = found;
         let fit = Fit::new(&mapping, &smallest);

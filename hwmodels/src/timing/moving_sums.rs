@@ -7,7 +7,8 @@
 //! levels add below the bottom row when the sum arrives. The weights of a fold are loaded row by row while
 //! the previous fold computes. If activations stay, pixels and channels swap roles.
 
-use super::mapping::{Layer, Pass, Runs, Slot, product};
+use super::layer::{Layer, Pass, Slot};
+use super::sizes::{Runs, product};
 
 /// Stationary operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,8 @@ pub(super) fn reads(layer: &Layer, stationary: Stationary) -> [u64; 3] {
 pub(super) fn slot(
     layer: &Layer,
     stationary: Stationary,
-    (pixel, channel): (usize, usize),
+    pixel: usize,
+    channel: usize,
     k: usize,
     level: usize,
 ) -> Slot {

@@ -5,7 +5,8 @@
 //! in row `r` and column `c` takes step `t` in cycle `t + r + c` of its fold, and every level adds there. The
 //! sums of a fold leave through its columns, row by row, while the next fold computes.
 
-use super::mapping::{Layer, Pass, Runs, Slot, product};
+use super::layer::{Layer, Pass, Slot};
+use super::sizes::{Runs, product};
 
 pub(super) fn pass(layer: &Layer) -> Pass {
     let (rows, cols) = (layer.array.rows, layer.array.cols);

@@ -28,10 +28,11 @@
 //! of the tiles with the shortest compute time, and without double buffering the drains of the fewest tiles.
 //! The remaining cycles are stalls. Cycles saturate at [`u64::MAX`].
 
+use super::Doubled;
 use super::mapping::Folds;
 use super::rate::Rate;
+use super::schedule::Schedule;
 use super::traffic::Traffic;
-use super::{Doubled, Schedule};
 use crate::Memory;
 
 /// Speed of a memory.

@@ -15,8 +15,8 @@
 //! and no `dot_width`. A vector engine here takes `folds * ceil(K / dot_width)` cycles, and `dot_width`
 //! divides K.
 
-use super::Schedule;
 use super::mapping::Mapping;
+use super::schedule::Schedule;
 use crate::Dataflow;
 
 pub(super) fn schedule(mapping: &Mapping) -> Schedule {

@@ -13,11 +13,13 @@
 //! faster. Therefore the best tile does not either. If even the smallest tile does not fit, memories count as
 //! if they just held it.
 
-use super::mapping::{Cut, Mapping, times};
+use super::Doubled;
+use super::mapping::{Cut, Mapping};
 use super::overlapped::{Faster, Parts};
+use super::schedule::Schedule;
+use super::sizes::times;
 use super::tiling::TileOrder;
 use super::traffic::{Footprint, Tile, Traffic};
-use super::{Doubled, Schedule};
 use crate::{Dataflow, Memory};
 
 /// Numbers of parts up to which every number is tried: the first entry, unless it makes too many

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::tiling::{TileOrder, Tiling};
-use super::{LayerTiming, Schedule};
+use super::LayerTiming;
+use super::schedule::Schedule;
 
 /// Part of a layer's time that belongs to some consecutive tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! then the pixels, then the channels. Tiles walk the terms first too, so that a tile's sums are complete
 //! before the next pixels or channels begin, and a dot product keeps its order.
 
-use super::mapping::times;
+use super::sizes::times;
 
 /// Order of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,9 @@ use guardbit_graph::Window;
 use super::cost::Moved;
 use super::ethos_u;
 use super::gemm::Widths;
-use super::mapping::{Mapping, product, times};
+use super::mapping::Mapping;
 use super::rate::{BYTE, bits_of_kib};
+use super::sizes::{product, times};
 use super::tiling::{TileOrder, Tiling};
 use crate::{Accelerator, Memory, TimingConvention};
 

@@ -13,7 +13,8 @@
 //! unless `array.depthwise` states otherwise. Every level adds in its lane. The engine has no fill or drain
 //! time.
 
-use super::mapping::{Layer, Pass, Slot, product, touched};
+use super::layer::{Layer, Pass, Slot};
+use super::sizes::{product, touched};
 use crate::ArrayKind;
 
 pub(super) fn pass(layer: &Layer) -> Pass {

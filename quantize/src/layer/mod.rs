@@ -110,6 +110,7 @@ impl LayerOutcome {
 
 /// Class of a layer, on which settings may depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum LayerClass {
     /// A convolution with a window of more than one cell and one group.
     Conv,

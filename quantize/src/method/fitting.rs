@@ -188,7 +188,8 @@ impl<'l, 'a> Fitting<'l, 'a> {
         let error = |(&channel, choice): (&usize, &Choice)| {
             self.error_of(channel, choice.scale, choice.codes.iter().copied(), choice.bias as i32)
         };
-        let mut octaves: Vec<i32> = chosen.iter().map(|choice| choice.quarters / 4).collect();
+        // Greedy choices have scales of whole octaves.
+        let mut octaves: Vec<i32> = chosen.iter().map(|choice| choice.quarters.div_euclid(4)).collect();
         octaves.sort_unstable();
         let middle = octaves.get(octaves.len() / 2).copied().unwrap_or(0);
         Ok((some.iter().zip(&chosen).map(error).sum(), middle))

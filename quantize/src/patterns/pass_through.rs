@@ -1,4 +1,5 @@
-//! Operations that move or compare codes: their output has the scale and zero point of their input.
+//! Operations that move or compare codes: their output has the scale and zero point of their input. The pass
+//! `hoist_quantize` has a list of its own, of operations before which a quantizer may move in any network.
 
 use guardbit_graph::ops::{FloatMaxPool2d, Gather, MaxPool2d, Pad};
 use guardbit_graph::pattern::{Match, Pattern};

@@ -1,18 +1,26 @@
 //! Correctness of every sample, one bit each.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use bitvec::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::Discordant;
 
 /// Whether each sample is right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Packed", into = "Packed")]
 pub struct Outcomes {
     /// Definition of right.
     pub kind: OutcomeKind,
+    right: BitVec<u8, Lsb0>,
+}
+
+/// Outcomes in files.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    kind: OutcomeKind,
     samples: usize,
-    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
-    right: Vec<u8>,
+    /// Hexadecimal bytes of eight samples each, the first one in the lowest bit.
+    right: String,
 }
 
 /// Definition of a right sample.
@@ -38,50 +46,52 @@ impl OutcomeKind {
 impl Outcomes {
     /// Creates outcomes from one value per sample, in order.
     pub fn new(kind: OutcomeKind, right: impl IntoIterator<Item = bool>) -> Self {
-        let (mut samples, mut bytes) = (0, Vec::new());
-        for right in right {
-            if samples % 8 == 0 {
-                bytes.push(0);
-            }
-            if let Some(last) = bytes.last_mut() {
-                *last |= u8::from(right) << (samples % 8);
-            }
-            samples += 1;
-        }
-        Self { kind, samples, right: bytes }
+        Self { kind, right: right.into_iter().collect() }
     }
 
     /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
-        self.samples as u64
+        self.right.len() as u64
     }
 
     /// Returns the number of right samples.
     pub fn right(&self) -> u64 {
-        self.right.iter().map(|byte| u64::from(byte.count_ones())).sum()
+        self.right.count_ones() as u64
     }
 
     /// Returns whether two outcomes can be compared: the definition of right and the number of samples are
     /// equal.
     pub(crate) fn goes_with(&self, other: &Self) -> bool {
-        (self.kind, self.samples) == (other.kind, other.samples)
+        (self.kind, self.right.len()) == (other.kind, other.right.len())
     }
 
     /// Returns the numbers of samples that are right in exactly one of the two outcomes.
     pub(crate) fn beside(&self, other: &Self) -> Discordant {
-        let only = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| u64::from((a & !b).count_ones())).sum();
-        Discordant { first: only(&self.right, &other.right), second: only(&other.right, &self.right) }
+        let only = |a: &Self, b: &Self| (!b.right.clone() & &a.right).count_ones() as u64;
+        Discordant { first: only(self, other), second: only(other, self) }
     }
 }
 
-fn as_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    serializer.serialize_str(&text)
+impl From<Outcomes> for Packed {
+    fn from(outcomes: Outcomes) -> Self {
+        let Outcomes { kind, mut right } = outcomes;
+        right.set_uninitialized(false);
+        let hex = right.as_raw_slice().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { kind, samples: right.len(), right: hex }
+    }
 }
 
-fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let digits: Option<Vec<u8>> = text.chars().map(|c| Some(c.to_digit(16)? as u8)).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or_else(|| D::Error::custom("no bytes"))?;
-    Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+impl TryFrom<Packed> for Outcomes {
+    type Error = String;
+
+    fn try_from(packed: Packed) -> Result<Self, String> {
+        let Packed { kind, samples, right } = packed;
+        let digits: Option<Vec<u8>> = right.chars().map(|c| Some(c.to_digit(16)? as u8)).collect();
+        let digits = digits.filter(|digits| digits.len() == 2 * samples.div_ceil(8));
+        let digits = digits.ok_or_else(|| format!("expected hexadecimal bytes of {samples} samples"))?;
+        let bytes = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        let mut right: BitVec<u8, Lsb0> = BitVec::from_vec(bytes);
+        right.truncate(samples);
+        Ok(Self { kind, right })
+    }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{CostRecord, CoverageRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram};
 use crate::tables::{
-    BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, SampleRow, bottleneck_rows,
-    channel_rows, event_rows, layer_rows,
+    BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, bottleneck_rows, channel_rows,
+    event_rows, layer_rows,
 };
 use crate::{ScoreFigures, Verdict};
 
@@ -37,8 +37,6 @@ pub struct RunRecord {
     pub classes: Vec<ClassRow>,
     /// Rows of `events.csv`.
     pub events: Vec<EventRow>,
-    /// `samples.csv`; empty unless events are counted.
-    pub samples: Vec<SampleRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
     /// Time and place of events; empty unless everything was counted.
@@ -79,7 +77,6 @@ impl RunRecord {
             channels: channel_rows(program, layers, stats),
             classes: ClassRow::all(&verdict.predictions, verdict.classes),
             events: event_rows(program, layers),
-            samples: Vec::new(),
             histograms: LevelHistogram::all(program, layers, stats),
             activity: LayerActivity::all(program, layers, stats),
             bottlenecks: bottleneck_rows(program),

@@ -1,6 +1,7 @@
 //! Rows as text: CSV files, and the cells from which other tables are built.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 
 use super::Row;
 use crate::ReportError;
@@ -23,6 +24,24 @@ pub struct Cells {
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn write_csv<R: Row>(rows: &[R]) -> Result<Vec<u8>, ReportError> {
     write_csv_and(rows, &[])
+}
+
+/// Writes the CSV file of rows that arrive piece by piece, so that they need not be in memory together:
+/// see [`write_csv`].
+///
+/// # Errors
+/// Errors of the pieces, and [`ReportError::Table`] if a row cannot be serialized or written.
+pub fn write_csv_pieces<R: Row, E: From<ReportError>>(
+    out: &mut impl Write,
+    pieces: impl IntoIterator<Item = Result<Vec<R>, E>>,
+) -> Result<(), E> {
+    let failed = |source: io::Error| ReportError::Table { table: R::FILE, source: source.into() };
+    let header = write_csv::<R>(&[])?;
+    out.write_all(&header).map_err(failed)?;
+    for piece in pieces {
+        out.write_all(&write_csv(&piece?)?[header.len()..]).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Returns the CSV file of `rows` with further columns after those of the table. Each further column holds

@@ -35,7 +35,7 @@ pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
 pub use self::costs::{CostRow, cost_rows};
 pub(crate) use self::csv::write_csv_and;
-pub use self::csv::{Cells, write_csv};
+pub use self::csv::{Cells, write_csv, write_csv_pieces};
 pub use self::host::HostRow;
 pub use self::parquet::ParquetError;
 pub(crate) use self::parquet::write_parquet;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::table::table;
+use super::table::{after_point, table};
 use super::{Column, Row};
 use crate::{LayerActivity, LevelHistogram, PointRecord};
 
@@ -132,16 +132,7 @@ impl Row for SweepRequiredBitsRow {
     const COLUMNS: &'static [Column] = &COLUMNS;
 }
 
-const COLUMNS: [Column; 1 + RequiredBitsRow::COLUMNS.len()] = {
-    let point = Column::new::<usize>("point", "The point: row of `summary.csv`, from 0.");
-    let mut all = [point; 1 + RequiredBitsRow::COLUMNS.len()];
-    let mut i = 1;
-    while i < all.len() {
-        all[i] = RequiredBitsRow::COLUMNS[i - 1];
-        i += 1;
-    }
-    all
-};
+const COLUMNS: [Column; 1 + RequiredBitsRow::COLUMNS.len()] = after_point(RequiredBitsRow::COLUMNS);
 
 /// Returns the required bits of every point, in the order of the points.
 pub fn sweep_required_bits_rows(points: &[PointRecord]) -> Vec<SweepRequiredBitsRow> {

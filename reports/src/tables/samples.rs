@@ -23,13 +23,13 @@ table! {
 
 impl SampleRow {
     /// Returns the row of sample `sample`, whose accelerated layers have the events `layers`.
-    pub fn new(sample: usize, layers: &[EventCounts]) -> Self {
+    pub fn new(sample: usize, layers: impl IntoIterator<Item = EventCounts>) -> Self {
         let mut row = Self { sample, events: 0, product_events: 0, bias_events: 0, layers_touched: 0 };
         for layer in layers {
             row.events += layer.levels;
             row.product_events += layer.products;
             row.bias_events += layer.biases;
-            row.layers_touched += usize::from(*layer != EventCounts::default());
+            row.layers_touched += usize::from(layer != EventCounts::default());
         }
         row
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::table::after_point;
 use super::{ClassRow, Column, Row};
 use crate::PointRecord;
 
@@ -20,16 +21,7 @@ impl Row for SweepClassRow {
     const COLUMNS: &'static [Column] = &COLUMNS;
 }
 
-const COLUMNS: [Column; 1 + ClassRow::COLUMNS.len()] = {
-    let point = Column::new::<usize>("point", "The point: row of `summary.csv`, from 0.");
-    let mut all = [point; 1 + ClassRow::COLUMNS.len()];
-    let mut i = 1;
-    while i < all.len() {
-        all[i] = ClassRow::COLUMNS[i - 1];
-        i += 1;
-    }
-    all
-};
+const COLUMNS: [Column; 1 + ClassRow::COLUMNS.len()] = after_point(ClassRow::COLUMNS);
 
 /// Returns the rows of every point, in the order of the points.
 pub fn sweep_class_rows(points: &[PointRecord]) -> Vec<SweepClassRow> {

@@ -131,6 +131,21 @@ macro_rules! table {
 
 pub(super) use table;
 
+/// Returns the columns of a table of all points: one that names the point, then those of a point's own table.
+///
+/// # Panics
+/// Unless `N` is one more than the number of the point's own columns.
+pub(super) const fn after_point<const N: usize>(own: &[Column]) -> [Column; N] {
+    assert!(N == 1 + own.len());
+    let mut all = [Column::new::<usize>("point", "The point: row of `summary.csv`, from 0."); N];
+    let mut i = 1;
+    while i < N {
+        all[i] = own[i - 1];
+        i += 1;
+    }
+    all
+}
+
 impl Column {
     /// Creates a column of cells of type `C`.
     pub(super) const fn new<C: Cell>(name: &'static str, meaning: &'static str) -> Self {

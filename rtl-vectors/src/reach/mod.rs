@@ -25,7 +25,8 @@ pub(crate) struct Reach {
     pub bias: Option<Range>,
 }
 
-/// Ranges of the values at a level.
+/// Ranges of the values at a level. The fields resemble the simulator's results of a level in shape
+/// only: these are bounds over all stimuli.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LevelReach {
     /// Range of the values that arrive.

@@ -10,7 +10,7 @@ use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::simd::Kernels;
-use crate::dot::{DotEvent, DotOutcome};
+use crate::dot::DotEvent;
 use crate::output;
 
 /// Output stage of one layer.
@@ -128,22 +128,22 @@ impl<'a> Finisher<'a> {
                 return (stage.code(sum), None);
             }
         }
-        let mut outcome = DotOutcome::default();
-        output::finish(self.layer, channel, &self.sum((channel, delivered), exact, x, lane), &mut outcome);
-        (outcome.code, outcome.narrowings.pop())
+        let done = output::finished(self.layer, channel, &self.sum(channel, delivered, exact, x, lane));
+        (done.code, done.misfit)
     }
 
     /// Returns the output code of an exact sum.
     pub fn exact_code(&self, channel: usize, exact: i32, x: impl Activations, lane: usize) -> i32 {
         match &self.stages {
             Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
-            None => output::exact_code(self.layer, channel, &self.sum((channel, exact), exact, x, lane)),
+            None => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, x, lane)),
         }
     }
 
     fn sum(
         &self,
-        (channel, delivered): (usize, i32),
+        channel: usize,
+        delivered: i32,
         exact: i32,
         x: impl Activations,
         lane: usize,

@@ -39,6 +39,7 @@ pub struct Axes {
 
 /// Error in the definition of axes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AxisError {
     /// Text that is not an axis.
     #[error(

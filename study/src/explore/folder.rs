@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use crate::point_store::{Found, PointStore, Points, stored_text};
+use crate::point_store::{Found, Head, PointStore, Points, Stored, stored_text};
 use crate::result_json::Made;
 use crate::settings::ExploreRequest;
 use crate::{Identity, StudyError};
@@ -23,10 +23,24 @@ pub(super) const VALUES: &str = "values";
 /// Folder of the results of searches, by the identity of their start.
 pub(super) const SEARCHES: &str = "searches";
 
-/// File of an outcome or of the result of a search.
-#[derive(Serialize, Deserialize)]
-struct Seen<T> {
+/// Contents of the file of an outcome or of the result of a search.
+#[derive(Serialize)]
+struct Seen<'a, T> {
+    seen: &'a T,
+}
+
+/// Outcome or result of a search in its file.
+#[derive(Deserialize)]
+struct SeenBefore<T> {
+    #[serde(flatten)]
+    head: Head,
     seen: T,
+}
+
+impl<T: DeserializeOwned> Stored for SeenBefore<T> {
+    fn head(&self) -> &Head {
+        &self.head
+    }
 }
 
 /// Part of the record that `explore.json` contains: nothing while the exploration is in progress.
@@ -62,7 +76,7 @@ impl Plan {
             costs: self.models.iter().map(|model| model.name.clone()).collect(),
             ..self.request.clone()
         };
-        Made::new((&self.subject, &self.base), request.listed(), Figures { result })
+        Made::new(&self.subject, &self.base, request.listed(), Figures { result })
     }
 }
 
@@ -70,7 +84,7 @@ impl PointStore<'_, Plan> {
     /// Returns the stored outcome or result of a search of this identity.
     pub fn seen<T: DeserializeOwned>(&self, folder: &str, key: Identity) -> Option<T> {
         match self.read(&file(folder, key), key) {
-            Found::Same(Seen { seen }) => Some(seen),
+            Found::Same(SeenBefore { seen, .. }) => Some(seen),
             Found::Other | Found::Nothing => None,
         }
     }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// Quantity to minimize, in addition to errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Objective {
     /// Cycles of one inference.
     Cycles,

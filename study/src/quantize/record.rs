@@ -30,7 +30,7 @@ pub(super) fn record(
         accuracy_float: float.accuracy_exact,
         accuracy: run.outcome.accuracy_exact,
         accuracy_hw: run.outcome.accuracy.filter(|_| request.hw.is_some()),
-        parts: quantized.units.iter().enumerate().map(part).collect(),
+        parts: quantized.units.iter().enumerate().map(|(index, unit)| part(index, unit)).collect(),
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers,
@@ -58,7 +58,7 @@ pub(super) fn proofs(program: &Program) -> Vec<ProofRow> {
     program.mac_layers().flat_map(layer).collect()
 }
 
-fn part((index, unit): (usize, &UnitFigures)) -> PartRow {
+fn part(index: usize, unit: &UnitFigures) -> PartRow {
     PartRow {
         index,
         part: unit.name.clone(),

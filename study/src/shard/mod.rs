@@ -44,6 +44,7 @@ impl TryFrom<RawShard> for Shard {
 
 /// Invalid shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShardError {
     /// Text that is not a shard.
     #[error("invalid shard `{0}`: expected I/N, e.g. 1/4, or slurm in a job array")]

@@ -19,6 +19,7 @@ const MAX_LANES: usize = 64;
 
 /// Tool that determines areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AreaTool {
     /// Yosys, mapping to the 6-input LUTs of AMD's 7 series without DSP blocks.
     Yosys,

@@ -50,6 +50,7 @@ pub struct Share {
 
 /// Text that is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BudgetError {
     /// Text of any other form.
     #[error("invalid budget `{0}`: expected mismatch=0.1%, accuracy=1% or agreement=1%, from 0% to 100%")]

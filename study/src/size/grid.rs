@@ -95,7 +95,7 @@ fn layer_rows(program: &Program, grid: Grid, layer: &MacLayer, dots: Option<&Lay
     let (Some(least), Some(most)) = (widths().min(), widths().max()) else { return Vec::new() };
     let inner = grid.below(least)..=most;
     let points =
-        |(tile, need): &(usize, TwoLevels)| rows_of_tile(grid, layer, dots, (*tile, need), inner.clone());
+        |(tile, need): &(usize, TwoLevels)| rows_of_tile(grid, layer, dots, *tile, need, inner.clone());
     let mut rows: Vec<SizeGridRow> = needs.iter().flat_map(points).collect();
     let legal: Vec<SizeGridRow> = rows.iter().filter(|row| row.legal).cloned().collect();
     rows.iter_mut().for_each(|row| row.pareto = row.legal && !legal.iter().any(|other| beats(other, row)));
@@ -107,7 +107,8 @@ fn rows_of_tile(
     grid: Grid,
     layer: &MacLayer,
     dots: Option<&LayerDots>,
-    (tile, need): (usize, &TwoLevels),
+    tile: usize,
+    need: &TwoLevels,
     inner: RangeInclusive<u32>,
 ) -> Vec<SizeGridRow> {
     let terms = layer.order.len();

@@ -51,6 +51,7 @@ pub fn size(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<SizeRecord, StudyError> {
+    request.settings.format.require_writable(out)?;
     let target = Target::claim_for(out, existing)?;
     let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
@@ -230,6 +231,6 @@ fn write(
         area: &record.area,
         grid: (grid != Grid::default()).then(|| grid.name()),
     };
-    let (of, result) = ((subject, &sizing.program.accelerator), Figures { result: record });
-    write_single(staging, Manifest::Size, of, own, sizing.request.listed(), result)
+    let (hw, result) = (&sizing.program.accelerator, Figures { result: record });
+    write_single(staging, Manifest::Size, subject, hw, own, sizing.request.listed(), result)
 }

@@ -38,12 +38,12 @@ impl Cache {
     pub fn found(&self, point: &PlannedPoint, progress: &dyn Progress) -> Option<(PointRecord, String)> {
         let path = self.store.path(&point.identity.to_string());
         let text = read_text(&path, LIMIT).ok()?;
-        let Some(record) = stored::read(&text, point.identity, &point.point) else {
+        let Some(stored) = stored::read(&text, point.identity) else {
             progress.note(&format!("{}: is damaged and ignored; remove it", path.display()));
             return None;
         };
         self.hits.set(self.hits.get() + 1);
-        Some((record, text))
+        Some((stored.record(&point.point), text))
     }
 
     /// Adds a point. After the first failure, which is noted, nothing more is added.

@@ -53,19 +53,20 @@ fn merged(folders: &[PathBuf], out: &Path, existing: Existing, partial: bool) ->
     crate::shard::check_output(folders, out)?;
     let target = Target::claim_for(out, existing)?;
     let parts = Merged::read(folders, Manifest::Sweep, partial)?;
+    parts.format().require_writable(target.shown())?;
     let mut staging = target.stage()?;
     let (mut records, mut places, mut missing_points) = (Vec::new(), Vec::new(), Vec::new());
     for (index, found) in parts.points().enumerate() {
         let (Listed { point, identity }, part) = found?;
         let path = part.map(|part| part.folder.join(point_file(index)));
         let text = path.as_ref().and_then(|path| read_text(path, LIMIT).ok());
-        let record = text.as_deref().and_then(|text| stored::read(text, identity, &point));
-        match (record, text, path) {
-            (Some(record), Some(text), Some(path)) => {
+        let stored = text.as_deref().and_then(|text| stored::read(text, identity));
+        match (stored, text, path) {
+            (Some(stored), Some(text), Some(path)) => {
                 let failed = |source| FolderError::Read { path: path.clone(), source };
                 staging.write(&point_file(index), text.as_bytes())?;
-                staging.write(&predictions_file(index), &stored::predictions(&text).map_err(failed)?)?;
-                records.push(record);
+                staging.write(&predictions_file(index), &stored.predictions().map_err(failed)?)?;
+                records.push(stored.record(&point));
                 places.push(index);
             }
             // Point that an unfinished shard does not have yet.

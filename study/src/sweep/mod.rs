@@ -23,6 +23,7 @@ pub use merging::{Merging, merge, merge_partial};
 use plan::{Plan, PlannedPoint};
 use records::Records;
 pub(crate) use resume::{point_file, predictions_file};
+use stored::StoredPoint;
 
 /// Maximum number of points that run together. More points share more work; fewer lose less on interruption.
 pub const POINTS_TOGETHER: usize = 18;
@@ -67,10 +68,14 @@ pub fn sweep_observed(
     observer: Option<&mut Observer<'_>>,
 ) -> Result<Vec<PointRecord>, StudyError> {
     let target = out.map(Target::claim).transpose()?;
-    let plan = Plan::new(request)?;
-    plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
     let format = target.as_ref().map(|target| resume::format(target, existing, request.settings.format));
     let format = format.unwrap_or_default();
+    // Tables of a shard are created when shards are merged.
+    if let Some(target) = target.as_ref().filter(|_| request.shard.is_none()) {
+        format.require_writable(target.shown())?;
+    }
+    let plan = Plan::new(request)?;
+    plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
     let folder = target
         .as_ref()
         .map(|target| PointStore::open(target, existing, &plan, plan.content(format, None)))
@@ -184,9 +189,9 @@ impl Sweep<'_> {
     /// Returns the record of a point that is stored in the folder.
     fn stored(&self, index: usize) -> Option<PointRecord> {
         let (file, point) = (point_file(index), &self.plan.points[index]);
-        match self.folder?.read::<stored::Recorded>(&file, point.identity) {
+        match self.folder?.read::<StoredPoint>(&file, point.identity) {
             // Names of files are those that they have now.
-            Found::Same(recorded) => Some(recorded.of(&point.point)),
+            Found::Same(stored) => Some(stored.record(&point.point)),
             Found::Other => {
                 self.progress.note(&format!("{file} has other inputs or settings and is run again"));
                 None

@@ -7,7 +7,7 @@ use guardbit_reports::{PointRecord, Predictions, ReportError, SweepPoint};
 use serde::{Deserialize, Serialize};
 
 use crate::Identity;
-use crate::point_store::{stored, stored_text};
+use crate::point_store::{Head, Stored, stored, stored_text};
 
 /// Version of `sweep.json` and of the points' files.
 pub(super) const SCHEMA: u32 = 4;
@@ -20,16 +20,25 @@ struct Written<'a> {
     predictions: &'a str,
 }
 
-/// Record in the file.
+/// Point in its file.
 #[derive(Deserialize)]
-pub(super) struct Recorded {
+pub(super) struct StoredPoint {
+    #[serde(flatten)]
+    head: Head,
     record: PointRecord,
+    predictions: String,
 }
 
 /// Predictions in the file.
 #[derive(Deserialize)]
 struct Predicted {
     predictions: String,
+}
+
+impl Stored for StoredPoint {
+    fn head(&self) -> &Head {
+        &self.head
+    }
 }
 
 /// Returns a point as text without file names, which it does not depend on.
@@ -47,14 +56,14 @@ pub(super) fn text(
     Ok(stored_text(SCHEMA, identity, &Written { record: &record, predictions }))
 }
 
-/// Returns the record in a text if its identity matches; file names are taken from `point`.
-pub(super) fn read(text: &str, identity: Identity, point: &SweepPoint) -> Option<PointRecord> {
-    Some(stored::<Recorded>(SCHEMA, identity, text)?.of(point))
+/// Returns the point in a text if its identity matches.
+pub(super) fn read(text: &str, identity: Identity) -> Option<StoredPoint> {
+    stored(SCHEMA, identity, text)
 }
 
-impl Recorded {
+impl StoredPoint {
     /// Returns the record with the file names of `point`.
-    pub fn of(self, point: &SweepPoint) -> PointRecord {
+    pub fn record(self, point: &SweepPoint) -> PointRecord {
         let mut record = self.record;
         record.summary.model.clone_from(&point.model);
         record.summary.hw.clone_from(&point.hw);
@@ -62,10 +71,19 @@ impl Recorded {
         record.samples.clone_from(&point.samples);
         record
     }
+
+    /// Returns `predictions.npz`.
+    pub fn predictions(&self) -> io::Result<Vec<u8>> {
+        decoded(&self.predictions)
+    }
 }
 
 /// Returns `predictions.npz` from a text.
 pub(super) fn predictions(text: &str) -> io::Result<Vec<u8>> {
     let Predicted { predictions } = serde_json::from_str(text)?;
+    decoded(&predictions)
+}
+
+fn decoded(predictions: &str) -> io::Result<Vec<u8>> {
     BASE64_STANDARD.decode(predictions).map_err(io::Error::other)
 }

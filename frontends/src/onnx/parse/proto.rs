@@ -173,7 +173,7 @@ pub(in crate::onnx) struct Dimension {
     pub parameter: Option<String>,
 }
 
-/// Element types by their number in a file.
+/// Element types by their number in a file. TFLite numbers and names its types differently.
 pub(in crate::onnx) mod element {
     pub const FLOAT: i32 = 1;
     pub const UINT8: i32 = 2;

@@ -8,7 +8,7 @@ use guardbit_graph::{DType, TensorType};
 use super::kit::follow::{self, Follow};
 use super::kit::network::{Network, in_graph};
 use super::kit::said::said;
-use super::kit::value::{Located, Value};
+use super::kit::value::{Coding, Located, Value};
 use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::normalise::input_type;
 use crate::onnx::normalise::quant::{Quant, dtype};
@@ -66,7 +66,7 @@ fn quantized<'a>(
     let node = follow.quantizer.as_ref().map(|quantizer| quantizer.node);
     let node =
         node.ok_or_else(|| OnnxError::Tensor { tensor: shown(name), problem: "has no quantizer".into() })?;
-    let (dtype, quantization) = network.code_type(node, &follow.quant, shape.len(), false)?;
+    let Coding { dtype, quantization } = network.code_type(node, &follow.quant, shape.len(), false)?;
     let id = add_input(network, name, TensorType { shape, dtype, quantization })?;
     network.done(node.index);
     follow.finish(network, node, Located { id, channels_last: false })

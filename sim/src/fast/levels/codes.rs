@@ -11,8 +11,7 @@ use super::lane::Lane;
 use super::plan::Plan;
 use super::scratch::Scratch;
 use super::tally::{self, Tally};
-use super::{Buffers, Lanes, LevelsLayer, Operands, Task};
-use crate::dot::DotOutcome;
+use super::{Buffers, Lanes, LevelsLayer, Operands, Spot, Task};
 use crate::output;
 use crate::stats::DotErrors;
 
@@ -52,14 +51,15 @@ impl LevelsLayer<'_> {
     fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
         match i32::try_from(exact) {
             Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
-            Err(_) => output::exact_code(self.layer, channel, &self.sum((channel, exact), exact, x, lane)),
+            Err(_) => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, x, lane)),
         }
     }
 
     /// Returns the input of `output` for lane `lane`, whose output channel is `channel`.
     fn sum(
         &self,
-        (channel, delivered): (usize, i128),
+        channel: usize,
+        delivered: i128,
         exact: i128,
         x: impl Activations,
         lane: usize,
@@ -81,7 +81,7 @@ impl LevelsLayer<'_> {
     pub(super) fn finish_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
+        Spot { pixel, block: index }: Spot,
         tally: &mut Tally<V>,
         task: &mut Task<'_, '_, '_>,
     ) {
@@ -104,10 +104,10 @@ impl LevelsLayer<'_> {
         scratch: &Scratch<V>,
         x: impl Activations,
         lane: usize,
-        (pixel, channel): (usize, usize),
+        Spot { pixel, block }: Spot,
         task: &mut Task<'_, '_, '_>,
     ) {
-        let layer = self.layer;
+        let (layer, channel) = (self.layer, self.blocks[block].first + lane);
         let delivered = scratch.delivered()[lane].wide();
         let exact = if work.plan.drops_bits {
             output::exact_sum(layer, channel, scratch.products[lane].wide().into())
@@ -115,24 +115,23 @@ impl LevelsLayer<'_> {
             scratch.unbounded()[lane].wide().into()
         };
         let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
-        let (code, exact_code, error, bias_events) = match plain {
+        let (code, exact_code, error, misfit) = match plain {
             Some((delivered, exact)) => {
                 let (code, misfit) = self.finisher.finish(channel, delivered, exact, x, lane);
                 let same = delivered == exact && misfit.is_none();
                 let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
-                (code, exact_code, i128::from(delivered) - i128::from(exact), misfit.is_some().into())
+                (code, exact_code, i128::from(delivered) - i128::from(exact), misfit.is_some())
             }
             None => {
-                let mut outcome = DotOutcome::default();
-                let sum = self.sum((channel, delivered.into()), exact, x, lane);
-                output::finish(layer, channel, &sum, &mut outcome);
-                (outcome.code, outcome.exact_code, outcome.error, outcome.bias_events)
+                let done =
+                    output::finished(layer, channel, &self.sum(channel, delivered.into(), exact, x, lane));
+                (done.code, done.exact_code, done.error, done.misfit.is_some())
             }
         };
         let at = (pixel - task.origin) * layer.dots.window.channels() + channel;
         task.simulated[at] = code;
         task.exact[at] = exact_code;
-        let bias_events = bias_events + u64::from(work.start.misfit[lane]);
+        let bias_events = u64::from(misfit) + u64::from(work.start.misfit[lane]);
         task.biased[lane] = bias_events > 0;
         if (error != 0 || bias_events > 0) && task.options.stats.counts() {
             let harmless = code == exact_code;

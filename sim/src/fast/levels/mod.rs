@@ -93,6 +93,14 @@ enum Operands<'b> {
     Lanes(&'b [Row]),
 }
 
+/// Place of the dot products that run together.
+#[derive(Debug, Clone, Copy)]
+struct Spot {
+    pixel: usize,
+    /// Index of the block.
+    block: usize,
+}
+
 /// State that is kept while some pixels are run.
 struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
@@ -285,8 +293,8 @@ impl<'a> LevelsLayer<'a> {
         let mut course = Course::new(plan, self);
         for pixel in pixels {
             self.reserve(&mut course, task);
-            for index in 0..self.blocks.len() {
-                self.run_at(&mut course, (pixel, index), image, (&mut scratch, false), task);
+            for block in 0..self.blocks.len() {
+                self.run_at(&mut course, Spot { pixel, block }, image, &mut scratch, false, task);
             }
         }
         self.flush(&course, task);
@@ -319,14 +327,14 @@ impl<'a> LevelsLayer<'a> {
                 let pixels = || [Some(pixel), next].into_iter().flatten();
                 let made = paired.steps(index);
                 let sums = |(pixel, scratch): (usize, &mut _)| {
-                    self.sums_at(&mut course, (pixel, index), image, scratch, task)
+                    self.sums_at(&mut course, Spot { pixel, block: index }, image, scratch, task)
                 };
                 if made && !pixels().zip(&mut scratches).all(sums) {
                     let corners = (corner, next.map(|_| second));
                     paired.run(self.kernels, image, (index, &block.reads), corners, asked, &mut scratches);
                 }
                 for (pixel, scratch) in pixels().zip(&mut scratches) {
-                    self.run_at(&mut course, (pixel, index), image, (scratch, made), task);
+                    self.run_at(&mut course, Spot { pixel, block: index }, image, scratch, made, task);
                 }
             }
         }
@@ -353,17 +361,18 @@ impl<'a> LevelsLayer<'a> {
         Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
     }
 
-    /// Runs the dot products of block `index` at one pixel. `made` states whether the scratch already holds
+    /// Runs the dot products of a block at one pixel. `made` states whether the scratch already holds
     /// the results of the innermost level's runs.
     fn run_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        (pixel, index): (usize, usize),
+        spot: Spot,
         image: &Image<'_>,
-        (scratch, made): (&mut Scratch<V>, bool),
+        scratch: &mut Scratch<V>,
+        made: bool,
         task: &mut Task<'_, '_, '_>,
     ) {
-        let plan = course.plan;
+        let (plan, index) = (course.plan, spot.block);
         let work = self.work(plan, index, task);
         let vectors = self.ends_on_vectors(plan, index);
         task.biased = [false; LANES];
@@ -372,19 +381,19 @@ impl<'a> LevelsLayer<'a> {
             self.kernels.run(Outer { work, scratch });
         }
         if !made || !vectors {
-            let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
+            let operands = self.operands(&self.blocks[index], image, spot.pixel, &mut course.buffers);
             let trials = (!made).then_some(&mut course.trials[index]);
-            on_operands!(operands, x => self.run_on_window(work, (pixel, index), x, (scratch, trials), task));
+            on_operands!(operands, x => self.run_on_window(work, spot, x, scratch, trials, task));
         }
         if vectors {
-            self.finish_block(scratch, (pixel, index), &mut course.tally, task);
+            self.finish_block(scratch, spot, &mut course.tally, task);
         }
         self.count_block(work, scratch, index, &mut course.tally, task);
         if task.options.stats.counts_events() {
             if scratch.stepped {
-                self.place_block(course, scratch, (pixel, index), image, task);
+                self.place_block(course, scratch, spot, image, task);
             }
-            self.list_block(scratch, (pixel, index), task);
+            self.list_block(scratch, spot, task);
         }
     }
 
@@ -393,18 +402,18 @@ impl<'a> LevelsLayer<'a> {
     fn run_on_window<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        (pixel, index): (usize, usize),
+        spot: Spot,
         x: X,
-        (scratch, trials): (&mut Scratch<V>, Option<&mut Trials>),
+        scratch: &mut Scratch<V>,
+        trials: Option<&mut Trials>,
         task: &mut Task<'_, '_, '_>,
     ) {
         if let Some(trials) = trials {
-            self.sum_block(work, index, x, scratch, trials);
+            self.sum_block(work, spot.block, x, scratch, trials);
         }
-        if !self.ends_on_vectors(work.plan, index) {
-            let block = &self.blocks[index];
-            for lane in 0..block.count {
-                self.finish(work, scratch, x, lane, (pixel, block.first + lane), task);
+        if !self.ends_on_vectors(work.plan, spot.block) {
+            for lane in 0..self.blocks[spot.block].count {
+                self.finish(work, scratch, x, lane, spot, task);
             }
         }
     }

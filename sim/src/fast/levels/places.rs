@@ -109,7 +109,7 @@ impl<'a> Places<'a> {
             return;
         }
         let stays = &self.stays()[level][first..first + totals.len()];
-        self.note_firsts((level, first), totals, stats, |lane| log.iter().position(|row| row[lane] != 0));
+        self.note_firsts(level, first, totals, stats, |lane| log.iter().position(|row| row[lane] != 0));
         if let Some((begins, first)) = self.together(stays) {
             if first.is_none() && count_in_place(stays, totals, stats) {
                 return;
@@ -119,7 +119,7 @@ impl<'a> Places<'a> {
             return;
         }
         for (lane, (stay, &total)) in stays.iter().zip(totals).enumerate().filter(|(_, (_, t))| **t > 0) {
-            self.count_one((level, first + lane), stay, (log, lane), total, stats);
+            self.count_one(level, first + lane, stay, (log, lane), total, stats);
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> Places<'a> {
             bits.unfold(&mut heat.rows);
             return self.count(0, first, &heat.rows, totals, kernels, stats);
         };
-        self.note_firsts((0, first), totals, stats, |lane| bits.first(lane));
+        self.note_firsts(0, first, totals, stats, |lane| bits.first(lane));
         let (layer, steps) = (self.layer, &self.ways()[0].steps[..]);
         match element {
             Some(element) => heat.add(kernels, (index, element), bits, steps, stats),
@@ -159,19 +159,18 @@ impl<'a> Places<'a> {
     /// Records the first of these events, given as for [`Self::count`], if it may be the first of all.
     pub fn note_first(
         &self,
-        (level, first): (usize, usize),
+        level: usize,
+        first: usize,
         events: Events<'_>,
         totals: &[u64],
         stats: &mut LayerStats,
     ) {
         if self.layer.timing.keeps_order() {
             return match events {
-                Events::Rows(rows) => self.note_firsts((level, first), totals, stats, |lane| {
+                Events::Rows(rows) => self.note_firsts(level, first, totals, stats, |lane| {
                     rows.iter().position(|row| row[lane] != 0)
                 }),
-                Events::Bits(bits) => {
-                    self.note_firsts((level, first), totals, stats, |lane| bits.first(lane))
-                }
+                Events::Bits(bits) => self.note_firsts(level, first, totals, stats, |lane| bits.first(lane)),
             };
         }
         let mut unfolded = Vec::new();
@@ -193,7 +192,8 @@ impl<'a> Places<'a> {
     /// its lane.
     fn note_firsts(
         &self,
-        (level, first): (usize, usize),
+        level: usize,
+        first: usize,
         totals: &[u64],
         stats: &mut LayerStats,
         position: impl Fn(usize) -> Option<usize>,
@@ -204,7 +204,7 @@ impl<'a> Places<'a> {
                 && stats.would_be_first(stay.cycles[0])
                 && let Some(i) = position(lane)
             {
-                let cycle = self.cycle((level, first + lane), stay, i);
+                let cycle = self.cycle(level, first + lane, stay, i);
                 stats.note_first(cycle);
             }
         }
@@ -227,7 +227,8 @@ impl<'a> Places<'a> {
     /// Counts the events of one dot product: those of lane `lane` of `log`, `total` in sum.
     fn count_one(
         &self,
-        (level, index): (usize, usize),
+        level: usize,
+        index: usize,
         stay: &Stay,
         (log, lane): (&[Row], usize),
         total: u64,
@@ -250,7 +251,7 @@ impl<'a> Places<'a> {
         for (i, row) in log.iter().enumerate().filter(|(_, row)| row[lane] != 0) {
             let events = row[lane] as u64;
             if !in_one_bin {
-                let cycle = self.cycle((level, index), stay, i);
+                let cycle = self.cycle(level, index, stay, i);
                 if cycle >= turn {
                     bin = timeline_bin(layer, cycle);
                     turn = self::turn(layer, bin);
@@ -258,7 +259,7 @@ impl<'a> Places<'a> {
                 stats.timeline[bin] += events;
             }
             if !stays_in_place {
-                stats.heat_map[self.element((level, index), stay, i)] += events;
+                stats.heat_map[self.element(level, index, stay, i)] += events;
             }
         }
     }
@@ -281,7 +282,7 @@ impl<'a> Places<'a> {
     }
 
     /// Returns the cycle at which value `i` is added.
-    fn cycle(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> u64 {
+    fn cycle(&self, level: usize, index: usize, stay: &Stay, i: usize) -> u64 {
         let step = &self.ways()[level].steps[i];
         if stay.is_regular {
             return stay.cycles[0] + step.cycles;
@@ -290,7 +291,7 @@ impl<'a> Places<'a> {
     }
 
     /// Returns the processing element that adds value `i`.
-    fn element(&self, (level, index): (usize, usize), stay: &Stay, i: usize) -> usize {
+    fn element(&self, level: usize, index: usize, stay: &Stay, i: usize) -> usize {
         let step = &self.ways()[level].steps[i];
         if stay.is_regular {
             return (stay.element as usize).wrapping_add(step.elements);

@@ -5,7 +5,7 @@ use super::super::kernels::LANES;
 use super::kernel::Work;
 use super::lane::Lane;
 use super::scratch::{Events, Scratch, Seen};
-use super::{Course, LevelsLayer, Operands, Task};
+use super::{Course, LevelsLayer, Operands, Spot, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
 
@@ -16,13 +16,13 @@ pub(super) struct Walker {
 }
 
 impl LevelsLayer<'_> {
-    /// Places the events of block `index` at one pixel if that affects a result. Events that are listed, or
+    /// Places the events of a block at one pixel if that affects a result. Events that are listed, or
     /// that may be the first one, are recomputed.
     pub(super) fn place_block<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
         scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
+        Spot { pixel, block: index }: Spot,
         image: &Image<'_>,
         task: &mut Task<'_, '_, '_>,
     ) {
@@ -37,22 +37,22 @@ impl LevelsLayer<'_> {
         let first = pixel * self.layer.dots.window.channels() + block.first;
         let places_all = task.options.places_all();
         if places_all {
-            self.place_all(scratch, (index, first), task);
+            self.place_all(scratch, index, first, task);
         }
         if !task.stats.wants_events(task.sample) && !places_all {
             let mut outputs =
                 (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
             if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
-                self.find_first(course, (pixel, index), first, image, task);
+                self.find_first(course, Spot { pixel, block: index }, first, image, task);
             }
         }
     }
 
-    /// Lists the events of block `index` at one pixel, those of products and biases too: each is found again.
+    /// Lists the events of a block at one pixel, those of products and biases too: each is found again.
     pub(super) fn list_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        (pixel, index): (usize, usize),
+        Spot { pixel, block: index }: Spot,
         task: &mut Task<'_, '_, '_>,
     ) {
         if !task.stats.wants_events(task.sample) {
@@ -65,7 +65,7 @@ impl LevelsLayer<'_> {
             let touched = scratch.stepped && scratch.levels.iter().any(of_level);
             let narrowed = task.biased[lane] || scratch.product_events[lane] != V::ZERO;
             if touched || narrowed {
-                self.list(first + lane, (touched, narrowed), task);
+                self.list(first + lane, touched, narrowed, task);
             }
         }
     }
@@ -74,7 +74,8 @@ impl LevelsLayer<'_> {
     fn place_all<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        (index, first): (usize, usize),
+        index: usize,
+        first: usize,
         task: &mut Task<'_, '_, '_>,
     ) {
         for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
@@ -93,11 +94,11 @@ impl LevelsLayer<'_> {
         }
     }
 
-    /// Records the first event of block `index` at one pixel, whose first output is `first`.
+    /// Records the first event of a block at one pixel, whose first output is `first`.
     fn find_first<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        (pixel, index): (usize, usize),
+        Spot { pixel, block: index }: Spot,
         first: usize,
         image: &Image<'_>,
         task: &mut Task<'_, '_, '_>,
@@ -109,13 +110,13 @@ impl LevelsLayer<'_> {
         on_operands!(operands, x => self.step_block(work, index, x, again));
         for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
             let totals = &seen.counts.totals()[..block.count];
-            self.places.note_first((level, first), log.events(), totals, task.stats);
+            self.places.note_first(level, first, log.events(), totals, task.stats);
         }
     }
 
     /// Lists the events of the dot product of output `index`. `touched` says whether its levels have events, `narrowed` whether its
     /// products or bias have.
-    fn list(&self, index: usize, (touched, narrowed): (bool, bool), task: &mut Task<'_, '_, '_>) {
+    fn list(&self, index: usize, touched: bool, narrowed: bool, task: &mut Task<'_, '_, '_>) {
         let (stats, sample) = (&task.stats, task.sample);
         // The tables of earliest cycles are built at the first use: not before the list is full.
         let before = stats.listed_before(sample);

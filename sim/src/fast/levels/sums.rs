@@ -7,14 +7,14 @@ use super::super::simd::VectorActivations;
 use super::kernel::{Inner, Leave, Outer, TakeSums, Work};
 use super::lane::{Lane, Rails};
 use super::scratch::Scratch;
-use super::{Course, LevelsLayer, Operands, Task, tally};
+use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
 
 impl LevelsLayer<'_> {
-    /// Computes the runs of block `index` at one pixel by their exact sums, like [`Self::sum_runs`].
+    /// Computes the runs of a block at one pixel by their exact sums, like [`Self::sum_runs`].
     pub(super) fn sums_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        (pixel, index): (usize, usize),
+        Spot { pixel, block: index }: Spot,
         image: &Image<'_>,
         scratch: &mut Scratch<V>,
         task: &Task<'_, '_, '_>,
@@ -23,7 +23,7 @@ impl LevelsLayer<'_> {
         let trials = &mut course.trials[index];
         let Some(pairs) = tries_sums(work, trials) else { return false };
         let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
-        on_operands!(operands, x => self.sum_runs(work, (index, pairs), x, scratch, trials))
+        on_operands!(operands, x => self.sum_runs(work, index, pairs, x, scratch, trials))
     }
 
     /// Computes the sums of one block through all levels.
@@ -44,7 +44,7 @@ impl LevelsLayer<'_> {
             return;
         }
         let sums = tries_sums(work, trials);
-        if sums.is_some_and(|pairs| self.sum_runs(work, (index, pairs), x, scratch, trials)) {
+        if sums.is_some_and(|pairs| self.sum_runs(work, index, pairs, x, scratch, trials)) {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
             return;
@@ -72,7 +72,8 @@ impl LevelsLayer<'_> {
     fn sum_runs<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        (index, pairs): (usize, usize),
+        index: usize,
+        pairs: usize,
         x: X,
         scratch: &mut Scratch<V>,
         trials: &mut Trials,

@@ -7,7 +7,7 @@ use guardbit_graph::ops::{FloatBinary, FloatReduce, Pad, RealPair, RealReduction
 use guardbit_graph::{Activation, CodeRange, DType, FloatReason, Op, Requantize, TensorId};
 
 use super::network::Network;
-use super::value::{Located, Value};
+use super::value::{Coding, Located, Value};
 use super::weighted::{Bias, Layer};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocks::Blocked;
@@ -109,53 +109,72 @@ fn zero_points(from: &Blocked) -> Result<(Option<Vec<i64>>, DType, CodeRange), F
     Ok((zeros, dtype, range))
 }
 
-/// Adds a product of images `x`, channels last, with weights that have a scale per block.
-///
-/// Returns real values whose last axis is that of the output channels. The axes before it are `front` or those of the
-/// images. Otherwise returns the reason why it cannot be a layer of codes.
-pub(in crate::onnx) fn product<'a>(
-    network: &mut Network<'a>,
-    node: Node<'a>,
-    (x, x_quant): (TensorId, Quant),
-    weights: Weights,
-    op: impl Fn(Requantize, Activation) -> Op,
-    (front, name): (Option<&[usize]>, &str),
-) -> Result<Result<TensorId, FloatReason>, OnnxError> {
-    let Weights { codes, dtype, range, scales, signs, blocks, inputs } = weights;
-    let steps = || scales.iter().map(|scale| scale * x_quant.scales[0]);
-    if !steps().all(f32::is_finite) || steps().all(|step| step == 0.0) {
-        return Ok(Err(FloatReason::BlockScales));
+/// A product of images with weights that have a scale per block.
+pub(in crate::onnx) struct Product<'n> {
+    /// Images, channels last.
+    pub x: TensorId,
+    pub x_quant: Quant,
+    pub weights: Weights,
+    /// Axes of the output before that of the output channels; by default those of the images.
+    pub front: Option<&'n [usize]>,
+    /// Name of the output.
+    pub name: &'n str,
+}
+
+impl Product<'_> {
+    /// Adds the product as a layer `op`, and returns real values whose last axis is that of the output channels.
+    /// Otherwise returns the reason why it cannot be a layer of codes.
+    pub fn add<'a>(
+        self,
+        network: &mut Network<'a>,
+        node: Node<'a>,
+        op: impl Fn(Requantize, Activation) -> Op,
+    ) -> Result<Result<TensorId, FloatReason>, OnnxError> {
+        let Self { x, x_quant, weights, front, name } = self;
+        let Weights { codes, dtype, range, scales, signs, blocks, inputs } = weights;
+        let steps = || scales.iter().map(|scale| scale * x_quant.scales[0]);
+        if !steps().all(f32::is_finite) || steps().all(|step| step == 0.0) {
+            return Ok(Err(FloatReason::BlockScales));
+        }
+        let channels = scales.len();
+        let padding = codes.shape[3] * blocks - inputs;
+        let weight_quant =
+            Quant { dtype, scales, zero_points: vec![0; channels], axis: Some(0), range: Some(range) };
+        let x = Located { id: x, channels_last: true };
+        let layer = Layer {
+            x,
+            x_quant,
+            weights: codes,
+            weight_quant,
+            axis: 0,
+            channels,
+            bias: Bias::None,
+            line: false,
+        };
+        if !layer.sums_fit(network) {
+            return Ok(Err(FloatReason::WideSums));
+        }
+        let x = Located { id: filled(network, node, x.id, padding)?, ..x };
+        let sums = Layer { x, ..layer }.sums(network, node, op, true)?;
+        let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
+        let made = network.builder.tensor(at.id).ty.shape.clone();
+        let (cells, outputs) = (made[..3].iter().product::<usize>(), channels / blocks);
+        let shape = [front.unwrap_or(&made[..3]), &[outputs]].concat();
+        let apart = [cells, blocks, outputs];
+        let mut id = reshaped(network, node, at.id, &apart, &format!("{name}_blocks"))?;
+        if let Some(signs) = signs {
+            let signs = Constant::reals(vec![blocks, outputs], signs);
+            let signs = network.reals(node, &format!("{name}_signs"), &signs)?;
+            let op = FloatBinary { function: RealPair::Mul };
+            id = network.emit(node, op, &[id, signs], &format!("{name}_signed"), Coding::REAL)?;
+        }
+        if blocks > 1 {
+            let added = if shape == [cells, outputs] { name.to_owned() } else { format!("{name}_added") };
+            let op = FloatReduce { function: RealReduction::Sum, axes: vec![1], keep_dims: false };
+            id = network.emit(node, op, &[id], &added, Coding::REAL)?;
+        }
+        Ok(Ok(reshaped(network, node, id, &shape, name)?))
     }
-    let channels = scales.len();
-    let padding = codes.shape[3] * blocks - inputs;
-    let weight_quant =
-        Quant { dtype, scales, zero_points: vec![0; channels], axis: Some(0), range: Some(range) };
-    let x = Located { id: x, channels_last: true };
-    let layer =
-        Layer { x, x_quant, weights: codes, weight_quant, axis: 0, channels, bias: Bias::None, line: false };
-    if !layer.sums_fit(network) {
-        return Ok(Err(FloatReason::WideSums));
-    }
-    let x = Located { id: filled(network, node, x.id, padding)?, ..x };
-    let sums = Layer { x, ..layer }.sums(network, node, op, true)?;
-    let Value::Real(at) = network.materialize(node, sums)? else { return Err(node.error("has no sums")) };
-    let made = network.builder.tensor(at.id).ty.shape.clone();
-    let (cells, outputs) = (made[..3].iter().product::<usize>(), channels / blocks);
-    let shape = [front.unwrap_or(&made[..3]), &[outputs]].concat();
-    let apart = [cells, blocks, outputs];
-    let mut id = reshaped(network, node, at.id, &apart, &format!("{name}_blocks"))?;
-    if let Some(signs) = signs {
-        let signs = Constant::reals(vec![blocks, outputs], signs);
-        let signs = network.reals(node, &format!("{name}_signs"), &signs)?;
-        let op = FloatBinary { function: RealPair::Mul };
-        id = network.emit(node, op, &[id, signs], &format!("{name}_signed"), (DType::Float32, None))?;
-    }
-    if blocks > 1 {
-        let added = if shape == [cells, outputs] { name.to_owned() } else { format!("{name}_added") };
-        let op = FloatReduce { function: RealReduction::Sum, axes: vec![1], keep_dims: false };
-        id = network.emit(node, op, &[id], &added, (DType::Float32, None))?;
-    }
-    Ok(Ok(reshaped(network, node, id, &shape, name)?))
 }
 
 /// Returns images with additional channels of value 0, which are read with weights of 0.

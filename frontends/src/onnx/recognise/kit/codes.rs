@@ -4,7 +4,7 @@ use guardbit_graph::ops::Table;
 use guardbit_graph::{TensorId, TensorType};
 
 use super::network::Network;
-use super::value::{Dequantized, Located, Source, Value};
+use super::value::{Coding, Dequantized, Located, Source, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::constant::Constant;
@@ -27,10 +27,10 @@ pub(in crate::onnx) fn table<'a>(
         );
     }
     let made: Vec<i32> = (from.min()..=from.max()).map(function).collect();
-    let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
+    let Coding { dtype, quantization } = network.code_type(node, quant, 1, false)?;
     let ty = TensorType { shape: vec![made.len()], dtype, quantization: quantization.clone() };
     let table = network.codes(node, &format!("{name}_table"), ty, made)?;
-    network.emit(node, Table {}, &[codes, table], name, (dtype, quantization))
+    network.emit(node, Table {}, &[codes, table], name, Coding { dtype, quantization })
 }
 
 /// Fails if codes are read with another quantization than that of their node.
@@ -42,7 +42,7 @@ pub(in crate::onnx) fn check_codes(
 ) -> Result<(), OnnxError> {
     let tensor = network.builder.tensor(at.id);
     let rank = tensor.ty.shape.len();
-    let (_, wanted) = network.code_type(node, quant, rank, at.channels_last)?;
+    let wanted = network.code_type(node, quant, rank, at.channels_last)?.quantization;
     let same = |a: &guardbit_graph::Quantization, b: &guardbit_graph::Quantization| {
         a.scales() == b.scales() && a.zero_points() == b.zero_points() && a.axis() == b.axis()
     };
@@ -94,7 +94,8 @@ pub(in crate::onnx) fn code_tensor<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
     operand: Dequantized,
-    (channels_last, rank): (bool, usize),
+    channels_last: bool,
+    rank: usize,
 ) -> Result<TensorId, OnnxError> {
     match operand.source {
         Source::Tensor(at) => {
@@ -116,7 +117,7 @@ pub(in crate::onnx) fn constant_codes<'a>(
     quant: &Quant,
 ) -> Result<TensorId, OnnxError> {
     let codes = constant.as_integers().ok_or_else(|| node.error("has codes that are not integers"))?;
-    let (dtype, quantization) = network.code_type(node, quant, 1, false)?;
+    let Coding { dtype, quantization } = network.code_type(node, quant, 1, false)?;
     let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
     let ty = TensorType { shape, dtype, quantization };
     let name = format!("{}_constant", node.name());

@@ -5,10 +5,10 @@
 //! sums afterwards.
 
 use guardbit_graph::ops::{Cast, FloatBinary, QuantizeBy, RealPair, SubZeroPoint};
-use guardbit_graph::{DType, Quantization, TensorId};
+use guardbit_graph::{DType, TensorId};
 
 use super::network::Network;
-use super::value::{Dequantized, Located, Source, Value};
+use super::value::{Coding, Dequantized, Located, Source, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::node::Node;
@@ -19,7 +19,7 @@ pub(in crate::onnx) fn raw_codes(
     node: Node<'_>,
     dtype: DType,
     rank: usize,
-) -> Result<(DType, Option<Quantization>), OnnxError> {
+) -> Result<Coding, OnnxError> {
     network.code_type(node, &Quant::per_tensor(dtype, 1.0, 0), rank, false)
 }
 
@@ -65,10 +65,9 @@ pub(in crate::onnx) fn dequantize<'a>(network: &mut Network<'a>, node: Node<'a>)
     };
     let name = node.first_output()?;
     let steps = less_zero_point(network, node, at, zero_point)?;
-    let real = (DType::Float32, None);
-    let id = network.emit(node, Cast, &[steps.id], &format!("{name}_steps"), real.clone())?;
+    let id = network.emit(node, Cast, &[steps.id], &format!("{name}_steps"), Coding::REAL)?;
     let op = FloatBinary { function: RealPair::Mul };
-    let id = network.emit(node, op, &[id, scale], name, real)?;
+    let id = network.emit(node, op, &[id, scale], name, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, ..at }))?;
     Ok(true)
 }

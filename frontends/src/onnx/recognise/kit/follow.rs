@@ -191,12 +191,12 @@ impl<'a> Follow<'a> {
                 high
             }
         };
-        let clamp = (code(clip[0]), code(clip[1]));
+        let clamp = clip.map(code);
         // Codes with a restricted range have one form, with or without a rectifier.
         let activation = activation(&quant, clip, clamp).filter(|_| quant.range.is_none());
         let mut quant = quant;
         if activation.is_none() {
-            quant.range = CodeRange::new(clamp.0, clamp.1);
+            quant.range = CodeRange::new(clamp[0], clamp[1]);
         }
         let activation = activation.unwrap_or(Activation::None);
         Self {
@@ -237,7 +237,7 @@ impl<'a> Follow<'a> {
 }
 
 /// Returns the activation that clamps codes like real limits do.
-fn activation(quant: &Quant, clip: [f32; 2], clamp: (i32, i32)) -> Option<Activation> {
+fn activation(quant: &Quant, clip: [f32; 2], clamp: [i32; 2]) -> Option<Activation> {
     let quantization = quant.quantization(None).ok()?;
     let fits = |activation: &Activation| {
         let limits = match activation {
@@ -247,7 +247,7 @@ fn activation(quant: &Quant, clip: [f32; 2], clamp: (i32, i32)) -> Option<Activa
             Activation::ReluN1To1 => [-1.0, 1.0],
             Activation::Relu0To1 => [0.0, 1.0],
         };
-        limits == clip && activation.clamp(quant.dtype, &quantization) == clamp
+        limits == clip && activation.clamp(quant.dtype, &quantization) == clamp.into()
     };
     Activation::ALL.into_iter().find(fits)
 }

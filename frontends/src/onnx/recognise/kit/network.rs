@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Quantization, TensorId,
-    TensorType, plain_name, word_of,
+    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, TensorId, TensorType,
+    plain_name, word_of,
 };
 
-use super::value::{Dequantized, Located, Source, Value, graph_axis};
+use super::value::{Coding, Dequantized, Located, Source, Value, graph_axis};
 use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::normalise::known::{Fixed, Known};
 use crate::onnx::normalise::quant::Quant;
@@ -279,7 +279,7 @@ impl<'a> Network<'a> {
         op: impl Into<Op>,
         inputs: &[TensorId],
         name: &str,
-        (dtype, quantization): (DType, Option<Quantization>),
+        Coding { dtype, quantization }: Coding,
     ) -> Result<TensorId, OnnxError> {
         let inputs: Vec<_> = inputs.iter().copied().map(Some).collect();
         let output = OutputSpec { name: self.fresh(name), dtype, quantization };
@@ -296,8 +296,8 @@ impl<'a> Network<'a> {
         like: TensorId,
     ) -> Result<TensorId, OnnxError> {
         let ty = &self.builder.tensor(like).ty;
-        let ty = (ty.dtype, ty.quantization.clone());
-        self.emit(node, op, inputs, name, ty)
+        let coding = Coding { dtype: ty.dtype, quantization: ty.quantization.clone() };
+        self.emit(node, op, inputs, name, coding)
     }
 
     /// Adds a constant of codes.
@@ -355,7 +355,7 @@ impl<'a> Network<'a> {
         let dtype = tensor.ty.dtype;
         let name = format!("{}_{}", tensor.name, if channels_last { "nhwc" } else { "nchw" });
         let op = transposition(&self.builder.tensor(at.id).ty.shape, permutation);
-        let id = self.emit(node, op, &[at.id], &name, (dtype, quantization))?;
+        let id = self.emit(node, op, &[at.id], &name, Coding { dtype, quantization })?;
         self.moved.insert(at.id, id);
         self.moved.insert(id, at.id);
         Ok(id)
@@ -381,7 +381,7 @@ impl<'a> Network<'a> {
             Some(&id) => id,
             None => {
                 let name = format!("{}_real", self.builder.tensor(at.id).name);
-                let id = self.emit(node, Dequantize {}, &[at.id], &name, (DType::Float32, None))?;
+                let id = self.emit(node, Dequantize {}, &[at.id], &name, Coding::REAL)?;
                 self.real.insert(at.id, id);
                 id
             }
@@ -389,7 +389,7 @@ impl<'a> Network<'a> {
         for (function, parameters) in dequantized.functions {
             let name = format!("{}_{}", self.builder.tensor(at.id).name, function.name());
             let op = FloatUnary { function, parameters };
-            id = self.emit(node, op, &[id], &name, (DType::Float32, None))?;
+            id = self.emit(node, op, &[id], &name, Coding::REAL)?;
         }
         Ok(Value::Real(Located { id, channels_last: at.channels_last }))
     }
@@ -431,10 +431,10 @@ impl<'a> Network<'a> {
         quant: &Quant,
         rank: usize,
         channels_last: bool,
-    ) -> Result<(DType, Option<Quantization>), OnnxError> {
+    ) -> Result<Coding, OnnxError> {
         let axis = quant.axis.map(|axis| graph_axis(axis, rank, channels_last));
         let quantization = quant.quantization(axis).map_err(|error| node.error(error.to_string()))?;
-        Ok((quant.dtype, Some(quantization)))
+        Ok(Coding { dtype: quant.dtype, quantization: Some(quantization) })
     }
 }
 

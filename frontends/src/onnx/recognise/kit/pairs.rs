@@ -1,12 +1,12 @@
 //! Functions of single elements and of pairs.
 
+use guardbit_graph::Op;
 use guardbit_graph::ops::{FloatBinary, FloatUnary, QLinearAdd, QLinearMul, RealFunction, RealPair};
-use guardbit_graph::{DType, Op};
 
 use super::codes::{code_tensor, ordered};
 use super::follow::Follow;
 use super::network::Network;
-use super::value::{Located, Value};
+use super::value::{Coding, Located, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
@@ -44,8 +44,7 @@ pub(in crate::onnx) fn apply<'a>(
     parameters: Vec<f32>,
     name: &str,
 ) -> Result<Located, OnnxError> {
-    let id =
-        network.emit(node, FloatUnary { function, parameters }, &[at.id], name, (DType::Float32, None))?;
+    let id = network.emit(node, FloatUnary { function, parameters }, &[at.id], name, Coding::REAL)?;
     Ok(Located { id, ..at })
 }
 
@@ -70,7 +69,7 @@ pub(in crate::onnx) fn quantized_pair<'a>(
     }
     let (channels_last, rank) = (common_order(network, &a, &b), common_rank(network, &a, &b));
     let tensor =
-        |network: &mut Network<'a>, operand| code_tensor(network, node, operand, (channels_last, rank));
+        |network: &mut Network<'a>, operand| code_tensor(network, node, operand, channels_last, rank);
     let inputs = [tensor(network, x)?, tensor(network, y)?];
     let op: Op = match function {
         RealPair::Add => QLinearAdd { activation: follow.activation }.into(),
@@ -124,7 +123,7 @@ pub(in crate::onnx) fn real_pair_of<'a>(
         _ => Err(node.error("works on real values")),
     };
     let (a, b) = (tensor(network, a)?, tensor(network, b)?);
-    let id = network.emit(node, FloatBinary { function }, &[a, b], name, (DType::Float32, None))?;
+    let id = network.emit(node, FloatBinary { function }, &[a, b], name, Coding::REAL)?;
     Ok(Value::Real(Located { id, channels_last }))
 }
 
@@ -139,6 +138,6 @@ pub(in crate::onnx) fn by_constant<'a>(
 ) -> Result<Located, OnnxError> {
     let constant = ordered(constant, at.channels_last, network.shape_of(at).len());
     let other = network.reals(node, &format!("{name}_by"), &constant)?;
-    let id = network.emit(node, FloatBinary { function }, &[at.id, other], name, (DType::Float32, None))?;
+    let id = network.emit(node, FloatBinary { function }, &[at.id, other], name, Coding::REAL)?;
     Ok(Located { id, ..at })
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::TensorId;
 use guardbit_graph::ops::RealFunction;
+use guardbit_graph::{DType, Quantization, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::{Quant, reals_of};
@@ -29,6 +29,17 @@ pub(in crate::onnx) struct Located {
     pub id: TensorId,
     /// Whether axis 1 of the file, the channels, is the last one in the graph.
     pub channels_last: bool,
+}
+
+/// Type of the elements of an output: codes, or real values.
+#[derive(Debug, Clone)]
+pub(in crate::onnx) struct Coding {
+    pub dtype: DType,
+    pub quantization: Option<Quantization>,
+}
+
+impl Coding {
+    pub const REAL: Self = Self { dtype: DType::Float32, quantization: None };
 }
 
 impl Value {

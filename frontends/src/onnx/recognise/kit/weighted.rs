@@ -14,7 +14,7 @@ use super::computed;
 use super::follow::Follow;
 use super::moves::without_rows;
 use super::network::{Network, in_node};
-use super::value::{Dequantized, Located, Source, Value};
+use super::value::{Coding, Dequantized, Located, Source, Value};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::{Quant, dtype};
 use crate::onnx::normalise::scales::zero_points;
@@ -41,6 +41,18 @@ pub(in crate::onnx) struct Layer {
     pub line: bool,
 }
 
+/// Activations of a layer: codes in the graph with one scale.
+pub(in crate::onnx) struct Activations {
+    pub at: Located,
+    pub quant: Quant,
+}
+
+/// Weights of a layer: constant codes with one scale, or one per output channel.
+pub(in crate::onnx) struct Weights {
+    pub codes: Rc<Constant>,
+    pub quant: Quant,
+}
+
 /// The bias that is added to the sums.
 #[derive(Clone)]
 pub(in crate::onnx) enum Bias {
@@ -59,22 +71,23 @@ pub(in crate::onnx) fn activations(
     network: &Network<'_>,
     node: Node<'_>,
     value: &Value,
-) -> Option<(Located, Quant)> {
+) -> Option<Activations> {
     let Value::Dequantized(Dequantized { source: Source::Tensor(at), quant, functions }) = value else {
         return None;
     };
     let plain = functions.is_empty() && quant.single().is_some() && quant.dtype.bits() <= 16;
-    (plain && check_codes(network, node, *at, quant).is_ok()).then(|| (*at, quant.clone()))
+    (plain && check_codes(network, node, *at, quant).is_ok())
+        .then(|| Activations { at: *at, quant: quant.clone() })
 }
 
 /// Returns the weights of a layer as constant codes, with one scale or one per output channel, along axis `channels`.
-pub(in crate::onnx) fn weights(value: &Value, channels: usize) -> Option<(Rc<Constant>, Quant)> {
+pub(in crate::onnx) fn weights(value: &Value, channels: usize) -> Option<Weights> {
     let Value::Dequantized(Dequantized { source: Source::Constant(codes), quant, functions }) = value else {
         return None;
     };
     let per_channel = quant.axis.is_none_or(|axis| axis == channels);
     (functions.is_empty() && per_channel && quant.dtype.bits() <= 16)
-        .then(|| (Rc::clone(codes), quant.clone()))
+        .then(|| Weights { codes: Rc::clone(codes), quant: quant.clone() })
 }
 
 /// Records that a layer stays in float if the scales of its weights are not along the output channels, axis
@@ -111,7 +124,8 @@ pub(in crate::onnx) fn bias(
     node: Node<'_>,
     value: Option<&Value>,
     channels: usize,
-    (x, weights): (&Quant, &Quant),
+    x: &Quant,
+    weights: &Quant,
 ) -> Result<Bias, OnnxError> {
     let problem = "has a bias that is not one number per channel";
     let computed = || node.error("has a bias that is not constant; only a constant bias can be read");
@@ -259,7 +273,7 @@ impl Layer {
             Bias::Real(values) | Bias::OwnScale(values, _) => (None, Some(values)),
             _ => (self.bias_steps(node)?, None),
         };
-        let ty = (DType::Int32, Some(quantization));
+        let ty = Coding { dtype: DType::Int32, quantization: Some(quantization) };
         let id = self.add(network, node, op(EVEN, Activation::None), steps, &format!("{name}_sums"), ty)?;
         let at = Located { id, channels_last };
         // Codes with several scales cannot be reordered, so a one-dimensional signal is reshaped after dequantizing.
@@ -279,7 +293,7 @@ impl Layer {
         let constant = Constant::reals(shape, values);
         let other = network.reals(node, &format!("{name}_bias"), &constant)?;
         let op = FloatBinary { function: RealPair::Add };
-        let id = network.emit(node, op, &[at.id, other], name, (DType::Float32, None))?;
+        let id = network.emit(node, op, &[at.id, other], name, Coding::REAL)?;
         if let Bias::OwnScale(_, why) = self.bias {
             let name = network.builder.tensor(id).name.clone();
             network.builder.note(name, why);
@@ -342,7 +356,7 @@ impl Layer {
         op: Op,
         bias: Option<Vec<i64>>,
         name: &str,
-        (dtype, quantization): (DType, Option<Quantization>),
+        Coding { dtype, quantization }: Coding,
     ) -> Result<guardbit_graph::TensorId, OnnxError> {
         let Data::Integers(codes) = &self.weights.data else {
             return Err(node.error("has weights that are not codes"));

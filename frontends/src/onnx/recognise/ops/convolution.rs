@@ -1,11 +1,10 @@
 //! Conv and ConvInteger.
 
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, FloatBinary, FloatConv2d, RealPair};
-use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Requantize};
+use guardbit_graph::{Activation, Brief, FloatReason, Op, Requantize};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocks::Blocked;
-use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::window::{Sliding, sliding};
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
@@ -15,9 +14,8 @@ use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::moves::{with_rows, without_rows};
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::operand::{check_weights, operand, result};
-use crate::onnx::recognise::kit::value::{Located, Value};
-use crate::onnx::recognise::kit::weighted;
-use crate::onnx::recognise::kit::weighted::{Bias, Layer};
+use crate::onnx::recognise::kit::value::{Coding, Located, Value};
+use crate::onnx::recognise::kit::weighted::{self, Activations, Bias, Layer, Weights};
 
 pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w, b) = (network.input(node, 0)?, network.input(node, 1)?, network.optional(node, 2)?);
@@ -37,7 +35,7 @@ fn by_blocks<'a>(
     weights: &Blocked,
 ) -> Result<(), OnnxError> {
     let value = without_functions(network, node, x.clone())?;
-    let Some((at, quant)) = weighted::activations(network, node, &value) else {
+    let Some(Activations { at, quant }) = weighted::activations(network, node, &value) else {
         return real(network, node, [x, w], b, None);
     };
     let geometry = Geometry::new(node, &network.shape_of(at), &weights.codes.shape)?;
@@ -55,14 +53,15 @@ fn by_blocks<'a>(
     let op = |requantize, activation| Conv2d { stride, dilation, padding, activation, requantize }.into();
     let name = node.first_output()?;
     let product = if b.is_some() { format!("{name}_product") } else { name.to_owned() };
-    let mut id = match blocks::product(network, node, (id, quant), arranged, op, (None, &product))? {
+    let product = blocks::Product { x: id, x_quant: quant, weights: arranged, front: None, name: &product };
+    let mut id = match product.add(network, node, op)? {
         Ok(id) => id,
         Err(reason) => return real(network, node, [x, w], b, Some(reason)),
     };
     if let Some(bias) = b {
         let bias = network.real_tensor(node, bias, false)?;
         let op = FloatBinary { function: RealPair::Add };
-        id = network.emit(node, op, &[id, bias], name, (DType::Float32, None))?;
+        id = network.emit(node, op, &[id, bias], name, Coding::REAL)?;
     }
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
@@ -75,17 +74,17 @@ fn convolve<'a>(
     b: Option<Value>,
     follow: Option<Follow<'a>>,
 ) -> Result<(), OnnxError> {
-    let Some((codes, weight_quant)) = weighted::weights(&w, 0) else {
+    let Some(weights) = weighted::weights(&w, 0) else {
         weighted::note_scales(network, node, &w, 0)?;
         return real(network, node, [x, w], b, None);
     };
     let x = without_functions(network, node, x)?;
-    let Some((at, x_quant)) = weighted::activations(network, node, &x) else {
+    let Some(activations) = weighted::activations(network, node, &x) else {
         return real(network, node, [x, w], b, None);
     };
-    let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
-    let bias = weighted::bias(node, b.as_ref(), geometry.channels, (&x_quant, &weight_quant))?;
-    let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), bias)?;
+    let geometry = Geometry::new(node, &network.shape_of(activations.at), &weights.codes.shape)?;
+    let bias = weighted::bias(node, b.as_ref(), geometry.channels, &activations.quant, &weights.quant)?;
+    let layer = geometry.layer(network, node, activations, weights, bias)?;
     if let Some(reason) = layer.stays_in_float(network, follow.as_ref()) {
         return real(network, node, [x, w], b, Some(reason));
     }
@@ -94,13 +93,13 @@ fn convolve<'a>(
 
 pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (x, w) = (weighted::raw(network, node, 0, 2)?, weighted::raw(network, node, 1, 3)?);
-    let (Some((at, x_quant)), Some((codes, weight_quant))) =
+    let (Some(activations), Some(weights)) =
         (weighted::activations(network, node, &x), weighted::weights(&w, 0))
     else {
         return Err(node.error("needs constant weights and one zero point of its input"));
     };
-    let geometry = Geometry::new(node, &network.shape_of(at), &codes.shape)?;
-    let layer = geometry.layer(network, node, at, x_quant, (&codes, weight_quant), Bias::None)?;
+    let geometry = Geometry::new(node, &network.shape_of(activations.at), &weights.codes.shape)?;
+    let layer = geometry.layer(network, node, activations, weights, Bias::None)?;
     let sums =
         layer.sums(network, node, |requantize, activation| geometry.op(requantize, activation), true)?;
     weighted::bind_sums(network, node, sums)
@@ -133,13 +132,14 @@ impl Geometry {
         &self,
         network: &mut Network<'a>,
         node: Node<'a>,
-        at: Located,
-        x_quant: Quant,
-        (codes, weight_quant): (&Constant, Quant),
+        activations: Activations,
+        weights: Weights,
         bias: Bias,
     ) -> Result<Layer, OnnxError> {
+        let (Activations { at, quant: x_quant }, Weights { codes, quant: weight_quant }) =
+            (activations, weights);
         weighted::check_scales(node, &weight_quant, self.channels)?;
-        let mut weights = codes.clone();
+        let mut weights = Constant::clone(&codes);
         if self.one_axis {
             weights.shape.insert(2, 1);
         }
@@ -188,7 +188,7 @@ fn real<'a>(
         false => node.first_output()?.to_owned(),
     };
     let op = FloatConv2d { stride, dilation, padding };
-    let id = network.emit(node, op, &inputs, &name, (DType::Float32, None))?;
+    let id = network.emit(node, op, &inputs, &name, Coding::REAL)?;
     blocks::note(network, id, reason);
     let mut at = Located { id, channels_last: true };
     if geometry.one_axis {

@@ -7,7 +7,7 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::parse::node::Node;
 use crate::onnx::recognise::kit::computed;
 use crate::onnx::recognise::kit::network::Network;
-use crate::onnx::recognise::kit::value::{Located, Value};
+use crate::onnx::recognise::kit::value::{Coding, Located, Value};
 
 /// Reads a DynamicQuantizeLinear: codes with computed scale and zero point.
 pub(super) fn dynamic_quantize_linear<'a>(
@@ -29,7 +29,7 @@ pub(super) fn dynamic_quantize_linear<'a>(
         }
         let name = wanted.unwrap_or_else(|| format!("{name}_{}", part.name()));
         let ty = match part {
-            DynamicPart::Scale => (DType::Float32, None),
+            DynamicPart::Scale => Coding::REAL,
             DynamicPart::ZeroPoint => computed::raw_codes(network, node, DType::UInt8, 1)?,
         };
         network.emit(node, DynamicQuantization { part }, &[x], &name, ty).map(Some)

@@ -5,12 +5,11 @@ use std::rc::Rc;
 use guardbit_graph::ops::{
     BatchMatmul, Conv2d, FloatBinary, FloatMatMul, FullyConnected, RealPair, Transpose,
 };
-use guardbit_graph::{Activation, DType, FloatReason, Op, Requantize, TensorId};
+use guardbit_graph::{Activation, FloatReason, Op, Requantize, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocked;
 use crate::onnx::normalise::blocks::Blocked;
-use crate::onnx::normalise::quant::Quant;
 use crate::onnx::parse::constant::Constant;
 use crate::onnx::parse::node::Node;
 use crate::onnx::recognise::kit::blocks;
@@ -19,9 +18,8 @@ use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::moves::moved;
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::operand::{check_weights, operand, result};
-use crate::onnx::recognise::kit::value::{Dequantized, Located, Value};
-use crate::onnx::recognise::kit::weighted;
-use crate::onnx::recognise::kit::weighted::{Bias, EVEN, Layer};
+use crate::onnx::recognise::kit::value::{Coding, Dequantized, Located, Value};
+use crate::onnx::recognise::kit::weighted::{self, Activations, Bias, EVEN, Layer, Weights};
 
 pub(super) fn matmul<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (a, b) = (network.input(node, 0)?, network.input(node, 1)?);
@@ -125,7 +123,7 @@ fn layer_of_blocks<'a>(
     // If the matrix is on the left, `y = (x' * w')'`.
     let is_turned = rank >= 2 && if matrix.right { matrix.transposes[0] } else { !matrix.transposes[1] };
     let x = if is_turned { moved(network, node, x, turn(rank), "transposed")? } else { x };
-    let Some((at, quant)) = weighted::activations(network, node, &x) else {
+    let Some(Activations { at, quant }) = weighted::activations(network, node, &x) else {
         return Err(node.error("has no codes of one scale"));
     };
     let id = network.in_order(node, at, false)?;
@@ -140,7 +138,8 @@ fn layer_of_blocks<'a>(
     let columns = format!("{name}_columns");
     let is_turned = !matrix.right && rank >= 2;
     let own = if is_turned { columns.as_str() } else { name };
-    let id = match blocks::product(network, node, (id, quant), weights, op, (Some(front), own))? {
+    let product = blocks::Product { x: id, x_quant: quant, weights, front: Some(front), name: own };
+    let id = match product.add(network, node, op)? {
         Ok(id) if is_turned => network.emit_like(node, turn(rank), &[id], name, id)?,
         Ok(id) => id,
         Err(reason) => return Ok(Err(reason)),
@@ -190,14 +189,14 @@ fn product<'a>(
     };
     let operands = (weighted::activations(network, node, &a), weights);
     let constant = match operands {
-        (Some(a), Some(b)) if b.0.shape.len() == 2 && network.shape_of(a.0).len() >= 2 => Some((a, b)),
+        (Some(a), Some(b)) if b.codes.shape.len() == 2 && network.shape_of(a.at).len() >= 2 => Some((a, b)),
         _ => None,
     };
-    let Some(((at, a_quant), (codes, b_quant))) = constant else {
+    let Some((activations, weights)) = constant else {
         return between_codes(network, node, [a, b], c, transposed_b, follow);
     };
-    let layer = dense(network, node, (at, a_quant), (&codes, b_quant), transposed_b)?;
-    let bias = weighted::bias(node, c.as_ref(), layer.channels, (&layer.x_quant, &layer.weight_quant))?;
+    let layer = dense(network, node, activations, weights, transposed_b)?;
+    let bias = weighted::bias(node, c.as_ref(), layer.channels, &layer.x_quant, &layer.weight_quant)?;
     let layer = Layer { bias, ..layer };
     if let Some(reason) = layer.stays_in_float(network, follow.as_ref()) {
         return real(network, node, [a, b], c, transposed_b, Some(reason));
@@ -212,11 +211,12 @@ fn op(requantize: Requantize, activation: Activation) -> Op {
 fn dense<'a>(
     network: &mut Network<'a>,
     node: Node<'a>,
-    (at, x_quant): (Located, Quant),
-    (codes, weight_quant): (&Constant, Quant),
+    activations: Activations,
+    weights: Weights,
     transposed: bool,
 ) -> Result<Layer, OnnxError> {
-    let weights = if transposed { codes.clone() } else { codes.permuted(&[1, 0]) };
+    let (Activations { at, quant: x_quant }, Weights { codes, quant: weight_quant }) = (activations, weights);
+    let weights = if transposed { Constant::clone(&codes) } else { codes.permuted(&[1, 0]) };
     let x = Located { id: network.in_order(node, at, false)?, channels_last: false };
     let shape = network.shape_of(x);
     if shape.last() != weights.shape.get(1) {
@@ -234,13 +234,13 @@ pub(super) fn integer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(
         b.quant.axis = b.quant.axis.map(|_| 1);
     }
     let operands = (weighted::activations(network, node, &a), weighted::weights(&b, 1));
-    let (Some((at, a_quant)), Some((codes, b_quant))) = operands else {
+    let (Some(activations), Some(weights)) = operands else {
         return Err(node.error("needs a constant matrix and one zero point of its input"));
     };
-    if codes.shape.len() != 2 || network.shape_of(at).len() < 2 {
+    if weights.codes.shape.len() != 2 || network.shape_of(activations.at).len() < 2 {
         return Err(node.error("needs a constant matrix of two axes"));
     }
-    let layer = dense(network, node, (at, a_quant), (&codes, b_quant), false)?;
+    let layer = dense(network, node, activations, weights, false)?;
     let sums = layer.sums(network, node, op, false)?;
     weighted::bind_sums(network, node, sums)
 }
@@ -267,7 +267,7 @@ fn between_codes<'a>(
     match (dtypes, follow) {
         ((Some(of_a), Some(_), Some(of_y)), Some(follow)) if of_a == of_y && c.is_none() => {
             let in_file_order = |network: &mut Network<'a>, operand: &Dequantized| {
-                code_tensor(network, node, operand.clone(), (false, 0))
+                code_tensor(network, node, operand.clone(), false, 0)
             };
             let inputs = [in_file_order(network, left)?, in_file_order(network, right)?];
             // The operation does not support an activation.
@@ -311,7 +311,7 @@ fn multiplied<'a>(
     let b = if transposed_b { transposed(network, node, b)? } else { b };
     let b = network.real_tensor(node, b, false)?;
     let name = if is_part { format!("{name}_product") } else { name.to_owned() };
-    network.emit(node, FloatMatMul {}, &[a, b], &name, (DType::Float32, None))
+    network.emit(node, FloatMatMul {}, &[a, b], &name, Coding::REAL)
 }
 
 /// Binds the output of a node to the sum of a product and an operand.
@@ -325,7 +325,7 @@ fn with_added<'a>(
     if let Some(c) = c {
         let other = network.real_tensor(node, c, false)?;
         let op = FloatBinary { function: RealPair::Add };
-        id = network.emit(node, op, &[id, other], node.first_output()?, (DType::Float32, None))?;
+        id = network.emit(node, op, &[id, other], node.first_output()?, Coding::REAL)?;
     }
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::DType;
 use guardbit_graph::ops::{FloatLayerNorm, FloatSoftmax, QLinearSoftmax, RealPair};
 
 use crate::onnx::error::OnnxError;
@@ -12,8 +11,8 @@ use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::network::{Network, axis_of};
 use crate::onnx::recognise::kit::operand::{operand, result};
 use crate::onnx::recognise::kit::pairs::by_constant;
-use crate::onnx::recognise::kit::value::{Located, Value};
-use crate::onnx::recognise::kit::weighted;
+use crate::onnx::recognise::kit::value::{Coding, Located, Value};
+use crate::onnx::recognise::kit::weighted::{self, Activations};
 
 /// Reads batch normalization for inference: a factor and an offset per channel, in float32.
 pub(super) fn batch<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -81,7 +80,7 @@ pub(super) fn layer<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(),
         inputs.push(network.real_tensor(node, Value::Constant(constant), false)?);
     }
     let op = FloatLayerNorm { axis, epsilon: node.float("epsilon", 1e-5) };
-    let id = network.emit(node, op, &inputs, node.first_output()?, (DType::Float32, None))?;
+    let id = network.emit(node, op, &inputs, node.first_output()?, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 
@@ -107,8 +106,8 @@ fn softmax_of<'a>(
     if old && shape[axis + 1..].iter().any(|&size| size != 1) {
         return Err(node.error("covers several axes, which cannot be represented"));
     }
-    let codes = weighted::activations(network, node, &value).filter(|(_, quant)| quant.dtype.bits() == 8);
-    if let (Some((at, quant)), Some(follow)) = (codes, follow)
+    let codes = weighted::activations(network, node, &value).filter(|codes| codes.quant.dtype.bits() == 8);
+    if let (Some(Activations { at, quant }), Some(follow)) = (codes, follow)
         && follow.kernel == quant.dtype
     {
         let follow = follow.without_activation();
@@ -121,7 +120,7 @@ fn softmax_of<'a>(
         return Err(node.error("works on a constant"));
     };
     let op = FloatSoftmax { axis: axis_of(network, at, axis) };
-    let id = network.emit(node, op, &[at.id], node.first_output()?, (DType::Float32, None))?;
+    let id = network.emit(node, op, &[at.id], node.first_output()?, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, ..at }))
 }
 

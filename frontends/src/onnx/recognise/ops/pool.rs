@@ -12,7 +12,7 @@ use crate::onnx::recognise::kit::follow::{Follow, follow};
 use crate::onnx::recognise::kit::moves::{with_rows, without_rows};
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::operand::{operand, result};
-use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value};
+use crate::onnx::recognise::kit::value::{Coding, Dequantized, Located, Source, Value};
 use crate::onnx::recognise::kit::weighted::EVEN;
 
 pub(super) fn max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
@@ -131,7 +131,7 @@ fn global_average_of<'a>(
     let id = network.real_tensor(node, value, true)?;
     let name = node.first_output()?;
     let op = FloatMean { axes, keep_dims: true };
-    let id = network.emit(node, op, &[id], name, (DType::Float32, None))?;
+    let id = network.emit(node, op, &[id], name, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 

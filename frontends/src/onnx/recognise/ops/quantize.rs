@@ -1,7 +1,7 @@
 //! QuantizeLinear and DequantizeLinear.
 
+use guardbit_graph::TensorId;
 use guardbit_graph::ops::{FloatBinary, RealPair};
-use guardbit_graph::{DType, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocked::blocks;
@@ -16,7 +16,7 @@ use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::pairs::apply;
 use crate::onnx::recognise::kit::quantize::{bind_codes, emit_quantizer, quantized};
 use crate::onnx::recognise::kit::quantizer::{Quantizer, quantizer};
-use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value};
+use crate::onnx::recognise::kit::value::{Coding, Dequantized, Located, Source, Value};
 
 pub(super) fn quantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     if node.int("block_size", 0) != 0 {
@@ -72,9 +72,16 @@ fn dequantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<()
     let mut id = network.real_tensor(node, Value::Dequantized(steps), false)?;
     let name = node.first_output()?.to_owned();
     if let Some(zeros) = zeros {
-        id = pair(network, node, RealPair::Sub, id, (&shape, zeros), &format!("{name}_steps"))?;
+        id = pair(
+            network,
+            node,
+            RealPair::Sub,
+            id,
+            Constant::reals(shape.clone(), zeros),
+            &format!("{name}_steps"),
+        )?;
     }
-    let id = pair(network, node, RealPair::Mul, id, (&shape, scales), &name)?;
+    let id = pair(network, node, RealPair::Mul, id, Constant::reals(shape, scales), &name)?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 
@@ -89,12 +96,19 @@ fn quantize_blocks<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let quant = quant_of(node, &one, None, number, shape.len(), 0)?;
     let name = node.first_output()?.to_owned();
     let id = network.real_tensor(node, value, false)?;
-    let mut id = pair(network, node, RealPair::Div, id, (&shape, scales), &format!("{name}_quotient"))?;
+    let mut id = pair(
+        network,
+        node,
+        RealPair::Div,
+        id,
+        Constant::reals(shape.clone(), scales),
+        &format!("{name}_quotient"),
+    )?;
     if let Some(zeros) = zeros {
         let round = guardbit_graph::ops::RealFunction::Round;
         let at = Located { id, channels_last: false };
         id = apply(network, node, at, round, vec![], &format!("{name}_rounded"))?.id;
-        id = pair(network, node, RealPair::Add, id, (&shape, zeros), &format!("{name}_moved"))?;
+        id = pair(network, node, RealPair::Add, id, Constant::reals(shape, zeros), &format!("{name}_moved"))?;
     }
     let quantizer = Quantizer::plain(node, quant);
     let at = emit_quantizer(network, &quantizer, Located { id, channels_last: false }, &name)?;
@@ -106,9 +120,9 @@ fn pair<'a>(
     node: Node<'a>,
     function: RealPair,
     id: TensorId,
-    (shape, values): (&[usize], Vec<f32>),
+    other: Constant,
     name: &str,
 ) -> Result<TensorId, OnnxError> {
-    let other = network.reals(node, &format!("{name}_by"), &Constant::reals(shape.to_vec(), values))?;
-    network.emit(node, FloatBinary { function }, &[id, other], name, (DType::Float32, None))
+    let other = network.reals(node, &format!("{name}_by"), &other)?;
+    network.emit(node, FloatBinary { function }, &[id, other], name, Coding::REAL)
 }

@@ -8,7 +8,7 @@ use crate::onnx::normalise::axes::reduced;
 use crate::onnx::parse::node::Node;
 use crate::onnx::recognise::kit::codes::check_codes;
 use crate::onnx::recognise::kit::network::{Network, axis_of};
-use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value};
+use crate::onnx::recognise::kit::value::{Coding, Dequantized, Located, Source, Value};
 
 pub(super) fn mean<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let value = network.input(node, 0)?;
@@ -42,7 +42,7 @@ fn with<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealReduction) 
 
 fn real<'a>(network: &mut Network<'a>, node: Node<'a>, value: Value, op: Op) -> Result<(), OnnxError> {
     let id = network.real_tensor(node, value, false)?;
-    let id = network.emit(node, op, &[id], node.first_output()?, (DType::Float32, None))?;
+    let id = network.emit(node, op, &[id], node.first_output()?, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: false }))
 }
 
@@ -55,7 +55,7 @@ fn extreme<'a>(network: &mut Network<'a>, node: Node<'a>, function: RealReductio
         return with(network, node, function);
     };
     let id = network.in_order(node, at, false)?;
-    let id = of_codes(network, node, id, function, (axes, keep_dims))?;
+    let id = of_codes(network, node, id, function, axes, keep_dims)?;
     bind(network, node, value, Located { id, channels_last: false })
 }
 
@@ -79,7 +79,8 @@ fn of_codes<'a>(
     node: Node<'a>,
     id: TensorId,
     function: RealReduction,
-    (axes, keep_dims): (Vec<usize>, bool),
+    axes: Vec<usize>,
+    keep_dims: bool,
 ) -> Result<TensorId, OnnxError> {
     let op: Op = match function {
         RealReduction::Maximum => ReduceMax { axes, keep_dims }.into(),
@@ -108,7 +109,7 @@ pub(super) fn global_max<'a>(network: &mut Network<'a>, node: Node<'a>) -> Resul
     match codes(network, node, &value)? {
         Some(at) => {
             let axes = (2..rank).map(|axis| axis_of(network, at, axis)).collect();
-            let id = of_codes(network, node, at.id, RealReduction::Maximum, (axes, true))?;
+            let id = of_codes(network, node, at.id, RealReduction::Maximum, axes, true)?;
             bind(network, node, value, Located { id, ..at })
         }
         None => {

@@ -1,6 +1,5 @@
 //! Resize and Upsample.
 
-use guardbit_graph::DType;
 use guardbit_graph::ops::{FloatResizeBilinear, Places, ResizeNearest};
 
 use crate::onnx::error::OnnxError;
@@ -9,7 +8,7 @@ use crate::onnx::normalise::resize::{Target, target};
 use crate::onnx::parse::node::Node;
 use crate::onnx::recognise::kit::moves::{chosen, in_last_order, movable};
 use crate::onnx::recognise::kit::network::Network;
-use crate::onnx::recognise::kit::value::{Located, Value};
+use crate::onnx::recognise::kit::value::{Coding, Located, Value};
 
 pub(super) fn resize<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     for (name, plain) in [("antialias", 0), ("exclude_outside", 0)] {
@@ -57,7 +56,7 @@ fn linear<'a>(
     let id = network.real_tensor(node, value, true)?;
     let scales = target.scaled.then(|| [target.scales[2], target.scales[3]]);
     let op = FloatResizeBilinear { size: [height, width], places, scales };
-    let id = network.emit(node, op, &[id], node.first_output()?, (DType::Float32, None))?;
+    let id = network.emit(node, op, &[id], node.first_output()?, Coding::REAL)?;
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }
 

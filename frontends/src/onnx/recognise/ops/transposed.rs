@@ -1,7 +1,7 @@
 //! ConvTranspose: a convolution of the image with zeros between its pixels.
 
 use guardbit_graph::ops::{Conv2d, DepthwiseConv2d, Dilate, FloatConv2d, Pad, Slice, TransposeConv2d};
-use guardbit_graph::{Activation, Brief, DType, FloatReason, Op, Padding, Requantize, TensorId};
+use guardbit_graph::{Activation, Brief, FloatReason, Op, Padding, Requantize, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::quant::Quant;
@@ -12,8 +12,8 @@ use crate::onnx::recognise::kit::blocks;
 use crate::onnx::recognise::kit::codes::without_functions;
 use crate::onnx::recognise::kit::follow::follow;
 use crate::onnx::recognise::kit::network::Network;
-use crate::onnx::recognise::kit::value::{Located, Value};
-use crate::onnx::recognise::kit::weighted::{self, Layer};
+use crate::onnx::recognise::kit::value::{Coding, Located, Value};
+use crate::onnx::recognise::kit::weighted::{self, Activations, Layer, Weights};
 
 pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let (value, weights) = (network.input(node, 0)?, network.input(node, 1)?);
@@ -29,17 +29,20 @@ pub(super) fn conv<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
     let around = Around::of(&geometry, [h, w], [kh, kw]);
     // Scales belong to output channels, which are one axis of the weights only if there is one group.
     let codes =
-        weighted::weights(&weights, 1).filter(|(_, quant)| geometry.groups == 1 || quant.axis.is_none());
+        weighted::weights(&weights, 1).filter(|codes| geometry.groups == 1 || codes.quant.axis.is_none());
     let value = if codes.is_some() { without_functions(network, node, value)? } else { value };
-    let (Some((codes, weight_quant)), Some((at, x_quant)), Some(padding)) =
-        (codes, weighted::activations(network, node, &value), around.padding())
+    let (
+        Some(Weights { codes, quant: weight_quant }),
+        Some(Activations { at, quant: x_quant }),
+        Some(padding),
+    ) = (codes, weighted::activations(network, node, &value), around.padding())
     else {
         weighted::note_scales(network, node, &weights, 1)?;
         return real(network, node, [value, weights], &geometry, &around, None);
     };
     let channels = kernel[1] * geometry.groups;
     let bias = network.optional(node, 2)?;
-    let bias = weighted::bias(node, bias.as_ref(), channels, (&x_quant, &weight_quant))?;
+    let bias = weighted::bias(node, bias.as_ref(), channels, &x_quant, &weight_quant)?;
     let follow = follow(network, node)?;
     let x = Located { id: network.in_order(node, at, true)?, channels_last: true };
     let plain = geometry.groups == 1 && geometry.dilation == [1, 1];
@@ -130,12 +133,11 @@ fn real<'a>(
         return Err(node.error("needs constant weights"));
     };
     let name = node.first_output()?.to_owned();
-    let float = || (DType::Float32, None);
     let id = network.real_tensor(node, value, true)?;
     let mut id = dilated(network, node, id, geometry)?;
     let sides = [0, 1].map(|axis| [around.reach[axis], around.reach[axis] + around.after[axis]]);
     let op = Pad { paddings: vec![[0, 0], sides[0], sides[1], [0, 0]], value: Some(0) };
-    id = network.emit(node, op, &[id], &format!("{name}_padded"), float())?;
+    id = network.emit(node, op, &[id], &format!("{name}_padded"), Coding::REAL)?;
     let kernel = network.reals(node, &format!("{name}_weights"), &laid(&weights, geometry.groups, true))?;
     let mut operands = vec![id, kernel];
     if let Some(bias) = network.optional(node, 2)? {
@@ -144,14 +146,14 @@ fn real<'a>(
     let op = FloatConv2d { stride: [1, 1], dilation: geometry.dilation, padding: Padding::Valid };
     let cut = around.cuts(0) || around.cuts(1);
     let conv_name = if cut { format!("{name}_full") } else { name.clone() };
-    id = network.emit(node, op, &operands, &conv_name, float())?;
+    id = network.emit(node, op, &operands, &conv_name, Coding::REAL)?;
     blocks::note(network, id, reason);
     if cut {
         let whole = network.builder.tensor(id).ty.shape.clone();
         let mut slice = Slice::whole(&whole);
         slice.begin[1..3].copy_from_slice(&geometry.begin);
         slice.size[1..3].copy_from_slice(&geometry.size);
-        id = network.emit(node, slice, &[id], &name, float())?;
+        id = network.emit(node, slice, &[id], &name, Coding::REAL)?;
     }
     network.bind(node, 0, Value::Real(Located { id, channels_last: true }))
 }

@@ -1,5 +1,6 @@
 //! Trees of an innermost level for AVX-512, two windows per lane: the low half of every lane belongs to the
-//! first window, the high half to the second.
+//! first window, the high half to the second. The shape is that of
+//! AVX2's module, which has other registers, layouts and instructions.
 
 use std::arch::x86_64::*;
 use std::hint::black_box;

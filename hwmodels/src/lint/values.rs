@@ -1,16 +1,36 @@
 //! Registers of an accelerator that hold what 8-bit networks make of them, but not what this network does.
 
+use std::cell::OnceCell;
+
+use super::listed::listed;
 use crate::bounds::{LayerBounds, Range, bias_adder_range, product_range};
-use crate::lint_layers::listed;
 use crate::{BiasPlace, MacLayer, Problem, Program};
 
 /// Bits of the codes for which accumulators are usually designed.
 const USUAL_BITS: u32 = 8;
 
+/// Bounds of the layers of a program, computed when a warning first needs them.
+pub(super) struct Bounds<'p> {
+    program: &'p Program,
+    /// Cells per node.
+    layers: Vec<OnceCell<LayerBounds>>,
+}
+
+impl<'p> Bounds<'p> {
+    pub fn new(program: &'p Program) -> Self {
+        Self { program, layers: vec![OnceCell::new(); program.graph.nodes().len()] }
+    }
+
+    fn of(&self, layer: &MacLayer) -> &LayerBounds {
+        self.layers[layer.node.index()].get_or_init(|| LayerBounds::new(&self.program.graph, layer))
+    }
+}
+
 /// Warns of a level that would hold every sum of a layer with 8-bit codes, but may overflow with the layer's
 /// wider codes.
-pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
-    let key = std::cell::OnceCell::new();
+pub(super) fn narrow_for_codes(bounds: &Bounds<'_>) -> Option<Problem> {
+    let program = bounds.program;
+    let key = OnceCell::new();
     let figures = |layer: &MacLayer| {
         let wider =
             [layer.widths.activation, layer.widths.weight].map(|bits| bits.saturating_sub(USUAL_BITS));
@@ -18,7 +38,7 @@ pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
         if more == 0 {
             return None;
         }
-        let bounds = LayerBounds::new(&program.graph, layer);
+        let bounds = bounds.of(layer);
         let of_level = |(index, level): (usize, &crate::Level)| {
             let (bits, needed) = (level.register.bits()?, bounds.proved_bits(index));
             (bits < needed && needed.saturating_sub(more) <= bits).then_some((index, bits, needed))
@@ -41,7 +61,8 @@ pub(crate) fn narrow_for_codes(program: &Program) -> Option<Problem> {
 }
 
 /// Warns of a bias adder that does not hold every sum with its bias.
-pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
+pub(super) fn narrow_bias_adder(bounds: &Bounds<'_>) -> Option<Problem> {
+    let program = bounds.program;
     let figures = |layer: &MacLayer| {
         let bias = layer.datapath.bias;
         let holds = bias.register.limits().filter(|_| bias.at != BiasPlace::Preload)?;
@@ -54,9 +75,8 @@ pub(crate) fn narrow_bias_adder(program: &Program) -> Option<Problem> {
             return None;
         }
         let last = layer.datapath.levels.last()?.register.limits();
-        let bounds = LayerBounds::new(&program.graph, layer);
         // After an overflow, the level may hold any of its values.
-        let delivered = bounds.channels.iter().filter_map(|channel| {
+        let delivered = bounds.of(layer).channels.iter().filter_map(|channel| {
             let sum = *channel.proved().last()?;
             Some(last.filter(|held| !held.contains(sum)).unwrap_or(sum))
         });

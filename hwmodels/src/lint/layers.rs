@@ -1,10 +1,8 @@
-//! Warnings about an accelerator for a particular network.
+//! An array, memories and keys that do not suit the layers of a network.
 
+use super::listed::listed;
 use crate::timing::{LayerTiming, Outside};
-use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values};
-
-/// Greatest number of layers that a message names; further ones are counted.
-const NAMED: usize = 5;
+use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
 
 /// Number of layers, those that move the most data, whose traffic is compared with that of other values of a
 /// key.
@@ -13,29 +11,8 @@ const COMPARED: usize = 8;
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, layers one tile of which does not fit its
-/// SRAM, a key that makes layers load or store their data repeatedly, and registers that hold the values of
-/// 8-bit networks but not those of this one. There is at most one warning per code and memory.
-pub fn check_program(program: &Program) -> Vec<Problem> {
-    let memories = [
-        ("activations", "memory.activation_kib"),
-        ("weights", "memory.weight_kib"),
-        ("sums", "memory.accumulator_kib"),
-    ];
-    let small = memories.into_iter().enumerate();
-    std::iter::once(large_array(program))
-        .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
-        .chain([
-            moves_again(program),
-            lint_values::narrow_for_codes(program),
-            lint_values::narrow_bias_adder(program),
-        ])
-        .flatten()
-        .collect()
-}
-
 /// Warns of an array of which a layer can use at most half.
-fn large_array(program: &Program) -> Option<Problem> {
+pub(super) fn large_array(program: &Program) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
         let ([rows, cols], [all_rows, all_cols]) = (fit.used, fit.size);
@@ -51,7 +28,7 @@ fn large_array(program: &Program) -> Option<Problem> {
 }
 
 /// Warns of a memory that cannot hold the smallest tile.
-fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Option<Problem> {
+pub(super) fn small_sram(program: &Program, operand: usize, what: &str, key: &str) -> Option<Problem> {
     let figures = |layer: &MacLayer| {
         let fit = &layer.timing.fit;
         let (needed, room) = (fit.least_bytes[operand], fit.room_bytes[operand]);
@@ -84,7 +61,7 @@ struct Moving {
 
 /// Warns of a key that makes layers move more than twice their data from and to external memory, if a better
 /// value at least halves it.
-fn moves_again(program: &Program) -> Option<Problem> {
+pub(super) fn moves_again(program: &Program) -> Option<Problem> {
     if program.accelerator.timing.convention != TimingConvention::Overlapped {
         return None;
     }
@@ -198,17 +175,4 @@ fn better_lanes(program: &Program, layers: &[&MacLayer]) -> Option<Better> {
         moved: moved(program, layers, |accelerator| accelerator.array.kind = kind),
     });
     others.min_by_key(|better| better.moved.bits)
-}
-
-/// Returns the first layers for which `say` returns a text, and the number of further ones.
-pub(crate) fn listed(program: &Program, say: impl Fn(&MacLayer) -> Option<String>) -> Option<String> {
-    let found: Vec<String> = program.mac_layers().filter_map(say).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let mut text = found[..found.len().min(NAMED)].join(", ");
-    if found.len() > NAMED {
-        text += &format!(" and {} more", found.len() - NAMED);
-    }
-    Some(text)
 }
