@@ -13,7 +13,7 @@ const COMPARED: usize = 8;
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about layers that leave most of the array idle, layers one tile of which does not fit its
+/// Returns warnings about an accelerator that runs no layer of the network, layers that leave most of the array idle, layers one tile of which does not fit its
 /// SRAM, a key that makes layers load or store their data repeatedly, and registers that hold the values of
 /// 8-bit networks but not those of this one. There is at most one warning per code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
@@ -23,7 +23,8 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
         ("sums", "memory.accumulator_kib"),
     ];
     let small = memories.into_iter().enumerate();
-    std::iter::once(large_array(program))
+    [nothing_offloaded(program), large_array(program)]
+        .into_iter()
         .chain(small.map(|(operand, (what, key))| small_sram(program, operand, what, key)))
         .chain([
             moves_again(program),
@@ -32,6 +33,20 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
         ])
         .flatten()
         .collect()
+}
+
+/// Warns of an accelerator that runs none of the layers that it could run.
+fn nothing_offloaded(program: &Program) -> Option<Problem> {
+    let graph = &program.graph;
+    let multiplies = graph.nodes_with_ids().any(|(id, _)| graph.dot_products(id).is_some());
+    (multiplies && program.mac_layers().next().is_none()).then(|| {
+        Problem::of_network(
+            "guardbit::hw::nothing_offloaded",
+            "offload",
+            "the accelerator runs no layer of this network: the host runs all of them".into(),
+            "add operations to `offload`; `guardbit inspect MODEL --hw HW` prints why each layer runs on the host",
+        )
+    })
 }
 
 /// Warns of an array of which a layer can use at most half.

@@ -54,6 +54,7 @@ impl Folder {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         }
     }
 }
@@ -315,6 +316,7 @@ fn quantizations_are_axes() {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         };
         sweep(&request, None, Existing::Refuse, &Silent).map_err(|error| error.to_string())
     };

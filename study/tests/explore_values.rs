@@ -106,6 +106,7 @@ fn check(
         stats_given: true,
         cache: None,
         shard: None,
+        study: None,
     };
     let points = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
     prop_assert_eq!(explored.rows.len(), points.len());

@@ -132,6 +132,7 @@ impl Study {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         };
         let out = dir.join("out");
         sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap();

@@ -27,6 +27,7 @@ fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
         stats_given: false,
         cache: None,
         shard,
+        study: None,
     }
 }
 

@@ -11,7 +11,7 @@ use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
 
 use super::value::{self, Seconds, Slot, Value, Zip};
-use super::{Command, Commands, InStudy, PythonName, Row, arguments, row};
+use super::{Choice, Command, Commands, InStudy, PythonName, Row, arguments, row};
 use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
@@ -55,15 +55,13 @@ const SETTING: Row = Row { quantizes: true, listed: true, ..row(QUANTIZE) };
 /// Row of a parameter that a sweep varies, apart from axes.
 const SWEPT: Row = Row { in_study: InStudy::Sweep, ..row(Commands::of(&[Sweep])) };
 
-fn names<T>(all: impl IntoIterator<Item = T>, name: impl Fn(T) -> &'static str) -> String {
-    all.into_iter().map(name).collect::<Vec<_>>().join(", ")
-}
+const PROPAGATED: Choice = ("propagated", Some("what the hardware produced before it"));
 
-fn methods_of_tensors() -> Vec<(&'static str, Option<&'static str>)> {
+fn methods_of_tensors() -> Vec<Choice> {
     METHODS.iter().map(|method| (method.name(), None)).collect()
 }
 
-fn methods() -> Vec<(&'static str, Option<&'static str>)> {
+fn methods() -> Vec<Choice> {
     let layers =
         LAYER_METHODS.iter().map(|method| (method.name(), Some("for layers on the accelerator of --hw")));
     methods_of_tensors().into_iter().chain(layers).collect()
@@ -125,7 +123,15 @@ arguments! {
         value: "LIST",
         is_list: true,
         listed: true,
-        help: |_| "Data formats in addition to .mem: dec, npy, bin (little-endian, whole bytes per value), mif, coe, axis".into(),
+        help: |_| "Data formats in addition to .mem".into(),
+        choices: |_| vec![
+            ("dec", None),
+            ("npy", None),
+            ("bin", Some("little-endian, whole bytes per value")),
+            ("mif", None),
+            ("coe", None),
+            ("axis", None),
+        ],
         default: |_| Some("dec".into()),
         ..row(Commands::of(&[Vectors]))
     };
@@ -134,7 +140,8 @@ arguments! {
         value: "LIST",
         is_list: true,
         listed: true,
-        help: |_| "Waveforms of accumulators and exact sums: vcd, fst".into(),
+        help: |_| "Waveforms of accumulators and exact sums".into(),
+        choices: |_| vec![("vcd", None), ("fst", None)],
         ..row(Commands::of(&[Vectors]))
     };
     /// Whether lanes are whole bytes.
@@ -153,7 +160,7 @@ arguments! {
     overflow: Vec<Overflow> = "overflow", Row {
         value: "OVERFLOW",
         is_list: true,
-        help: |_| format!("Overflow modes of the swept level: {} [default: its own]", names(Overflow::ALL, Overflow::name)),
+        help: |_| "Overflow modes of the swept level [default: its own]".into(),
         ..SWEPT
     };
     /// The swept level.
@@ -219,22 +226,25 @@ arguments! {
         listed: true,
         value: "LIST",
         is_list: true,
-        help: |_| format!("What to minimize, the most important first: {} [default: cycles, and what the cost models provide]",
-                          names(Objective::ALL, Objective::name)),
+        help: |_| "What to minimize, the most important first [default: cycles, and what the cost models provide]".into(),
         ..row(Commands::of(&[Explore]))
     };
     /// Who is asked for areas.
     area: Option<AreaTool> = "area", Row {
         value: "TOOL",
-        help: |_| "Synthesize the accumulators with this tool for their LUTs and flip-flops: yosys".into(),
+        help: |_| "Synthesize the accumulators with this tool for their LUTs and flip-flops".into(),
         ..row(Commands::of(&[Size]))
     };
     /// What is looked at of two-level accumulators.
     grid: Option<Grid> = "grid", Row {
         value: "GRID",
         listed: true,
-        help: |_| "How finely to try two levels of accumulators: none, coarse (every second length of run, a quarter of the dot \
-                   products, fewer widths) or full".into(),
+        help: |_| "How finely to try two levels of accumulators".into(),
+        choices: |_| vec![
+            ("none", None),
+            ("coarse", Some("every second length of run, a quarter of the dot products, fewer widths")),
+            ("full", None),
+        ],
         default: |_| Some(Grid::default().name().into()),
         ..row(Commands::of(&[Size]))
     };
@@ -314,8 +324,12 @@ arguments! {
         value: "TASK",
         in_study: InStudy::Setting,
         listed: true,
-        help: |_| "How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under the \
-                   ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]".into(),
+        help: |_| "How to score the output [default: inferred from labels and shapes if unambiguous]".into(),
+        choices: |_| vec![
+            ("classify", Some("accuracy")),
+            ("regress", Some("mean squared error against labels")),
+            ("detect", Some("area under the ROC curve of the distance between output and input")),
+        ],
         axis: Some(|variant, value| { variant.settings.task = Some(Task::read(value)?); Ok(()) }),
         ..row(TABLES)
     };
@@ -343,9 +357,17 @@ arguments! {
         quantizes: true,
         listed: true,
         help: |command| match command {
-            Quantize => "Where to observe activations: behind the quantized layers before them (propagated), or in the float network \
-                         (isolated)".into(),
-            _ => "What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)".into(),
+            Quantize => "Where to observe activations".into(),
+            _ => "What each layer reads".into(),
+        },
+        choices: |command| match command {
+            Quantize => vec![
+                ("propagated", Some("behind the quantized layers before them")),
+                ("isolated", Some("in the float network")),
+            ],
+            // Designs are compared by the results of the network, which isolated layers do not have.
+            Explore => vec![PROPAGATED],
+            _ => vec![PROPAGATED, ("isolated", Some("exact activations"))],
         },
         default: |_| Some(Mode::default().name().into()),
         axis: Some(|variant, value| { variant.settings.mode = Mode::read(value)?; Ok(()) }),
@@ -371,15 +393,17 @@ arguments! {
                 Run => "full",
                 _ => "none",
             };
-            format!("How much to count: none, events, values (all but events) or full [default: {default}]")
+            format!("How much to count [default: {default}]")
         },
+        choices: |_| vec![("none", None), ("events", None), ("values", Some("all but events")), ("full", None)],
         ..row(Commands::of(&[Run, Sweep, Explore]))
     };
     /// Another requantization scheme.
     requantize: Option<Scheme> = "requantize", Row {
         value: "SCHEME",
         in_study: InStudy::Setting,
-        help: |_| format!("Requantization scheme to use instead of the model's own: {}", names(Scheme::ALL, |scheme| scheme.name())),
+        help: |_| "Requantization scheme to use instead of the model's own".into(),
+        choices: |_| Scheme::ALL.iter().map(|scheme| (scheme.name(), None)).collect(),
         axis: Some(|variant, value| { variant.settings.sets.push(scheme_override(value)); Ok(()) }),
         ..row(RUNS)
     };
@@ -388,7 +412,7 @@ arguments! {
         value: "NAME",
         in_study: InStudy::Setting,
         listed: true,
-        help: |_| format!("Runtime whose results a TFLite network reproduces: {}", names(Profile::ALL, Profile::name)),
+        help: |_| "Runtime whose results a TFLite network reproduces".into(),
         default: |_| Some(Profile::default().name().into()),
         axis: Some(|variant, value| { variant.settings.profile = Some(Profile::read(value)?); Ok(()) }),
         ..row(NETWORKS)
@@ -449,7 +473,8 @@ arguments! {
     format: Option<TableFormat> = "format", Row {
         value: "FORMAT",
         beside_study: true,
-        help: |_| "Table format: csv, or parquet in addition to CSV".into(),
+        help: |_| "Table format".into(),
+        choices: |_| vec![("csv", None), ("parquet", Some("in addition to CSV"))],
         default: |_| Some("csv".into()),
         ..row(Commands::of(&[Run, Sweep, Size]))
     };
@@ -480,7 +505,7 @@ arguments! {
         value: "NAME",
         help: |_| "Method that chooses ranges".into(),
         default: |_| Some(QuantizeChoices::METHOD.into()),
-        choices: Some(methods),
+        choices: |_| methods(),
         ..SETTING
     };
     /// How ranges of weights are chosen.
@@ -488,7 +513,7 @@ arguments! {
         value: "NAME",
         help: |_| "Method that chooses ranges of weights".into(),
         default: |_| Some(QuantizeChoices::METHOD.into()),
-        choices: Some(methods_of_tensors),
+        choices: |_| methods_of_tensors(),
         ..SETTING
     };
     /// Codes of weights.
@@ -682,15 +707,15 @@ arguments! {
     /// What replays it.
     simulator: Option<String> = "simulator", Row {
         value: "SIMULATOR",
-        help: |_| "Simulator for the replay; none only recomputes every expected value".into(),
+        help: |_| "Simulator for the replay".into(),
         default: |_| Some("none".into()),
-        choices: Some(|| vec![
-            ("none", Some("No simulator")),
+        choices: |_| vec![
+            ("none", Some("only recompute every expected value")),
             ("icarus", Some("Icarus Verilog")),
             ("verilator", Some("Verilator")),
             ("ghdl", Some("GHDL")),
-            ("all", Some("All of them")),
-        ]),
+            ("all", Some("all of them")),
+        ],
         ..row(CHECK)
     };
     /// Whether faults are replayed.
@@ -715,8 +740,8 @@ arguments! {
     /// Passes over the network.
     pass: Vec<String> = "pass", Row {
         value: "NAME",
-        help: |_| "Also print the network after this pass. May be repeated: the passes run one after the other".into(),
-        choices: Some(|| PASSES.iter().map(|pass| (pass.name(), Some(pass.description()))).collect()),
+        help: |_| "Also print the network after this pass; if repeated, after all of them, in order".into(),
+        choices: |_| PASSES.iter().map(|pass| (pass.name(), Some(pass.description()))).collect(),
         ..row(INSPECT)
     };
     /// Whether operations are printed in full.
@@ -766,7 +791,7 @@ arguments! {
         value: "SHELL",
         is_positional: true,
         help: |_| "The shell".into(),
-        choices: Some(|| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into()),
+        choices: |_| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into(),
         ..row(COMPLETIONS)
     };
     /// A folder for man pages.
@@ -774,7 +799,7 @@ arguments! {
         needed: MAN,
         value: "DIR",
         is_positional: true,
-        help: |_| "Folder for the pages, which must exist; other files in it stay as they are".into(),
+        help: |_| "Folder for the pages; other files in it stay as they are".into(),
         ..row(MAN)
     };
 }

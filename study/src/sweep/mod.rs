@@ -67,7 +67,13 @@ pub fn sweep_observed(
     observer: Option<&mut Observer<'_>>,
 ) -> Result<Vec<PointRecord>, StudyError> {
     let target = out.map(Target::claim).transpose()?;
-    let plan = Plan::new(request)?;
+    let plan = Plan::new(request).map_err(|error| {
+        let error = error.of_axes(&request.settings.sets);
+        match &request.study {
+            Some(study) => study.placed(error),
+            None => error,
+        }
+    })?;
     plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
     let format = target.as_ref().map(|target| resume::format(target, existing, request.settings.format));
     let format = format.unwrap_or_default();
@@ -304,6 +310,7 @@ mod tests {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         };
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");
