@@ -287,6 +287,15 @@ fn an_accelerator_is_checked_for_a_network() {
     };
     let alone = codes(&["hw", "check", "exact-int32-os", "--json"]);
     assert!(alone.is_empty(), "{alone:?}");
+    // The host runs all layers: the network is in float, or the accelerator runs nothing.
+    let float = digits("digits_float.onnx");
+    let none = "guardbit::hw::no_layer_accelerated";
+    assert_eq!(codes(&["hw", "check", "exact-int32-os", "--model", &float, "--json"]), [none]);
+    let others =
+        ["hw", "check", "exact-int32-os", "--model", &model, "--json", "--set", "offload=[batch_matmul]"];
+    assert_eq!(codes(&others), [none]);
+    let text = succeed(&["hw", "check", "exact-int32-os", "--model", &float]);
+    assert!(text.contains("\nThe accelerator runs 0 % of the ") && !text.contains("tiles"), "{text}");
     // A depthwise layer uses one column of sixteen.
     let with_model = codes(&["hw", "check", "exact-int32-os", "--model", &model, "--json"]);
     assert_eq!(with_model, ["guardbit::hw::array_larger_than_layer"]);

@@ -1,7 +1,9 @@
 //! Warnings about an accelerator for a particular network.
 
 use crate::timing::{LayerTiming, Outside};
-use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values};
+use crate::{
+    Accelerator, ArrayKind, Coverage, Dataflow, MacLayer, Problem, Program, TimingConvention, lint_values,
+};
 
 /// Greatest number of layers that a message names; further ones are counted.
 const NAMED: usize = 5;
@@ -13,9 +15,9 @@ const COMPARED: usize = 8;
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Returns warnings about an accelerator that runs no layer of the network, layers that leave most of the array idle, layers one tile of which does not fit its
-/// SRAM, a key that makes layers load or store their data repeatedly, and registers that hold the values of
-/// 8-bit networks but not those of this one. There is at most one warning per code and memory.
+/// Returns warnings about an accelerator that runs no layer of the network, layers that leave most of the array
+/// idle, layers one tile of which does not fit its SRAM, a key that makes layers load or store their data
+/// repeatedly, and registers that hold the values of 8-bit networks but not those of this one. There is at most one warning per code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -35,16 +37,17 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
         .collect()
 }
 
-/// Warns of an accelerator that runs none of the layers that it could run.
+/// Warns of an accelerator that runs no layer of a network that has some. An empty `offload` has a warning of its
+/// own.
 fn nothing_offloaded(program: &Program) -> Option<Problem> {
-    let graph = &program.graph;
-    let multiplies = graph.nodes_with_ids().any(|(id, _)| graph.dot_products(id).is_some());
-    (multiplies && program.mac_layers().next().is_none()).then(|| {
+    let runs_none = program.mac_layers().next().is_none() && !program.accelerator.offload.is_empty();
+    (runs_none && !Coverage::new(program).nodes.is_empty()).then(|| {
         Problem::of_network(
-            "guardbit::hw::nothing_offloaded",
+            "guardbit::hw::no_layer_accelerated",
             "offload",
             "the accelerator runs no layer of this network: the host runs all of them".into(),
-            "add operations to `offload`; `guardbit inspect MODEL --hw HW` prints why each layer runs on the host",
+            "`guardbit inspect MODEL --hw HW` prints why each layer runs on the host; a float network is first \
+             quantized with `guardbit quantize`",
         )
     })
 }

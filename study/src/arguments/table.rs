@@ -104,9 +104,9 @@ arguments! {
         value: "NAME|INDEX",
         listed: true,
         help: |command| match command {
-            Vectors => "The layer: its name or index as `guardbit inspect` prints them".into(),
-            _ => "Run this layer alone, by name or index as `guardbit inspect` prints them: --input is then what the layer \
-                  reads".into(),
+            Vectors => "The layer, by the name or index that `guardbit inspect` prints".into(),
+            _ => "Run only this layer, by the name or index that `guardbit inspect` prints; --input then holds the inputs of the \
+                  layer".into(),
         },
         ..row(Commands::of(&[Run, Vectors]))
     };
@@ -153,7 +153,7 @@ arguments! {
     /// Widths of the swept level.
     bits: Option<BitList> = "bits", Row {
         value: "BITS",
-        help: |_| "Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths in `layers` of the accelerator stay".into(),
+        help: |_| "Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths that the accelerator sets in `layers` stay as they are".into(),
         ..SWEPT
     };
     /// Its overflow modes.
@@ -206,8 +206,8 @@ arguments! {
     shard: Option<Shard> = "shard", Row {
         value: "I/N|slurm",
         beside_study: true,
-        help: |_| "Run only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by \
-                   SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT".into(),
+        help: |_| "Run only part I of N of the points, for `guardbit merge`; `slurm` takes I and N from SLURM_ARRAY_TASK_ID and \
+                   SLURM_ARRAY_TASK_COUNT, which a job array sets".into(),
         ..row(Commands::of(&[Sweep]))
     };
     /// How much error is allowed.
@@ -216,8 +216,8 @@ arguments! {
         value: "KIND=SHARE",
         help: |command| {
             let searched = if command == Explore { ". Widths are searched within it" } else { "" };
-            format!("Error that is allowed: accuracy=1% (points of top-1 accuracy, with --labels), agreement=1% (samples that may get \
-                     another class) or mismatch=0.1% (output codes that may differ){searched}")
+            format!("Allowed error: accuracy=1% (loss of top-1 accuracy in percentage points, with --labels), agreement=1% (samples \
+                     that may get another class) or mismatch=0.1% (output codes that may differ){searched}")
         },
         ..row(BUDGETS)
     };
@@ -269,7 +269,7 @@ arguments! {
     random: Option<usize> = "random", Row {
         value: "N",
         in_study: InStudy::Setting,
-        help: |_| format!("Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without --input: \
+        help: |_| format!("Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without --input: \
                            {DEFAULT_RANDOM_SAMPLES}]"),
         axis: Some(|variant, value| { with_random(&mut variant.settings, usize::read(value)?); Ok(()) }),
         ..row(RUNS)
@@ -302,7 +302,7 @@ arguments! {
     test: Option<PathBuf> = "test", Row {
         value: "X.npy",
         python: PythonName::As("x"),
-        help: |_| "Other samples to run the networks on for accuracy and overflows [default: those of --calibration]".into(),
+        help: |_| "Samples on which accuracy and overflows are measured [default: those of --calibration]".into(),
         ..row(QUANTIZE)
     };
     /// Labels.
@@ -312,9 +312,9 @@ arguments! {
         in_study: InStudy::Setting,
         help: |command| match command {
             Quantize => "One class per sample of --test, or of --calibration without it".into(),
-            _ => "A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its \
-                  values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no \
-                  input, or that --output names".into(),
+            _ => "Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor \
+                  of float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that \
+                  --output names, or a vector whose length no input has".into(),
         },
         axis: Some(|variant, value| { variant.settings.labels = Some(value.into()); Ok(()) }),
         ..row(Commands::of(&[Run, Sweep, Size, Explore, Quantize]))
@@ -443,8 +443,8 @@ arguments! {
         value: "AXIS=LENGTH",
         in_study: InStudy::Setting,
         study_help: "Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.",
-        help: |_| "Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. \
-                   x:1=128. May be repeated".into(),
+        help: |_| "Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128. \
+                   May be repeated".into(),
         ..row(DIMS)
     };
     /// How many events are listed.
@@ -559,7 +559,7 @@ arguments! {
     };
     /// Weights from the least code on.
     full_range: bool = "full_range", Row {
-        help: |_| "Use weights from -128 on, not from -127".into(),
+        help: |_| "Use all codes of signed weights, from -128 on; without it from -127 on".into(),
         ..SETTING
     };
     /// Scales that are powers of two.
@@ -572,8 +572,8 @@ arguments! {
         value: "LAYER:SETTINGS",
         python: PythonName::As("layers"),
         listed: true,
-        help: |_| "Other settings for a layer, or for all conv, pointwise, depthwise, grouped, dense or matmul layers: \
-                   depthwise:weights=int6, NAME:float, NAME:per-tensor,activations=uint8. May be repeated".into(),
+        help: |_| "Settings for one layer by its name, or for a class of layers (conv, pointwise, depthwise, grouped, dense, \
+                   matmul), e.g. depthwise:weights=int6, NAME:float or NAME:per-tensor,activations=uint8. May be repeated".into(),
         ..row(QUANTIZE)
     };
     /// The budget of mixed widths.
@@ -612,7 +612,7 @@ arguments! {
     dynamic: bool = "dynamic", Row {
         listed: true,
         help: |_| "Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input at run time. \
-                   --calibration then holds the samples that the network is run on, and chooses nothing".into(),
+                   --calibration then only provides the samples on which the network is measured".into(),
         ..row(QUANTIZE)
     };
     /// A folder of finished points or layers.
@@ -651,7 +651,7 @@ arguments! {
         in_python: false,
         help: |command| {
             let written = if command == Inspect { "" } else { "; results are still written" };
-            format!("Exit with code 1 if a layer whose weights are quantized in the file works in floating point{written}")
+            format!("Exit with code 1 if the host computes a layer in floating point although the file has quantized weights for it{written}")
         },
         ..row(Commands::of(&[Run, Sweep, Size, Explore, Inspect]))
     };
