@@ -43,19 +43,12 @@ impl Folder {
     }
 
     fn request(&self, axes: Axes) -> SweepRequest {
-        SweepRequest {
-            models: vec![self.path("net.yaml")],
-            hws: vec![self.path("hw.yaml").to_string_lossy().into_owned()],
-            settings: self.settings(3, Mode::Propagated, &[]),
-            level: None,
-            bits: None,
-            overflow: Vec::new(),
+        SweepRequest::new(
+            self.path("net.yaml"),
+            self.path("hw.yaml").to_string_lossy().into_owned(),
+            self.settings(3, Mode::Propagated, &[]),
             axes,
-            stats_given: true,
-            cache: None,
-            shard: None,
-            study: None,
-        }
+        )
     }
 }
 
@@ -251,7 +244,8 @@ fn study_files() {
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: [seed < 3, seed == two]\n"), @"/study.yaml:9:29: `where`: `two` is not a value of `seed` and not an axis; the values of `seed` are 1, 2; the axes are seed, at column 9 of `seed == two`");
     let none = load("  axes: {seed: 1..=2}\n  where: seed > 2\n").unwrap();
     let none = sweep(&none, None, Existing::Refuse, &Silent).unwrap_err();
-    let none = format!("{}: {none}", none.code()).replace(&folder.0.path().to_string_lossy().into_owned(), "");
+    let none =
+        format!("{}: {none}", none.code()).replace(&folder.0.path().to_string_lossy().into_owned(), "");
     insta::assert_snapshot!(none, @"guardbit::study::no_point: /study.yaml:9:10: no combination of the axes satisfies `where`: seed > 2");
 }
 
@@ -318,19 +312,7 @@ fn quantizations_are_axes() {
     };
     let folder = tempfile::tempdir().unwrap();
     let swept = |model: PathBuf, list: &[&str]| {
-        let request = SweepRequest {
-            models: vec![model],
-            hws: vec!["fpga-int14-os".into()],
-            settings: settings.clone(),
-            level: None,
-            bits: None,
-            overflow: Vec::new(),
-            axes: axes(list),
-            stats_given: true,
-            cache: None,
-            shard: None,
-            study: None,
-        };
+        let request = SweepRequest::new(model, "fpga-int14-os", settings.clone(), axes(list));
         sweep(&request, None, Existing::Refuse, &Silent).map_err(|error| error.to_string())
     };
     let calibration = format!("quantize:calibration={}", digits("calibration.npy").display());

@@ -96,13 +96,8 @@ impl Folder {
 /// Returns a separate run with these overrides.
 fn alone(folder: &Folder, out: &str, sets: Vec<String>) -> RunRecord {
     let request = RunRequest {
-        model: folder.path("net.yaml"),
-        hw: folder.hw(),
-        settings: settings(sets),
-        dump_tensors: false,
         costs: vec!["aladdin-40nm".into()],
-        sums: Default::default(),
-        layer: None,
+        ..RunRequest::new(folder.path("net.yaml"), folder.hw(), settings(sets))
     };
     run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap()
 }
@@ -272,13 +267,12 @@ fn enumerated(folder: &Folder, record: &ExploreRecord) -> Vec<Score> {
     let mut scores = Vec::new();
     for (index, parameters) in record.parameters.iter().enumerate() {
         let request = RunRequest {
-            model: folder.path("net.yaml"),
-            hw: folder.hw(),
-            settings: settings(parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect()),
-            dump_tensors: false,
             costs: vec!["aladdin-40nm".into()],
-            sums: Default::default(),
-            layer: None,
+            ..RunRequest::new(
+                folder.path("net.yaml"),
+                folder.hw(),
+                settings(parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect()),
+            )
         };
         let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
         let lost = 1.0 - alone.outcome.top1_agreement.unwrap().value();
@@ -357,13 +351,12 @@ fn sized(folder: &Folder, budget: &str) -> Score {
     let out = folder.path("size");
     size(&request, &out, Existing::Replace, &Silent).unwrap();
     let request = RunRequest {
-        model: folder.path("net.yaml"),
-        hw: out.join("recommended.yaml").to_string_lossy().into_owned(),
-        settings: settings(Vec::new()),
-        dump_tensors: false,
         costs: vec!["aladdin-40nm".into()],
-        sums: Default::default(),
-        layer: None,
+        ..RunRequest::new(
+            folder.path("net.yaml"),
+            out.join("recommended.yaml").to_string_lossy().into_owned(),
+            settings(Vec::new()),
+        )
     };
     let run = run(&request, &folder.path("sized"), Existing::Replace, &Silent).unwrap();
     let cost = &run.costs[0];
@@ -458,13 +451,12 @@ proptest! {
             let mut own = settings(Vec::new());
             own.labels = labels.clone();
             let request = RunRequest {
-                model: folder.path("net.yaml"),
-                hw: out.join(format!("designs/{index}.yaml")).to_string_lossy().into_owned(),
-                settings: own,
-                dump_tensors: false,
                 costs: vec!["aladdin-40nm".into()],
-                sums: Default::default(),
-                layer: None,
+                ..RunRequest::new(
+                    folder.path("net.yaml"),
+                    out.join(format!("designs/{index}.yaml")).to_string_lossy().into_owned(),
+                    own,
+                )
             };
             let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
             let keeps = lost(kind, &alone.outcome) * 100 <= u64::from(share) * whole;

@@ -79,20 +79,16 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
         std::fs::write(&path, text).unwrap();
         path
     };
-    let request = RunRequest {
-        model: write("network.yaml", &case.network),
-        hw: write("hw.yaml", &case.accelerator).to_string_lossy().into_owned(),
-        settings: Settings {
+    let request = RunRequest::new(
+        write("network.yaml", &case.network),
+        write("hw.yaml", &case.accelerator).to_string_lossy().into_owned(),
+        Settings {
             mode,
             stats: StatsLevel::Full,
             sets,
             ..Settings::new(InputSource::Random { count: 3, seed: case.seed })
         },
-        dump_tensors: false,
-        costs: Vec::new(),
-        sums: Default::default(),
-        layer: None,
-    };
+    );
     run(&request, &folder.join(name), Existing::Refuse, &Silent).unwrap()
 }
 
