@@ -69,7 +69,7 @@ impl FromArgMatches for Global {
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);
-    threads.ok_or_else(|| format!("a number from 1 to {MOST_THREADS}"))
+    threads.ok_or_else(|| format!("expected a number from 1 to {MOST_THREADS}"))
 }
 
 // Commands with arguments take their descriptions from the table of arguments.
