@@ -37,7 +37,7 @@ const MOST_SHOWN: u64 = 1 << 26;
 pub struct Failure {
     code: &'static str,
     message: String,
-    help: Option<String>,
+    help: String,
     place: Option<Box<Cutout>>,
     severity: Severity,
     exit: u8,
@@ -56,9 +56,13 @@ pub fn install() {
 
 impl Failure {
     /// Creates an error of usage without a position.
-    pub fn usage(message: String) -> Self {
-        let (code, severity) = ("guardbit::usage", Severity::Error);
-        Self { code, message, help: None, place: None, severity, exit: BAD_INPUT }
+    pub fn usage(message: String, help: impl Into<String>) -> Self {
+        Self::new("guardbit::usage", message, help)
+    }
+
+    fn new(code: &'static str, message: impl Display, help: impl Into<String>) -> Self {
+        let (message, help, severity) = (message.to_string(), help.into(), Severity::Error);
+        Self { code, message, help, place: None, severity, exit: BAD_INPUT }
     }
 
     /// Creates a warning about an accelerator.
@@ -82,7 +86,7 @@ impl Failure {
         let help = "quantize the float operand, or use one weight scale per output channel; `guardbit \
                     inspect MODEL --audit` shows what happened to every node";
         let code = "guardbit::network::quantized_in_float";
-        Self { code, message, help: Some(help.into()), place: None, severity, exit }
+        Self { code, message, help: help.into(), place: None, severity, exit }
     }
 
     /// Prints the diagnostic on stderr. Errors of stderr itself cannot be reported.
@@ -95,7 +99,7 @@ impl Failure {
     /// Returns the diagnostic with text that is safe for a terminal.
     fn presentable(self) -> Self {
         let text = |text: String, indent| wrapped(&bounded(plain(&text).into_owned()), WIDTH - 2 - indent);
-        let (message, help) = (text(self.message, INDENT), self.help.map(|help| text(help, HELP_INDENT)));
+        let (message, help) = (text(self.message, INDENT), text(self.help, HELP_INDENT));
         Self { message, help, ..self }
     }
 
@@ -113,14 +117,10 @@ impl Failure {
 
 impl From<&Problem> for Failure {
     fn from(problem: &Problem) -> Self {
-        let failure = Self {
-            code: problem.code(),
-            help: problem.help().map(String::from),
-            ..Self::usage(problem.to_string())
-        };
+        let failure = Self::new(problem.code(), problem, problem.help());
         match problem.origin() {
             Origin::File(place) => failure.at_place(place),
-            Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => failure,
+            Origin::Set(_) | Origin::Axis(_) | Origin::Preset(_) | Origin::Nowhere => failure,
         }
     }
 }
@@ -133,7 +133,7 @@ impl From<HwError> for Failure {
 
 impl From<FrontendError> for Failure {
     fn from(error: FrontendError) -> Self {
-        let failure = Self { code: error.code(), help: error.help(), ..Self::usage(error.to_string()) };
+        let failure = Self::new(error.code(), &error, error.help());
         let file = error.file();
         match (error.location(), guardbit_files::read_text(file, MOST_SHOWN)) {
             (Some(at), Ok(text)) => {
@@ -147,19 +147,19 @@ impl From<FrontendError> for Failure {
 
 impl From<guardbit_frontends::ExportError> for Failure {
     fn from(error: guardbit_frontends::ExportError) -> Self {
-        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
+        Self::new(error.code(), &error, error.help())
     }
 }
 
 impl From<guardbit_frontends::YamlExportError> for Failure {
     fn from(error: guardbit_frontends::YamlExportError) -> Self {
-        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
+        Self::new(error.code(), &error, error.help())
     }
 }
 
 impl From<PatchError> for Failure {
     fn from(error: PatchError) -> Self {
-        Self { code: error.code(), help: Some(error.help().into()), ..Self::usage(error.to_string()) }
+        Self::new(error.code(), &error, error.help())
     }
 }
 
@@ -171,8 +171,7 @@ impl From<LowerError> for Failure {
 
 impl From<guardbit_rtl_vectors::VectorError> for Failure {
     fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
-        let help = error.help().map(String::from);
-        Self { code: error.code(), help, ..Self::usage(error.to_string()) }
+        Self::new(error.code(), &error, error.help())
     }
 }
 
@@ -190,11 +189,7 @@ impl From<guardbit_reports::ReportError> for Failure {
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
-        let plain = |error: &StudyError| Self {
-            code: error.code(),
-            help: error.help(),
-            ..Self::usage(error.to_string())
-        };
+        let plain = |error: &StudyError| Self::new(error.code(), error, error.help());
         match error {
             StudyError::Model(error) => error.into(),
             StudyError::Hw(error) => error.into(),
@@ -227,7 +222,7 @@ impl Diagnostic for Failure {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn Display>)
+        Some(Box::new(&self.help))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

@@ -47,7 +47,9 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn start_threads(args: &Args) -> Result<(), diagnostic::Failure> {
     let Some(threads) = args.global.threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    pool.map_err(|error| diagnostic::Failure::usage(format!("--threads {threads}: {error}")))
+    pool.map_err(|error| {
+        diagnostic::Failure::usage(format!("--threads {threads}: {error}"), "use fewer threads")
+    })
 }
 
 fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
@@ -65,6 +67,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Inspect(inspect) => commands::inspect(inspect, &args.global),
         Command::Study(args) => commands::schema(&args.command, guardbit_study::study_schema),
         Command::Graph(args) => commands::schema(&args.command, guardbit_frontends::graph_schema),
+        Command::Cost(args) => commands::schema(&args.command, guardbit_hwmodels::cost::cost_schema),
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),
         Command::Completions(completions) => commands::completions(completions),
         Command::Man(man) => commands::man(man, &args.global),

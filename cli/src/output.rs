@@ -18,7 +18,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
     let text = if out.is_terminal() { plain(text) } else { text.into() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::usage(format!("cannot write to stdout: {error}")))
+            let help = "check the file or program that receives the output";
+            Err(Failure::usage(format!("cannot write to stdout: {error}"), help))
         }
         _ => Ok(()),
     }
@@ -27,6 +28,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints `value` as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
-    let text = text.map_err(|error| Failure::usage(format!("cannot write JSON: {error}")))?;
+    let fault = "this is a fault of guardbit: please report it with the command";
+    let text = text.map_err(|error| Failure::usage(format!("cannot write JSON: {error}"), fault))?;
     print(&(text + "\n"))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
+use std::sync::{Mutex, PoisonError};
 
 use crate::output::say;
 use guardbit_study::Progress;
@@ -14,6 +15,8 @@ pub struct Bar {
     bar: ProgressBar,
     target: fn() -> ProgressDrawTarget,
     quiet: bool,
+    /// Note that is printed once work starts, so that it does not precede errors of inputs.
+    first: Mutex<Option<String>>,
 }
 
 impl Bar {
@@ -25,7 +28,12 @@ impl Bar {
     /// Creates a bar that is drawn only after the amount of work is known.
     fn drawn_on(target: fn() -> ProgressDrawTarget, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, target, quiet }
+        Self { bar, target, quiet, first: Mutex::default() }
+    }
+
+    /// Prints a note once work starts.
+    pub fn note_at_start(&self, text: String) {
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 
     fn set_style(&self, template: &str) {
@@ -49,6 +57,9 @@ fn pace(state: &ProgressState, out: &mut dyn Write) {
 
 impl Progress for Bar {
     fn start(&self, what: &str, total: u64) {
+        if let Some(text) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.note(&text);
+        }
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
         self.set_style("{msg} [{bar:30}] {pos}/{len} samples{pace}");
         self.bar.set_message(plain(what).into_owned());
@@ -91,7 +102,6 @@ impl Drop for Bar {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::sync::Mutex;
 
     use indicatif::TermLike;
 

@@ -149,7 +149,8 @@ fn products_of_a_longer_context_need_the_bits_of_the_formula() {
         let text = size.to_string_lossy().into_owned();
         succeed(&[&["size", &model, "--dim", &dim, "-o", &text], &common[..]].concat());
         let nodes = succeed(&["inspect", &model, "--dim", &dim, "--json"]);
-        let nodes: Vec<serde_json::Value> = serde_json::from_str(&nodes).unwrap();
+        let nodes: serde_json::Value = serde_json::from_str(&nodes).unwrap();
+        let nodes = nodes["operations"].as_array().unwrap();
         let products: Vec<_> = csv_rows(&size.join("size.csv"));
         let products: Vec<_> = products.iter().filter(|row| row["op"] == "batch_matmul").collect();
         // Scores have as many terms as a head has channels; weighted values have as many as there are tokens.

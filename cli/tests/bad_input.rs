@@ -335,3 +335,74 @@ fn the_root_is_no_place_for_results() {
     let text = refused(folder(&[]).path(), "run net.yaml --hw acc.yaml --random 2 -o /");
     assert!(text.contains("refusing to replace /: it is the root of the file system"), "{text}");
 }
+
+/// Every message says what to do. The notes of a run appear only if it starts.
+#[test]
+fn mistakes_are_explained() {
+    use ndarray_npy::WriteNpyExt;
+    let off = format!("{ACCELERATOR}offload: []\n");
+    let study = "schema: 1\nmodel: net.yaml\nhw: acc.yaml\nrandom: 1\n";
+    let axis = format!("{study}sweep:\n  axes:\n    seed: [1, 2]\n    accumulation.acc.bitz: [8, 9]\n");
+    let set = format!("{study}set: {{accumulation.acc.bits: 99}}\nsweep: {{bits: 8}}\n");
+    let points = format!("{study}sweep:\n  axes: {{seed: 1..=2}}\n  where: seed > 2\n");
+    let cost = "schema: 1\nsource: x\nfigures:\n  - {part: adder, energy_pj: -1, source: x}\n";
+    let dir = folder(&[
+        ("off.yaml", &off),
+        ("axis.yaml", &axis),
+        ("set.yaml", &set),
+        ("points.yaml", &points),
+        ("cost.yaml", cost),
+        ("not.tflite", "not a network"),
+        ("text.npy", "not an array"),
+    ]);
+    let write = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
+    ndarray::Array2::<i8>::zeros((3, 4)).write_npy(write("int8.npy")).unwrap();
+    ndarray::Array2::from_elem((3, 4), f32::NAN).write_npy(write("nan.npy")).unwrap();
+    ndarray::Array1::from(vec![0i64, 1, 9]).write_npy(write("y.npy")).unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    for name in ["digits_int8.tflite", "digits_float.onnx", "calibration.npy"] {
+        fs::copy(digits(name), dir.path().join(name)).unwrap();
+    }
+    let mistakes = [
+        "run net.yaml --hw acc.yaml -o out --random -3",
+        "run net.yaml --hw acc.yaml -o out --mode exact",
+        "run net.yaml --hw acc.yaml -o out --labels y.npy",
+        "run net.yaml --hw acc.yaml -o out --input text.npy",
+        "run net.yaml --hw acc.yaml -o out --input nan.npy",
+        "run net.yaml --hw acc.yaml -o out --layer nothing",
+        "run digits_int8.tflite --hw fpga-int14-os -o out --layer 3",
+        "run net.yaml --hw acc.yaml -o out --cost cost.yaml",
+        "run not.tflite --hw acc.yaml -o out",
+        "sweep net.yaml --hw acc.yaml -o out --bits 14,14",
+        "sweep net.yaml --hw acc.yaml -o out --axis seed=1,2 --zip seed",
+        "sweep net.yaml --hw acc.yaml -o out --axis accumulation.acc.bitz=8",
+        "sweep net.yaml --hw acc.yaml -o out --axis seed=1,1",
+        "sweep net.yaml --hw acc.yaml -o out --axis seed=1 --axis seed=2",
+        "sweep net.yaml --hw acc.yaml -o out --axis mode=both",
+        "sweep digits_int8.tflite -o out --bits 8",
+        "sweep net.yaml -o out",
+        "sweep axis.yaml -o out",
+        "sweep set.yaml -o out",
+        "sweep points.yaml -o out",
+        "sweep axis.yaml -o out --bits 8",
+        "explore net.yaml --hw acc.yaml -o out --mode isolated",
+        "explore net.yaml --hw acc.yaml -o out --axis arary.rows=4",
+        "size net.yaml --hw off.yaml -o out",
+        "status nothing empty",
+        "vectors net.yaml --hw acc.yaml -o out --layer y --formats hex",
+        "check nothing",
+        "quantize digits_float.onnx --calibration int8.npy -o q.onnx",
+        "inspect net.yaml --export net.bin",
+        "man net.yaml",
+    ];
+    let message = |args: &str| {
+        let shown = refused(dir.path(), args);
+        // A list of values says what to do as well.
+        assert!(
+            ["  help: ", "[possible values", "expected"].iter().any(|help| shown.contains(help)),
+            "{shown}"
+        );
+        format!("$ guardbit {args}\n{shown}\n")
+    };
+    insta::assert_snapshot!(mistakes.map(message).join("\n"));
+}

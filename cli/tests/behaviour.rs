@@ -209,8 +209,9 @@ fn inspect_says_where_operations_run() {
     let model = digits("digits_int8.tflite");
     let ops: serde_json::Value =
         serde_json::from_str(&succeed(&["inspect", &model, "--hw", "fpga-int14-os", "--json"])).unwrap();
+    assert_eq!([&ops["network"], &ops["hw"]], ["digits_int8", "fpga-int14-os"]);
     let places: Vec<&str> =
-        ops.as_array().unwrap().iter().map(|op| op["runs_on"].as_str().unwrap()).collect();
+        ops["operations"].as_array().unwrap().iter().map(|op| op["runs_on"].as_str().unwrap()).collect();
     let host = "host: its operation is not in `offload`";
     assert_eq!(places, ["accelerator", "accelerator", "accelerator", host, host, "accelerator"]);
 }
@@ -223,7 +224,7 @@ fn inspect_shows_nodes_and_decisions() {
     let json = |args: &[&str]| -> serde_json::Value {
         serde_json::from_str(&succeed(&[&["inspect", &model, "--json"][..], args].concat())).unwrap()
     };
-    let node = &json(&[])[0]["node"];
+    let node = &json(&[])["operations"][0]["node"];
     let roles: Vec<_> = node["operands"].as_array().unwrap().iter().map(|o| o["role"].clone()).collect();
     assert_eq!(roles, ["input", "weights", "bias"]);
     assert_eq!((&node["accumulator"], &node["bias"]), (&"int32".into(), &"accumulator".into()));
@@ -237,13 +238,13 @@ fn inspect_shows_nodes_and_decisions() {
 
     let audit = json(&["--audit", "--hw", "fpga-int14-os", "--set", "requantize.scheme=single"]);
     let of = |step: &str, outcome: &str| {
-        let all = audit.as_array().unwrap().iter();
+        let all = audit["decisions"].as_array().unwrap().iter();
         all.filter(|line| line["step"] == step && line["outcome"] == outcome).count()
     };
     assert_eq!([of("partition", "kept"), of("partition", "host"), of("lowering", "changed")], [4, 2, 4]);
     let passed = json(&["--audit", "--pass", "merge_layouts"]);
     let dropped = |line: &&serde_json::Value| line["outcome"] == "dropped" && line["name"] == "flatten_1";
-    assert_eq!(passed.as_array().unwrap().iter().filter(dropped).count(), 1);
+    assert_eq!(passed["decisions"].as_array().unwrap().iter().filter(dropped).count(), 1);
 }
 
 /// `inspect --pass` prints the network before and after.
@@ -265,9 +266,9 @@ fn inspect_shows_passes() {
     let json: serde_json::Value =
         serde_json::from_str(&inspect(&["--pass", "merge_layouts", "--hw", "fpga-int14-os", "--json"]))
             .unwrap();
-    let count = |key: &str| json[key].as_array().unwrap().len();
+    let count = |key: &str| json[key]["operations"].as_array().unwrap().len();
     assert_eq!([count("before"), count("after")], [6, 5]);
-    assert_eq!(json["after"][4]["runs_on"], "accelerator");
+    assert_eq!(json["after"]["operations"][4]["runs_on"], "accelerator");
     let unknown = guardbit(&["inspect", &model, "--pass", "none"]);
     assert_eq!(unknown.status.code(), Some(2));
     let listed = String::from_utf8_lossy(&unknown.stderr).into_owned();
@@ -286,6 +287,15 @@ fn an_accelerator_is_checked_for_a_network() {
     };
     let alone = codes(&["hw", "check", "exact-int32-os", "--json"]);
     assert!(alone.is_empty(), "{alone:?}");
+    // The host runs all layers: the network is in float, or the accelerator runs nothing.
+    let float = digits("digits_float.onnx");
+    let none = "guardbit::hw::no_layer_accelerated";
+    assert_eq!(codes(&["hw", "check", "exact-int32-os", "--model", &float, "--json"]), [none]);
+    let others =
+        ["hw", "check", "exact-int32-os", "--model", &model, "--json", "--set", "offload=[batch_matmul]"];
+    assert_eq!(codes(&others), [none]);
+    let text = succeed(&["hw", "check", "exact-int32-os", "--model", &float]);
+    assert!(text.contains("\nThe accelerator runs 0 % of the ") && !text.contains("tiles"), "{text}");
     // A depthwise layer uses one column of sixteen.
     let with_model = codes(&["hw", "check", "exact-int32-os", "--model", &model, "--json"]);
     assert_eq!(with_model, ["guardbit::hw::array_larger_than_layer"]);
@@ -310,7 +320,7 @@ fn tiles_are_said() {
     assert_eq!((&file["timing"], &check["tiles"]), (&run["timing"], &run["timing"]["tiles"]));
     for tile in tiles {
         let index = tile["index"].as_u64().unwrap() as usize;
-        assert_eq!(&inspect[index]["tile"], tile);
+        assert_eq!(&inspect["operations"][index]["tile"], tile);
         assert_eq!(tile["fits"], true);
         // Half of 1 KiB.
         assert!(tile["sum_bytes"].as_u64().unwrap() <= 512);
@@ -523,8 +533,8 @@ fn exported_networks_read_again_are_the_same() {
     );
     succeed(&["inspect", &model, "--export", &out]);
     let shapes = |model: &str| -> Vec<serde_json::Value> {
-        let nodes: Vec<serde_json::Value> =
-            serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
+        let nodes = json["operations"].as_array().unwrap();
         nodes.iter().map(|node| serde_json::json!([node["op"], node["shape"], node["scale"]])).collect()
     };
     assert_eq!(shapes(&out), shapes(&model));

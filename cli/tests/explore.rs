@@ -162,7 +162,7 @@ fn strays_are_named() {
         assert!(stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{says}: {stderr}");
     };
     check(&["run", "size"], "of `guardbit size`");
-    check(&["run", "absent"], "is not a folder");
+    check(&["run", "absent"], "does not exist");
     fs::create_dir(dir.path().join("empty")).unwrap();
     check(&["run", "empty"], "contains none of run.json");
     let json: Value =

@@ -128,6 +128,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("hw", None),
         ("study", None),
         ("graph", None),
+        ("cost", None),
         ("completions", None),
         ("man", None),
         ("help", None),

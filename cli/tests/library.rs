@@ -128,7 +128,7 @@ fn errors_name_what_exists() {
     ];
     for (error, code, help) in cases {
         assert!(error.code().starts_with(code), "{}: {error}", error.code());
-        assert!(error.help().unwrap_or_default().contains(help), "{error}: {:?}", error.help());
+        assert!(error.help().contains(help), "{error}: {:?}", error.help());
     }
 }
 

@@ -196,8 +196,14 @@ fn check_arena(model: &str, expected: [u64; 2]) {
     let arena: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
     let keys = ["--set", "memory.residency=fit", "--set", "memory.activation_kib=4096"];
     let printed = succeed(&[&["inspect", &model, "--hw", "exact-int32-os", "--json"], &keys[..]].concat());
-    let ops: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
-    let peak = ops.iter().filter_map(|op| op["resident_bytes"].as_u64()).max().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let peak = json["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|op| op["resident_bytes"].as_u64())
+        .max()
+        .unwrap();
     assert_eq!([peak, arena], expected, "{model}");
     assert!(peak <= arena);
 }

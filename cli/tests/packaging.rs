@@ -32,10 +32,23 @@ fn bash_completes_commands_options_and_values() {
         (&["guardbit", "sw"][..], "sweep"),
         (&["guardbit", "sweep", "--ove"], "--overflow"),
         (&["guardbit", "hw", "check", "--mo"], "--model"),
-        (&["guardbit", "check", "--simulator", "ver"], "verilator"),
+        (&["guardbit", "cost", "sch"], "schema"),
     ] {
         assert!(offered(&script, words).contains(&expected.to_owned()), "{words:?}");
     }
+    // Every value of the table is offered for its option.
+    for &command in Command::ALL {
+        for row in Row::all(command).filter(|row| row.on_command_line && !row.is_positional) {
+            let names: Vec<&str> = row.values(command).into_iter().map(|(name, _)| name).collect();
+            let option = format!("--{}", row.option());
+            let words: Vec<&str> =
+                ["guardbit"].into_iter().chain(command.name().split(' ')).chain([&*option, ""]).collect();
+            if !names.is_empty() {
+                assert_eq!(offered(&script, &words), names, "{words:?}");
+            }
+        }
+    }
+    assert_eq!(offered(&script, &["guardbit", "explore", "--mode", ""]), ["propagated"]);
 }
 
 #[test]

@@ -9,8 +9,13 @@ use crate::common::{contents, csv_rows, digits, guardbit, int8_arrays, succeed};
 
 /// Returns the tensors that operations of the digits network produce, in order.
 fn tensors(model: &str) -> Vec<String> {
-    let lines: Vec<Value> = serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
-    lines.iter().map(|line| line["layer"].as_str().unwrap().to_owned()).collect()
+    let json: Value = serde_json::from_str(&succeed(&["inspect", model, "--json"])).unwrap();
+    json["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["layer"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn identity(folder: &Path) -> Value {

@@ -214,11 +214,18 @@ fn a_part_of_a_sweep_is_merged_and_completed() {
             "5 3/3 bits=11 overflow=saturate"
         ]
     );
-    let text = String::from_utf8(call(dir, "status s1 s2 net.yaml", &[]).stdout).unwrap();
-    assert!(
-        text.contains("unfinished") && text.contains("not a sweep") && text.contains("missing shards: 3/3"),
-        "{text}"
-    );
+    let text = String::from_utf8(call(dir, "status s1 s2", &[]).stdout).unwrap();
+    assert!(text.contains("unfinished") && text.contains("missing shards: 3/3"), "{text}");
+    // Arguments that are no sweeps are bad usage, not missing points.
+    succeed(dir, "run net.yaml --hw fpga-int14-os --random 1 -o run");
+    for (other, why) in [
+        ("net.yaml", "net.yaml is not the folder of a sweep"),
+        ("s9", "s9 does not exist"),
+        ("run", "run is not the folder of a sweep: it has run.json"),
+    ] {
+        let text = refused(dir, &format!("status s1 {other}"));
+        assert!(text.contains("guardbit::status::folder") && text.contains(why), "{text}");
+    }
     assert!(refused(dir, "merge s1 s2 -o partial").contains("guardbit::merge::missing"));
     let merged = call(dir, "merge s2 s1 --partial -o partial", &[]);
     assert!(merged.status.success());

@@ -117,40 +117,48 @@ impl FolderError {
         }
     }
 
-    /// Returns what the user can do, if anything.
-    pub fn help(&self) -> Option<String> {
+    /// Returns what the user can do.
+    pub fn help(&self) -> String {
         match self {
             Self::Occupied { ours: true, differs, .. } => {
                 let what = match differs.as_slice() {
                     [] => "it holds results".to_owned(),
                     differs => format!("its results come from {}", differs.join(", ")),
                 };
-                Some(format!("{what}: choose another folder, or replace it with --force"))
+                format!("{what}: choose another folder, or replace it with --force")
             }
-            Self::Occupied { ours: false, .. } => Some("choose another folder".into()),
-            Self::FileExists { ours: true, .. } => {
-                Some("choose another name, or replace it with --force".into())
-            }
+            Self::Occupied { ours: false, .. } => "choose another folder".into(),
+            Self::FileExists { ours: true, .. } => "choose another name, or replace it with --force".into(),
             Self::FileExists { ours: false, .. } | Self::ForeignFile { .. } => {
-                Some("choose another name, or move or remove it yourself".into())
+                "choose another name, or move or remove it yourself".into()
             }
-            Self::Foreign { .. } => Some(
+            Self::Foreign { .. } => {
                 "nothing was changed: move or remove these files yourself, or choose another folder; files \
                  of an earlier version of guardbit have no seal and count as foreign"
-                    .into(),
-            ),
-            Self::Within { .. } => Some("choose a folder outside of it".into()),
-            Self::Root { .. } => Some("choose a folder within it".into()),
-            Self::Busy { .. } => Some("wait until it is done, or choose another name".into()),
-            Self::Write { source, .. } if is_mount_point(source) => {
-                Some("a mounted folder cannot be replaced: choose a folder within it".into())
+                    .into()
             }
-            Self::Write { source, .. } if source.kind() == io::ErrorKind::Unsupported => Some(
+            Self::Within { .. } => "choose a folder outside of it".into(),
+            Self::Root { .. } => "choose a folder within it".into(),
+            Self::Busy { .. } => "wait until it is done, or choose another name".into(),
+            Self::Write { source, .. } if is_mount_point(source) => {
+                "a mounted folder cannot be replaced: choose a folder within it".into()
+            }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
                 "its file system does not support locks (`flock`): choose a folder on another file \
                  system"
-                    .into(),
-            ),
-            _ => None,
+                    .into()
+            }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "the disk is full: free space, or choose a folder on another disk".into()
+            }
+            Self::Write { .. } => "check that you may write there, or choose another path".into(),
+            Self::Read { .. } => "check that you may read it, or choose another path".into(),
+            Self::NotAFolder { .. } => {
+                "choose the path of a folder, or of one that does not exist yet".into()
+            }
+            Self::NoManifest { .. } => {
+                "this is a fault of guardbit: please report it with the command".into()
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gate::Registered;
 use crate::lock::{self, Lock};
+use crate::ops::MadeDir;
 use crate::unfinished::{self, MARKER, RANDOM};
 use crate::{Existing, FolderError, ops};
 
@@ -14,13 +15,24 @@ use crate::{Existing, FolderError, ops};
 pub struct SingleFile {
     path: PathBuf,
     existing: Existing,
-    /// Declared first, so that it is dropped first.
+    /// Dropped before `made`, because it lies in its folder.
     _lock: Lock,
     registered: Registered,
+    _made: Made,
+}
+
+/// Folders made for the file. Removed when dropped, unless something is in them.
+#[derive(Debug)]
+struct Made(Vec<MadeDir>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        ops::remove_made(&self.0);
+    }
 }
 
 impl SingleFile {
-    /// Prepares a file at `path`, whose folder must exist. Removes what killed processes left next to it.
+    /// Prepares a file at `path` and makes its folder if it is missing. Removes what killed processes left next to it.
     ///
     /// The file must not exist, or, with [`Existing::Replace`], `is_ours` must confirm that guardbit wrote it.
     ///
@@ -33,10 +45,10 @@ impl SingleFile {
         is_ours: impl Fn(&Path) -> bool,
     ) -> Result<Self, FolderError> {
         let parent = lock::parent(path);
-        fs::metadata(parent).map_err(FolderError::write(parent))?;
         if path.is_dir() {
             return Err(refused(path, existing, false));
         }
+        let made = Made(ops::create_dirs(parent).map_err(FolderError::write(parent))?);
         let kept = format!("nothing was written to {}", path.display());
         let (lock, registered) = Lock::take(path, path, &kept)?;
         unfinished::tidy_all(path)?;
@@ -51,7 +63,7 @@ impl SingleFile {
                 registered.keeps(format!("{} is unchanged", path.display()));
             }
         }
-        Ok(Self { path: path.into(), existing, _lock: lock, registered })
+        Ok(Self { path: path.into(), existing, _lock: lock, registered, _made: made })
     }
 
     /// Writes the file next to its place and puts it in place by one rename.
@@ -131,6 +143,21 @@ mod tests {
         assert!(matches!(refused(Existing::Refuse, "other"), FolderError::FileExists { ours: false, .. }));
         assert!(matches!(refused(Existing::Replace, "other"), FolderError::ForeignFile { .. }));
     }
+
+    /// Folders on the way to a file appear with it, and only then.
+    #[test]
+    fn the_folder_of_a_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/out");
+        let next = || SingleFile::new(&path, Existing::Refuse, |_| true).unwrap();
+        drop(next());
+        assert!(!folder.path().join("a").exists());
+        next().write(b"own").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"own");
+        let below_a_file = SingleFile::new(&path.join("c/out"), Existing::Refuse, |_| true).unwrap_err();
+        assert!(matches!(below_a_file, FolderError::Write { .. }), "{below_a_file}");
+    }
+
     #[test]
     fn a_file_has_one_writer_at_a_time() {
         let folder = tempfile::tempdir().unwrap();

@@ -67,8 +67,8 @@ pub trait FormatError: std::error::Error + Send + Sync {
     /// Returns the stable code of this kind of error.
     fn code(&self) -> &'static str;
 
-    /// Returns what the user can do, if anything.
-    fn help(&self) -> Option<String>;
+    /// Returns what the user can do.
+    fn help(&self) -> String;
 
     /// Returns the position in the file if it is text.
     fn location(&self) -> Option<Location> {
@@ -108,19 +108,19 @@ impl FrontendError {
         }
     }
 
-    /// Returns what the user can do, if anything.
-    pub fn help(&self) -> Option<String> {
+    /// Returns what the user can do.
+    pub fn help(&self) -> String {
         match self {
             Self::Io { file, .. } => {
                 let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                Some(format!("looked for {}: a network in a {} file", file.display(), network_files()))
+                format!("looked for {}: a network in a {} file", file.display(), network_files())
             }
-            Self::UnknownExtension { .. } => Some(format!("networks are {} files", network_extensions())),
-            Self::Profile { .. } => Some("leave out --profile; use --requantize for another rounding".into()),
-            Self::FixedAxes { .. } => Some(
-                "only ONNX files can leave axes open; export the network again with the new length".into(),
-            ),
-            Self::Cut { error, .. } => Some(error.help().into()),
+            Self::UnknownExtension { .. } => format!("networks are {} files", network_extensions()),
+            Self::Profile { .. } => "leave out --profile; use --requantize for another rounding".into(),
+            Self::FixedAxes { .. } => {
+                "only ONNX files can leave axes open; export the network again with the new length".into()
+            }
+            Self::Cut { error, .. } => error.help().into(),
             Self::Format { error, .. } => error.help(),
         }
     }

@@ -37,9 +37,8 @@ fn products(sizes: [i64; 3]) -> Vec<u8> {
 
 fn read(path: PathBuf, dims: &[&str]) -> Result<Graph, String> {
     let dims: Dims = dims.iter().map(|dim| dim.parse::<Dim>().unwrap()).collect();
-    load_part(&path, None, &Cut { dims, ..Cut::default() }).map_err(|error| {
-        format!("{}: {} ({})", error.code(), error.message(), error.help().unwrap_or_default())
-    })
+    load_part(&path, None, &Cut { dims, ..Cut::default() })
+        .map_err(|error| format!("{}: {} ({})", error.code(), error.message(), error.help()))
 }
 
 fn read_bytes(bytes: &[u8], dims: &[&str]) -> Result<Graph, String> {

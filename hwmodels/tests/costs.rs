@@ -1,6 +1,10 @@
 //! Files of cost models: messages about invalid ones, with their places.
 
-use guardbit_hwmodels::cost::{COST_MODELS, cost_from_yaml, load_cost};
+use std::fs;
+use std::path::Path;
+
+use guardbit_files::schema_violations;
+use guardbit_hwmodels::cost::{COST_MODELS, cost_from_yaml, cost_schema, load_cost};
 use guardbit_hwmodels::{HwError, Origin};
 
 /// Returns code, message with the place, and hint.
@@ -9,7 +13,7 @@ fn rendered(error: &HwError) -> String {
     if let Origin::File(place) = error.origin() {
         lines.push(format!("  | {}", place.text.lines().nth(place.line - 1).unwrap_or_default()));
     }
-    lines.extend(error.help().map(|help| format!("help: {help}")));
+    lines.push(format!("help: {}", error.help()));
     lines.join("\n")
 }
 
@@ -32,6 +36,46 @@ fn models_that_come_with_guardbit_are_whole() {
     }
 }
 
+/// `scripts/renew` renews the file.
+#[test]
+fn the_committed_schema_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cost.schema.json");
+    let text = cost_schema();
+    if std::env::var_os("GUARDBIT_BLESS").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    assert!(fs::read_to_string(&path).unwrap_or_default() == text, "scripts/renew renews cost.schema.json");
+}
+
+/// Schema and reader accept the built-in models, and refuse the same changes of a small one.
+#[test]
+fn schema_and_reader_agree() {
+    const MODEL: &str =
+        "schema: 1\nsource: a\narea_unit: um2\nfigures:\n  - {part: adder, energy_pj: 1, source: b}\n";
+    let schema = serde_json::from_str(&cost_schema()).unwrap();
+    let is_valid = |text: &str| schema_violations(&schema, &serde_yaml::from_str(text).unwrap()).is_empty();
+    assert!(COST_MODELS.iter().all(|model| is_valid(model.text)));
+    for (from, to, valid) in [
+        ("", "", true),
+        ("schema: 1", "schema: 2", false),
+        ("source: a", "name: a", false),
+        ("source: a", "source: a\nnode_nm: 6", false),
+        ("part: adder", "part: wire", false),
+        ("energy_pj: 1, ", "", false),
+        ("energy_pj: 1", "energy_pj: -1", false),
+        ("energy_pj: 1", "energy_pj: 0.1 * bits", true),
+        ("energy_pj: 1", "area: {by: [bits], rows: [[8, 1]]}", true),
+        ("energy_pj: 1", "area: {by: [bits], rows: []}", false),
+        ("energy_pj: 1", "flip_flops: 1, note: c, scales: false", true),
+        ("energy_pj: 1", "price: 1", false),
+        (", source: b", "", false),
+    ] {
+        let text = MODEL.replacen(from, to, 1);
+        assert_eq!(is_valid(&text), valid, "{text}");
+        assert_eq!(cost_from_yaml(&text, "cost.yaml").is_ok(), valid, "{text}");
+    }
+}
+
 #[test]
 fn bad_figures_say_what_is_wrong() {
     let figures = [
@@ -46,6 +90,10 @@ fn bad_figures_say_what_is_wrong() {
         "{part: adder, area: [1], source: x}",
         "{part: adder, price: 2, source: x}",
         "{part: adder, area: 2}",
+        "{part: adder, source: x}",
+        "{part: adder, energy_pj: -1, source: x}",
+        "{part: adder, energy_pj: 1 - 2 * 3, source: x}",
+        "{part: adder, area: {by: [bits], rows: [[8, -1]]}, source: x}",
     ];
     let mut reports: Vec<String> = figures.iter().map(|figure| report(&format!("  - {figure}"))).collect();
     reports.push(report("  []"));

@@ -379,7 +379,7 @@ fn a_key_that_makes_data_move_again() {
     let found = |yaml: &str| {
         let program = lowered(&plain(), &format!("array: {{rows: 2, cols: 2}}\n{yaml}")).unwrap();
         let line = |problem: guardbit_hwmodels::Problem| {
-            format!("{}: {problem}\nhelp: {}", problem.code(), problem.help().unwrap_or_default())
+            format!("{}: {problem}\nhelp: {}", problem.code(), problem.help())
         };
         check_program(&program).into_iter().map(line).collect::<Vec<_>>().join("\n")
     };

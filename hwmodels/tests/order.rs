@@ -81,8 +81,7 @@ fn files_name_layers_or_lengths() {
 }
 
 fn message(error: &HwError, folder: &Path) -> String {
-    format!("{}\n{error}\n{}", error.code(), error.help().unwrap_or_default())
-        .replace(&format!("{}/", folder.display()), "")
+    format!("{}\n{error}\n{}", error.code(), error.help()).replace(&format!("{}/", folder.display()), "")
 }
 
 #[test]

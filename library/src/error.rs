@@ -88,20 +88,21 @@ impl Error {
     }
 
     /// Returns what can help.
-    pub fn help(&self) -> Option<String> {
+    pub fn help(&self) -> String {
         match self {
             Self::Network(error) => error.help(),
-            Self::Accelerator(error) => error.help().map(String::from),
-            Self::Lower(error) => Some(error.help().into()),
-            Self::Simulation(_) => None,
+            Self::Accelerator(error) => error.help().into(),
+            Self::Lower(error) => error.help().into(),
+            Self::Simulation(error) => error.help().into(),
             #[cfg(feature = "study")]
             Self::Study(error) => error.help(),
-            Self::UnknownPreset { .. } => Some(one_of(PRESETS.iter().map(|preset| preset.name))),
-            Self::UnknownLayer { near, .. } => Some(one_of(near)).filter(|_| !near.is_empty()),
-            Self::AmbiguousLayer { .. } => Some("use the layer's full name".into()),
-            Self::UnknownLevel { levels, .. } => Some(one_of(levels)),
+            Self::UnknownPreset { .. } => one_of(PRESETS.iter().map(|preset| preset.name)),
+            Self::UnknownLayer { near, .. } if near.is_empty() => "`Run::layers` lists the layers".into(),
+            Self::UnknownLayer { near, .. } => one_of(near),
+            Self::AmbiguousLayer { .. } => "use the layer's full name".into(),
+            Self::UnknownLevel { levels, .. } => one_of(levels),
             Self::UnknownTensor { kept, .. } => {
-                Some(format!("{}; `keep(Keep::All)` keeps every tensor", one_of(kept)))
+                format!("{}; `keep(Keep::All)` keeps every tensor", one_of(kept))
             }
         }
     }

@@ -46,8 +46,8 @@ def presets() -> dict[str, str]:
     return dict(_guardbit.presets())
 
 
-def schema(of: Literal["graph", "hw", "study"]) -> dict[str, Any]:
-    """Returns the JSON schema of graph YAML, of accelerator files or of study files."""
+def schema(of: Literal["cost", "graph", "hw", "study"]) -> dict[str, Any]:
+    """Returns the JSON schema of graph YAML, or of the files of accelerators, studies or cost models."""
     found: dict[str, Any] = json.loads(_guardbit.schema(of))
     return found
 

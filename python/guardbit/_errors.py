@@ -74,6 +74,7 @@ _CALLS = {
     "hw show": "guardbit.accelerator(hw)",
     "hw schema": "guardbit.schema('hw')",
     "graph schema": "guardbit.schema('graph')",
+    "cost schema": "guardbit.schema('cost')",
     "study schema": "guardbit.schema('study')",
     "inspect": "guardbit.load(model).nodes()",
     "help quantize": "help(guardbit.quantize)",

@@ -193,7 +193,7 @@ class Graph:
         return self._network.tensors
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Returns every operation with everything that determines its codes, like `guardbit inspect --json`."""
+        """Returns every operation with everything that determines its codes, like `operations` of `guardbit inspect --json`."""
         return [json.loads(node) for node in self._network.nodes()]
 
     def constant(self, name: str) -> npt.NDArray[Any]:

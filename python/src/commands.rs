@@ -252,10 +252,11 @@ pub fn plain_name(name: &str) -> String {
     guardbit_graph::plain_name(name).into_owned()
 }
 
-/// Returns a JSON schema: of `graph`, `hw` or `study` files.
+/// Returns a JSON schema: of `cost`, `graph`, `hw` or `study` files.
 #[pyfunction]
 pub fn schema(of: &str) -> PyResult<String> {
     match of {
+        "cost" => Ok(guardbit_hwmodels::cost::cost_schema()),
         "graph" => Ok(guardbit_frontends::graph_schema()),
         "hw" => Ok(guardbit_hwmodels::schema()),
         "study" => Ok(guardbit_study::study_schema()),

@@ -34,8 +34,8 @@ impl Failure {
         Self { code: "guardbit::usage", message: message.into(), help: None, place: None }
     }
 
-    fn new(code: &'static str, error: &dyn std::fmt::Display, help: Option<String>) -> Self {
-        Self { code, help, ..Self::usage(error.to_string()) }
+    fn new(code: &'static str, error: &dyn std::fmt::Display, help: impl Into<String>) -> Self {
+        Self { code, help: Some(help.into()), ..Self::usage(error.to_string()) }
     }
 }
 
@@ -110,7 +110,7 @@ impl From<FrontendError> for Failure {
 
 impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
-        Self::new(error.code(), &error, Some(error.help().into()))
+        Self::new(error.code(), &error, error.help())
     }
 }
 
@@ -118,14 +118,14 @@ impl From<HwError> for Failure {
     fn from(error: HwError) -> Self {
         let place = match error.origin() {
             Origin::File(place) => Some((place.file.clone(), place.line, place.column)),
-            Origin::Set(_) | Origin::Preset(_) | Origin::Nowhere => None,
+            Origin::Set(_) | Origin::Axis(_) | Origin::Preset(_) | Origin::Nowhere => None,
         };
-        Self { place, ..Self::new(error.code(), &*error, error.help().map(String::from)) }
+        Self { place, ..Self::new(error.code(), &*error, error.help()) }
     }
 }
 
 impl From<VectorError> for Failure {
     fn from(error: VectorError) -> Self {
-        Self::new(error.code(), &error, error.help().map(String::from))
+        Self::new(error.code(), &error, error.help())
     }
 }

@@ -384,7 +384,7 @@ def test_any_name(name) -> None:
 
 
 def test_schemas() -> None:
-    for schema in (Graph.schema(), guardbit.schema("graph"), guardbit.schema("hw"), guardbit.schema("study")):
+    for schema in (Graph.schema(), guardbit.schema("graph"), guardbit.schema("hw"), guardbit.schema("study"), guardbit.schema("cost")):
         assert schema["$schema"] and schema["properties"]
     assert "inputs" in Graph.schema()["properties"]
 

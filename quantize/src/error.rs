@@ -177,9 +177,9 @@ impl QuantizeError {
     }
 
     /// Returns a hint on how to resolve the error.
-    pub fn help(&self) -> Option<String> {
-        Some(match self {
-            Self::Cancelled => return None,
+    pub fn help(&self) -> String {
+        match self {
+            Self::Cancelled => "run the command again; with --cache DIR a search continues".into(),
             Self::NoSamples => "give some hundreds of real samples, e.g. of the training data".into(),
             Self::Sample { .. } | Self::SampleInputs { .. } => {
                 "a sample has one real value per element of every input".into()
@@ -202,13 +202,14 @@ impl QuantizeError {
             Self::NoAccelerator { .. } => "name the accelerator with --hw, and the width with e.g. --set \
                                            accumulation.acc.bits=14".into(),
             Self::Chosen { .. } => "this is a fault of the method".into(),
-            Self::Impossible { .. } => return None,
+            Self::Impossible { .. } => "leave the layer in float with --layer NAME:float, choose another method or other \
+                                        codes, or use a wider accumulator".into(),
             Self::Scale { .. } => "the values of this tensor need a scale that float32 cannot represent".into(),
             Self::Lower { source, .. } => source.help().into(),
             Self::Run { .. } => "choose an overflow mode other than trap".into(),
             Self::Host { .. } => "add the operation to `offload` of the accelerator".into(),
             Self::Graph(_) | Self::Patch(_) => "this is a fault of guardbit: please report it with the \
                                                 network".into(),
-        })
+        }
     }
 }

@@ -187,7 +187,7 @@ fn errors() {
     let mut text = String::new();
     let mut check = |what: &str, result: Result<(), QuantizeError>| {
         let error = result.unwrap_err();
-        let help = error.help().unwrap_or_default();
+        let help = error.help();
         text += &format!("{what}\n  {}: {error}\n  {help}\n", error.code());
     };
     let run = |graph: &Graph, samples: &[Vec<Vec<f32>>], config: &Config, hw: Option<&Accelerator>| {

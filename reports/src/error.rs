@@ -84,4 +84,14 @@ impl ReportError {
             Self::Npz { .. } => "guardbit::reports::npz",
         }
     }
+
+    /// Returns what the user can do.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Parquet { .. } => "leave out --format parquet: the CSV tables hold all values",
+            Self::Table { .. } | Self::Plot { .. } | Self::Npz { .. } => {
+                "this is a fault of guardbit: please report it with the command and its files"
+            }
+        }
+    }
 }

@@ -114,18 +114,25 @@ impl VectorError {
         }
     }
 
-    /// Returns a hint on how to resolve the error, if there is one.
-    pub fn help(&self) -> Option<&'static str> {
+    /// Returns a hint on how to resolve the error.
+    pub fn help(&self) -> &'static str {
         match self {
-            Self::Unsupported { .. } => Some(
+            Self::Unsupported { .. } => {
                 "the RTL supports an optional adder tree followed by serial levels; change `accumulation` \
-                 with --set",
-            ),
-            Self::TooLong { .. } => Some("export fewer dot products with --cases"),
-            Self::Manifest { .. } | Self::Data { .. } => Some(
-                "the folder was not written by `guardbit vectors`, or changed since: export the bundle again",
-            ),
-            _ => None,
+                 with --set"
+            }
+            Self::TooWide { .. } => "use narrower registers, e.g. --set accumulation.LEVEL.bits=48",
+            Self::TooLong { .. } => "export fewer dot products with --cases",
+            Self::Empty { .. } => "export dot products of real activations with --cases N above 0",
+            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                "name a folder that `guardbit vectors -o DIR` wrote"
+            }
+            Self::Read { .. } => "check that you may read the file",
+            Self::Write { .. } => "check that you may write there, and that the disk has space left",
+            Self::Manifest { .. } | Self::Data { .. } | Self::Width(_) | Self::Multiplier(_) => {
+                "the folder was not written by `guardbit vectors`, or changed since: export the bundle again"
+            }
+            Self::Mutant { .. } => "this is a fault of guardbit: please report it",
         }
     }
 }

@@ -64,6 +64,22 @@ pub enum SimError {
     },
 }
 
+impl SimError {
+    /// Returns what the user can do.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Trap { .. } => {
+                "`overflow: trap` ends a run at the first overflow: use a wider register, or another overflow mode, \
+                 e.g. --set accumulation.LEVEL.overflow=saturate"
+            }
+            Self::InputCount { .. } | Self::InputSize { .. } | Self::InputCode { .. } => {
+                "a sample has one code per element of every input of the network"
+            }
+            Self::Unlike { .. } => "run these programs one after the other",
+        }
+    }
+}
+
 /// An overflow that stops the simulation; the order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Trap {

@@ -243,7 +243,9 @@ fn open(path: &Path, wanted: Wanted) -> Result<File, StudyError> {
 }
 
 fn broken(path: &Path, problem: impl std::fmt::Display) -> StudyError {
-    StudyError::Array { path: path.into(), problem: problem.to_string() }
+    let help = "save the array again with `numpy.save` (.npy) or `numpy.savez` (.npz): integers or float32, with \
+                samples along the first axis";
+    StudyError::Array { path: path.into(), problem: problem.to_string(), help }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Lists of widths: `8..=24` (both ends included), `8,10,12`, or both.
 
-use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use guardbit_num::{MAX_BITS, MIN_BITS};
@@ -18,6 +17,9 @@ pub enum BitListError {
         "invalid list of widths `{0}`: expected e.g. 10..=24 or 8,12,16, each from {MIN_BITS} to {MAX_BITS}"
     )]
     NoList(String),
+    /// Width that is listed more than once.
+    #[error("width {0} is listed twice: name every width once")]
+    Twice(u32),
     /// Range that does not state whether its end is included.
     #[error("`{low}..{high}` is ambiguous: write {low}..={high} to include {high}")]
     OpenRange {
@@ -37,10 +39,12 @@ impl BitList {
     /// Creates a list of these widths.
     ///
     /// # Errors
-    /// [`BitListError`] if there are none, or one is outside `2..=64`.
+    /// [`BitListError`] if there are none, one is outside `2..=64`, or one occurs twice.
     pub fn new(mut widths: Vec<u32>) -> Result<Self, BitListError> {
         widths.sort_unstable();
-        widths.dedup();
+        if let Some(twice) = widths.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(BitListError::Twice(twice[0]));
+        }
         let legal = widths.iter().all(|bits| (MIN_BITS..=MAX_BITS).contains(bits));
         if legal && !widths.is_empty() { Ok(Self(widths)) } else { Err(BitListError::NoList(join(&widths))) }
     }
@@ -53,11 +57,10 @@ impl FromStr for BitList {
         let error = || BitListError::NoList(text.into());
         let number =
             |text: &str| text.trim().parse::<u32>().ok().filter(|&n| n <= MAX_BITS + 1).ok_or_else(error);
-        // A text may list a width more than once.
-        let mut widths = BTreeSet::new();
+        let mut widths = Vec::new();
         for part in text.split(',') {
             match part.split_once("..") {
-                None => drop(widths.insert(number(part)?)),
+                None => widths.push(number(part)?),
                 Some((low, high)) => match high.strip_prefix('=') {
                     Some(high) => widths.extend(number(low)?..=number(high)?),
                     None => {
@@ -67,7 +70,10 @@ impl FromStr for BitList {
                 },
             }
         }
-        Self::new(widths.into_iter().collect()).map_err(|_| error())
+        Self::new(widths).map_err(|wrong| match wrong {
+            BitListError::NoList(_) => error(),
+            wrong => wrong,
+        })
     }
 }
 
@@ -86,8 +92,11 @@ mod tests {
     #[test]
     fn lists() {
         check("8..=11", Some(&[8, 9, 10, 11]));
-        check("16, 8,12,8", Some(&[8, 12, 16]));
+        check("16, 8,12", Some(&[8, 12, 16]));
         check("8..=9,64,2", Some(&[2, 8, 9, 64]));
+        let twice = |text: &str| text.parse::<BitList>().unwrap_err();
+        assert_eq!(twice("14,14"), BitListError::Twice(14));
+        assert_eq!(twice("8..=10,9"), BitListError::Twice(9));
         for bad in [
             "",
             "8-11",

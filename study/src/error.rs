@@ -12,7 +12,6 @@ use guardbit_quantize::QuantizeError;
 use guardbit_reports::{ReportError, counted, number};
 use guardbit_sim::SimError;
 
-use crate::axes::argument_keys;
 use crate::{AxisError, MAX_POINTS, MergeError, Misuse};
 
 /// Reason why a run, a sweep or another study fails.
@@ -51,7 +50,9 @@ pub enum StudyError {
         /// Description of the problem.
         message: String,
         /// Advice on a fix.
-        help: Option<String>,
+        help: String,
+        /// Name of the kind of error: see [`StudyError::code`].
+        code: &'static str,
     },
     /// Budget that no network of mixed widths meets.
     #[error("no network of mixed widths is within the budget {budget}; the closest one has {nearest}")]
@@ -100,6 +101,8 @@ pub enum StudyError {
         path: PathBuf,
         /// Description of the problem.
         problem: String,
+        /// Advice on a fix.
+        help: &'static str,
     },
     /// Archive without an array for an input.
     #[error("{}: no array has the name `{input}`", path.display())]
@@ -112,7 +115,7 @@ pub enum StudyError {
         inputs: Vec<String>,
     },
     /// Samples of a wrong dtype.
-    #[error("{}: input `{input}`: expected {expected} codes or float32 values, found {found}", path.display())]
+    #[error("{}: input `{input}`: expected {}, found {found}", path.display(), values_of(expected))]
     InputDType {
         /// The file.
         path: PathBuf,
@@ -239,12 +242,20 @@ pub enum StudyError {
         host: Vec<String>,
     },
     /// Layer that the accelerator does not run.
-    #[error("`{hw}` does not run a layer `{layer}` of this network")]
+    #[error("layer `{layer}` ({op}) runs on the host, not on `{hw}`")]
+    HostLayer {
+        /// Name or index as given.
+        layer: String,
+        /// Name of its operation.
+        op: &'static str,
+        /// The accelerator.
+        hw: String,
+    },
+    /// Layer that the network does not have.
+    #[error("the network has no layer `{layer}`")]
     UnknownLayer {
         /// Name or index as given.
         layer: String,
-        /// The accelerator.
-        hw: String,
         /// Index and short name of accelerated layers with similar names.
         near: Vec<(usize, String)>,
     },
@@ -332,6 +343,9 @@ pub enum StudyError {
     /// Work that was cancelled: see [`Progress::is_cancelled`](crate::Progress::is_cancelled).
     #[error("interrupted")]
     Interrupted,
+    /// Folders without a sweep, each with the reason.
+    #[error("{}", .0.join("; "))]
+    NoSweep(Vec<String>),
     /// Error of merging folders.
     #[error(transparent)]
     Merge(Box<MergeError>),
@@ -397,7 +411,7 @@ impl StudyError {
             Self::Report(error) => error.code(),
             Self::NoParquet { .. } => "guardbit::study::parquet",
             Self::Arguments(_) => "guardbit::usage",
-            Self::StudyFile { .. } => "guardbit::study::file",
+            Self::StudyFile { code, .. } => code,
             Self::MixedBudget { .. } => "guardbit::quantize::budget",
             Self::Axis(AxisError::NoPoint(_)) => "guardbit::study::no_point",
             Self::Axis(_) => "guardbit::study::axis",
@@ -418,7 +432,7 @@ impl StudyError {
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
             Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
-            Self::UnknownLayer { .. } => "guardbit::layer",
+            Self::UnknownLayer { .. } | Self::HostLayer { .. } => "guardbit::layer",
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels | Self::BudgetOfTask { .. } | Self::BudgetWithoutClasses => {
                 "guardbit::size::budget"
@@ -433,76 +447,62 @@ impl StudyError {
             Self::QuantizeOutput { .. } => "guardbit::quantize::output",
             Self::Export { source, .. } => source.code(),
             Self::Interrupted => "guardbit::interrupted",
+            Self::NoSweep(_) => "guardbit::status::folder",
             Self::Merge(error) => error.code(),
             Self::Folder(error) => error.code(),
         }
     }
 
-    /// Returns advice on a fix.
-    pub fn help(&self) -> Option<String> {
-        match self {
-            Self::Model(error) => error.help(),
-            Self::Hw(error) => error.help().map(String::from),
-            Self::Lower(error) => Some(error.help().into()),
-            Self::Arguments(misuse) => misuse.help(),
-            Self::StudyFile { help, .. } => help.clone(),
-            Self::Quantize(error) => error.help(),
-            Self::Merge(error) => Some(error.help().into()),
-            Self::Folder(error) => error.help(),
-            error => error.choices().or_else(|| error.advice().map(String::from)),
-        }
-    }
-
-    /// Returns the available alternatives to the requested name.
-    fn choices(&self) -> Option<String> {
-        Some(match self {
-            Self::Axis(AxisError::Where { .. }) => {
-                "a condition compares axes with values, e.g. `A <= B and not (A == 14 or \
-                 A == 15)`: ==, !=, <, <=, >, >=, joined by and, or, not and parentheses"
-                    .into()
+    /// Returns advice on a fix. Every error has one.
+    pub fn help(&self) -> String {
+        let advice = match self {
+            Self::Model(error) => return error.help(),
+            Self::Hw(error) => return error.help().into(),
+            Self::Lower(error) => return error.help().into(),
+            Self::Sim(error) => return error.help().into(),
+            Self::Report(error) => return error.help().into(),
+            Self::Arguments(misuse) => return misuse.help().into(),
+            Self::StudyFile { help, .. } => return help.clone(),
+            Self::Axis(error) => return error.help(),
+            Self::Quantize(error) => return error.help(),
+            Self::Merge(error) => return error.help().into(),
+            Self::Folder(error) => return error.help(),
+            Self::Read { path, wanted, .. } => return wanted.help(path),
+            Self::Array { help, .. } => return (*help).into(),
+            Self::MissingInput { inputs, .. } => return format!("the inputs are {}", inputs.join(", ")),
+            Self::InputDType { expected: "float32", .. } => {
+                "convert the array with `.astype(np.float32)`: real values as in training (pictures often \
+                 divided by 255), not codes"
             }
-            Self::Axis(AxisError::NoPoint(_)) => {
-                "a point must satisfy every --where (every item of `where`): loosen one, or add values to \
-                 the axes"
-                    .into()
+            Self::InputDType { expected, .. } => {
+                return format!(
+                    "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
+                );
             }
-            Self::Axis(_) => format!(
-                "an axis is KEY=VALUES: a key as for --set, or one of the arguments {}; values are separated by commas, \
-                 12..=16 is a range",
-                argument_keys()
-            ),
-            Self::Read { path, wanted, .. } => wanted.help(path),
-            Self::MissingInput { inputs, .. } => format!("the inputs are {}", inputs.join(", ")),
-            Self::InputDType { found: "uint8", expected: "float32", .. } => {
-                "pictures must be real values as in training, for example divided by 255 \
-                 (`x.astype(np.float32) / 255`)"
-                    .into()
-            }
-            Self::InputDType { expected, .. } => format!(
-                "convert the array with numpy's `.astype`: {expected} for codes, float32 for real values"
-            ),
             Self::InputShape { expected, .. } => {
-                format!("the first axis counts samples; a single sample has shape [1, {}]", sizes(expected))
+                return format!(
+                    "the first axis counts samples; a single sample has shape [1, {}]",
+                    sizes(expected)
+                );
             }
-            Self::UnknownOutput { outputs, .. } => format!("the outputs are {}", outputs.join(", ")),
+            Self::CodeRange { .. } => {
+                "give codes in the range of the input, or float32 real values, which become codes"
+            }
+            Self::UnknownOutput { outputs, .. } => return format!("the outputs are {}", outputs.join(", ")),
             Self::AmbiguousOutput { outputs } => {
-                format!("name one with --output; the outputs are {}", outputs.join(", "))
+                return format!("name one with --output; the outputs are {}", outputs.join(", "));
             }
-            Self::UnknownLevel { levels, .. } => format!("the levels are {}", levels.join(", ")),
-            Self::AmbiguousLevel { levels, .. } if !levels.is_empty() => {
-                format!("name one with --level; the levels are {}", levels.join(", "))
+            Self::UnknownLevel { levels, .. } => return format!("the levels are {}", levels.join(", ")),
+            Self::AmbiguousLevel { levels, .. } if levels.is_empty() => {
+                "every level is `auto`: name one with --level"
+            }
+            Self::AmbiguousLevel { levels, .. } => {
+                return format!("name one with --level; the levels are {}", levels.join(", "));
             }
             Self::UnknownLayer { near, .. } if !near.is_empty() => {
                 let names: Vec<_> = near.iter().map(|(index, name)| format!("{name} ({index})")).collect();
-                format!("layers with a similar name: {}", names.join(", "))
+                return format!("layers with a similar name: {}", names.join(", "));
             }
-            _ => return None,
-        })
-    }
-
-    /// Returns advice that does not depend on the request.
-    fn advice(&self) -> Option<&'static str> {
-        Some(match self {
             Self::MixedBudget { .. } => {
                 "loosen the budget, or use --method guaranteed for narrow accumulators"
             }
@@ -518,13 +518,17 @@ impl StudyError {
             Self::TooFewSamples { .. } => "use a smaller N for --samples, or leave it out to run all samples",
             Self::StepsLeftOut { .. } => "leave out --seed: --samples N takes the first N steps",
             Self::QuantizedStates { .. } => "give the float network without states",
+            Self::Labels { .. } => LABELS,
             Self::NoDetector { .. } => {
                 "a detector returns its only input in the same shape, or a single value; use --task \
                  classify to score classes"
             }
-            Self::AmbiguousLevel { .. } => "every level is `auto`: name one with --level",
             Self::UnknownLayer { .. } => {
                 "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
+            }
+            Self::HostLayer { .. } => {
+                "name a layer that `guardbit inspect MODEL --hw HW` shows on the accelerator; it also prints why \
+                 others run on the host"
             }
             Self::AmbiguousLayer { .. } => "write the short name of the layer",
             Self::BudgetWithoutClasses => "name the output with --output, or use a budget of mismatch",
@@ -552,8 +556,35 @@ impl StudyError {
             Self::Export { .. } => {
                 "name the layer with --layer NAME:float to leave it in float, or choose codes of 8 bits"
             }
-            _ => return None,
-        })
+            Self::Interrupted => {
+                "run the command again: a sweep, an exploration or a search with --cache continues"
+            }
+            Self::NoSweep(_) => {
+                "name folders that `guardbit sweep -o DIR` writes; a folder exists once its sweep has started"
+            }
+        };
+        advice.into()
+    }
+
+    /// Returns the error with overrides of the accelerator called axes, unless they are among `given`, the
+    /// overrides that all points share.
+    pub fn of_axes(self, given: &[String]) -> Self {
+        match self {
+            Self::Hw(error) => Self::Hw(error.of_axes(given)),
+            error => error,
+        }
+    }
+}
+
+/// Contents of a file of labels.
+const LABELS: &str = "labels are a .npy file with one integer per sample, its class or 1 for an anomaly; for a \
+                      regressor with float32 values in the shape of its output";
+
+/// Returns the values that an input with codes of a dtype takes; float32 has no codes.
+fn values_of(dtype: &str) -> String {
+    match dtype {
+        "float32" => "float32 values".into(),
+        codes => format!("{codes} codes or float32 values"),
     }
 }
 

@@ -86,11 +86,15 @@ pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<Node
             by_name: short(by_name),
             by_index: short(by_index),
         }),
-        Ok(_) | Err(LookupError::Unknown) => {
+        Ok(node) => Err(StudyError::HostLayer {
+            layer: name_or_index.into(),
+            op: graph.node(node).op.name(),
+            hw: program.accelerator.name.clone(),
+        }),
+        Err(LookupError::Unknown) => {
             let near = graph.near_nodes(name_or_index, |node| program.mac_layer(node).is_some());
             Err(StudyError::UnknownLayer {
                 layer: name_or_index.into(),
-                hw: program.accelerator.name.clone(),
                 near: near.into_iter().map(|node| (node.index(), short(node))).collect(),
             })
         }

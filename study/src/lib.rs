@@ -41,7 +41,8 @@ use guardbit_reports::About;
 use serde::Serialize;
 
 pub use arguments::{
-    Arguments, Command, Commands, Kind, Misuse, ROWS, Row, Seconds, Shape, Zip, arguments_text, python_text,
+    Arguments, Command, Commands, GLOBAL_OPTIONS, GlobalOption, Kind, Misuse, ROWS, Row, Seconds, Shape, Zip,
+    arguments_text, python_text,
 };
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
@@ -70,7 +71,7 @@ pub use shard::{
     FolderStatus, MergeError, MissingPoint, Shard, ShardError, State, Status, SweepStatus, Unfinished, status,
 };
 pub use size::{AreaTool, Budget, BudgetError, Grid, size};
-pub use study_file::load_study;
+pub use study_file::{StudyText, load_study};
 pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_observed};
 
 use sweep::{point_file, predictions_file};

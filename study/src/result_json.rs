@@ -9,7 +9,7 @@ use crate::identity::DependsOn;
 use crate::subject::{FileId, HwId, InputId, Subject};
 use crate::{Identity, StudyError};
 
-/// Version of the manifests of a run and a sizing.
+/// Version of the manifests of a run, a sizing and a quantization.
 const SCHEMA: u32 = 3;
 
 /// Manifest of a results folder. `C` is the type of its contents.

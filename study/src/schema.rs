@@ -60,12 +60,15 @@ fn settings(place: InStudy) -> Map<String, Value> {
 
 fn description(row: &Row) -> String {
     let help = match row.study_help {
-        "" => (row.help)(Command::Sweep),
-        other => other.into(),
+        "" => row.described(Command::Sweep),
+        // The default of the option is not that of the description.
+        other => {
+            other.to_owned()
+                + &(row.default)(Command::Sweep)
+                    .map_or(String::new(), |default| format!(" [default: {default}]"))
+        }
     };
-    let default =
-        (row.default)(Command::Sweep).map_or(String::new(), |default| format!(" [default: {default}]"));
-    respelled(&(help + &default), |name| format!("`{name}`"))
+    respelled(&help, |name| format!("`{name}`"))
 }
 
 fn schema(row: &Row) -> Value {

@@ -1,5 +1,6 @@
 //! Requests of commands, and their construction from arguments and defaults.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -17,7 +18,7 @@ use crate::axes::scheme_override;
 use crate::quantize::{codes_text, rule_text};
 use crate::{
     AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
-    InputSource, Objective, Pick, QuantizeChoices, QuantizeRequest, Shard, StudyError,
+    InputSource, Objective, Pick, QuantizeChoices, QuantizeRequest, Shard, StudyError, StudyText,
 };
 
 /// Settings shared by runs, sweeps and similar commands.
@@ -178,6 +179,7 @@ impl SweepRequest {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         }
     }
 }
@@ -259,6 +261,8 @@ pub struct SweepRequest {
     pub cache: Option<PathBuf>,
     /// Part of the points to run; all if `None`.
     pub shard: Option<Shard>,
+    /// Study file from which the request was read, if any.
+    pub study: Option<StudyText>,
 }
 
 /// Maximum number of points of a sweep.
@@ -316,6 +320,7 @@ impl Arguments {
             stats_given: self.stats.is_some(),
             cache: self.cache.clone(),
             shard: self.shard,
+            study: None,
         })
     }
 
@@ -324,6 +329,13 @@ impl Arguments {
     /// # Errors
     /// [`StudyError`] if the file is invalid, or if another argument is given that the file states.
     pub fn study_request(&self) -> Result<SweepRequest, StudyError> {
+        let path = self.one_model()?;
+        let is_text = |extension: &OsStr| {
+            ["yaml", "yml", "json"].iter().any(|text| extension.eq_ignore_ascii_case(text))
+        };
+        if !path.extension().is_none_or(is_text) && guardbit_frontends::frontend(&path).is_ok() {
+            return Err(Misuse::network_as_study(&path).into());
+        }
         let beside = |row: &&Row| {
             row.is_given(self) && row.commands.has(Command::Sweep) && !row.beside_study && !row.is_positional
         };
@@ -331,7 +343,7 @@ impl Arguments {
             return Err(Misuse::beside_study(row.name).into());
         }
         self.check(Command::Sweep)?;
-        let study = crate::load_study(&self.one_model()?)?;
+        let study = crate::load_study(&path)?;
         let settings = Settings { format: self.format.unwrap_or_default(), ..study.settings };
         Ok(SweepRequest { settings, cache: self.cache.clone(), shard: self.shard, ..study })
     }

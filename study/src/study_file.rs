@@ -8,7 +8,7 @@ use std::path::Path;
 
 use guardbit_documents::{Document, Fault, FilePlace, Form, Path as KeyPath, at_key, flow};
 use guardbit_frontends::Dim;
-use guardbit_hwmodels::{SetMap, preset};
+use guardbit_hwmodels::{Origin, SetMap, preset};
 use serde::de::{self, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
@@ -26,10 +26,16 @@ const MOST_ELEMENTS: usize = 1000;
 
 const OUTLINE: &str = "expected e.g. {schema: 1, model, hw, input, labels, ..., sweep: {bits: 10..=24, ...}}";
 
-const OUTLINE_OF_AXES: &str = "axes are {KEY: VALUES, ...}; `zip: [[KEY, KEY]]` varies axes together, \
-                               `where: [\"KEY < KEY\"]` selects points";
+const CODE: &str = "guardbit::study::file";
 
 const FORM: Form = Form { name: "a study", most_bytes: MOST_BYTES };
+
+/// Text of a study file, which gives errors their places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StudyText {
+    file: String,
+    text: String,
+}
 
 /// Reads a study file. Paths in it are relative to the file itself.
 ///
@@ -38,40 +44,74 @@ const FORM: Form = Form { name: "a study", most_bytes: MOST_BYTES };
 pub fn load_study(path: &Path) -> Result<SweepRequest, StudyError> {
     let text = guardbit_files::read_text(path, MOST_BYTES)
         .map_err(|source| StudyError::read(path, Wanted::Study, source))?;
-    let file = path.display().to_string();
-    let start = || FilePlace::new(&file, &text.as_str().into(), 1, 1);
-    let wrong = |fault: Fault| StudyError::StudyFile {
-        message: fault.message(),
-        help: Some(fault.help().unwrap_or_else(|| OUTLINE.into())),
-        place: fault.place.unwrap_or_else(|| start().into()),
-    };
-    let document = Document::new(FORM, &file, &text).map_err(wrong)?;
-    let raw: RawStudy = document.read().map_err(wrong)?;
-    let at = |path: &KeyPath, message: String, help: Option<String>| {
-        Err(StudyError::StudyFile { place: document.place(path).into(), message, help })
-    };
-    if let Some((path, message)) = raw.repeated() {
-        return at(&path, message.into(), Some("keep one of the two".into()));
+    let study = StudyText { file: path.display().to_string(), text };
+    let raw = study.read()?;
+    let request = raw.arguments(path.parent().unwrap_or(Path::new(""))).sweep_request();
+    let request = request.map_err(|error| study.placed(error))?;
+    Ok(SweepRequest { study: Some(study), ..request })
+}
+
+impl StudyText {
+    fn read(&self) -> Result<RawStudy, StudyError> {
+        // A network in YAML is the likely cause of an unknown key.
+        let is_network = self.text.lines().any(|line| line.starts_with("nodes:"));
+        let outline = if is_network { "this is a network: give --hw HW to sweep it" } else { OUTLINE };
+        let wrong = |fault: Fault| StudyError::StudyFile {
+            message: fault.message(),
+            help: fault.help().filter(|_| !is_network).unwrap_or_else(|| outline.into()),
+            place: fault
+                .place
+                .unwrap_or_else(|| FilePlace::new(&self.file, &self.text.as_str().into(), 1, 1).into()),
+            code: CODE,
+        };
+        let document = Document::new(FORM, &self.file, &self.text).map_err(wrong)?;
+        let raw: RawStudy = document.read().map_err(wrong)?;
+        match raw.repeated() {
+            None => Ok(raw),
+            Some((path, message)) => Err(StudyError::StudyFile {
+                place: document.place(&path).into(),
+                message: message.into(),
+                help: "keep one of the two".into(),
+                code: CODE,
+            }),
+        }
     }
-    match raw.arguments(path.parent().unwrap_or(Path::new(""))).sweep_request() {
-        Err(StudyError::Arguments(misuse)) => {
-            let [message, help] = misuse.in_study();
-            at(&key_path(&misuse.name), message.unwrap_or_default(), help)
-        }
-        Err(StudyError::Axis(AxisError::Where { condition, at, problem })) => {
-            let key = document.place(&KeyPath::keys(&["sweep", "where"]));
-            let found =
-                key.text[key.span.start..].find(&condition).map(|start| key.span.start + start + at.start);
-            let place = found
-                .map_or(key.clone(), |start| FilePlace::of_span(&file, &key.text, start..start + at.len()));
-            let error = AxisError::Where { condition, at, problem };
-            let message = error.to_string();
-            Err(StudyError::StudyFile { place: place.into(), message, help: StudyError::from(error).help() })
-        }
-        Err(StudyError::Axis(error)) => {
-            at(&axis_path(&error), error.to_string(), Some(OUTLINE_OF_AXES.into()))
-        }
-        other => other,
+
+    /// Returns an error with its place, if it is about the file. Its code stays.
+    pub(crate) fn placed(&self, error: StudyError) -> StudyError {
+        let Ok(document) = Document::new(FORM, &self.file, &self.text) else { return error };
+        let [mut message, mut help] = [error.to_string(), error.help()];
+        let place = match &error {
+            StudyError::Arguments(misuse) => {
+                [message, help] = misuse.in_study();
+                document.place(&key_path(&misuse.name))
+            }
+            StudyError::Axis(AxisError::Where { condition, at, .. }) => {
+                let key = document.place(&KeyPath::keys(&["sweep", "where"]));
+                let found = key.text[key.span.start..].find(condition);
+                let start = found.map(|start| key.span.start + start + at.start);
+                start.map_or(key.clone(), |start| {
+                    FilePlace::of_span(&self.file, &key.text, start..start + at.len())
+                })
+            }
+            StudyError::Axis(error) => document.place(&axis_path(error)),
+            StudyError::Hw(problem) => {
+                let (parent, text) = match problem.origin() {
+                    Origin::Axis(text) => (&["sweep", "axes"][..], text),
+                    Origin::Set(text) => (&["set"][..], text),
+                    Origin::File(_) | Origin::Preset(_) | Origin::Nowhere => return error,
+                };
+                let key = text.split_once('=').map_or(text.as_str(), |(key, _)| key);
+                message = problem.message().into();
+                document.place(&KeyPath::keys(parent).join(key))
+            }
+            StudyError::UnknownLevel { .. } => document.place(&KeyPath::keys(&["sweep", "level"])),
+            StudyError::NothingVaried
+            | StudyError::TooManyPoints { .. }
+            | StudyError::AmbiguousLevel { .. } => document.place(&KeyPath::keys(&["sweep"])),
+            _ => return error,
+        };
+        StudyError::StudyFile { place: place.into(), message, help, code: error.code() }
     }
 }
 
@@ -86,9 +126,11 @@ fn key_path(name: &str) -> KeyPath {
 /// Path of what an error about the axes is about.
 fn axis_path(error: &AxisError) -> KeyPath {
     match error {
-        AxisError::Values { key, .. } | AxisError::Twice(key) | AxisError::Same { second: key, .. } => {
-            KeyPath::keys(&["sweep", "axes", key])
-        }
+        AxisError::Values { key, .. }
+        | AxisError::Argument { key, .. }
+        | AxisError::Repeated { key, .. }
+        | AxisError::Twice(key)
+        | AxisError::Same { second: key, .. } => KeyPath::keys(&["sweep", "axes", key]),
         AxisError::Zip(_) => KeyPath::keys(&["sweep", "zip"]),
         AxisError::Where { .. } | AxisError::NoPoint(_) => KeyPath::keys(&["sweep", "where"]),
         AxisError::NoAxis(_) => KeyPath::keys(&["sweep", "axes"]),

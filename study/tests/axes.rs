@@ -43,18 +43,12 @@ impl Folder {
     }
 
     fn request(&self, axes: Axes) -> SweepRequest {
-        SweepRequest {
-            models: vec![self.path("net.yaml")],
-            hws: vec![self.path("hw.yaml").to_string_lossy().into_owned()],
-            settings: self.settings(3, Mode::Propagated, &[]),
-            level: None,
-            bits: None,
-            overflow: Vec::new(),
+        SweepRequest::new(
+            self.path("net.yaml"),
+            self.path("hw.yaml").to_string_lossy().into_owned(),
+            self.settings(3, Mode::Propagated, &[]),
             axes,
-            stats_given: true,
-            cache: None,
-            shard: None,
-        }
+        )
     }
 }
 
@@ -202,11 +196,11 @@ fn errors() {
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8..12"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: `8..12` is ambiguous: write 8..=12 to include 12");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8,8"]), @"guardbit::study::axis: axis `accumulation.acc.bits`: the value 8 appears twice");
     insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.acc.bits=9"]), @"guardbit::study::axis: axis `accumulation.acc.bits` appears twice");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same value: leave out one of them");
-    insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same value: leave out one of them");
-    insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same value: leave out one of them");
-    insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: --set accumulation.acc.bitz=8: unknown key `accumulation.acc.bitz`");
-    insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: --set accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=8", "accumulation.1.bits=9"]), @"guardbit::study::axis: `accumulation.acc.bits` and `accumulation.1.bits` set the same value");
+    insta::assert_snapshot!(message(&["requantize=single", "requantize.scheme=double"]), @"guardbit::study::axis: `requantize` and `requantize.scheme` set the same value");
+    insta::assert_snapshot!(message(&["layers.y.bias.bits=8", "layers.0.bias.bits=9"]), @"guardbit::study::axis: `layers.y.bias.bits` and `layers.0.bias.bits` set the same value");
+    insta::assert_snapshot!(message(&["accumulation.acc.bitz=8"]), @"guardbit::hw::unknown_key: axis accumulation.acc.bitz=8: unknown key `accumulation.acc.bitz`");
+    insta::assert_snapshot!(message(&["accumulation.acc.bits=1"]), @"guardbit::hw::bits: axis accumulation.acc.bits=1: `accumulation.acc.bits` is 1; it must be `auto` or a whole number from 2 to 64");
     insta::assert_snapshot!(message(&["mode=both"]), @"guardbit::study::axis: axis `mode`: unknown mode `both`; expected propagated and isolated");
     insta::assert_snapshot!(message(&["samples=2"]), @"guardbit::study::axis: axis `samples`: is valid only with an input file; for random codes use `random`");
     insta::assert_snapshot!(message(&["model=nothing.tflite"]), @"guardbit::model::io: nothing.tflite: No such file or directory (os error 2)");
@@ -246,16 +240,21 @@ fn study_files() {
     insta::assert_snapshot!(message("  axes: {seed: 1..=2}\n  where: [seed < 3, seed == two]\n"), @"/study.yaml:9:29: `where`: `two` is not a value of `seed` and not an axis; the values of `seed` are 1, 2; the axes are seed, at column 9 of `seed == two`");
     let none = load("  axes: {seed: 1..=2}\n  where: seed > 2\n").unwrap();
     let none = sweep(&none, None, Existing::Refuse, &Silent).unwrap_err();
-    insta::assert_snapshot!(format!("{}: {none}", none.code()), @"guardbit::study::no_point: no combination of the axes satisfies `where`: seed > 2");
+    let none =
+        format!("{}: {none}", none.code()).replace(&folder.0.path().to_string_lossy().into_owned(), "");
+    insta::assert_snapshot!(none, @"guardbit::study::no_point: /study.yaml:9:10: no combination of the axes satisfies `where`: seed > 2");
 }
 
-/// Errors point at the value that is wrong, not at the map or list around it.
+/// Errors point at the value that is wrong, not at the map or list around it, when the file is read and when the
+/// sweep is planned.
 #[test]
 fn errors_of_studies_point_at_the_value() {
     let folder = Folder::new();
     let marked = |text: &str| {
         fs::write(folder.path("study.yaml"), text).unwrap();
-        match load_study(&folder.path("study.yaml")).unwrap_err() {
+        let request = load_study(&folder.path("study.yaml"));
+        let ran = request.and_then(|request| sweep(&request, None, Existing::Refuse, &Silent));
+        match ran.unwrap_err() {
             StudyError::StudyFile { place, .. } => place.text[place.span.clone()].to_owned(),
             other => panic!("{text}: {other}"),
         }
@@ -279,6 +278,15 @@ fn errors_of_studies_point_at_the_value() {
         ("dim: {batch: 1, width: 0}, ", "bits: 8", "0"),
         ("set: {bias.bits: 8, bias.bits: 9}, ", "bits: 8", "9"),
         ("stats: all, ", "bits: 8", "all"),
+        // Errors that are found when the sweep is planned.
+        ("", "axes: {accumulation.acc.bits: 99}", "99"),
+        ("", "axes: {seed: [1, 2], accumulation.acc.bitz: 8}", "8"),
+        ("", "axes: {mode: both}", "both"),
+        ("", "axes: {seed: 1, layers.y.bias.bits: 8, layers.0.bias.bits: 9}", "9"),
+        ("", "axes: {seed: [1, 2]}, where: seed > 2", "seed > 2"),
+        ("set: {accumulation.acc.bits: 99}, ", "bits: 8", "99"),
+        ("", "bits: 8, level: none", "none"),
+        ("", "", "{"),
     ] {
         assert_eq!(marked(&flow(settings, sweep)), expected, "{settings}{sweep}");
     }
@@ -300,18 +308,7 @@ fn quantizations_are_axes() {
     };
     let folder = tempfile::tempdir().unwrap();
     let swept = |model: PathBuf, list: &[&str]| {
-        let request = SweepRequest {
-            models: vec![model],
-            hws: vec!["fpga-int14-os".into()],
-            settings: settings.clone(),
-            level: None,
-            bits: None,
-            overflow: Vec::new(),
-            axes: axes(list),
-            stats_given: true,
-            cache: None,
-            shard: None,
-        };
+        let request = SweepRequest::new(model, "fpga-int14-os", settings.clone(), axes(list));
         sweep(&request, None, Existing::Refuse, &Silent).map_err(|error| error.to_string())
     };
     let calibration = format!("quantize:calibration={}", digits("calibration.npy").display());

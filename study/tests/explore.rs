@@ -463,7 +463,14 @@ proptest! {
             let row = &record.rows[index];
             let mut own = settings(Vec::new());
             own.labels = labels.clone();
-            let request = RunRequest { costs: vec!["aladdin-40nm".into()], ..RunRequest::new(folder.path("net.yaml"), out.join(format!("designs/{index}.yaml")).to_string_lossy().into_owned(), own) };
+            let request = RunRequest {
+                costs: vec!["aladdin-40nm".into()],
+                ..RunRequest::new(
+                    folder.path("net.yaml"),
+                    out.join(format!("designs/{index}.yaml")).to_string_lossy().into_owned(),
+                    own,
+                )
+            };
             let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
             let keeps = lost(kind, &alone.outcome) * 100 <= u64::from(share) * whole;
             prop_assert_eq!(row.within, Some(keeps), "{:?} {:?}", row, alone.outcome);

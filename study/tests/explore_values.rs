@@ -95,18 +95,7 @@ fn check(
         costs: Vec::new(),
     };
     let explored = explore(&request, &path("out"), Existing::Refuse, &Silent).unwrap();
-    let request = SweepRequest {
-        models: vec![path("net.yaml")],
-        hws: vec![hw],
-        settings,
-        level: None,
-        bits: None,
-        overflow: Vec::new(),
-        axes: axes(),
-        stats_given: true,
-        cache: None,
-        shard: None,
-    };
+    let request = SweepRequest::new(path("net.yaml"), hw, settings, axes());
     let points = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
     prop_assert_eq!(explored.rows.len(), points.len());
     for (row, point) in explored.rows.iter().zip(&points) {

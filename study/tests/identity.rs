@@ -122,16 +122,15 @@ impl Study {
         };
         settings.labels = self.labelled.then_some(labels);
         let request = SweepRequest {
-            models: vec![dir.join(self.file_name)],
-            hws: vec![dir.join("acc.yaml").to_string_lossy().into_owned()],
-            settings,
             level: Some(self.level.into()),
             bits: Some(self.bits.parse().unwrap()),
             overflow: self.overflow.clone(),
-            axes: Axes::default(),
-            stats_given: true,
-            cache: None,
-            shard: None,
+            ..SweepRequest::new(
+                dir.join(self.file_name),
+                dir.join("acc.yaml").to_string_lossy().into_owned(),
+                settings,
+                Axes::default(),
+            )
         };
         let out = dir.join("out");
         sweep(&request, Some(&out), Existing::Refuse, &Silent).unwrap();

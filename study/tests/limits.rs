@@ -189,7 +189,7 @@ fn peak() -> u64 {
 // Readers.
 
 fn network(path: &Path) -> Result<(), String> {
-    let help = |error: &guardbit_frontends::FrontendError| error.help().unwrap_or_default();
+    let help = guardbit_frontends::FrontendError::help;
     guardbit_frontends::load(path)
         .map(|_| ())
         .map_err(|error| format!("{}: {error} {}", error.code(), help(&error)))
@@ -212,7 +212,7 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     let request = RunRequest::new(model, "exact-int32-os", settings);
     run(&request, &dir.path().join("out"), Existing::Refuse, &Silent)
         .map(|_| ())
-        .map_err(|error| format!("{}: {error} {}", error.code(), error.help().unwrap_or_default()))
+        .map_err(|error| format!("{}: {error} {}", error.code(), error.help()))
 }
 
 // Generators; `size` is the approximate number of bytes.

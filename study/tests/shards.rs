@@ -17,16 +17,14 @@ fn request(dir: &Path, axes: &[String], shard: Option<Shard>) -> SweepRequest {
     let settings =
         Settings { stats: StatsLevel::Events, ..Settings::new(InputSource::Random { count: 3, seed: 1 }) };
     SweepRequest {
-        models: vec![dir.join("net.yaml")],
-        hws: vec!["fpga-int14-os".into()],
-        settings,
-        level: None,
-        bits: None,
-        overflow: Vec::new(),
-        axes: Axes::new(axes.iter().map(|axis| axis.parse().unwrap()).collect(), &[], Vec::new()).unwrap(),
         stats_given: false,
-        cache: None,
         shard,
+        ..SweepRequest::new(
+            dir.join("net.yaml"),
+            "fpga-int14-os",
+            settings,
+            Axes::new(axes.iter().map(|axis| axis.parse().unwrap()).collect(), &[], Vec::new()).unwrap(),
+        )
     }
 }
 

@@ -13,8 +13,8 @@ pub use table::{
 
 use std::num::NonZeroUsize;
 
-use clap::{Parser, Subcommand};
-use guardbit_study::MOST_THREADS;
+use clap::{Arg, ArgAction, ArgMatches, FromArgMatches, Parser, Subcommand};
+use guardbit_study::{GLOBAL_OPTIONS, MOST_THREADS};
 
 /// What does a narrow accumulator do to this network?
 ///
@@ -29,63 +29,62 @@ pub struct Args {
     pub command: Command,
 }
 
-#[derive(Debug, clap::Args)]
+/// Options of every command, declared from their table in `guardbit-study`.
+#[derive(Debug)]
 pub struct Global {
-    /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, display_order = 1000, global = true, value_name = "N")]
-    #[arg(value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
-    /// Print results as JSON on stdout
-    #[arg(long, display_order = 1000, global = true)]
     pub json: bool,
-    /// Replace an output folder if guardbit wrote all of its files and none changed; any other folder is
-    /// refused
-    #[arg(long, display_order = 1000, global = true)]
     pub force: bool,
-    /// Suppress progress and notes on stderr
-    #[arg(long, display_order = 1000, global = true)]
     pub quiet: bool,
+}
+
+impl clap::Args for Global {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(GLOBAL_OPTIONS.map(|option| {
+            let arg = Arg::new(option.name).long(option.name).help(option.help);
+            let arg = arg.global(true).display_order(1000);
+            match option.value {
+                "" => arg.action(ArgAction::SetTrue),
+                value => arg.value_name(value).value_parser(threads),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Global {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let [json, force, quiet] = ["json", "force", "quiet"].map(|name| matches.get_flag(name));
+        Ok(Self { threads: matches.get_one("threads").copied(), json, force, quiet })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads = text.parse::<NonZeroUsize>().ok().filter(|threads| threads.get() <= MOST_THREADS);
-    threads.ok_or_else(|| format!("a number from 1 to {MOST_THREADS}"))
+    threads.ok_or_else(|| format!("expected a number from 1 to {MOST_THREADS}"))
 }
 
+// Commands with arguments take their descriptions from the table of arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a network on an accelerator and write tables, plots and a report
     Run(Given<Run>),
-    /// Run a network at many accumulator widths: a study file, or a model with --hw and --bits
     Sweep(Given<Sweep>),
-    /// Merge the folders of all shards of a sweep into one folder, byte-equal to that of a sweep without
-    /// shards
     Merge(Given<Merge>),
-    /// List missing shards and points of sweeps. Exit code 1 if any are missing
     Status(Given<Status>),
-    /// Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file
-    ///
-    /// The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any
-    /// network, and ONNX Runtime computes the same codes. The printed accuracies are those of the file.
     Quantize(Given<Quantize>),
-    /// Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches
-    ///
-    /// `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set.
-    /// docs/bundle-format.md describes the format.
     Vectors(Given<Vectors>),
-    /// Check a bundle of test vectors: its files, its numbers, and its replay in simulators
     Check(Given<Check>),
-    /// Find the accumulator width that every layer requires: proved, on samples, and within an error budget
     Size(Given<Size>),
-    /// Explore designs of an accelerator and find the Pareto front of accuracy, cycles, area and energy
-    ///
-    /// Time and cost are computed for every point of the axes. Of points that provably compute the same
-    /// values, one is simulated. With a budget, `explore` searches the widths of all levels and layers for
-    /// every hardware of the axes, and recommends the cheapest design.
     Explore(Given<Explore>),
-    /// Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures
     Compare(Given<Compare>),
-    /// Print the network as guardbit reads it, and with --hw what lowering does with each operation
     Inspect(Given<Inspect>),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),
@@ -93,8 +92,8 @@ pub enum Command {
     Study(SchemaArgs),
     /// Networks in YAML: their schema
     Graph(SchemaArgs),
-    /// Print the script with which a shell completes commands and options
+    /// Files of cost models: their schema
+    Cost(SchemaArgs),
     Completions(Given<Completions>),
-    /// Write the man pages of all commands
     Man(Given<Man>),
 }

@@ -1,4 +1,4 @@
-//! Arguments of `guardbit study` and `guardbit graph`.
+//! Arguments of `guardbit study`, `guardbit graph` and `guardbit cost`.
 
 use clap::Subcommand;
 

@@ -57,7 +57,10 @@ fn rows<C: Tabled>() -> impl Iterator<Item = &'static Row> {
 
 impl<C: Tabled> clap::Args for Given<C> {
     fn augment_args(command: clap::Command) -> clap::Command {
-        command.args(rows::<C>().map(|row| option(C::COMMAND, row)))
+        let about = C::COMMAND.about();
+        let (first, more) = about.split_once("\n\n").map_or((about, ""), |(first, _)| (first, about));
+        let command = command.about(first).args(rows::<C>().map(|row| option(C::COMMAND, row)));
+        if more.is_empty() { command } else { command.long_about(more) }
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -83,18 +86,23 @@ fn option(command: Command, row: &'static Row) -> Arg {
         return arg.action(ArgAction::SetTrue);
     }
     let arg = arg.action(if once { ArgAction::Set } else { ArgAction::Append }).value_name(row.value);
+    // A negative number is a value that the parser rejects with its reason, not an unknown option.
+    let arg = arg.allow_negative_numbers(true);
     let arg = if row.is_list { arg.value_delimiter(',') } else { arg };
-    arg.value_parser(parser(row))
+    arg.value_parser(parser(command, row))
 }
 
 /// Returns a parser that checks a value, so that error messages name its option.
-fn parser(row: &'static Row) -> ValueParser {
-    if let Some(choices) = row.choices {
+fn parser(command: Command, row: &'static Row) -> ValueParser {
+    let values = row.values(command);
+    if !values.is_empty() {
         let choice = |(name, help): (&'static str, Option<&'static str>)| match help {
             Some(help) => PossibleValue::new(name).help(help),
             None => PossibleValue::new(name),
         };
-        return PossibleValuesParser::new(choices().into_iter().map(choice)).into();
+        // Further spellings parse, but are not offered.
+        let others = row.spellings().map(|word| PossibleValue::new(word).hide(true));
+        return PossibleValuesParser::new(values.iter().copied().map(choice).chain(others)).into();
     }
     match row.kind {
         Kind::Path => clap::value_parser!(PathBuf),

@@ -132,8 +132,8 @@ mod tests {
     /// The table of arguments names every simulator, and states the limit that holds.
     #[test]
     fn the_table_says_what_holds() {
-        let choices = Row::find(Command::Check, "simulator").and_then(|row| row.choices).unwrap();
-        let choices = choices().into_iter().map(|(name, _)| name);
+        let choices = Row::find(Command::Check, "simulator").unwrap().values(Command::Check);
+        let choices = choices.into_iter().map(|(name, _)| name);
         let names = Simulator::ALL.iter().map(|simulator| simulator.name());
         assert!(choices.eq(["none"].into_iter().chain(names).chain(["all"])));
         assert_eq!(Duration::from_secs(DEFAULT_TIMEOUT), TIME_LIMIT);

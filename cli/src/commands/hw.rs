@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
 use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
-use guardbit_reports::{TileRecord, doubled_text, text_table, tiles_text};
+use guardbit_reports::{CoverageRecord, TileRecord, doubled_text, text_table, tiles_text};
 use guardbit_study::{Arguments, Command, StudyError};
 use serde_json::json;
 
@@ -135,13 +135,14 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
         let program = lower(graph, &accelerator)?;
         warnings.extend(check_program(&program));
         let tiles = program.mac_layers().map(TileRecord::new).collect::<Vec<_>>();
-        of_network = Some((tiles, guardbit_study::sensitivity(&program)?));
+        of_network = Some((CoverageRecord::new(&program), tiles, guardbit_study::sensitivity(&program)?));
     }
     if global.json {
         let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();
         let mut result = json!({ "name": accelerator.name, "warnings": warnings });
-        if let Some((tiles, sensitivity)) = of_network {
+        if let Some((coverage, tiles, sensitivity)) = of_network {
+            result["coverage"] = json!(coverage);
             result["tiles"] = json!(tiles);
             result["sensitivity"] = json!(sensitivity);
         }
@@ -157,8 +158,10 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
         1 => "1 warning".into(),
         n => format!("{n} warnings"),
     };
-    let of_network = of_network.map_or(String::new(), |(tiles, sensitivity)| {
-        format!("{}\n{}", tiles_text(&tiles), doubled_text(&accelerator.name, &sensitivity, ""))
+    let of_network = of_network.map_or(String::new(), |(coverage, tiles, sensitivity)| {
+        let coverage: String = coverage.sentences().iter().map(|sentence| format!("{sentence}.\n")).collect();
+        let tiles = if tiles.is_empty() { String::new() } else { format!("\n{}", tiles_text(&tiles)) };
+        format!("{coverage}{tiles}\n{}", doubled_text(&accelerator.name, &sensitivity, ""))
     });
     print(&format!("{}: {count}\n{of_network}", accelerator.name))
 }

@@ -29,7 +29,7 @@ pub use vectors::vectors;
 use std::process::ExitCode;
 
 use guardbit_files::Existing;
-use guardbit_study::{Arguments, InputSource, Progress, Settings};
+use guardbit_study::{Arguments, InputSource, Settings};
 
 use crate::args::Global;
 use crate::diagnostic::Failure;
@@ -44,10 +44,10 @@ fn warn_of_float(layers: Vec<String>, strict: bool, global: &Global) -> ExitCode
     }
 }
 
-/// Notes the default samples if none were given.
+/// Notes the default samples if none were given, once the run starts.
 fn note_random(given: &Arguments, settings: &Settings, bar: &Bar) {
     if let (None, InputSource::Random { count, seed }) = (given.random, &settings.input) {
-        bar.note(&format!("no --input: running {count} random samples, seed {seed}"));
+        bar.note_at_start(format!("no --input: running {count} random samples, seed {seed}"));
     }
 }
 

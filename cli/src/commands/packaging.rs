@@ -18,7 +18,9 @@ const MOST: u64 = 1 << 20;
 
 pub fn completions(args: &Given<Completions>) -> Result<ExitCode, Failure> {
     let name = args.shell.as_deref().unwrap_or_default();
-    let shell: Shell = name.parse().map_err(|_| Failure::usage(format!("unknown shell `{name}`")))?;
+    let shell: Shell = name.parse().map_err(|_| {
+        Failure::usage(format!("unknown shell `{name}`"), "`guardbit help completions` lists them")
+    })?;
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "guardbit", &mut script);
     print(&String::from_utf8_lossy(&script))?;
@@ -66,8 +68,8 @@ mod tests {
     /// The table of arguments names every shell.
     #[test]
     fn the_table_names_every_shell() {
-        let choices = Row::find(Command::Completions, "shell").and_then(|row| row.choices).unwrap();
+        let choices = Row::find(Command::Completions, "shell").unwrap().values(Command::Completions);
         let names = Shell::value_variants().iter().map(ToString::to_string);
-        assert!(choices().into_iter().map(|(name, _)| name.to_owned()).eq(names));
+        assert!(choices.into_iter().map(|(name, _)| name.to_owned()).eq(names));
     }
 }

@@ -1,4 +1,4 @@
-//! `guardbit study schema` and `guardbit graph schema`.
+//! `guardbit study schema`, `guardbit graph schema` and `guardbit cost schema`.
 
 use std::process::ExitCode;
 

@@ -53,7 +53,7 @@ pub fn merge(args: &Given<Merge>, global: &Global) -> Result<ExitCode, Failure> 
 const NAMED: usize = 20;
 
 pub fn status(args: &Given<Status>, global: &Global) -> Result<ExitCode, Failure> {
-    let status = guardbit_study::status(&args.folders);
+    let status = guardbit_study::status(&args.folders)?;
     if global.json {
         print_json(&status)?;
     } else {

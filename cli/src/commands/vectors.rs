@@ -67,7 +67,9 @@ pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failu
 
 /// Returns formats by name.
 fn named<T: FromStr<Err: Display>>(option: &str, names: &[String]) -> Result<Vec<T>, Failure> {
-    let one = |name: &String| name.parse().map_err(|error| Failure::usage(format!("--{option}: {error}")));
+    let help = "`guardbit help vectors` lists the formats";
+    let one =
+        |name: &String| name.parse().map_err(|error| Failure::usage(format!("--{option}: {error}"), help));
     names.iter().map(one).collect()
 }
 

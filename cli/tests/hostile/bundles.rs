@@ -110,6 +110,7 @@ fn claims_that_are_not_true_are_caught() {
         "/array/cycles/model",
     ];
     check_changed(&claims.map(|at| (at, json!(77))));
+    check_changed(&[("/layer/constant_bits", json!(0))]);
 }
 
 /// A file named in the manifest is a pipe, or endless.

@@ -89,22 +89,26 @@ impl FormatError for OnnxError {
         }
     }
 
-    fn help(&self) -> Option<String> {
+    fn help(&self) -> String {
         match self {
             Self::Format { .. } => {
-                Some(format!("an ONNX file is a ModelProto with a graph, of opset {OLDEST_OPSET} or newer"))
+                format!("an ONNX file is a ModelProto with a graph, of opset {OLDEST_OPSET} or newer")
             }
-            Self::UnsupportedOperator { supported, .. } => Some(format!(
+            Self::UnsupportedOperator { supported, .. } => format!(
                 "supported operators: {}; `--to TENSOR` reads only the part before an unsupported one",
                 supported.join(", ")
-            )),
-            Self::External { .. } => Some(
-                "external data must be in files in the model's folder, with relative paths without `..`"
-                    .into(),
             ),
-            Self::Dim { open, .. } if open.is_empty() => Some("all axes of its inputs have lengths".into()),
-            Self::Dim { open, .. } => Some(format!("the open axes of the file are {}", open.join(", "))),
-            Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => None,
+            Self::External { .. } => {
+                "external data must be in files in the model's folder, with relative paths without `..`"
+                    .into()
+            }
+            Self::Dim { open, .. } if open.is_empty() => "all axes of its inputs have lengths".into(),
+            Self::Dim { open, .. } => format!("the open axes of the file are {}", open.join(", ")),
+            Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => {
+                "docs/onnx.md describes what is supported; change the network before exporting it, or read only a part \
+                 of it with `--from TENSOR` and `--to TENSOR`"
+                    .into()
+            }
         }
     }
 }

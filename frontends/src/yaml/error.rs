@@ -67,8 +67,11 @@ impl FormatError for YamlError {
         }
     }
 
-    fn help(&self) -> Option<String> {
-        self.help.clone()
+    fn help(&self) -> String {
+        self.help.clone().unwrap_or_else(|| {
+            "docs/graph.md describes these files; `guardbit graph schema` prints their schema for editors"
+                .into()
+        })
     }
 
     fn location(&self) -> Option<Location> {

@@ -26,7 +26,7 @@ fn messages() {
 #[test]
 fn help_lists_the_operators() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/onnx/bad/operator.onnx");
-    let help = Onnx.read(&path, "net").map(|_| ()).unwrap_err().help().unwrap();
+    let help = Onnx.read(&path, "net").map(|_| ()).unwrap_err().help();
     assert!(
         help.contains("Conv, ") && help.contains("QLinearAdd, ") && help.contains("BipolarQuant, "),
         "{help}"

@@ -10,7 +10,7 @@ fn rendered(bytes: &[u8]) -> String {
 }
 
 fn render(error: &FrontendError) -> String {
-    let help = error.help().map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    let help = format!("\nhelp: {}", error.help());
     format!("{}\n{error}{help}", error.code())
 }
 

@@ -22,7 +22,8 @@ const MOST_TEXT: usize = 1000;
 const UNIT: usize = 32;
 
 const FORM: Form = Form { name: "a cost model", most_bytes: MOST_BYTES };
-const CONTENT: &str = "docs/explore.md describes the format of cost model files";
+const CONTENT: &str =
+    "docs/explore.md describes files of cost models; `guardbit cost schema` prints their schema for editors";
 
 const YAML: &str = "guardbit::cost::yaml";
 const VALUE: &str = "guardbit::cost::value";
@@ -287,6 +288,14 @@ fn checked_figure(
         source: text("source", Some(file.source))?,
         note: text("note", file.note)?,
     };
+    if [&figure.energy, &figure.area, &figure.flip_flops].iter().all(|formula| formula.is_none()) {
+        return Err(source.wrong(
+            VALUE,
+            &format!("figures[{index}]"),
+            "has no figure",
+            "give at least one of `energy_pj`, `area` and `flip_flops`",
+        ));
+    }
     if figure.area.is_some() && unit.is_empty() {
         return Err(wrong(
             "area",
@@ -326,8 +335,12 @@ fn checked_range(
 fn checked_formula(file: FormulaFile, part: Part) -> Result<Formula, String> {
     let TableFile { by, rows } = match file {
         FormulaFile::Text(text) => {
-            let parsed = Expression::parse(&text, part.variables());
-            return parsed.map(Formula::Expression).map_err(|error| error.to_string());
+            let parsed = Expression::parse(&text, part.variables()).map_err(|error| error.to_string())?;
+            // A formula of variables that is negative somewhere has no value there.
+            return match parsed.value(&|_| None) {
+                Some(value) if value < 0.0 => Err(format!("is {value}, but no cost is negative")),
+                _ => Ok(Formula::Expression(parsed)),
+            };
         }
         FormulaFile::Table(table) => table,
     };
@@ -336,15 +349,15 @@ fn checked_formula(file: FormulaFile, part: Part) -> Result<Formula, String> {
     let row = |row: Vec<f64>| {
         let (value, point) = row.split_last().filter(|(_, point)| point.len() == by.len())?;
         let point = point.iter().map(|&place| whole(place)).collect::<Option<Vec<u64>>>()?;
-        value.is_finite().then_some((point, *value))
+        (value.is_finite() && *value >= 0.0).then_some((point, *value))
     };
     let rows: Option<std::collections::BTreeMap<Vec<u64>, f64>> =
         rows.0.into_iter().map(|list| row(list.0)).collect();
     match rows {
         Some(rows) if rows.len() == count && count > 0 => Ok(Formula::Table { by, rows }),
         _ => Err(format!(
-            "is not a valid table: expected one or more rows of {} whole numbers and a value, without \
-             duplicate points",
+            "is not a valid table: expected one or more rows of {} whole numbers and a value of at least 0, \
+             without duplicate points",
             by.len()
         )),
     }

@@ -13,6 +13,7 @@ mod parts;
 mod scale;
 
 pub use crate::expression::Expression;
+pub use file::cost_schema;
 pub use layer::{CostOf, NetworkCost, PartCost, layer_costs, network_cost};
 pub use load::{cost_from_yaml, load_cost};
 pub use model::{CostModel, Figure, Formula, Rates};

@@ -2,7 +2,7 @@
 
 use super::listed::listed;
 use crate::timing::{LayerTiming, Outside};
-use crate::{Accelerator, ArrayKind, Dataflow, MacLayer, Problem, Program, TimingConvention};
+use crate::{Accelerator, ArrayKind, Coverage, Dataflow, MacLayer, Problem, Program, TimingConvention};
 
 /// Number of layers, those that move the most data, whose traffic is compared with that of other values of a
 /// key.
@@ -10,6 +10,21 @@ const COMPARED: usize = 8;
 
 /// Greatest number of doublings of a memory's size that are tried.
 const MOST_DOUBLINGS: u32 = 10;
+
+/// Warns of an accelerator that runs no layer of a network that has some. An empty `offload` has a warning of its
+/// own.
+pub(super) fn nothing_offloaded(program: &Program) -> Option<Problem> {
+    let runs_none = program.mac_layers().next().is_none() && !program.accelerator.offload.is_empty();
+    (runs_none && !Coverage::new(program).nodes.is_empty()).then(|| {
+        Problem::of_network(
+            "guardbit::hw::no_layer_accelerated",
+            "offload",
+            "the accelerator runs no layer of this network: the host runs all of them".into(),
+            "`guardbit inspect MODEL --hw HW` prints why each layer runs on the host; a float network is first \
+             quantized with `guardbit quantize`",
+        )
+    })
+}
 
 /// Warns of an array of which a layer can use at most half.
 pub(super) fn large_array(program: &Program) -> Option<Problem> {

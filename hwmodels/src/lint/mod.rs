@@ -7,9 +7,10 @@ mod values;
 use crate::{Problem, Program};
 use values::Bounds;
 
-/// Returns warnings about layers that leave most of the array idle, layers one tile of which does not fit its
-/// SRAM, a key that makes layers load or store their data repeatedly, and registers that hold the values of
-/// 8-bit networks but not those of this one. There is at most one warning per code and memory.
+/// Returns warnings about an accelerator that runs no layer of the network, layers that leave most of the array
+/// idle, layers one tile of which does not fit its SRAM, a key that makes layers load or store their data
+/// repeatedly, and registers that hold the values of 8-bit networks but not those of this one. There is at most one
+/// warning per code and memory.
 pub fn check_program(program: &Program) -> Vec<Problem> {
     let memories = [
         ("activations", "memory.activation_kib"),
@@ -18,7 +19,8 @@ pub fn check_program(program: &Program) -> Vec<Problem> {
     ];
     let bounds = Bounds::new(program);
     let small = memories.into_iter().enumerate();
-    std::iter::once(layers::large_array(program))
+    [layers::nothing_offloaded(program), layers::large_array(program)]
+        .into_iter()
         .chain(small.map(|(operand, (what, key))| layers::small_sram(program, operand, what, key)))
         .chain([
             layers::moves_again(program),

@@ -63,7 +63,7 @@ fn own_key(sources: &Sources, layer: &str, set: &Set) -> Result<(), HwError> {
         code: "guardbit::hw::layers",
         key: Some(KeyPath::keys(&["layers", layer]).join(&set.path).to_string()),
         message: format!("`{head}` cannot be overridden for the single layer `{layer}`"),
-        help: Some("set it for the whole accelerator".into()),
+        help: "set it for the whole accelerator".into(),
         origin: match sources.origin_of(&set.from) {
             Origin::Nowhere => sources.start(),
             origin => origin,

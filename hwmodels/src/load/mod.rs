@@ -111,7 +111,7 @@ fn sources(hw: &str) -> Result<Sources, HwError> {
             code,
             key: None,
             message,
-            help: Some(format!("name a YAML file or a preset; the presets are {}", sources::preset_names())),
+            help: format!("name a YAML file or a preset; the presets are {}", sources::preset_names()),
             origin: Origin::Nowhere,
         })
     };
@@ -130,7 +130,7 @@ fn parse_sets(sets: &[String]) -> Result<Vec<Set>, HwError> {
             code: "guardbit::hw::set",
             key: None,
             message: format!("{} overrides; expected at most {MOST_SETS}", sets.len()),
-            help: Some("write them to a file that `extends` the accelerator".into()),
+            help: "write them to a file that `extends` the accelerator".into(),
             origin: Origin::Nowhere,
         }
         .into());
@@ -163,5 +163,5 @@ fn blame(violation: Violation, sources: &Sources, overridden: &[&[Overridden]]) 
         Some((key, origin)) => (Some(key), origin),
         None => (None, Origin::Nowhere),
     };
-    Problem { code, key: key.map(KeyPath::to_string), message, help: Some(help), origin }
+    Problem { code, key: key.map(KeyPath::to_string), message, help, origin }
 }

@@ -11,7 +11,7 @@ pub struct Problem {
     pub(super) code: &'static str,
     pub(super) key: Option<String>,
     pub(super) message: String,
-    pub(super) help: Option<String>,
+    pub(super) help: String,
     pub(super) origin: Origin,
 }
 
@@ -22,6 +22,8 @@ pub enum Origin {
     File(FilePlace),
     /// Override, as written: `accumulation.acc.bits=65`.
     Set(String),
+    /// Value of an axis of a sweep, as an override: `accumulation.acc.bits=65`.
+    Axis(String),
     /// Preset with the given name.
     Preset(String),
     /// None of these: a value is missing, or was derived.
@@ -40,7 +42,7 @@ impl Problem {
         help: String,
         origin: Origin,
     ) -> Self {
-        Self { code, key, message, help: Some(help), origin }
+        Self { code, key, message, help, origin }
     }
 
     /// Returns the problem of a fault in a document, with `help` if the fault itself has none.
@@ -53,7 +55,7 @@ impl Problem {
 
     /// Returns a warning about an accelerator for a particular network.
     pub(crate) fn of_network(code: &'static str, key: &str, message: String, help: &str) -> Self {
-        Self { code, key: Some(key.into()), message, help: Some(help.into()), origin: Origin::Nowhere }
+        Self { code, key: Some(key.into()), message, help: help.into(), origin: Origin::Nowhere }
     }
 
     /// Returns a stable code, e.g. `guardbit::hw::bits`.
@@ -72,8 +74,8 @@ impl Problem {
     }
 
     /// Returns a hint on how to resolve the problem.
-    pub fn help(&self) -> Option<&str> {
-        self.help.as_deref()
+    pub fn help(&self) -> &str {
+        &self.help
     }
 
     /// Returns the source of the offending value.
@@ -83,6 +85,16 @@ impl Problem {
 }
 
 impl HwError {
+    /// Returns the error with an override called the value of an axis, unless it is among `given`.
+    pub fn of_axes(mut self, given: &[String]) -> Self {
+        if let Origin::Set(text) = &self.0.origin
+            && !given.contains(text)
+        {
+            self.0.origin = Origin::Axis(text.clone());
+        }
+        self
+    }
+
     /// Returns the error with another origin.
     pub(super) fn with_origin(mut self, origin: Origin) -> Self {
         self.0.origin = origin;
@@ -101,6 +113,7 @@ impl fmt::Display for Origin {
         match self {
             Self::File(place) => write!(f, "{}:{}:{}: ", place.file, place.line, place.column),
             Self::Set(text) => write!(f, "--set {text}: "),
+            Self::Axis(text) => write!(f, "axis {text}: "),
             Self::Preset(name) => write!(f, "preset {name}: "),
             Self::Nowhere => Ok(()),
         }

@@ -66,7 +66,7 @@ impl Set {
                 code: "guardbit::hw::set",
                 key: None,
                 message,
-                help: Some("write an override as KEY=VALUE, e.g. `accumulation.acc.bits=12`".into()),
+                help: "write an override as KEY=VALUE, e.g. `accumulation.acc.bits=12`".into(),
                 origin: Origin::Set(text.into()),
             })
         };
@@ -125,7 +125,7 @@ impl Set {
             code: "guardbit::hw::unknown_key",
             key: Some(self.path.clone()),
             message,
-            help: Some(help),
+            help,
             origin: Origin::Nowhere,
         })
     }

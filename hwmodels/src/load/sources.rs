@@ -202,7 +202,7 @@ impl Sources {
     }
 
     fn problem(&self, code: &'static str, key: KeyPath, message: String, help: String) -> Problem {
-        Problem { code, message, help: Some(help), origin: self.place(&key), key: Some(key.to_string()) }
+        Problem { code, message, help, origin: self.place(&key), key: Some(key.to_string()) }
     }
 
     fn stem(&self) -> String {

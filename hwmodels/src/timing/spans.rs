@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::tiling::{TileOrder, Tiling};
 use super::LayerTiming;
 use super::schedule::Schedule;
+use super::tiling::{TileOrder, Tiling};
 
 /// Part of a layer's time that belongs to some consecutive tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]

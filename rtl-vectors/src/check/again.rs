@@ -184,13 +184,16 @@ impl Types {
     }
 }
 
-/// Returns the claimed size of the layer's constants. An error if no such biases and multipliers (none, one for the layer, or
-/// one per channel) exist.
+/// Returns the claimed size of the layer's constants. An error if no such biases and multipliers (one for the layer, one per
+/// channel, or none if nothing is scaled) exist.
 fn constant_bits(manifest: &Manifest, scheme: Scheme) -> Result<u64, Refused> {
     let channels = manifest.layer.window.output[2] as u64;
     let has_bias = manifest.cases.first().is_some_and(|case| case.bias.is_some());
-    let biases: &[u64] = if has_bias { &[0, 32, 64] } else { &[0] };
-    let multipliers = [0, 1, channels].map(|count| count.saturating_mul(scheme.constant_bits().into()));
+    let biases: &[u64] = if has_bias { &[32, 64] } else { &[0] };
+    // Corner cases may have multipliers of their own.
+    let mut real = manifest.cases.iter().filter(|case| case.group == CaseGroup::Real);
+    let least = u64::from(real.any(|case| case.multiplier != 1.0));
+    let multipliers = [least, 1, channels].map(|count| count.saturating_mul(scheme.constant_bits().into()));
     let claimed = manifest.layer.constant_bits;
     let mut sizes = biases.iter().flat_map(|&bias| {
         multipliers.map(|multipliers| channels.saturating_mul(bias).saturating_add(multipliers))

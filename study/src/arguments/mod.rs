@@ -23,9 +23,9 @@ pub use rules::Misuse;
 pub use table::{Arguments, ROWS};
 pub use value::{Kind, Seconds, Shape, Zip};
 
-/// Declares [`Command`] from rows `VARIANT = NAME;`, in the order of the documentation.
+/// Declares [`Command`] from rows `VARIANT = NAME, ABOUT;`, in the order of the documentation.
 macro_rules! commands {
-    ($($name:ident = $text:literal;)*) => {
+    ($($name:ident = $text:literal, $about:expr;)*) => {
         /// A command with arguments.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Command {
@@ -42,28 +42,72 @@ macro_rules! commands {
                     $(Self::$name => $text,)*
                 }
             }
+
+            /// Returns the description in its help text: a line, and further paragraphs in the long form.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$name => $about,)*
+                }
+            }
         }
     };
 }
 
 commands! {
-    Run = "run";
-    Sweep = "sweep";
-    Merge = "merge";
-    Status = "status";
-    Size = "size";
-    Explore = "explore";
-    Compare = "compare";
-    Vectors = "vectors";
-    Check = "check";
-    Quantize = "quantize";
-    Inspect = "inspect";
-    HwShow = "hw show";
-    HwCosts = "hw costs";
-    HwCheck = "hw check";
-    Completions = "completions";
-    Man = "man";
+    Run = "run", "Run a network on an accelerator and write tables, plots and a report";
+    Sweep = "sweep", "Run a network at many accumulator widths: a study file, or a model with --hw and --bits";
+    Merge = "merge", "Merge the folders of all shards of a sweep into one folder, byte-equal to that of a sweep without shards";
+    Status = "status", "List missing shards and points of sweeps. Exit code 1 if any are missing";
+    Size = "size", "Find the accumulator width that every layer requires: proved, on samples, and within an error budget";
+    Explore = "explore", "Explore designs of an accelerator and find the Pareto front of accuracy, cycles, area and energy\n\n\
+        Time and cost are computed for every point of the axes. Of points that provably compute the same values, one is \
+        simulated. With a budget, `explore` searches the widths of all levels and layers for every hardware of the axes, \
+        and recommends the cheapest design.";
+    Compare = "compare", "Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures";
+    Vectors = "vectors", "Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches\n\n\
+        `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/bundle-format.md \
+        describes the format.";
+    Check = "check", "Check a bundle of test vectors: its files, its numbers, and its replay in simulators";
+    Quantize = "quantize", "Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file\n\n\
+        The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any network, and \
+        ONNX Runtime computes the same codes. The printed accuracies are those of the file.";
+    Inspect = "inspect", "Print the network as guardbit reads it, and with --hw what lowering does with each operation\n\n\
+        --json prints an object with `network`, `hw` and `operations`. With --pass it has `passes`, and such an object for \
+        the network `before` and `after`; with --audit it has `network` and `decisions`.";
+    HwShow = "hw show", "Print an accelerator as a complete file with all defaults";
+    HwCosts = "hw costs", "List the cost models for energy and area, or print the figures of one";
+    HwCheck = "hw check", "Check an accelerator: report errors and likely mistakes";
+    Completions = "completions", "Print the script with which a shell completes commands and options";
+    Man = "man", "Write the man pages of all commands";
 }
+
+/// Option that every command has.
+#[derive(Debug, Clone, Copy)]
+pub struct GlobalOption {
+    /// The name, without the dashes.
+    pub name: &'static str,
+    /// The placeholder of its value; empty for a flag.
+    pub value: &'static str,
+    /// The help text.
+    pub help: &'static str,
+}
+
+/// Every option that all commands have.
+pub const GLOBAL_OPTIONS: [GlobalOption; 4] = [
+    GlobalOption {
+        name: "threads",
+        value: "N",
+        help: "Number of threads; results do not depend on it [default: all cores]",
+    },
+    GlobalOption { name: "json", value: "", help: "Print results as JSON on stdout" },
+    GlobalOption {
+        name: "force",
+        value: "",
+        help: "Replace existing output that guardbit wrote; files of others, and result folders that changed since, are \
+               refused",
+    },
+    GlobalOption { name: "quiet", value: "", help: "Suppress progress and notes on stderr" },
+];
 
 /// Set of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +159,8 @@ pub struct Row {
     pub help: fn(Command) -> String,
     /// Returns the default value for a command, if there is a fixed one.
     pub default: fn(Command) -> Option<String>,
-    /// Returns the values that the command line accepts, each with its meaning.
-    pub choices: Option<fn() -> Vec<Choice>>,
+    /// Returns the values that a command accepts, each with its meaning, if they do not follow from the type.
+    choices: fn(Command) -> Vec<Choice>,
     /// The short form of the option.
     pub short: Option<char>,
     /// Whether it is positional instead of an option.
@@ -180,7 +224,7 @@ const fn row(commands: Commands) -> Row {
         value: "",
         help: |_| String::new(),
         default: |_| None,
-        choices: None,
+        choices: |_| Vec::new(),
         short: None,
         is_positional: false,
         at_least: |_| 1,
@@ -247,6 +291,46 @@ impl Row {
     /// Returns the rows of a command.
     pub fn all(command: Command) -> impl Iterator<Item = &'static Self> {
         ROWS.iter().filter(move |row| row.commands.has(command))
+    }
+
+    /// Returns the values to choose from, each with its meaning; empty if any text may be valid.
+    pub fn values(&self, command: Command) -> Vec<Choice> {
+        match (self.choices)(command) {
+            chosen if chosen.is_empty() => (self.words)().into_iter().map(|word| (word, None)).collect(),
+            chosen => chosen,
+        }
+    }
+
+    /// Returns further spellings of values, which no command offers.
+    pub fn spellings(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let offered = |word: &&str| Command::ALL.iter().any(|&one| self.offers(one, word));
+        (self.words)().into_iter().filter(move |word| !offered(word))
+    }
+
+    fn offers(&self, command: Command, word: &str) -> bool {
+        self.values(command).iter().any(|(name, _)| *name == word)
+    }
+
+    /// Returns the help text with the values to choose from and the default.
+    pub(crate) fn described(&self, command: Command) -> String {
+        let (help, default) = ((self.help)(command), (self.default)(command));
+        let one = |(name, meaning): Choice| match meaning {
+            Some(meaning) => format!("{name} ({meaning})"),
+            None => name.to_owned(),
+        };
+        let values: Vec<String> = self.values(command).into_iter().map(one).collect();
+        let values = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
+        let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
+        match help.split_once(" [default") {
+            Some((before, after)) => format!("{before}{values} [default{after}"),
+            None => help + &values + &default,
+        }
+    }
+
+    /// Returns the description for the first command that has it.
+    pub(crate) fn about(&self) -> String {
+        let command = Command::ALL.iter().find(|&&command| self.commands.has(command));
+        command.map_or(String::new(), |&command| self.described(command))
     }
 
     /// Returns the option, without the dashes.
@@ -344,4 +428,30 @@ pub(crate) fn respelled(text: &str, spelled: impl Fn(&str) -> String) -> String 
         rest = &rest[at + 2 + name.len()..];
     }
     made + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value that a command offers parses. Of an enumerated type every value is offered, by its name.
+    #[test]
+    fn values_that_are_offered_parse() {
+        for row in ROWS {
+            for &command in Command::ALL.iter().filter(|&&command| row.commands.has(command)) {
+                for (name, _) in row.values(command) {
+                    assert_eq!(row.check(name), Ok(()), "{} of {}", row.name, command.name());
+                }
+                let help = (row.help)(command);
+                let listed = row.values(command).len() > 1
+                    && row.values(command).iter().all(|(name, _)| help.contains(name));
+                assert!(!listed, "the help of {} repeats its values: {help}", row.name);
+            }
+            let of_type: Vec<&str> = (row.words)();
+            let offered = |word: &&&str| Command::ALL.iter().any(|&command| row.offers(command, word));
+            // A scheme has a name and an identifier.
+            let names = of_type.iter().filter(offered).count();
+            assert!(names * if row.name == "requantize" { 2 } else { 1 } >= of_type.len(), "{}", row.name);
+        }
+    }
 }

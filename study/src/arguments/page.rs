@@ -1,7 +1,7 @@
 //! `docs/arguments.md`: every argument of every command.
 
 use super::python::has_function;
-use super::{Command, InStudy, Row, Shape};
+use super::{Command, GLOBAL_OPTIONS, InStudy, Row, Shape};
 use crate::axes::argument_keys;
 
 /// Returns the text of the page, equal to the committed `docs/arguments.md`.
@@ -19,9 +19,18 @@ pub fn arguments_text() -> String {
         argument_keys()
     );
     for &command in Command::ALL {
-        text += &format!("\n## `guardbit {}`\n\n", command.name());
+        let about = command.about().replace('|', "\\|");
+        text += &format!("\n## `guardbit {}`\n\n{about}.\n\n", command.name());
         text += "| option | meaning | study file | axis | Python |\n|---|---|---|---|---|\n";
         Row::all(command).for_each(|row| text += &line(command, row));
+    }
+    text += "\n## Options of every command\n\n| option | meaning |\n|---|---|\n";
+    for option in GLOBAL_OPTIONS {
+        text += &format!(
+            "| `{}` | {} |\n",
+            format!("--{} {}", option.name, option.value).trim_end(),
+            option.help
+        );
     }
     text + "\n## Together\n\nWhat excludes or needs what, for every command that has both.\n\n| rule | what to do |\n|---|---|\n"
         + &super::rules::lines()
@@ -35,12 +44,14 @@ fn line(command: Command, row: &Row) -> String {
             format!("`{}...`", row.value)
         }
         (true, true) => format!("`{}`", row.value.replace('|', "\\|")),
-        (true, false) if row.shape == Shape::Flag => format!("`--{}`", row.option()),
-        (true, false) => format!("`--{} {}`", row.option(), row.value.replace('|', "\\|")),
+        (true, false) => {
+            let short = row.short.map_or(String::new(), |short| format!("-{short}, "));
+            let value = row.value.replace('|', "\\|");
+            format!("`{}`", format!("{short}--{} {value}", row.option()).trim_end())
+        }
     };
     let option = if row.needed.has(command) { format!("**{option}**") } else { option };
-    let default = (row.default)(command).map_or(String::new(), |default| format!(" [default: {default}]"));
-    let help = ((row.help)(command) + &default).replace('|', "\\|");
+    let help = row.described(command).replace('|', "\\|");
     let sweeps = command == Command::Sweep;
     let study = match row.in_study {
         InStudy::Setting if sweeps => format!("`{}`", row.plural()),

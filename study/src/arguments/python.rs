@@ -134,13 +134,11 @@ fn function(one: &Function) -> String {
     }
     text += &format!(") -> {}:\n    \"\"\"{}\n\n    Args:\n", one.returns, wrapped(one.about, 4));
     for row in rows {
-        let default =
-            (row.default)(one.command).map_or(String::new(), |default| format!(" [default: {default}]"));
         let spelled = |name: &str| {
             let known = Row::find(one.command, name).or_else(|| ROWS.iter().find(|row| row.name == name));
             format!("`{}`", known.map_or_else(|| name.to_owned(), |row| row.python_name().to_owned()))
         };
-        let help = respelled(&((row.help)(one.command) + &default), spelled);
+        let help = respelled(&row.described(one.command), spelled);
         text += &format!("        {}\n", wrapped(&format!("{}: {help}", row.python_name()), 12));
     }
     text += "        force: Replace an output folder if guardbit wrote all of its files and none changed\n";

@@ -1,8 +1,9 @@
 //! Rules on which arguments exclude or require each other, for the command line, study files and Python.
 
 use std::fmt;
+use std::path::Path;
 
-use super::{Arguments, Command, Commands, Row, respelled};
+use super::{Arguments, Command, Commands, ROWS, Row, respelled};
 
 /// Relation between two arguments of some commands.
 pub(super) struct Rule {
@@ -68,32 +69,43 @@ pub struct Misuse {
     /// Argument at fault.
     pub name: String,
     message: String,
-    help: Option<String>,
+    help: String,
 }
 
 impl Misuse {
     /// Reports a value that cannot be read.
     pub(crate) fn value(name: &str, problem: impl fmt::Display) -> Self {
-        Self { name: name.into(), message: format!("{}: {problem}", option(name)), help: None }
+        Self { name: name.into(), message: format!("{}: {problem}", option(name)), help: about(name) }
     }
 
     /// Reports an argument that the command does not have.
     pub(crate) fn unknown(command: Command, name: &str) -> Self {
         let names: Vec<&str> = Row::all(command).map(|row| row.name).collect();
         let message = format!("unknown argument `{name}`: `{}` has {}", command.name(), names.join(", "));
-        Self { name: name.into(), message, help: None }
+        let help = format!("`guardbit help {}` describes them", command.name());
+        Self { name: name.into(), message, help }
     }
 
     /// Reports a missing argument that the command requires.
     pub(crate) fn missing(name: &str) -> Self {
-        Self { name: name.into(), message: format!("{} is missing", option(name)), help: None }
+        Self { name: name.into(), message: format!("{} is missing", option(name)), help: about(name) }
     }
 
     /// Reports an argument that cannot be combined with a study file.
     pub(crate) fn beside_study(name: &str) -> Self {
-        let message = format!("{} needs a model and --hw", option(name));
-        let help = Some("write the setting into the study file, or give a model with --hw".into());
+        let message = format!("{} cannot be combined with a study file", option(name));
+        let help = "write the setting into the study file, or sweep a network with --hw".into();
         Self { name: name.into(), message, help }
+    }
+
+    /// Reports a network where a study file is expected.
+    pub(crate) fn network_as_study(path: &Path) -> Self {
+        let message = format!("{} is a network, but --hw is missing", path.display());
+        Self {
+            name: "hw".into(),
+            message,
+            help: "give --hw HW to sweep a network, or name a study file".into(),
+        }
     }
 
     fn of(rule: &Rule) -> Self {
@@ -103,18 +115,17 @@ impl Misuse {
             Relation::Needs => format!("{name} needs {other}"),
             Relation::NeedsWith(third) => format!("{name} with {} needs {other}", option(third)),
         };
-        Self { name: rule.name.into(), message, help: Some(rule.help.into()) }
+        Self { name: rule.name.into(), message, help: rule.help.into() }
     }
 
     /// Returns how to resolve it.
-    pub fn help(&self) -> Option<String> {
-        self.help.clone()
+    pub fn help(&self) -> &str {
+        &self.help
     }
 
     /// Returns message and help with the names of arguments in study files.
-    pub(crate) fn in_study(&self) -> [Option<String>; 2] {
-        let spelled = |text: &String| respelled(text, |name| format!("`{name}`"));
-        [Some(spelled(&self.message)), self.help.as_ref().map(spelled)]
+    pub(crate) fn in_study(&self) -> [String; 2] {
+        [&self.message, &self.help].map(|text| respelled(text, |name| format!("`{name}`")))
     }
 }
 
@@ -125,6 +136,11 @@ impl fmt::Display for Misuse {
 }
 
 impl std::error::Error for Misuse {}
+
+/// Returns the help text of an argument.
+fn about(name: &str) -> String {
+    ROWS.iter().find(|row| row.name == name).map_or(String::new(), Row::about)
+}
 
 /// Returns the option name of an argument.
 fn option(name: &str) -> String {
@@ -155,7 +171,7 @@ impl Arguments {
 pub(super) fn lines() -> String {
     let line = |rule: &Rule| {
         let misuse = Misuse::of(rule);
-        format!("| {misuse} | {} |\n", misuse.help().unwrap_or_default())
+        format!("| {misuse} | {} |\n", misuse.help())
     };
     let mut lines: Vec<String> = Vec::new();
     for line in RULES.iter().map(line) {

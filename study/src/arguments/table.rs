@@ -11,7 +11,7 @@ use guardbit_reports::Task;
 use guardbit_sim::{Mode, StatsLevel};
 
 use super::value::{self, Seconds, Slot, Value, Zip};
-use super::{Command, Commands, InStudy, PythonName, Row, arguments, row};
+use super::{Choice, Command, Commands, InStudy, PythonName, Row, arguments, row};
 use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
@@ -55,15 +55,13 @@ const SETTING: Row = Row { quantizes: true, listed: true, ..row(QUANTIZE) };
 /// Row of a parameter that a sweep varies, apart from axes.
 const SWEPT: Row = Row { in_study: InStudy::Sweep, ..row(Commands::of(&[Sweep])) };
 
-fn names<T>(all: impl IntoIterator<Item = T>, name: impl Fn(T) -> &'static str) -> String {
-    all.into_iter().map(name).collect::<Vec<_>>().join(", ")
-}
+const PROPAGATED: Choice = ("propagated", Some("what the hardware produced before it"));
 
-fn methods_of_tensors() -> Vec<(&'static str, Option<&'static str>)> {
+fn methods_of_tensors() -> Vec<Choice> {
     METHODS.iter().map(|method| (method.name(), None)).collect()
 }
 
-fn methods() -> Vec<(&'static str, Option<&'static str>)> {
+fn methods() -> Vec<Choice> {
     let layers =
         LAYER_METHODS.iter().map(|method| (method.name(), Some("for layers on the accelerator of --hw")));
     methods_of_tensors().into_iter().chain(layers).collect()
@@ -106,9 +104,9 @@ arguments! {
         value: "NAME|INDEX",
         listed: true,
         help: |command| match command {
-            Vectors => "The layer: its name or index as `guardbit inspect` prints them".into(),
-            _ => "Run this layer alone, by name or index as `guardbit inspect` prints them: --input is then what the layer \
-                  reads".into(),
+            Vectors => "The layer, by the name or index that `guardbit inspect` prints".into(),
+            _ => "Run only this layer, by the name or index that `guardbit inspect` prints; --input then holds the inputs of the \
+                  layer".into(),
         },
         ..row(Commands::of(&[Run, Vectors]))
     };
@@ -125,7 +123,15 @@ arguments! {
         value: "LIST",
         is_list: true,
         listed: true,
-        help: |_| "Data formats in addition to .mem: dec, npy, bin (little-endian, whole bytes per value), mif, coe, axis".into(),
+        help: |_| "Data formats in addition to .mem".into(),
+        choices: |_| vec![
+            ("dec", None),
+            ("npy", None),
+            ("bin", Some("little-endian, whole bytes per value")),
+            ("mif", None),
+            ("coe", None),
+            ("axis", None),
+        ],
         default: |_| Some("dec".into()),
         ..row(Commands::of(&[Vectors]))
     };
@@ -134,7 +140,8 @@ arguments! {
         value: "LIST",
         is_list: true,
         listed: true,
-        help: |_| "Waveforms of accumulators and exact sums: vcd, fst".into(),
+        help: |_| "Waveforms of accumulators and exact sums".into(),
+        choices: |_| vec![("vcd", None), ("fst", None)],
         ..row(Commands::of(&[Vectors]))
     };
     /// Whether lanes are whole bytes.
@@ -146,14 +153,14 @@ arguments! {
     /// Widths of the swept level.
     bits: Option<BitList> = "bits", Row {
         value: "BITS",
-        help: |_| "Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths in `layers` of the accelerator stay".into(),
+        help: |_| "Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths that the accelerator sets in `layers` stay as they are".into(),
         ..SWEPT
     };
     /// Its overflow modes.
     overflow: Vec<Overflow> = "overflow", Row {
         value: "OVERFLOW",
         is_list: true,
-        help: |_| format!("Overflow modes of the swept level: {} [default: its own]", names(Overflow::ALL, Overflow::name)),
+        help: |_| "Overflow modes of the swept level [default: its own]".into(),
         ..SWEPT
     };
     /// The swept level.
@@ -199,8 +206,8 @@ arguments! {
     shard: Option<Shard> = "shard", Row {
         value: "I/N|slurm",
         beside_study: true,
-        help: |_| "Run only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by \
-                   SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT".into(),
+        help: |_| "Run only part I of N of the points, for `guardbit merge`; `slurm` takes I and N from SLURM_ARRAY_TASK_ID and \
+                   SLURM_ARRAY_TASK_COUNT, which a job array sets".into(),
         ..row(Commands::of(&[Sweep]))
     };
     /// How much error is allowed.
@@ -209,8 +216,8 @@ arguments! {
         value: "KIND=SHARE",
         help: |command| {
             let searched = if command == Explore { ". Widths are searched within it" } else { "" };
-            format!("Error that is allowed: accuracy=1% (points of top-1 accuracy, with --labels), agreement=1% (samples that may get \
-                     another class) or mismatch=0.1% (output codes that may differ){searched}")
+            format!("Allowed error: accuracy=1% (loss of top-1 accuracy in percentage points, with --labels), agreement=1% (samples \
+                     that may get another class) or mismatch=0.1% (output codes that may differ){searched}")
         },
         ..row(BUDGETS)
     };
@@ -219,22 +226,25 @@ arguments! {
         listed: true,
         value: "LIST",
         is_list: true,
-        help: |_| format!("What to minimize, the most important first: {} [default: cycles, and what the cost models provide]",
-                          names(Objective::ALL, Objective::name)),
+        help: |_| "What to minimize, the most important first [default: cycles, and what the cost models provide]".into(),
         ..row(Commands::of(&[Explore]))
     };
     /// Who is asked for areas.
     area: Option<AreaTool> = "area", Row {
         value: "TOOL",
-        help: |_| "Synthesize the accumulators with this tool for their LUTs and flip-flops: yosys".into(),
+        help: |_| "Synthesize the accumulators with this tool for their LUTs and flip-flops".into(),
         ..row(Commands::of(&[Size]))
     };
     /// What is looked at of two-level accumulators.
     grid: Option<Grid> = "grid", Row {
         value: "GRID",
         listed: true,
-        help: |_| "How finely to try two levels of accumulators: none, coarse (every second length of run, a quarter of the dot \
-                   products, fewer widths) or full".into(),
+        help: |_| "How finely to try two levels of accumulators".into(),
+        choices: |_| vec![
+            ("none", None),
+            ("coarse", Some("every second length of run, a quarter of the dot products, fewer widths")),
+            ("full", None),
+        ],
         default: |_| Some(Grid::default().name().into()),
         ..row(Commands::of(&[Size]))
     };
@@ -259,7 +269,7 @@ arguments! {
     random: Option<usize> = "random", Row {
         value: "N",
         in_study: InStudy::Setting,
-        help: |_| format!("Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without --input: \
+        help: |_| format!("Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without --input: \
                            {DEFAULT_RANDOM_SAMPLES}]"),
         axis: Some(|variant, value| { with_random(&mut variant.settings, usize::read(value)?); Ok(()) }),
         ..row(RUNS)
@@ -292,7 +302,7 @@ arguments! {
     test: Option<PathBuf> = "test", Row {
         value: "X.npy",
         python: PythonName::As("x"),
-        help: |_| "Other samples to run the networks on for accuracy and overflows [default: those of --calibration]".into(),
+        help: |_| "Samples on which accuracy and overflows are measured [default: those of --calibration]".into(),
         ..row(QUANTIZE)
     };
     /// Labels.
@@ -302,9 +312,9 @@ arguments! {
         in_study: InStudy::Setting,
         help: |command| match command {
             Quantize => "One class per sample of --test, or of --calibration without it".into(),
-            _ => "A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its \
-                  values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no \
-                  input, or that --output names".into(),
+            _ => "Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor \
+                  of float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that \
+                  --output names, or a vector whose length no input has".into(),
         },
         axis: Some(|variant, value| { variant.settings.labels = Some(value.into()); Ok(()) }),
         ..row(Commands::of(&[Run, Sweep, Size, Explore, Quantize]))
@@ -314,8 +324,12 @@ arguments! {
         value: "TASK",
         in_study: InStudy::Setting,
         listed: true,
-        help: |_| "How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under the \
-                   ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]".into(),
+        help: |_| "How to score the output [default: inferred from labels and shapes if unambiguous]".into(),
+        choices: |_| vec![
+            ("classify", Some("accuracy")),
+            ("regress", Some("mean squared error against labels")),
+            ("detect", Some("area under the ROC curve of the distance between output and input")),
+        ],
         axis: Some(|variant, value| { variant.settings.task = Some(Task::read(value)?); Ok(()) }),
         ..row(TABLES)
     };
@@ -343,9 +357,17 @@ arguments! {
         quantizes: true,
         listed: true,
         help: |command| match command {
-            Quantize => "Where to observe activations: behind the quantized layers before them (propagated), or in the float network \
-                         (isolated)".into(),
-            _ => "What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)".into(),
+            Quantize => "Where to observe activations".into(),
+            _ => "What each layer reads".into(),
+        },
+        choices: |command| match command {
+            Quantize => vec![
+                ("propagated", Some("behind the quantized layers before them")),
+                ("isolated", Some("in the float network")),
+            ],
+            // Designs are compared by the results of the network, which isolated layers do not have.
+            Explore => vec![PROPAGATED],
+            _ => vec![PROPAGATED, ("isolated", Some("exact activations"))],
         },
         default: |_| Some(Mode::default().name().into()),
         axis: Some(|variant, value| { variant.settings.mode = Mode::read(value)?; Ok(()) }),
@@ -371,15 +393,17 @@ arguments! {
                 Run => "full",
                 _ => "none",
             };
-            format!("How much to count: none, events, values (all but events) or full [default: {default}]")
+            format!("How much to count [default: {default}]")
         },
+        choices: |_| vec![("none", None), ("events", None), ("values", Some("all but events")), ("full", None)],
         ..row(Commands::of(&[Run, Sweep, Explore]))
     };
     /// Another requantization scheme.
     requantize: Option<Scheme> = "requantize", Row {
         value: "SCHEME",
         in_study: InStudy::Setting,
-        help: |_| format!("Requantization scheme to use instead of the model's own: {}", names(Scheme::ALL, |scheme| scheme.name())),
+        help: |_| "Requantization scheme to use instead of the model's own".into(),
+        choices: |_| Scheme::ALL.iter().map(|scheme| (scheme.name(), None)).collect(),
         axis: Some(|variant, value| { variant.settings.sets.push(scheme_override(value)); Ok(()) }),
         ..row(RUNS)
     };
@@ -388,7 +412,7 @@ arguments! {
         value: "NAME",
         in_study: InStudy::Setting,
         listed: true,
-        help: |_| format!("Runtime whose results a TFLite network reproduces: {}", names(Profile::ALL, Profile::name)),
+        help: |_| "Runtime whose results a TFLite network reproduces".into(),
         default: |_| Some(Profile::default().name().into()),
         axis: Some(|variant, value| { variant.settings.profile = Some(Profile::read(value)?); Ok(()) }),
         ..row(NETWORKS)
@@ -419,8 +443,8 @@ arguments! {
         value: "AXIS=LENGTH",
         in_study: InStudy::Setting,
         study_help: "Lengths of axes that an ONNX file leaves open, by their names, or as INPUT:PLACE: `{tokens: 128}`.",
-        help: |_| "Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. \
-                   x:1=128. May be repeated".into(),
+        help: |_| "Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128. \
+                   May be repeated".into(),
         ..row(DIMS)
     };
     /// How many events are listed.
@@ -449,7 +473,8 @@ arguments! {
     format: Option<TableFormat> = "format", Row {
         value: "FORMAT",
         beside_study: true,
-        help: |_| "Table format: csv, or parquet in addition to CSV".into(),
+        help: |_| "Table format".into(),
+        choices: |_| vec![("csv", None), ("parquet", Some("in addition to CSV"))],
         default: |_| Some("csv".into()),
         ..row(Commands::of(&[Run, Sweep, Size]))
     };
@@ -480,7 +505,7 @@ arguments! {
         value: "NAME",
         help: |_| "Method that chooses ranges".into(),
         default: |_| Some(QuantizeChoices::METHOD.into()),
-        choices: Some(methods),
+        choices: |_| methods(),
         ..SETTING
     };
     /// How ranges of weights are chosen.
@@ -488,7 +513,7 @@ arguments! {
         value: "NAME",
         help: |_| "Method that chooses ranges of weights".into(),
         default: |_| Some(QuantizeChoices::METHOD.into()),
-        choices: Some(methods_of_tensors),
+        choices: |_| methods_of_tensors(),
         ..SETTING
     };
     /// Codes of weights.
@@ -534,7 +559,7 @@ arguments! {
     };
     /// Weights from the least code on.
     full_range: bool = "full_range", Row {
-        help: |_| "Use weights from -128 on, not from -127".into(),
+        help: |_| "Use all codes of signed weights, from -128 on; without it from -127 on".into(),
         ..SETTING
     };
     /// Scales that are powers of two.
@@ -547,8 +572,8 @@ arguments! {
         value: "LAYER:SETTINGS",
         python: PythonName::As("layers"),
         listed: true,
-        help: |_| "Other settings for a layer, or for all conv, pointwise, depthwise, grouped, dense or matmul layers: \
-                   depthwise:weights=int6, NAME:float, NAME:per-tensor,activations=uint8. May be repeated".into(),
+        help: |_| "Settings for one layer by its name, or for a class of layers (conv, pointwise, depthwise, grouped, dense, \
+                   matmul), e.g. depthwise:weights=int6, NAME:float or NAME:per-tensor,activations=uint8. May be repeated".into(),
         ..row(QUANTIZE)
     };
     /// The budget of mixed widths.
@@ -587,7 +612,7 @@ arguments! {
     dynamic: bool = "dynamic", Row {
         listed: true,
         help: |_| "Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input at run time. \
-                   --calibration then holds the samples that the network is run on, and chooses nothing".into(),
+                   --calibration then only provides the samples on which the network is measured".into(),
         ..row(QUANTIZE)
     };
     /// A folder of finished points or layers.
@@ -633,7 +658,7 @@ arguments! {
         in_python: false,
         help: |command| {
             let written = if command == Inspect { "" } else { "; results are still written" };
-            format!("Exit with code 1 if a layer whose weights are quantized in the file works in floating point{written}")
+            format!("Exit with code 1 if the host computes a layer in floating point although the file has quantized weights for it{written}")
         },
         ..row(Commands::of(&[Run, Sweep, Size, Explore, Inspect]))
     };
@@ -689,15 +714,15 @@ arguments! {
     /// What replays it.
     simulator: Option<String> = "simulator", Row {
         value: "SIMULATOR",
-        help: |_| "Simulator for the replay; none only recomputes every expected value".into(),
+        help: |_| "Simulator for the replay".into(),
         default: |_| Some("none".into()),
-        choices: Some(|| vec![
-            ("none", Some("No simulator")),
+        choices: |_| vec![
+            ("none", Some("only recompute every expected value")),
             ("icarus", Some("Icarus Verilog")),
             ("verilator", Some("Verilator")),
             ("ghdl", Some("GHDL")),
-            ("all", Some("All of them")),
-        ]),
+            ("all", Some("all of them")),
+        ],
         ..row(CHECK)
     };
     /// Whether faults are replayed.
@@ -722,8 +747,8 @@ arguments! {
     /// Passes over the network.
     pass: Vec<String> = "pass", Row {
         value: "NAME",
-        help: |_| "Also print the network after this pass. May be repeated: the passes run one after the other".into(),
-        choices: Some(|| PASSES.iter().map(|pass| (pass.name(), Some(pass.description()))).collect()),
+        help: |_| "Also print the network after this pass; if repeated, after all of them, in order".into(),
+        choices: |_| PASSES.iter().map(|pass| (pass.name(), Some(pass.description()))).collect(),
         ..row(INSPECT)
     };
     /// Whether operations are printed in full.
@@ -773,7 +798,7 @@ arguments! {
         value: "SHELL",
         is_positional: true,
         help: |_| "The shell".into(),
-        choices: Some(|| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into()),
+        choices: |_| ["bash", "elvish", "fish", "powershell", "zsh"].map(|name| (name, None)).into(),
         ..row(COMPLETIONS)
     };
     /// A folder for man pages.
@@ -781,7 +806,7 @@ arguments! {
         needed: MAN,
         value: "DIR",
         is_positional: true,
-        help: |_| "Folder for the pages, which must exist; other files in it stay as they are".into(),
+        help: |_| "Folder for the pages; other files in it stay as they are".into(),
         ..row(MAN)
     };
 }

@@ -52,7 +52,7 @@ pub(crate) fn may_be_path(key: &str) -> bool {
 impl Variant {
     /// Sets an argument or a key of the accelerator.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), AxisError> {
-        self.put(key, value).map_err(|problem| AxisError::Values { key: key.into(), problem })
+        self.put(key, value).map_err(|problem| AxisError::Argument { key: key.into(), problem })
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), String> {

@@ -12,6 +12,8 @@ pub(crate) use argument::{
 };
 pub(crate) use target::{check_targets, scheme_override};
 
+use crate::arguments::Row;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
@@ -55,11 +57,27 @@ pub enum AxisError {
         /// Description of the problem.
         problem: String,
     },
+    /// Value that an argument cannot have.
+    #[error("axis `{key}`: {problem}")]
+    Argument {
+        /// The key.
+        key: String,
+        /// Description of the problem.
+        problem: String,
+    },
+    /// Value that an axis has twice.
+    #[error("axis `{key}`: the value {value} appears twice")]
+    Repeated {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+    },
     /// Two axes with equal keys.
     #[error("axis `{0}` appears twice")]
     Twice(String),
     /// Two axes of one key with different spellings.
-    #[error("`{first}` and `{second}` set the same value: leave out one of them")]
+    #[error("`{first}` and `{second}` set the same value")]
     Same {
         /// Spelling of the first.
         first: String,
@@ -82,6 +100,37 @@ pub enum AxisError {
     /// Conditions that exclude every point.
     #[error("no combination of the axes satisfies `where`: {0}")]
     NoPoint(String),
+}
+
+impl AxisError {
+    /// Returns what the user can do.
+    pub fn help(&self) -> String {
+        match self {
+            Self::NoAxis(_) => {
+                format!("KEY is a key of the accelerator, as for --set, or one of {}", argument_keys())
+            }
+            Self::Values { .. } => {
+                "values are separated by commas, e.g. 8,12,16; 12..=16 is a range; a comma within \
+                                    brackets is part of a value"
+                    .into()
+            }
+            Self::Argument { key, .. } => argument(key).map_or(String::new(), Row::about),
+            Self::Repeated { .. } => "name every value once".into(),
+            Self::Twice(key) => format!("list all values in one axis: `{key}=VALUE,VALUE`"),
+            Self::Same { .. } => "leave out one of them".into(),
+            Self::Zip(_) => {
+                "`zip` names two or more axes that have equally many values, and each axis once".into()
+            }
+            Self::Where { .. } => "a condition compares axes with values, e.g. `A <= B and not (A == 14 or \
+                                   A == 15)`: ==, !=, <, <=, >, >=, joined by and, or, not and parentheses"
+                .into(),
+            Self::NoPoint(_) => {
+                "a point must satisfy every --where (every item of `where`): loosen one, or add \
+                                 values to the axes"
+                    .into()
+            }
+        }
+    }
 }
 
 impl Axis {
@@ -168,6 +217,9 @@ impl Axes {
         let zips = zips.iter().map(|keys| keys.iter().map(place).collect());
         let zips = zips.collect::<Result<Vec<Vec<usize>>, _>>()?;
         for (i, zip) in zips.iter().enumerate() {
+            if zip.iter().collect::<HashSet<_>>().len() < zip.len().max(2) {
+                return Err(AxisError::Zip("expected two or more different axes".into()));
+            }
             if zips[..i].iter().flatten().any(|index| zip.contains(index)) {
                 return Err(AxisError::Zip("an axis appears in two of the lists".into()));
             }
@@ -198,8 +250,8 @@ impl Axes {
         match (twice, axes) {
             (None, _) => Ok(()),
             (Some(point), &[axis]) => {
-                let problem = format!("the value {} appears twice", point[0]);
-                Err(AxisError::Values { key: self.list[axis].key.clone(), problem })
+                let key = self.list[axis].key.clone();
+                Err(AxisError::Repeated { key, value: point[0].into() })
             }
             (Some(point), _) => Err(AxisError::Zip(format!("the values {} appear twice", point.join(", ")))),
         }

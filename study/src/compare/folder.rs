@@ -146,6 +146,8 @@ pub(super) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.manifest).collect();
         let why = if folder.is_dir() {
             format!("contains none of {}", names.join(", "))
+        } else if !folder.exists() {
+            "does not exist".into()
         } else {
             "is not a folder".into()
         };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guardbit_files::{Existing, Manifest, SingleFile, Staging, Target};
+use guardbit_files::{Digest, Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
 use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
@@ -28,9 +28,10 @@ pub use setting::{
 pub(crate) use setting::{codes_text, rule_text};
 
 use crate::execute::{ExecutedTogether, execute_together};
+use crate::result_json::write_single;
 use crate::samples::Samples;
 use crate::subject::Subject;
-use crate::{InputSource, Progress, Settings, StudyError, sealed};
+use crate::{InputSource, Progress, Settings, StudyError};
 
 /// Request to quantize a float network.
 #[derive(Debug, Clone)]
@@ -92,7 +93,7 @@ pub fn quantize(
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
     let float = guardbit_frontends::load_part(&request.model, None, &request.cut)?;
-    let samples =
+    let (samples, calibration) =
         calibration_samples(&float, &request.model, &request.calibration, !request.dynamic, progress)?;
     let aimed = request.hw.as_ref().map(|_| &accelerator);
     let searched = searched::Searched::new(request.cache.as_deref(), progress)?;
@@ -119,9 +120,11 @@ pub fn quantize(
     // Measure the network as others will read it.
     let network = read_onnx(&bytes, float.name())?;
     let measured = measure(request, float, network, &accelerator, progress)?;
-    let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, measured);
+    let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, &measured);
+    let deciding = record::Deciding { calibration, settings: request.listed() };
+    let of = (&measured.subject, &accelerator);
     let report =
-        report.as_ref().map(|target| stage_report(target, request, &accelerator, &record)).transpose()?;
+        report.as_ref().map(|target| stage_report(target, request, of, deciding, &record)).transpose()?;
     // The report is staged before the network is in place, and renamed after it, so no report exists without
     // its network.
     file.write(&bytes)?;
@@ -170,13 +173,14 @@ fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
 fn stage_report<'t>(
     target: &'t Target,
     request: &QuantizeRequest,
-    accelerator: &Accelerator,
+    of: (&Subject, &Accelerator),
+    deciding: record::Deciding,
     record: &QuantizeRecord,
 ) -> Result<Staging<'t>, StudyError> {
     let mut staging = target.stage()?;
-    staging.write_all(&quantize_documents(&record::about(request, accelerator), record)?)?;
-    let json = record::RecordJson::new(request, record, staging.entries());
-    staging.write(Manifest::Quantize.file(), &sealed(&json))?;
+    staging.write_all(&quantize_documents(&record::about(request, of.1), record)?)?;
+    let result = record::Figures { result: record };
+    write_single(&mut staging, Manifest::Quantize, of, deciding, request.listed(), result)?;
     Ok(staging)
 }
 
@@ -186,15 +190,15 @@ fn is_ours(path: &Path) -> bool {
     guardbit_files::read(path, MOST).is_ok_and(|bytes| guardbit_frontends::is_own_onnx(&bytes))
 }
 
-/// Reads calibration samples of a network from `model` as real values, and notes remarks on them. Values that
-/// are all 0 are refused if they decide ranges.
+/// Reads calibration samples of a network from `model` as real values, and notes remarks on them. Also returns
+/// the digest of their content. Values that are all 0 are refused if they decide ranges.
 fn calibration_samples(
     graph: &Graph,
     model: &Path,
     source: &InputSource,
     ranges: bool,
     progress: &dyn Progress,
-) -> Result<Vec<Sample>, StudyError> {
+) -> Result<(Vec<Sample>, Digest), StudyError> {
     if graph.has_states() {
         return Err(StudyError::QuantizedStates { model: graph.name().into() });
     }
@@ -208,11 +212,13 @@ fn calibration_samples(
     if let InputSource::File { path, .. } = source {
         if let Some(input) = samples.blank().filter(|_| ranges) {
             let problem = format!("all values of input `{input}` are 0, so no range can be chosen");
-            return Err(StudyError::Array { path: path.clone(), problem });
+            let help = "give real samples, e.g. some hundreds of the training data";
+            return Err(StudyError::Array { path: path.clone(), problem, help });
         }
         samples.doubts().iter().for_each(|doubt| progress.note(&format!("{}: {doubt}", path.display())));
     }
-    Ok(samples.reader().read(samples.count())?.into_iter().map(reals).collect())
+    let values = samples.reader().read(samples.count())?.into_iter().map(reals).collect();
+    Ok((values, samples.digest()))
 }
 
 /// Converts the inputs of a sample to real values.
@@ -241,6 +247,8 @@ struct Measured {
     run: RunRecord,
     proofs: Vec<ProofRow>,
     float: guardbit_reports::ScoreFigures,
+    /// The float network with the samples of the run.
+    subject: Subject,
 }
 
 fn measure(
@@ -262,12 +270,12 @@ fn measure(
         ..Settings::new(input.clone())
     };
     let subject = |graph: Graph, stats| Subject::of_graph(graph, &request.model, &settings(stats));
-    let run = |subject: Subject, accelerator: &Accelerator, stats: StatsLevel| -> Result<_, StudyError> {
+    let run = |subject: &Subject, accelerator: &Accelerator, stats: StatsLevel| -> Result<_, StudyError> {
         let program = lower(subject.graph.clone(), accelerator)?;
         let options = Options { stats, events_per_layer: 0, ..Options::default() };
         progress.start(&subject.model.file, subject.samples.count() as u64);
         let ExecutedTogether { mut each, unlimited } =
-            execute_together(&subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
+            execute_together(subject, &[&program], options, None, progress, &mut |_| Ok(()))?;
         let executed = each.swap_remove(0)?;
         let record = RunRecord::new(
             &subject.model.file,
@@ -283,7 +291,7 @@ fn measure(
     let float = subject(float, StatsLevel::None)?;
     // Layers of the float network are not accelerated, so there are no per-layer registers.
     let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
-    let float = run(float, &no_layers, StatsLevel::None)?.0.outcome;
-    let (run, proofs) = run(subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
-    Ok(Measured { run, proofs, float })
+    let outcome = run(&float, &no_layers, StatsLevel::None)?.0.outcome;
+    let (run, proofs) = run(&subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
+    Ok(Measured { run, proofs, float: outcome, subject: float })
 }

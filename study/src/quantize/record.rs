@@ -1,6 +1,6 @@
 //! Record of a quantization for tables and reports.
 
-use guardbit_files::{FileEntry, ListedSettings};
+use guardbit_files::{Digest, ListedSettings};
 use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
@@ -10,7 +10,7 @@ use guardbit_reports::{
 use serde::Serialize;
 
 use super::{Measured, QuantizeRequest, codes_text};
-use crate::{InputSource, TOOL, Tool};
+use crate::InputSource;
 
 pub(super) fn record(
     request: &QuantizeRequest,
@@ -18,11 +18,11 @@ pub(super) fn record(
     samples: usize,
     accelerator: &Accelerator,
     tradeoffs: Vec<TradeOffRow>,
-    Measured { run, proofs, float }: Measured,
+    Measured { run, proofs, float, .. }: &Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
     QuantizeRecord {
-        model: run.model,
+        model: run.model.clone(),
         hw: accelerator.name.clone(),
         method: method(request),
         samples: samples as u64,
@@ -33,8 +33,8 @@ pub(super) fn record(
         parts: quantized.units.iter().enumerate().map(|(index, unit)| part(index, unit)).collect(),
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
-        layers: run.layers,
-        proofs,
+        layers: run.layers.clone(),
+        proofs: proofs.clone(),
         tradeoffs,
         own: request.statistics.iter().map(own).collect(),
     }
@@ -159,19 +159,16 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     crate::about(pairs, [accelerator])
 }
 
-/// Contents of `quantize.json`.
+/// Figures in `quantize.json`.
 #[derive(Serialize)]
-pub(super) struct RecordJson<'a> {
-    schema: u32,
-    tool: Tool,
-    settings: ListedSettings,
-    #[serde(flatten)]
-    record: &'a QuantizeRecord,
-    files: Vec<FileEntry>,
+pub(super) struct Figures<'a> {
+    pub result: &'a QuantizeRecord,
 }
 
-impl<'a> RecordJson<'a> {
-    pub fn new(request: &QuantizeRequest, record: &'a QuantizeRecord, files: Vec<FileEntry>) -> Self {
-        Self { schema: 1, tool: TOOL, settings: request.listed(), record, files }
-    }
+/// Settings that decide the figures, with the content of the calibration samples.
+#[derive(Serialize)]
+pub(super) struct Deciding {
+    pub calibration: Digest,
+    #[serde(flatten)]
+    pub settings: ListedSettings,
 }

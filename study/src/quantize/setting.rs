@@ -16,7 +16,7 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
     let bits = bits.parse::<u32>().ok().filter(|bits| (2..=most).contains(bits));
     let wrong = || StudyError::QuantizeSetting {
         setting: text.into(),
-        problem: format!("codes are {}", codes(most)),
+        problem: format!("invalid codes; expected {}", codes(most)),
     };
     Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
 }

@@ -40,7 +40,7 @@ pub(crate) fn network(
         });
     };
     let pick = Pick::new(arguments.samples, None).unwrap_or_default();
-    let samples = calibration_samples(float, model, &InputSource::File { path, pick }, true, &Silent)?;
+    let (samples, _) = calibration_samples(float, model, &InputSource::File { path, pick }, true, &Silent)?;
     let config = arguments.choices().config()?;
     let graph = if config.layer_method.is_some() {
         let (accelerator, searched) = (load(hw, sets)?, Searched::new(cache, &Silent)?);

@@ -203,7 +203,8 @@ impl Samples {
             }
             (true, _) => {
                 let problem = "a folder of pictures needs a network with one input".into();
-                return Err(StudyError::Array { path: path.into(), problem });
+                let help = "give a .npz file with an array per input";
+                return Err(StudyError::Array { path: path.into(), problem, help });
             }
             (false, _) => (ArrayFile::open(path, Wanted::Samples)?, None),
         };
@@ -217,7 +218,8 @@ impl Samples {
                     "`{}` has {samples} samples, but other inputs have a different number",
                     tensor.name
                 );
-                return Err(StudyError::Array { path: path.into(), problem });
+                let help = "every input needs the same number of samples along the first axis";
+                return Err(StudyError::Array { path: path.into(), problem, help });
             }
             inputs.push(Input::new(graph, id, Source::Array { path: path.into(), array, frontend }));
         }

@@ -106,7 +106,10 @@ impl Form {
 /// that array as a `.npy` file. `pictures.yaml` in the folder defines the conversion of pixels to real
 /// values. Pictures are read one at a time.
 pub(super) fn pictures(folder: &Path, tensor: &Tensor) -> Result<(ArrayFile, Digest), StudyError> {
-    let broken = |path: &Path, problem: String| StudyError::Array { path: path.into(), problem };
+    let broken = |path: &Path, problem: String| {
+        let help = "`guardbit help run` describes samples; a .npy file of float32 values works as well";
+        StudyError::Array { path: path.into(), problem, help }
+    };
     let unread = |path: &Path, source: io::Error| StudyError::read(path, Wanted::Samples, source);
     let at = folder.join(STATEMENT);
     let text = match guardbit_files::read_text(&at, MOST_BYTES) {

@@ -119,7 +119,8 @@ fn quantize(tensor: &Tensor, frontend: &dyn Frontend, value: f32, path: &Path) -
     };
     if !value.is_finite() {
         let problem = format!("`{}` contains {value}, which is not a real number", tensor.name);
-        return Err(StudyError::Array { path: path.into(), problem });
+        let help = "replace infinite values and NaN";
+        return Err(StudyError::Array { path: path.into(), problem, help });
     }
     Ok(frontend.quantize_input(value, quantization))
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Shard;
-use crate::point_file;
 use crate::point_store::{manifest, sealed_text};
+use crate::{StudyError, point_file};
 
 /// Status of some folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,8 +44,6 @@ pub enum State {
     Complete,
     /// Unfinished; repeating the command continues.
     Unfinished,
-    /// Not the folder of a sweep, or changed since guardbit wrote it.
-    NotASweep,
 }
 
 impl State {
@@ -54,7 +52,6 @@ impl State {
         match self {
             Self::Complete => "complete",
             Self::Unfinished => "unfinished",
-            Self::NotASweep => "not a sweep",
         }
     }
 }
@@ -101,14 +98,16 @@ struct Part {
 }
 
 /// Returns the status of the sweeps in some folders. Shards of one sweep are combined. Nothing is changed.
-pub fn status(folders: &[PathBuf]) -> Status {
-    let mut all = Vec::new();
+///
+/// # Errors
+/// [`StudyError::NoSweep`] if a folder is missing, or is not that of a sweep.
+pub fn status(folders: &[PathBuf]) -> Result<Status, StudyError> {
+    let (mut all, mut strangers) = (Vec::new(), Vec::new());
     // Shards of one sweep have equal numbers of shards and points, whatever manifests state.
     let mut sweeps: BTreeMap<(String, usize, usize), Vec<(PathBuf, Part)>> = BTreeMap::new();
     for folder in folders {
         let Some(part) = Part::read(folder) else {
-            let folder = folder.clone();
-            all.push(FolderStatus { folder, state: State::NotASweep, shard: None, stored: 0, points: 0 });
+            strangers.push(stranger(folder));
             continue;
         };
         let points = part.own().len();
@@ -124,8 +123,23 @@ pub fn status(folders: &[PathBuf]) -> Status {
         let sweep = (part.identity.clone(), count, part.points().len());
         sweeps.entry(sweep).or_default().push((folder.clone(), part));
     }
+    if !strangers.is_empty() {
+        return Err(StudyError::NoSweep(strangers));
+    }
     let sweeps = sweeps.into_values().map(|parts| sweep(&parts)).collect();
-    Status { folders: all, sweeps }
+    Ok(Status { folders: all, sweeps })
+}
+
+/// Returns why a folder has no status.
+fn stranger(folder: &Path) -> String {
+    let shown = folder.display();
+    let other = Manifest::ALL.iter().find(|manifest| folder.join(manifest.file()).is_file());
+    match other {
+        _ if !folder.exists() => format!("{shown} does not exist"),
+        Some(Manifest::Sweep) => format!("{shown}: sweep.json changed since guardbit wrote it"),
+        Some(other) => format!("{shown} is not the folder of a sweep: it has {}", other.file()),
+        None => format!("{shown} is not the folder of a sweep"),
+    }
 }
 
 fn sweep(parts: &[(PathBuf, Part)]) -> SweepStatus {

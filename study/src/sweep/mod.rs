@@ -74,7 +74,13 @@ pub fn sweep_observed(
     if let Some(target) = target.as_ref().filter(|_| request.shard.is_none()) {
         format.require_writable(target.shown())?;
     }
-    let plan = Plan::new(request)?;
+    let plan = Plan::new(request).map_err(|error| {
+        let error = error.of_axes(&request.settings.sets);
+        match &request.study {
+            Some(study) => study.placed(error),
+            None => error,
+        }
+    })?;
     plan.subjects.iter().for_each(|subject| subject.input.note_doubts(progress));
     let folder = target
         .as_ref()
@@ -309,6 +315,7 @@ mod tests {
             stats_given: true,
             cache: None,
             shard: None,
+            study: None,
         };
         let plan = Plan::new(&request).unwrap();
         let out = dir.path().join("out");

@@ -39,16 +39,16 @@ pub fn inspect(args: &Given<Inspect>, global: &Global) -> Result<ExitCode, Failu
         let decisions =
             audit::decisions(&before.graph, &changed.graph, &args.pass, changed.program.as_ref())?;
         match global.json {
-            true => print_json(&decisions)?,
+            true => print_json(&Audited { network: before.graph.name(), decisions: &decisions })?,
             false => print(&audit::text(&decisions))?,
         }
         return Ok(warned(&before));
     }
     match (global.json, args.pass.is_empty()) {
-        (true, true) => print_json(&before.lines())?,
+        (true, true) => print_json(&before.json())?,
         (true, false) => {
-            let after = after.as_ref().unwrap_or(&before).lines();
-            print_json(&Passed { passes: &args.pass, before: before.lines(), after })?;
+            let after = after.as_ref().unwrap_or(&before).json();
+            print_json(&Passed { passes: &args.pass, before: before.json(), after })?;
         }
         (false, true) if args.nodes => print(&nodes::text(&before.graph))?,
         (false, false) if args.nodes => print(&nodes::text(&after.as_ref().unwrap_or(&before).graph))?,
@@ -67,11 +67,8 @@ fn export(graph: &Graph, path: &Path) -> Result<(), Failure> {
         }
         Some("yaml" | "yml") => export_yaml(graph, path),
         _ => {
-            let problem = format!(
-                "{}: unknown network format; name a file that ends in .onnx or .yaml",
-                path.display()
-            );
-            Err(Failure::usage(problem))
+            let problem = format!("--export {}: unknown format of networks", path.display());
+            Err(Failure::usage(problem, "name a file that ends in .onnx or .yaml"))
         }
     }
 }
@@ -116,8 +113,24 @@ fn after(graph: &Graph, passes: &[String]) -> Result<Option<Graph>, PatchError> 
 #[derive(Serialize)]
 struct Passed<'a> {
     passes: &'a [String],
-    before: Vec<Line<'a>>,
-    after: Vec<Line<'a>>,
+    before: ViewJson<'a>,
+    after: ViewJson<'a>,
+}
+
+/// Network in JSON output.
+#[derive(Serialize)]
+struct ViewJson<'a> {
+    network: &'a str,
+    /// Name of the accelerator, if one is given.
+    hw: Option<&'a str>,
+    operations: Vec<Line<'a>>,
+}
+
+/// Output of `--audit` in JSON.
+#[derive(Serialize)]
+struct Audited<'a> {
+    network: &'a str,
+    decisions: &'a [audit::Line],
 }
 
 /// Network, with its accelerator if one is given.
@@ -147,10 +160,15 @@ impl View {
         Ok(Self { graph, program, ops })
     }
 
-    /// Returns the operations with everything that determines their codes.
-    fn lines(&self) -> Vec<Line<'_>> {
+    /// Returns the network with everything that determines the codes of its operations.
+    fn json(&self) -> ViewJson<'_> {
         let ids = self.graph.nodes_with_ids();
-        self.ops.iter().zip(ids).map(|(op, (id, _))| Line { op, node: self.graph.form(id) }).collect()
+        let line = |(op, (id, _))| Line { op, node: self.graph.form(id) };
+        ViewJson {
+            network: self.graph.name(),
+            hw: self.program.as_ref().map(|program| program.accelerator.name.as_str()),
+            operations: self.ops.iter().zip(ids).map(line).collect(),
+        }
     }
 
     fn text(&self) -> String {

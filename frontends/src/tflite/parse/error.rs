@@ -169,23 +169,33 @@ impl FormatError for TfliteError {
         }
     }
 
-    fn help(&self) -> Option<String> {
+    fn help(&self) -> String {
         match self {
-            Self::Truncated { .. } | Self::Malformed { .. } | Self::Index { .. } => {
-                Some("compare its size or checksum with the original".into())
+            Self::Identifier => "the extension of a network file selects its reader: rename a file of another format",
+            Self::Truncated { .. } | Self::Malformed { .. } | Self::Index { .. } | Self::Unfolds { .. } => {
+                "compare its size or checksum with the original"
             }
-            Self::UnsupportedOperator { .. } => Some(
+            Self::Version { .. } => "convert the network again with a current TensorFlow",
+            Self::Subgraphs { .. } => "convert a single function, without loops and conditions",
+            Self::UnsupportedOperator { .. } => {
                 "docs/tflite.md lists the supported operators; replace this one before converting, or read \
                  only the part of the network before it with `--to TENSOR`"
-                    .into(),
-            ),
-            Self::Float { .. } | Self::FloatOperator { .. } => Some(
+            }
+            Self::Float { .. } | Self::FloatOperator { .. } => {
                 "convert with full-integer quantization: a representative dataset, TFLITE_BUILTINS_INT8, and int8 \
                  inference_input_type and inference_output_type"
-                    .into(),
-            ),
-            _ => None,
+            }
+            Self::Operator { .. }
+            | Self::Order { .. }
+            | Self::Tensor { .. }
+            | Self::Quantization { .. }
+            | Self::Shape { .. }
+            | Self::Graph { .. } => {
+                "docs/tflite.md describes what is supported; change the network before converting, or read only a part \
+                 of it with `--from TENSOR` and `--to TENSOR`"
+            }
         }
+        .into()
     }
 }
 
