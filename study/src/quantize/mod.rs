@@ -180,7 +180,7 @@ fn stage_report<'t>(
     let mut staging = target.stage()?;
     staging.write_all(&quantize_documents(&record::about(request, of.1), record)?)?;
     let result = record::Figures { result: record };
-    write_single(&mut staging, Manifest::Quantize, of, deciding, request.listed(), result)?;
+    write_single(&mut staging, Manifest::Quantize, of.0, of.1, deciding, request.listed(), result)?;
     Ok(staging)
 }
 
