@@ -182,7 +182,6 @@ pub enum BiasPlace {
 
 /// Convention by which cycles are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TimingConvention {
     /// Tiles follow each other without draining the array; memory stalls are included.
     Overlapped,

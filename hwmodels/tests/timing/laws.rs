@@ -257,7 +257,6 @@ proptest! {
             // SCALE-Sim counts no constants, Vela 10 bytes per channel.
             TimingConvention::ScalesimV3 => 0,
             TimingConvention::EthosU => 10 * window.channels(),
-            other => panic!("{}", other.name()),
         };
         prop_assert!(cost.dram_bytes >= (whole + weights + window.dots() + constants) as u64);
         prop_assert_eq!(cost.moved.loaded_constants, 8 * constants as u128);

@@ -122,9 +122,11 @@ pub fn quantize(
     let measured = measure(request, float, network, &accelerator, progress)?;
     let record = record::record(request, &quantized, samples.len(), &accelerator, tradeoffs, &measured);
     let deciding = record::Deciding { calibration, settings: request.listed() };
-    let of = (&measured.subject, &accelerator);
-    let report =
-        report.as_ref().map(|target| stage_report(target, request, of, deciding, &record)).transpose()?;
+    let subject = &measured.subject;
+    let report = report
+        .as_ref()
+        .map(|target| stage_report(target, request, subject, &accelerator, deciding, &record))
+        .transpose()?;
     // The report is staged before the network is in place, and renamed after it, so no report exists without
     // its network.
     file.write(&bytes)?;
@@ -173,14 +175,15 @@ fn check_places(out: &Path, report: Option<&Path>) -> Result<(), StudyError> {
 fn stage_report<'t>(
     target: &'t Target,
     request: &QuantizeRequest,
-    of: (&Subject, &Accelerator),
+    subject: &Subject,
+    hw: &Accelerator,
     deciding: record::Deciding,
     record: &QuantizeRecord,
 ) -> Result<Staging<'t>, StudyError> {
     let mut staging = target.stage()?;
-    staging.write_all(&quantize_documents(&record::about(request, of.1), record)?)?;
+    staging.write_all(&quantize_documents(&record::about(request, hw), record)?)?;
     let result = record::Figures { result: record };
-    write_single(&mut staging, Manifest::Quantize, of.0, of.1, deciding, request.listed(), result)?;
+    write_single(&mut staging, Manifest::Quantize, subject, hw, deciding, request.listed(), result)?;
     Ok(staging)
 }
 
