@@ -62,6 +62,7 @@ impl Failure {
 
     fn new(code: &'static str, message: impl Display, help: impl Into<String>) -> Self {
         let (message, help, severity) = (message.to_string(), help.into(), Severity::Error);
+        debug_assert!(!help.is_empty(), "{message}: a message says what to do");
         Self { code, message, help, place: None, severity, exit: BAD_INPUT }
     }
 

@@ -64,20 +64,22 @@ def run(
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
-        y: A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its
-            values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no input, or
-            that `output` names
-        layer: Run this layer alone, by name or index as `guardbit inspect` prints them: `x` is then what the layer reads
-        random: Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without `x`: 16]
+        y: Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor of
+            float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that `output`
+            names, or a vector whose length no input has
+        layer: Run only this layer, by the name or index that `guardbit inspect` prints; `x` then holds the inputs of the
+            layer
+        random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
+            `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed of the random codes [default: 0], or for drawing `samples`
-        task: How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under
+        task: How to score the output: classify (accuracy), regress (mean squared error against labels), detect (area under
             the ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]
         output: The output to score, of a network that has several
-        mode: What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)
-            [default: propagated]
+        mode: What each layer reads: propagated (what the hardware produced before it), isolated (exact activations) [default:
+            propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
-        stats: How much to count: none, events, values (all but events) or full [default: full]
+        stats: How much to count: none, events, values (all but events), full [default: full]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
         profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
@@ -85,12 +87,12 @@ def run(
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
         events: Number of events per layer in events.csv: the first N [default: 1000]
         cost: Estimate energy and area with a cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to
             scale it to 16 nm. May be repeated
-        format: Table format: csv, or parquet in addition to CSV [default: csv]
+        format: Table format: csv, parquet (in addition to CSV) [default: csv]
         tensors: Write every tensor to tensors.npz
         histograms: Count how the sums of every layer, level and channel are distributed: sum_histograms.csv, .npz and a plot
         sums: Write every exact and delivered sum of these layers, by name or index, to sums.npz
@@ -155,10 +157,11 @@ def sweep(
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
-        y: A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its
-            values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no input, or
-            that `output` names
-        bits: Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths in `layers` of the accelerator stay
+        y: Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor of
+            float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that `output`
+            names, or a vector whose length no input has
+        bits: Widths of the swept level: 10..=24 (both included), or 8,12,16. Widths that the accelerator sets in `layers`
+            stay as they are
         overflow: Overflow modes of the swept level: wrap, saturate, saturate_symmetric, saturate_zero, sticky, observe, trap
             [default: its own]
         level: The swept level [default: the only one with a width]
@@ -169,18 +172,19 @@ def sweep(
         zip: Vary these axes together, value by value
         where: Keep only points that satisfy CONDITION: comparisons (==, !=, <, <=, >, >=) of axes and values, joined by and,
             or, not and parentheses
-        shard: Run only part I of N of the points, for `guardbit merge`; `slurm` in a task of a job array: the part by
-            SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT
-        random: Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without `x`: 16]
+        shard: Run only part I of N of the points, for `guardbit merge`; `slurm` takes I and N from SLURM_ARRAY_TASK_ID and
+            SLURM_ARRAY_TASK_COUNT, which a job array sets
+        random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
+            `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed of the random codes [default: 0], or for drawing `samples`
-        task: How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under
+        task: How to score the output: classify (accuracy), regress (mean squared error against labels), detect (area under
             the ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]
         output: The output to score, of a network that has several
-        mode: What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)
-            [default: propagated]
+        mode: What each layer reads: propagated (what the hardware produced before it), isolated (exact activations) [default:
+            propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
-        stats: How much to count: none, events, values (all but events) or full [default: events in propagated mode, full in
+        stats: How much to count: none, events, values (all but events), full [default: events in propagated mode, full in
             isolated mode]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
@@ -189,9 +193,9 @@ def sweep(
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
-        format: Table format: csv, or parquet in addition to CSV [default: csv]
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
+        format: Table format: csv, parquet (in addition to CSV) [default: csv]
         cache: Share points with other sweeps in this folder: points in the folder are not run again; results stay byte-equal
         plots: Write plots
         report: Write report.html
@@ -240,22 +244,23 @@ def size(
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
-        y: A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its
-            values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no input, or
-            that `output` names
-        budget: Error that is allowed: accuracy=1% (points of top-1 accuracy, with `y`), agreement=1% (samples that may get
-            another class) or mismatch=0.1% (output codes that may differ)
+        y: Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor of
+            float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that `output`
+            names, or a vector whose length no input has
+        budget: Allowed error: accuracy=1% (loss of top-1 accuracy in percentage points, with `y`), agreement=1% (samples that
+            may get another class) or mismatch=0.1% (output codes that may differ)
         area: Synthesize the accumulators with this tool for their LUTs and flip-flops: yosys
         grid: How finely to try two levels of accumulators: none, coarse (every second length of run, a quarter of the dot
-            products, fewer widths) or full [default: full]
-        random: Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without `x`: 16]
+            products, fewer widths), full [default: full]
+        random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
+            `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed of the random codes [default: 0], or for drawing `samples`
-        task: How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under
+        task: How to score the output: classify (accuracy), regress (mean squared error against labels), detect (area under
             the ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]
         output: The output to score, of a network that has several
-        mode: What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)
-            [default: propagated]
+        mode: What each layer reads: propagated (what the hardware produced before it), isolated (exact activations) [default:
+            propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
@@ -264,9 +269,9 @@ def size(
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
-        format: Table format: csv, or parquet in addition to CSV [default: csv]
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
+        format: Table format: csv, parquet (in addition to CSV) [default: csv]
         plots: Write plots
         report: Write report.html
         out: Output folder; created only when all results are complete
@@ -319,28 +324,28 @@ def explore(
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
-        y: A label per sample of the file, .npy: a class (integer), for a detector 1 for an anomaly or 0, for a regressor its
-            values (float32). Without labels, top-1 agreement is reported for an output that is a vector as long as no input, or
-            that `output` names
+        y: Labels, one per sample: a .npy file of classes (integers), for a detector of 1 (anomaly) and 0, for a regressor of
+            float32 values. Without labels, guardbit reports top-1 agreement for an output of class scores: one that `output`
+            names, or a vector whose length no input has
         axes: Vary a key of the accelerator (as for `set`), hw, or requantize. Values are 12..=16 or a,b,c; each further axis
             multiplies the points
         zip: Vary these axes together, value by value
         where: Keep only points that satisfy CONDITION: comparisons (==, !=, <, <=, >, >=) of axes and values, joined by and,
             or, not and parentheses
-        budget: Error that is allowed: accuracy=1% (points of top-1 accuracy, with `y`), agreement=1% (samples that may get
-            another class) or mismatch=0.1% (output codes that may differ). Widths are searched within it
+        budget: Allowed error: accuracy=1% (loss of top-1 accuracy in percentage points, with `y`), agreement=1% (samples that
+            may get another class) or mismatch=0.1% (output codes that may differ). Widths are searched within it
         objective: What to minimize, the most important first: cycles, latency, area, energy [default: cycles, and what the
             cost models provide]
-        random: Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without `x`: 16]
+        random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
+            `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed of the random codes [default: 0], or for drawing `samples`
-        task: How to score the output: classify (accuracy), regress (mean squared error against labels) or detect (area under
+        task: How to score the output: classify (accuracy), regress (mean squared error against labels), detect (area under
             the ROC curve of the distance between output and input) [default: inferred from labels and shapes if unambiguous]
         output: The output to score, of a network that has several
-        mode: What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)
-            [default: propagated]
+        mode: What each layer reads: propagated (what the hardware produced before it) [default: propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
-        stats: How much to count: none, events, values (all but events) or full [default: none]
+        stats: How much to count: none, events, values (all but events), full [default: none]
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
         profile: Runtime whose results a TFLite network reproduces: litert-ref, tflm, tflite-single, xnnpack [default:
@@ -348,8 +353,8 @@ def explore(
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
         cost: Cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to scale it to 16 nm. If repeated,
             the first one with energies and the first one with areas count [default: aladdin-40nm]
         plots: Write plots
@@ -393,7 +398,7 @@ def vectors(
     Args:
         model: The network: .tflite, .onnx or graph .yaml
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
-        layer: The layer: its name or index as `guardbit inspect` prints them
+        layer: The layer, by the name or index that `guardbit inspect` prints
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
         cases: Number of dot products from the layer's real activations; corner cases are added [default: 32]
@@ -401,11 +406,12 @@ def vectors(
             [default: dec]
         waves: Waveforms of accumulators and exact sums: vcd, fst
         byte_slots: Pad each lane to whole bytes, sign-extended; without it, lanes are packed without gaps
-        random: Run N samples of uniformly random codes; a real input gets values from -1 to 1 [default without `x`: 16]
+        random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
+            `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed of the random codes [default: 0], for drawing `samples`, and for drawing the dot products
-        mode: What each layer reads: propagated (what the hardware produced before it) or isolated (exact activations)
-            [default: propagated]
+        mode: What each layer reads: propagated (what the hardware produced before it), isolated (exact activations) [default:
+            propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
         requantize: Requantization scheme to use instead of the model's own: double, single, away, even, float32_upward,
             float64_upward, float64_away, tosa_double, tosa_scale16, q48, float32_nearest, float64_nearest
@@ -414,8 +420,8 @@ def vectors(
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
         out: Output folder; created only when all results are complete
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
@@ -475,28 +481,31 @@ def quantize(
         hw: The accelerator that the network is for: a preset's name (see `guardbit hw list`) or a YAML file
         samples: Use only N samples of `calibration`: the first N, or N distinct ones drawn with `seed` [default: all]
         seed: Seed for drawing `samples`
-        x: Other samples to run the networks on for accuracy and overflows [default: those of `calibration`]
+        x: Samples on which accuracy and overflows are measured [default: those of `calibration`]
         y: One class per sample of `x`, or of `calibration` without it
         output: The output to score, of a network that has several
-        mode: Where to observe activations: behind the quantized layers before them (propagated), or in the float network
-            (isolated) [default: propagated]
+        mode: Where to observe activations: propagated (behind the quantized layers before them), isolated (in the float
+            network) [default: propagated]
         set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
         from_: Make this tensor an input of the network and leave out the operations that only compute it: a name in the file,
             or as `guardbit inspect` prints it. May be repeated
         to: Make this tensor the output of the network and leave out later operations, supported or not. May be repeated
-        dim: Give an axis that an ONNX file leaves open its length: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g.
-            x:1=128. May be repeated
-        method: Method that chooses ranges [default: min-max]
-        weight_method: Method that chooses ranges of weights [default: min-max]
+        dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
+            May be repeated
+        method: Method that chooses ranges: min-max, moving-average, average, percentile, kl, kl-tensorrt, kl-tvm, mse,
+            overflow-aware (for layers on the accelerator of `hw`), guaranteed (for layers on the accelerator of `hw`) [default:
+            min-max]
+        weight_method: Method that chooses ranges of weights: min-max, moving-average, average, percentile, kl, kl-tensorrt,
+            kl-tvm, mse [default: min-max]
         weights: Codes of weights: int2 to int8 or uint2 to uint8 [default: int8]
         activations: Codes of activations: int2 to int16 or uint2 to uint16 [default: uint8]
         per_tensor: Use one scale for all weights of a layer
         symmetric: Put real 0 of activations in the middle of the codes
         asymmetric_weights: Allow any zero point of weights
-        full_range: Use weights from -128 on, not from -127
+        full_range: Use all codes of signed weights, from -128 on; without it from -127 on
         power_of_two: Use scales that are powers of two
-        layers: Other settings for a layer, or for all conv, pointwise, depthwise, grouped, dense or matmul layers:
-            depthwise:weights=int6, NAME:float, NAME:per-tensor,activations=uint8. May be repeated
+        layers: Settings for one layer by its name, or for a class of layers (conv, pointwise, depthwise, grouped, dense,
+            matmul), e.g. depthwise:weights=int6, NAME:float or NAME:per-tensor,activations=uint8. May be repeated
         mixed: Choose the widths of weights and activations layer by layer, from 8x16 down to 4x4 bits, within a budget:
             agreement=1% (calibration samples that may get another class), sqnr=30 (dB), bytes=20000 or bits=16 (accumulator that
             cannot overflow)
@@ -506,7 +515,7 @@ def quantize(
         correct_bias: Add the mean error of every layer's sums over the calibration samples to its bias
         least_sqnr: Leave a layer in float if its own quantization has a lower signal to noise ratio
         dynamic: Quantize dynamically: weights get codes now, activations get a scale and a zero point from each input at run
-            time. `calibration` then holds the samples that the network is run on, and chooses nothing
+            time. `calibration` then only provides the samples on which the network is measured
         cache: Reuse finished layers and networks of a search from this folder, and add new ones: an interrupted search
             continues. Several commands may use it at once
         report: Folder for tables, plots and a page; created only when all are complete

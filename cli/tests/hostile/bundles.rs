@@ -110,7 +110,18 @@ fn claims_that_are_not_true_are_caught() {
         "/array/cycles/model",
     ];
     check_changed(&claims.map(|at| (at, json!(77))));
-    check_changed(&[("/layer/constant_bits", json!(0))]);
+}
+
+/// A layer with a bias or a multiplier has constants, even if the seal of the manifest is right.
+#[test]
+fn constants_take_space() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manifest = bundle(dir.path());
+    manifest["layer"]["constant_bits"] = json!(0);
+    fs::write(dir.path().join("bundle/manifest.json"), manifest.to_string()).unwrap();
+    let output = limited(dir.path(), &["check", "bundle"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("/layer/constant_bits: 0 is not a possible size"), "{text}");
 }
 
 /// A file named in the manifest is a pipe, or endless.

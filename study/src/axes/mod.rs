@@ -114,7 +114,9 @@ impl AxisError {
                                     brackets is part of a value"
                     .into()
             }
-            Self::Argument { key, .. } => argument(key).map_or(String::new(), Row::about),
+            Self::Argument { key, .. } => {
+                argument(key).map_or("`guardbit help quantize` lists the settings".into(), Row::about)
+            }
             Self::Repeated { .. } => "name every value once".into(),
             Self::Twice(key) => format!("list all values in one axis: `{key}=VALUE,VALUE`"),
             Self::Same { .. } => "leave out one of them".into(),
