@@ -311,7 +311,7 @@ fn bad_budgets_and_tools_are_said() {
         (&["--budget", "accuracy=1%", "--task", "regress", "--labels", &values][..], "the task is `regress`"),
         (&["--budget", "accuracy=200%"][..], "invalid budget"),
         (&["--budget", "accuracy=1"][..], "write accuracy=1% for 1 percent"),
-        (&["--area", "vivado"][..], "unknown tool"),
+        (&["--area", "vivado"][..], "[possible values: yosys]"),
     ];
     for (extra, message) in cases {
         let args =

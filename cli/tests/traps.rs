@@ -73,7 +73,11 @@ fn run(dir: &Path, row: &Row, more: &str) -> Option<String> {
     let words = said.replace("  |", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     match output.status.code() {
         Some(0) => None,
-        Some(1) => words.split_once("x overflow trapped").map(|(_, rest)| format!("overflow trapped{rest}")),
+        // Without the advice, which tables do not have.
+        Some(1) => {
+            let message = words.split(" help: ").next()?;
+            message.split_once("x overflow trapped").map(|(_, rest)| format!("overflow trapped{rest}"))
+        }
         other => panic!("{other:?}: {said}"),
     }
 }

@@ -37,7 +37,7 @@ fn what_a_sizing_writes() {
 #[test]
 fn what_a_run_writes() {
     // Tables that exist only for plots need full statistics.
-    for (stats, number) in [(StatsLevel::None, 18), (StatsLevel::Events, 18), (StatsLevel::Full, 21)] {
+    for (stats, number) in [(StatsLevel::None, 17), (StatsLevel::Events, 17), (StatsLevel::Full, 20)] {
         let run = common::run_record(stats);
         check(|| run_documents(&about(), &run).unwrap(), number);
     }
