@@ -15,8 +15,7 @@ pub fn explore(args: &Given<Explore>, global: &Global) -> Result<ExitCode, Failu
     let bar = Bar::new(global.quiet);
     let request = args.explore_request()?;
     note_random(args, &request.settings, &bar);
-    let record = guardbit_study::explore(&request, args.out(), existing(global), &bar)
-        .map_err(|error| error.of_axes(&request.settings.sets))?;
+    let record = guardbit_study::explore(&request, args.out(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();

@@ -309,7 +309,8 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
         };
         let (accelerator, warnings) = guardbit_hwmodels::check(&variant.hw, &variant.settings.sets);
         Ok(Draft {
-            accelerator: accelerator?,
+            accelerator: accelerator
+                .map_err(|error| StudyError::from(error).of_axes(&request.settings.sets))?,
             warnings: warnings.iter().map(ToString::to_string).collect(),
             variant: others.map(|(_, value)| (*value).to_owned()).collect(),
             parameters: axes.iter().zip(&values).map(parameter).collect(),
