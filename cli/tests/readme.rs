@@ -2,7 +2,7 @@
 //! current.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::common::root;
 use assert_cmd::Command;
@@ -49,7 +49,7 @@ fn matches(expected: &[String], found: &[&str]) -> bool {
 }
 
 /// Pages whose commands a newcomer runs one after the other.
-const FIRST_PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/results.md"];
+const FIRST_PAGES: [&str; 3] = ["README.md", "docs/start/tour.md", "docs/reference/results.md"];
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
@@ -75,7 +75,7 @@ fn the_readme_is_short() {
 #[test]
 fn commands_print_what_the_tour_shows() {
     let out = tempfile::tempdir().unwrap();
-    let tour = page("docs/tour.md");
+    let tour = page("docs/start/tour.md");
     let steps = transcript(&tour);
     assert_eq!(steps.len(), 10, "the tour has its commands");
     steps.iter().for_each(|step| compare(step, "out/", out.path()));
@@ -97,10 +97,10 @@ fn commands_print_what_the_tour_shows() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The command at the top of `docs/results.md` writes exactly the files that the page lists for a run.
+/// The command at the top of `docs/reference/results.md` writes exactly the files that the page lists for a run.
 #[test]
 fn the_files_of_a_run_are_those_of_the_results_page() {
-    let text = page("docs/results.md").replace(" \\\n", " ");
+    let text = page("docs/reference/results.md").replace(" \\\n", " ");
     let command =
         text.lines().find(|line| line.starts_with("guardbit run ")).unwrap().replace("-o out/results", "");
     let (_, table) = text.split_once("## The files of a run\n").unwrap();
@@ -124,11 +124,9 @@ fn the_files_of_a_run_are_those_of_the_results_page() {
 /// Links of Markdown pages lead to existing files and headings.
 #[test]
 fn links_of_pages_lead_somewhere() {
-    let markdown = |folder: &str| {
-        let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect::<Vec<_>>()
-    };
-    let pages = ["", "docs", "sim", "frontends", "rtl-vectors"].map(markdown).concat();
+    let folders = ["", "sim", "frontends", "rtl-vectors"].map(|folder| root().join(folder));
+    let mut pages = folders.map(|folder| markdown(&folder)).concat();
+    pages.extend(pages_of_docs());
     let mut broken = Vec::new();
     let mut links = 0;
     for path in pages {
@@ -149,6 +147,25 @@ fn links_of_pages_lead_somewhere() {
         }
     }
     assert!(links > 50 && broken.is_empty(), "{links} links, broken: {broken:#?}");
+}
+
+/// Returns the Markdown files of a folder.
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
+}
+
+/// Returns the pages of the documentation, in all its folders, in order.
+fn pages_of_docs() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("docs")];
+    let mut pages = Vec::new();
+    while let Some(folder) = folders.pop() {
+        pages.extend(markdown(&folder));
+        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        folders.extend(entries.filter(|path| path.is_dir()));
+    }
+    pages.sort();
+    pages
 }
 
 /// Returns the anchors of a page's headings, as Markdown viewers generate them.
@@ -201,16 +218,16 @@ fn bundle_commands(page: &str, simulator: bool) -> Vec<Step> {
 #[test]
 fn commands_print_what_the_pages_about_bundles_show() {
     let dir = tempfile::tempdir().unwrap();
-    let steps = bundle_commands("rtl-verification.md", false);
+    let steps = bundle_commands("tutorials/rtl-verification.md", false);
     assert_eq!(steps.len(), 2);
     steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join("bundle")));
     // Each command of that page stands alone; the bundle that it checks is damaged before.
-    let steps = bundle_commands("waves.md", false);
+    let steps = bundle_commands("how-to/waves.md", false);
     let exports = steps.iter().filter(|step| step.command.starts_with("guardbit vectors"));
     for (index, step) in exports.enumerate() {
         compare(step, "bundle", &dir.path().join(format!("waves{index}")));
     }
-    let waves = fs::read_to_string(root().join("docs/waves.md")).unwrap();
+    let waves = fs::read_to_string(root().join("docs/how-to/waves.md")).unwrap();
     for name in ["vectors.fst", "vectors.vcd"] {
         let bytes = fs::metadata(dir.path().join("waves0/waves").join(name)).unwrap().len();
         assert!(waves.contains(&format!("{bytes:>6} bundle/waves/{name}\n")), "{name} has {bytes} bytes");
@@ -218,7 +235,7 @@ fn commands_print_what_the_pages_about_bundles_show() {
     // Line at which a bench reports a difference.
     let bench = fs::read_to_string(root().join("rtl-vectors/bench/tb.sv")).unwrap();
     let line = bench.lines().position(|line| line.contains("\"vectors differ\"")).unwrap() + 1;
-    let page = fs::read_to_string(root().join("docs/rtl-verification.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/tutorials/rtl-verification.md")).unwrap();
     assert!(page.contains(&format!("FATAL: tb.sv:{line}: vectors differ\n")), "it is line {line}");
 }
 
@@ -226,10 +243,10 @@ fn commands_print_what_the_pages_about_bundles_show() {
 #[ignore = "needs GUARDBIT_SIMULATORS"]
 fn simulators_print_what_the_pages_about_bundles_show() {
     let dir = tempfile::tempdir().unwrap();
-    for page in ["rtl-verification.md", "reference-design.md"] {
+    for page in ["tutorials/rtl-verification.md", "reference/reference-design.md"] {
         let steps = bundle_commands(page, true);
         assert_eq!(steps.len(), 2, "{page}");
-        steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join(page)));
+        steps.iter().for_each(|step| compare(step, "bundle", &dir.path().join(page.replace('/', "-"))));
     }
 }
 
@@ -249,7 +266,7 @@ fn words(command: &str) -> Vec<String> {
 /// Every command of the page about sweeps prints a table with more than one point.
 #[test]
 fn commands_of_the_sweeps_page_run() {
-    let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/how-to/sweeps.md")).unwrap();
     let commands: Vec<&str> = page.lines().filter(|line| line.starts_with("guardbit ")).collect();
     assert!(commands.len() >= 5);
     for command in commands {
@@ -269,7 +286,7 @@ fn table_lines(stdout: &[u8]) -> usize {
 /// The study on that page is valid.
 #[test]
 fn the_study_of_the_sweeps_page_runs() {
-    let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/how-to/sweeps.md")).unwrap();
     let study = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for name in ["digits_int8.tflite", "test_images.npy", "test_labels.npy"] {
@@ -322,7 +339,7 @@ fn check_picture(shown: &Path, made: &str) {
 /// exist.
 #[test]
 fn the_arithmetic_contract_names_its_tests() {
-    let page = |name: &str| fs::read_to_string(root().join("docs").join(name)).unwrap();
+    let page = |name: &str| fs::read_to_string(root().join("docs/reference").join(name)).unwrap();
     let pages = ["arithmetic.md", "orders.md", "statistics.md"].map(page).concat();
     // Code blocks contain spaces.
     let quoted = pages.split('`').skip(1).step_by(2).filter(|text| !text.contains(char::is_whitespace));
