@@ -203,7 +203,7 @@ fn kinds() -> Vec<Kind> {
             what: "calibration method",
             names: names(methods.clone()),
             folder: None,
-            pages: &["docs/how-to/quantize.md"],
+            pages: &["docs/reference/quantize.md"],
         },
         Kind {
             what: "file of a calibration method",

@@ -8,9 +8,9 @@ use crate::common::root;
 use assert_cmd::Command;
 
 /// Command of a transcript with the output below it.
-struct Step {
-    command: String,
-    output: Vec<String>,
+pub struct Step {
+    pub command: String,
+    pub output: Vec<String>,
 }
 
 /// Returns the `console` blocks of a Markdown file. A backslash continues a command.
@@ -34,7 +34,7 @@ fn transcript(markdown: &str) -> Vec<Step> {
 
 /// Returns whether `found` equals `expected`, where a line `...` matches any number of lines, and `...` after
 /// text matches the rest of a line.
-fn matches(expected: &[String], found: &[&str]) -> bool {
+pub fn matches(expected: &[String], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
         Some((dots, rest)) if dots == "..." => (0..=found.len()).any(|skip| matches(rest, &found[skip..])),
@@ -156,7 +156,7 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the pages of the documentation, in all its folders, in order.
-fn pages_of_docs() -> Vec<PathBuf> {
+pub fn pages_of_docs() -> Vec<PathBuf> {
     let mut folders = vec![root().join("docs")];
     let mut pages = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -328,7 +328,7 @@ fn pictures_are_those_of_the_digits_sweep() {
 }
 
 /// Compares a picture with the committed one; `scripts/renew` renews it.
-fn check_picture(shown: &Path, made: &str) {
+pub fn check_picture(shown: &Path, made: &str) {
     if std::env::var_os("GUARDBIT_BLESS").is_some() {
         fs::write(shown, made).unwrap();
     }
