@@ -10,24 +10,49 @@
 //! - `<!-- needs PROGRAM -->`: a name of `PROGRAMS`; this block and those below it run in a test that needs it.
 //! - `<!-- slow -->`: this block and those below it run with `scripts/test --all`.
 //! - `<!-- not run: REASON -->`: for example because it would install something.
+//!
+//! `<!-- picture FILE -->` above an image: the commands so far have drawn it. `scripts/renew` renews the image.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common::root;
-use crate::readme::{Step, matches, pages_of_docs};
+use crate::readme::pages_of_docs;
 use guardbit_testing::is_full;
 use tempfile::TempDir;
 
 /// What blocks may need, with the variable that `scripts/test` sets. A variable may hold the path of a Python, which
 /// is then `python3`.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("simulators", "GUARDBIT_SIMULATORS"),
     ("numpy", "GUARDBIT_STATISTICS_PYTHON"),
     ("onnx", "GUARDBIT_ONNX_PYTHON"),
     ("torch", "GUARDBIT_BREVITAS_PYTHON"),
+    ("pictures", "GUARDBIT_FIGURES_PYTHON"),
 ];
+
+/// Command of a transcript with the output below it.
+struct Step {
+    command: String,
+    output: Vec<String>,
+}
+
+/// Returns whether `found` equals `expected`, where a line `...` matches any number of lines, and `...` after
+/// text matches the rest of a line.
+fn matches(expected: &[String], found: &[&str]) -> bool {
+    match expected.split_first() {
+        None => found.is_empty(),
+        Some((dots, rest)) if dots == "..." => (0..=found.len()).any(|skip| matches(rest, &found[skip..])),
+        Some((line, rest)) => found.split_first().is_some_and(|(first, others)| {
+            let same = match line.strip_suffix("...") {
+                Some(start) => first.starts_with(start),
+                None => first == line,
+            };
+            same && matches(rest, others)
+        }),
+    }
+}
 
 /// Block of code of a page, with the directions above it.
 struct Block {
@@ -64,6 +89,11 @@ impl Block {
     }
 }
 
+/// Returns the path of the image that a line consists of.
+fn image(line: &str) -> Option<&str> {
+    line.strip_prefix("![")?.split_once("](")?.1.strip_suffix(')')
+}
+
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut inside, mut directions) = (false, Vec::new());
@@ -81,6 +111,9 @@ fn blocks(text: &str) -> Vec<Block> {
             }
         } else if inside {
             blocks.last_mut().unwrap().text += &format!("{line}\n");
+        } else if let (Some(image), false) = (image(line), directions.is_empty()) {
+            let directions = std::mem::take(&mut directions);
+            blocks.push(Block { line: index + 1, language: "image".into(), directions, text: image.into() });
         } else if let Some(direction) = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"))
         {
             directions.push(direction.into());
@@ -113,10 +146,22 @@ impl Place {
         Place { folder, at, path }
     }
 
+    /// Writes a file that a page shows, never through a link to the project.
+    fn write(&self, name: &str, text: &str) {
+        let path = self.at.join(name);
+        let folder = path.parent().unwrap();
+        fs::create_dir_all(folder).unwrap();
+        assert!(
+            folder.canonicalize().unwrap().starts_with(self.folder.path().canonicalize().unwrap()),
+            "{name}"
+        );
+        fs::write(path, text).unwrap();
+    }
+
     /// Runs a command in the folder in which the previous one ended.
     fn run(&mut self, command: &str) -> Output {
         let ended = self.folder.path().join("ended");
-        let script = format!("trap 'pwd >\"$ENDED\"' EXIT; set -eo pipefail\n{command}")
+        let script = format!("trap 'pwd >\"$ENDED\"' EXIT; set -e\n{command}")
             .replace("cargo run --release -- ", "guardbit ");
         let mut bash = Command::new("bash");
         bash.arg("-c").arg(script).current_dir(&self.at).env("PATH", &self.path).env("ENDED", &ended);
@@ -160,8 +205,11 @@ fn check(page: &Path, text: &str, with_programs: bool) -> Vec<String> {
     let mut problems = Vec::new();
     for block in blocks(text) {
         if let Some(name) = block.direction("file ") {
-            fs::create_dir_all(place.at.join(name).parent().unwrap()).unwrap();
-            fs::write(place.at.join(name), &block.text).unwrap();
+            place.write(name, &block.text);
+        }
+        if let Some(made) = block.direction("picture ") {
+            let made = fs::read_to_string(place.at.join(made)).unwrap();
+            crate::readme::check_picture(&page.parent().unwrap().join(&block.text), &made);
         }
         if !block.is_run() {
             continue;
@@ -189,8 +237,12 @@ fn check(page: &Path, text: &str, with_programs: bool) -> Vec<String> {
     problems
 }
 
+/// Folders of `docs` that a test below runs.
+const FOLDERS: [&str; 7] = ["", "start", "tutorials", "how-to", "reference", "explanation", "gallery"];
+
 /// Runs the pages of a folder of `docs`.
 fn check_folder(folder: &str) {
+    assert!(FOLDERS.contains(&folder));
     let folder = root().join("docs").join(folder);
     let pages: Vec<PathBuf> =
         pages_of_docs().into_iter().filter(|page| page.parent() == Some(folder.as_path())).collect();
@@ -229,7 +281,12 @@ fn explanation() {
 }
 
 #[test]
-#[ignore = "needs GUARDBIT_SIMULATORS, GUARDBIT_STATISTICS_PYTHON, GUARDBIT_ONNX_PYTHON, GUARDBIT_BREVITAS_PYTHON"]
+fn gallery() {
+    check_folder("gallery");
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, GUARDBIT_STATISTICS_PYTHON, GUARDBIT_ONNX_PYTHON, GUARDBIT_BREVITAS_PYTHON, GUARDBIT_FIGURES_PYTHON"]
 fn pages_that_need_other_programs() {
     let mut problems = Vec::new();
     for page in pages_of_docs() {
@@ -247,19 +304,17 @@ fn pages_that_need_other_programs() {
 fn no_block_is_left_out() {
     let mut problems = Vec::new();
     for page in pages_of_docs() {
-        let folder = page.parent().unwrap().strip_prefix(root()).unwrap();
+        let folder = page.parent().unwrap();
         let shown = page.strip_prefix(root()).unwrap().display().to_string();
-        let folders =
-            ["docs", "docs/start", "docs/tutorials", "docs/how-to", "docs/reference", "docs/explanation"];
-        if !folders.iter().any(|known| Path::new(known) == folder) {
+        if !FOLDERS.iter().any(|known| root().join("docs").join(known) == folder) {
             problems.push(format!("{shown}: no test runs this folder"));
         }
         for block in blocks(&fs::read_to_string(&page).unwrap()) {
             let named = block.direction("file ").is_some() || block.direction("not run:").is_some();
             let known = match block.language.as_str() {
-                "sh" | "console" | "rust" | "text" => true,
+                "sh" | "console" | "rust" | "text" | "image" => true,
                 // Tests of the Python package run the code of the page.
-                "python" => named || ["python.md", "folders.md"].iter().any(|name| page.ends_with(name)),
+                "python" => named || ["python.md", "paper-figure.md"].iter().any(|name| page.ends_with(name)),
                 _ => named,
             };
             if !known {

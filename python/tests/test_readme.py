@@ -50,3 +50,14 @@ def test_the_other_lines(monkeypatch):
     assert len(others) == 3
     for block in others:
         exec(block, names)
+
+
+def test_the_figure_of_the_tutorial(monkeypatch, tmp_path):
+    """Runs the code of docs/tutorials/paper-figure.md in order, in a folder with the examples."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks("docs/tutorials/paper-figure.md"):
+        exec(block, names)
+    for name in ("digits-bits.pdf", "digits-bits.png"):
+        assert (tmp_path / name).stat().st_size > 5000
