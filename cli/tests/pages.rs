@@ -8,7 +8,7 @@
 //! - `<!-- first: COMMAND -->`: runs before the block; pages need no bundle of another page.
 //! - `<!-- exit N -->`: the last command of the block ends with this code, and the block shows stderr too.
 //! - `<!-- needs PROGRAM -->`: a name of `PROGRAMS`; this block and those below it run in a test that needs it.
-//! - `<!-- slow -->`: this block and those below it run with `scripts/test --all`.
+//! - `<!-- slow -->`: this block runs with `scripts/test --all`; no block below may need what it makes.
 //! - `<!-- not run: REASON -->`: for example because it would install something.
 //!
 //! `<!-- picture FILE -->` above an image: the commands so far have drawn it. `scripts/renew` renews the image.
@@ -225,7 +225,7 @@ fn check(page: &Path, text: &str, with_programs: bool) -> Vec<String> {
             }
         }
         if block.direction("slow").is_some() && !is_full() {
-            break;
+            continue;
         }
         let found = place.differences(&block);
         if !found.is_empty() {
@@ -285,17 +285,31 @@ fn gallery() {
     check_folder("gallery");
 }
 
-#[test]
-#[ignore = "needs GUARDBIT_SIMULATORS, GUARDBIT_STATISTICS_PYTHON, GUARDBIT_ONNX_PYTHON, GUARDBIT_BREVITAS_PYTHON, GUARDBIT_FIGURES_PYTHON"]
-fn pages_that_need_other_programs() {
+/// Runs the pages with a block that needs one of some programs.
+fn check_pages_with(programs: &[&str]) {
     let mut problems = Vec::new();
     for page in pages_of_docs() {
         let text = fs::read_to_string(&page).unwrap();
-        if blocks(&text).iter().any(|block| block.direction("needs ").is_some()) {
+        if blocks(&text)
+            .iter()
+            .any(|block| block.direction("needs ").is_some_and(|name| programs.contains(&name)))
+        {
             problems.extend(check(&page, &text, true));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS"]
+fn pages_that_need_simulators() {
+    check_pages_with(&["simulators"]);
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_STATISTICS_PYTHON, GUARDBIT_ONNX_PYTHON, GUARDBIT_BREVITAS_PYTHON, GUARDBIT_FIGURES_PYTHON"]
+fn pages_that_need_python_packages() {
+    check_pages_with(&["numpy", "onnx", "torch", "pictures"]);
 }
 
 /// Folders of pages are those that a test above runs; each block is code of a known kind, and a file that is shown
