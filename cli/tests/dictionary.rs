@@ -1,4 +1,4 @@
-//! `docs/columns.md` against the files that commands write. Each table and array is on the page, with its
+//! `docs/reference/columns.md` against the files that commands write. Each table and array is on the page, with its
 //! columns, keys and dtypes, and everything on the page is written by some command here.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ struct Section {
 
 /// Returns the page by command and name of the file.
 fn page() -> BTreeMap<(String, String), Section> {
-    let text = fs::read_to_string(root().join("docs/columns.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/reference/columns.md")).unwrap();
     let mut sections: BTreeMap<(String, String), Section> = BTreeMap::new();
     let (mut file, mut place) = (String::new(), None);
     for line in text.lines() {
@@ -88,7 +88,7 @@ fn check(page: &BTreeMap<(String, String), Section>, command: &str, folder: &Pat
     {
         let found = page.iter().find(|((of, file), _)| of == command && is_like(name, file));
         let ((_, file), section) =
-            found.unwrap_or_else(|| panic!("{command}: {name} is not in docs/columns.md"));
+            found.unwrap_or_else(|| panic!("{command}: {name} is not in docs/reference/columns.md"));
         met.insert(format!("{command} {file}"));
         if name.ends_with(".csv") {
             let text = fs::read_to_string(folder.join(name)).unwrap();
@@ -106,7 +106,7 @@ fn check(page: &BTreeMap<(String, String), Section>, command: &str, folder: &Pat
         for (key, dtype) in arrays(&folder.join(name)) {
             let listed = section.keys.iter().find(|(pattern, _)| is_like(&key, pattern));
             let (pattern, wanted) =
-                listed.unwrap_or_else(|| panic!("{name}: {key} is not in docs/columns.md"));
+                listed.unwrap_or_else(|| panic!("{name}: {key} is not in docs/reference/columns.md"));
             assert!(
                 *wanted == dtype || wanted == "dtype of the codes",
                 "{name}: {key} is {dtype}, not {wanted}"

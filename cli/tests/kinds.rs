@@ -146,7 +146,7 @@ fn kinds() -> Vec<Kind> {
         columns::<TensorRow>(),
         columns::<HistogramRow>(),
     ];
-    const KEYS: &str = "docs/accelerator_keys.md";
+    const KEYS: &str = "docs/reference/accelerator_keys.md";
     const SCHEMA: &str = "hwmodels/accelerator.schema.json";
     vec![
         Kind {
@@ -178,25 +178,25 @@ fn kinds() -> Vec<Kind> {
             what: "overflow mode",
             names: names(Overflow::ALL.iter().map(|mode| mode.name())),
             folder: Some(("num/src/overflow", &["mod"])),
-            pages: &[KEYS, SCHEMA, "docs/arithmetic.md"],
+            pages: &[KEYS, SCHEMA, "docs/reference/arithmetic.md"],
         },
         Kind {
             what: "kind of level",
             names: names(Reduce::ALL.iter().map(|kind| kind.name())),
             folder: Some(("hwmodels/src/reduction", &["mod"])),
-            pages: &[KEYS, SCHEMA, "docs/arithmetic.md"],
+            pages: &[KEYS, SCHEMA, "docs/reference/arithmetic.md"],
         },
         Kind {
             what: "requantization scheme",
             names: names(Scheme::ALL.iter().map(|scheme| scheme.name())),
             folder: Some(("num/src/requantize", &["mod", "scale32"])),
-            pages: &[KEYS, SCHEMA, "docs/arithmetic.md", "docs/bundle-format.md"],
+            pages: &[KEYS, SCHEMA, "docs/reference/arithmetic.md", "docs/reference/bundle-format.md"],
         },
         Kind {
             what: "walk of the products",
             names: choices("/$defs/OrderMap/properties/walk/enum"),
             folder: None,
-            pages: &[KEYS, "docs/arithmetic.md"],
+            pages: &[KEYS, "docs/reference/arithmetic.md"],
         },
         Kind {
             what: "pattern of the quantizer",
@@ -208,7 +208,7 @@ fn kinds() -> Vec<Kind> {
             what: "calibration method",
             names: names(methods.clone()),
             folder: None,
-            pages: &["docs/quantize.md"],
+            pages: &["docs/reference/quantize.md"],
         },
         Kind {
             what: "file of a calibration method",
@@ -284,7 +284,7 @@ fn kinds() -> Vec<Kind> {
             pages: &[],
         },
         Kind { what: "accelerator key", names: keys(), folder: None, pages: &[KEYS] },
-        Kind { what: "column", names: tables.concat(), folder: None, pages: &["docs/columns.md"] },
+        Kind { what: "column", names: tables.concat(), folder: None, pages: &["docs/reference/columns.md"] },
     ]
 }
 
@@ -338,13 +338,17 @@ fn made_parts() -> Vec<(&'static str, &'static str, String)> {
         format!("| {} | {} |\n", frontend.name(), endings.join(", "))
     });
     vec![
-        ("docs/arithmetic.md", "kinds of levels", kinds.concat()),
+        ("docs/reference/arithmetic.md", "kinds of levels", kinds.concat()),
         (
-            "docs/arithmetic.md",
+            "docs/reference/arithmetic.md",
             "overflow modes",
             format!("| mode | what the register holds |\n|---|---|\n{meanings}"),
         ),
-        ("docs/bundle-format.md", "overflow modes", format!("| `overflow` | value |\n|---|---|\n{values}")),
+        (
+            "docs/reference/bundle-format.md",
+            "overflow modes",
+            format!("| `overflow` | value |\n|---|---|\n{values}"),
+        ),
         ("README.md", "formats", format!("| networks | files |\n|---|---|\n{}", formats.collect::<String>())),
     ]
 }

@@ -139,7 +139,7 @@ fn documents_show_the_example_of_the_front_page() {
     let page = std::fs::read_to_string(root().join("library/src/lib.rs"))
         .unwrap()
         .replace("\"../examples", "\"examples");
-    for path in ["README.md", "docs/library.md"] {
+    for path in ["README.md", "docs/how-to/library.md"] {
         let text = std::fs::read_to_string(root().join(path)).unwrap();
         let shown = text.split_once("```rust\n").unwrap().1.split_once("```").unwrap().0;
         for line in shown.lines().filter(|line| !line.is_empty()) {

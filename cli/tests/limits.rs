@@ -1,4 +1,4 @@
-//! `docs/limits.md`: every number on the page equals the constant in the code.
+//! `docs/reference/limits.md`: every number on the page equals the constant in the code.
 
 use std::fs;
 
@@ -161,7 +161,7 @@ fn table_rows(page: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn numbers_of_the_page_are_those_of_the_code() {
-    let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/limits.md")).unwrap();
     let rows = table_rows(&page);
     assert!(rows.len() > 70, "{}", rows.len());
     let mut wrong = Vec::new();

@@ -176,7 +176,7 @@ fn orders_of_the_digits_network() {
     assert!(status.success(), "check_orders.py found differences");
 }
 
-/// Random datapaths against another implementation of `docs/arithmetic.md`.
+/// Random datapaths against another implementation of `docs/reference/arithmetic.md`.
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn arithmetic() {

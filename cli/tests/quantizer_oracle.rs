@@ -242,7 +242,7 @@ fn compare_accuracy(settings: &[&str], lacking: impl Fn(f64) -> f64) {
     assert_eq!(compared, if is_full() { 12 } else { 6 });
 }
 
-/// One more wrong image in 500 is allowed: on the deeper network it is one of 1,000 (docs/quantize.md).
+/// One more wrong image in 500 is allowed: on the deeper network it is one of 1,000 (docs/explanation/quantizers.md).
 #[test]
 #[ignore = "needs GUARDBIT_ONNX_PYTHON, and minutes"]
 fn accuracy_is_near_that_of_onnx_runtimes_quantizer() {

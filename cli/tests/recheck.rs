@@ -1,5 +1,5 @@
-//! Bundles recomputed by `scripts/second/recheck_bundle.py`, which was written only from `docs/bundle-format.md` and
-//! `docs/bundle-array.md`.
+//! Bundles recomputed by `scripts/second/recheck_bundle.py`, which was written only from `docs/reference/bundle-format.md` and
+//! `docs/reference/bundle-array.md`.
 //!
 //! `GUARDBIT_ORACLE_PYTHON` names a Python with NumPy; see `scripts/test`.
 
@@ -56,7 +56,7 @@ fn the_page_shows_how_many_values_are_recomputed() {
     succeed(&["vectors", &model, "--hw", "fpga-int14-os", "--layer", "0", "--input", &images, "-o", &out]);
     let (passed, text) = recheck(&python, &bundle);
     let printed = text.lines().next().unwrap_or_default().rsplit(": ").next().unwrap_or_default();
-    let page = fs::read_to_string(root().join("docs/bundle-format.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/bundle-format.md")).unwrap();
     assert!(passed && page.contains(&format!("bundle: {printed}\n")), "{text}");
 }
 

@@ -232,7 +232,8 @@ fn what_is_no_preset_is_a_path() {
 /// `scripts/renew` renews the files.
 #[test]
 fn files_made_from_the_keys_are_current() {
-    for (file, text) in [("accelerator.schema.json", schema()), ("../docs/accelerator_keys.md", keys_text())]
+    for (file, text) in
+        [("accelerator.schema.json", schema()), ("../docs/reference/accelerator_keys.md", keys_text())]
     {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         if std::env::var_os("GUARDBIT_BLESS").is_some() {

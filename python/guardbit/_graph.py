@@ -33,7 +33,7 @@ class Graph:
     """A quantized network. It can be pickled and copied.
 
     `Graph(inputs=..., constants=..., nodes=..., outputs=...)` builds a network from the parts of a graph YAML file,
-    with the same names (described in docs/graph.md and by `guardbit graph schema`). The codes of a constant are a numpy
+    with the same names (described in docs/reference/graph.md and by `guardbit graph schema`). The codes of a constant are a numpy
     array under `data`, which defines the shape, and the dtype unless one is given (`int4` codes are int8 arrays):
 
         Graph(
@@ -205,7 +205,7 @@ class Graph:
         in `.onnx`.
 
         An existing file is refused; with `force`, one that guardbit wrote is replaced. Operations that ONNX Runtime
-        rounds differently, such as those of TFLite, raise a GuardbitError that names the first one (docs/onnx.md).
+        rounds differently, such as those of TFLite, raise a GuardbitError that names the first one (docs/reference/onnx.md).
         """
         path = Path(path)
         with translated({}):

@@ -246,7 +246,7 @@ class Quantized(Result):
 
 
 class Bundle(Result):
-    """Test vectors of a layer, in the format of docs/bundle-format.md."""
+    """Test vectors of a layer, in the format of docs/reference/bundle-format.md."""
 
     _manifest = "manifest.json"
 

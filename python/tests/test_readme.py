@@ -15,7 +15,7 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/python.md"])
 def test_the_first_lines(page, command, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
@@ -32,7 +32,7 @@ def test_the_first_lines(page, command, monkeypatch, capsys):
 
 
 def test_the_other_lines(monkeypatch):
-    """Runs the code of docs/python.md in order."""
+    """Runs the code of docs/how-to/python.md in order."""
     monkeypatch.chdir(ROOT)
     rng = np.random.default_rng(1)
     quantize = guardbit.quantize
@@ -46,7 +46,18 @@ def test_the_other_lines(monkeypatch):
         "x": np.load(DIGITS / "test_images.npy")[:4],
         "calibration": np.load(DIGITS / "calibration.npy"),
     }
-    others = blocks("docs/python.md")[1:]
+    others = blocks("docs/how-to/python.md")[1:]
     assert len(others) == 3
     for block in others:
         exec(block, names)
+
+
+def test_the_figure_of_the_tutorial(monkeypatch, tmp_path):
+    """Runs the code of docs/tutorials/paper-figure.md in order, in a folder with the examples."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks("docs/tutorials/paper-figure.md"):
+        exec(block, names)
+    for name in ("digits-bits.pdf", "digits-bits.png"):
+        assert (tmp_path / name).stat().st_size > 5000

@@ -190,7 +190,7 @@ impl QuantizeError {
                  `guardbit run`".into()
             }
             Self::NothingToQuantize => {
-                "`guardbit inspect MODEL` lists the operations of the network; docs/quantize.md lists those \
+                "`guardbit inspect MODEL` lists the operations of the network; docs/reference/quantize.md lists those \
                  that can be quantized".into()
             }
             Self::NotFinite { .. } => "check this sample and the weights for infinite values and NaN".into(),

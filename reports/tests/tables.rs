@@ -315,13 +315,13 @@ fn tables_for_terminals() {
 /// `scripts/renew` renews the page.
 #[test]
 fn the_dictionary_is_current() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/columns.md");
     let text = columns_text();
     if std::env::var_os("GUARDBIT_BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "docs/columns.md is stale: run scripts/renew");
+    assert!(committed == text, "docs/reference/columns.md is stale: run scripts/renew");
 }
 
 /// Every column has a meaning, and every column that a terminal's table selects exists.

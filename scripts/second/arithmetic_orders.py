@@ -1,4 +1,4 @@
-"""Orders of addition and random roundings by the rules of docs/orders.md, used by check_arithmetic.py."""
+"""Orders of addition and random roundings by the rules of docs/reference/orders.md, used by check_arithmetic.py."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Recomputes random networks on random datapaths by the rules of docs/arithmetic.md and of the two pages that it refers to.
+"""Recomputes random networks on random datapaths by the rules of docs/reference/arithmetic.md and of the two pages that it refers to.
 
 A network has two fully connected layers, the second of which reads the first, or the product of the outputs of two layers.
 

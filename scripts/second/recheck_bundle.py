@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Recomputes every expected value of bundles of test vectors: recheck_bundle.py DIR...
 
-Written only from docs/bundle-format.md and docs/bundle-array.md; shares no code with guardbit. Needs NumPy. Reads every
+Written only from docs/reference/bundle-format.md and docs/reference/bundle-array.md; shares no code with guardbit. Needs NumPy. Reads every
 format of a bundle, and all must agree. Exit code 1 if a value differs.
 """
 
@@ -459,7 +459,7 @@ class Cases:
         check.same(f"{place}: exp_wide", self.wide, self.data["exp_wide"].one(beat))
 
 
-# The array (docs/bundle-array.md)
+# The array (docs/reference/bundle-array.md)
 
 
 def array_sum(arithmetic, operands):

@@ -1,5 +1,5 @@
 //! Statistics of levels and of dot products, one row of `statistics!` each. The rows define the counters, their
-//! merging, the columns of `layers.csv`, `channels.csv` and `sweep.csv`, and `docs/columns.md`.
+//! merging, the columns of `layers.csv`, `channels.csv` and `sweep.csv`, and `docs/reference/columns.md`.
 
 use crate::accumulate::Accumulate;
 use crate::dot::LevelOutcome;

@@ -1,4 +1,4 @@
-//! Rules of `docs/arithmetic.md` that are easily misunderstood, each computed by hand and tested in every
+//! Rules of `docs/reference/arithmetic.md` that are easily misunderstood, each computed by hand and tested in every
 //! engine.
 
 use std::sync::Arc;

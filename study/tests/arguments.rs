@@ -10,7 +10,9 @@ use guardbit_study::{Command, Row, arguments_text, python_text};
 fn the_committed_files_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let python = python_text().map(|(name, text)| (format!("python/guardbit/{name}"), text));
-    for (name, text) in python.into_iter().chain([("docs/arguments.md".to_owned(), arguments_text())]) {
+    for (name, text) in
+        python.into_iter().chain([("docs/reference/arguments.md".to_owned(), arguments_text())])
+    {
         let path = root.join(&name);
         if std::env::var_os("GUARDBIT_BLESS").is_some() {
             fs::write(&path, &text).unwrap();

@@ -105,7 +105,7 @@ impl FormatError for OnnxError {
             Self::Dim { open, .. } if open.is_empty() => "all axes of its inputs have lengths".into(),
             Self::Dim { open, .. } => format!("the open axes of the file are {}", open.join(", ")),
             Self::Node { .. } | Self::Tensor { .. } | Self::Graph { .. } => {
-                "docs/onnx.md describes what is supported; change the network before exporting it, or read only a part \
+                "docs/reference/onnx.md describes what is supported; change the network before exporting it, or read only a part \
                  of it with `--from TENSOR` and `--to TENSOR`"
                     .into()
             }

@@ -69,7 +69,7 @@ impl FormatError for YamlError {
 
     fn help(&self) -> String {
         self.help.clone().unwrap_or_else(|| {
-            "docs/graph.md describes these files; `guardbit graph schema` prints their schema for editors"
+            "docs/reference/graph.md describes these files; `guardbit graph schema` prints their schema for editors"
                 .into()
         })
     }

@@ -75,17 +75,17 @@ fn unknown_operators() {
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 16), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is LSTM (16), which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
+    help: docs/reference/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 9999), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is builtin operator 9999, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
+    help: docs/reference/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].builtin = 32), @r"
     guardbit::tflite::unsupported_operator
     model.tflite: operator 0 is CUSTOM (32) ``, which is not supported (output tensor `y`)
-    help: docs/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
+    help: docs/reference/tflite.md lists the supported operators; replace this one before converting, or read only the part of the network before it with `--to TENSOR`
     ");
 }
 

@@ -115,7 +115,8 @@ fn cases(path: &Path) -> Vec<Value> {
 #[test]
 fn the_page_lists_every_operator() {
     let page =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tflite.md")).unwrap();
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/tflite.md"))
+            .unwrap();
     let operators = page.split("\n## ").find(|section| section.starts_with("Operators")).unwrap();
     let rows = operators.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let names = rows.flat_map(|names| names.split(", "));

@@ -32,7 +32,7 @@ fn changed(from: &str, to: &str) -> String {
 fn rendered(text: &str, dir: &Path) -> String {
     let error = read_yaml(text, dir, "net.yaml").unwrap_err();
     // Errors without advice of their own name the description of the format.
-    let help = Some(error.help()).filter(|help| !help.starts_with("docs/graph.md describes"));
+    let help = Some(error.help()).filter(|help| !help.starts_with("docs/reference/graph.md describes"));
     let help = help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
     // The system's messages and the paths of test files depend on the machine.
     let message = error.to_string().replace(&dir.join("").display().to_string(), "");

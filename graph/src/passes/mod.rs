@@ -1,6 +1,6 @@
 //! Passes: changes of a graph that keep every output code. No pass runs automatically.
 //!
-//! To add one, write its file, its `mod` line and its line in `passes!`; docs/extending.md has the steps. Tests run every pass of the
+//! To add one, write its file, its `mod` line and its line in `passes!`; docs/how-to/extending.md has the steps. Tests run every pass of the
 //! list on random and on real networks.
 
 mod dead_nodes;

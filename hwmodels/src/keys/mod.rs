@@ -1,6 +1,6 @@
 //! Keys of an accelerator, section by section, with one row each. The rows define what serde reads, the JSON
 //! schema, the checks with their errors, the checked types, `hw show`, `--set` and
-//! `docs/accelerator_keys.md`.
+//! `docs/reference/accelerator_keys.md`.
 //!
 //! A row is `key: TYPE = (DEFAULT) in RANGE, CODE, HINT, MEANING;` for a key that is a field of the checked
 //! type (a [`Key`]). A key that has a meaning only together with others is

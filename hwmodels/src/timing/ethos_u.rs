@@ -27,7 +27,7 @@
 //! wide use half of a burst. The compiler takes the block with the least traffic, unless the block with the
 //! fewest cycles saves at least a tenth.
 //!
-//! Simplifications (measured in `docs/accelerators.md`): compressed weights take 0.9 of their bytes, plus 10
+//! Simplifications (measured in `docs/reference/time.md`): compressed weights take 0.9 of their bytes, plus 10
 //! bytes of bias and scale per channel. Activations stay in the SRAM. No layer waits for the weights of its
 //! first block, which arrive during the previous layer.
 

@@ -103,10 +103,10 @@ fn folds_overlap() {
     assert_eq!(small_layer(Dataflow::Vector, |_| ()), 5 * 9 + memory);
 }
 
-/// The example layer of `docs/accelerators.md`, whose figures are those of the model.
+/// The example layer of `docs/reference/memory.md`, whose figures are those of the model.
 #[test]
 fn a_layer_by_hand() {
-    let page = include_str!("../../../docs/accelerators.md");
+    let page = include_str!("../../../docs/reference/memory.md");
     let accelerator = guardbit_hwmodels::load("fpga-int14-os", &[]).unwrap();
     let window = window(32, 64, 32, 1);
     let LayerTiming { cycles, cost, tile, .. } = LayerTiming::new(&accelerator, &window, int8(&window));

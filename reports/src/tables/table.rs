@@ -1,5 +1,5 @@
 //! Definition of a table: one macro declares the type of its rows, its columns, and their entries in
-//! `docs/columns.md`.
+//! `docs/reference/columns.md`.
 
 use guardbit_sim::Needs;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Arguments of all commands, one row each, in `table.rs`.
 //!
 //! The rows generate the options of the command line, study files with their schema, JSON requests, the
-//! functions of the Python package, axes of sweeps, the settings in manifests, and `docs/arguments.md`.
+//! functions of the Python package, axes of sweeps, the settings in manifests, and `docs/reference/arguments.md`.
 
 mod listed;
 mod page;
@@ -65,7 +65,7 @@ commands! {
         and recommends the cheapest design.";
     Compare = "compare", "Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures";
     Vectors = "vectors", "Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches\n\n\
-        `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/bundle-format.md \
+        `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/reference/bundle-format.md \
         describes the format.";
     Check = "check", "Check a bundle of test vectors: its files, its numbers, and its replay in simulators";
     Quantize = "quantize", "Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file\n\n\

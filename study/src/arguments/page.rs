@@ -1,10 +1,10 @@
-//! `docs/arguments.md`: every argument of every command.
+//! `docs/reference/arguments.md`: every argument of every command.
 
 use super::python::has_function;
 use super::{Command, GLOBAL_OPTIONS, InStudy, Row, Shape};
 use crate::axes::argument_keys;
 
-/// Returns the text of the page, equal to the committed `docs/arguments.md`.
+/// Returns the text of the page, equal to the committed `docs/reference/arguments.md`.
 pub fn arguments_text() -> String {
     let mut text = format!(
         "# Arguments\n\n\

@@ -63,7 +63,7 @@ impl ExportError {
 
     /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
-        "docs/onnx.md lists what can be exported: operations with ONNX Runtime's arithmetic, and float \
+        "docs/reference/onnx.md lists what can be exported: operations with ONNX Runtime's arithmetic, and float \
          regions"
     }
 }

@@ -178,7 +178,7 @@ impl FormatError for TfliteError {
             Self::Version { .. } => "convert the network again with a current TensorFlow",
             Self::Subgraphs { .. } => "convert a single function, without loops and conditions",
             Self::UnsupportedOperator { .. } => {
-                "docs/tflite.md lists the supported operators; replace this one before converting, or read \
+                "docs/reference/tflite.md lists the supported operators; replace this one before converting, or read \
                  only the part of the network before it with `--to TENSOR`"
             }
             Self::Float { .. } | Self::FloatOperator { .. } => {
@@ -191,7 +191,7 @@ impl FormatError for TfliteError {
             | Self::Quantization { .. }
             | Self::Shape { .. }
             | Self::Graph { .. } => {
-                "docs/tflite.md describes what is supported; change the network before converting, or read only a part \
+                "docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part \
                  of it with `--from TENSOR` and `--to TENSOR`"
             }
         }
