@@ -38,8 +38,8 @@ pub use output::{
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, LayerActivity,
-    LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord,
+    CostRecord, CoverageRecord, DesignLevel, DesignRecord, ExploreCost, ExploreRecord, HostLayer,
+    LayerActivity, LayerDesign, LevelDesign, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord,
     SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
     quantized_weights_in_float,
 };
