@@ -9,9 +9,9 @@ use std::path::Path;
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::InferenceCycles;
 use guardbit_reports::{
-    About, CoverageRecord, Decibel, DesignRecord, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram,
-    NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents,
-    sweep_documents,
+    About, CoverageRecord, Decibel, DesignRecord, EventRow, Fraction, LayerActivity, LayerRow,
+    LevelHistogram, NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width,
+    run_documents, sweep_documents,
 };
 use guardbit_sim::SquaredError;
 

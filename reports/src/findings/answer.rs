@@ -139,8 +139,13 @@ fn rank(question: Question) -> Option<u8> {
 /// Returns what the narrowest point of a group loses, e.g. `10 bits (wrap) lose 73 points of accuracy`.
 fn narrowest(group: &Group<'_>) -> Option<String> {
     let worst = |row: &&SummaryRow| row.accuracy.or(row.top1_agreement).map_or(0.0, Fraction::value);
-    let least = group.points.iter().filter(|point| point.is_whole()).map(|point| point.summary.width()).min()?;
-    let rows = group.points.iter().map(|point| &point.summary).filter(|row| row.width() == least && row.trapped.is_none());
+    let least =
+        group.points.iter().filter(|point| point.is_whole()).map(|point| point.summary.width()).min()?;
+    let rows = group
+        .points
+        .iter()
+        .map(|point| &point.summary)
+        .filter(|row| row.width() == least && row.trapped.is_none());
     let row = rows.min_by(|a, b| worst(a).total_cmp(&worst(b)))?;
     let what = match (row.accuracy, row.accuracy_exact, row.top1_agreement, row.output_mismatch) {
         (Some(accuracy), Some(exact), ..) => lost(accuracy, exact),
@@ -162,7 +167,10 @@ fn best_point(points: &[PointRecord]) -> Option<String> {
     let (best, worst) = (whole().max_by(by)?, whole().min_by(by)?);
     let what = if best.summary.accuracy.is_some() { "accuracy" } else { "agreement with the exact network" };
     let name = |point: &PointRecord| {
-        let parts = point.parameters.iter().map(|one| format!("{} {}", crate::tables::short_key(&one.key), one.value));
+        let parts = point
+            .parameters
+            .iter()
+            .map(|one| format!("{} {}", crate::tables::short_key(&one.key), one.value));
         parts.collect::<Vec<_>>().join(", ")
     };
     let value = |point: &PointRecord| share(point).map_or(String::new(), percentage);
@@ -212,9 +220,10 @@ pub(crate) fn quantize_answer(record: &QuantizeRecord) -> String {
         0 => String::new(),
         left => format!("; {} {} in float", counted(left, "part"), number(left, "stays", "stay")),
     };
+    let on = if record.accuracy_hw.is_some() { format!(" on {}", record.hw) } else { String::new() };
     match (record.accuracy_float, record.accuracy_hw.or(record.accuracy)) {
         (Some(before), Some(after)) => format!(
-            "{} {}: {} instead of {} on {evaluated}{left}.",
+            "Quantized by {}, the network {}{on}: {} instead of {} on {evaluated}{left}.",
             record.method,
             lost(after, before).replace("lose", "loses").replace("gain", "gains"),
             percentage(after),

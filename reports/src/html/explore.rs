@@ -28,7 +28,9 @@ const OTHERS: usize = 1000;
 /// Returns the page.
 pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<ExploreRecord>]) -> String {
     let shown = Shown::of(record);
-    let mut plots = record.objectives.iter().filter_map(|objective| shown.plot(objective, svg_of(drawn, "pareto")));
+    // The drawn plot shows all objectives at once.
+    let mut instead = svg_of(drawn, "pareto");
+    let mut plots = record.objectives.iter().filter_map(|objective| shown.plot(objective, instead.take()));
     let first = plots.next().unwrap_or_default();
     let others: Vec<Markup> = plots.collect();
     let sections = vec![
@@ -60,7 +62,7 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
             worst: best(record),
         },
         sections,
-        data: data("designs", &shown.panels()),
+        data: data("designs-data", &shown.panels()),
     }
     .document()
 }
@@ -81,18 +83,31 @@ fn answer(record: &ExploreRecord) -> String {
         ),
         None => {
             let count = front.len() as u64;
-            let first = front.first().map_or(String::new(), |&row| {
+            let best = best_first(record).first().map_or(String::new(), |&row| {
                 let row = &record.rows[row];
-                format!(" Design {} takes the least: {}.", row.point, takes(record, row).join(", "))
+                format!(" Design {} loses the least: {}.", row.point, takes(record, row).join(", "))
             });
             format!(
-                "{} of {} {} not dominated by any other.{first}",
+                "{} of {} {} not dominated by any other.{best}",
                 crate::numbers::grouped(count),
                 counted(record.rows.len() as u64, "design"),
                 number(count, "is", "are")
             )
         }
     }
+}
+
+/// Returns the rows of the front: the recommended design, then those that lose the least, of these those that take the
+/// least first.
+fn best_first(record: &ExploreRecord) -> Vec<usize> {
+    let mut front = record.front();
+    let good = if record.quality == "output_mismatch" { -1.0 } else { 1.0 };
+    let value =
+        |row: usize| quality(record, &record.rows[row]).map_or(f64::NEG_INFINITY, |[value, ..]| good * value);
+    front.sort_by(|&a, &b| {
+        record.rows[b].recommended.cmp(&record.rows[a].recommended).then(value(b).total_cmp(&value(a)))
+    });
+    front
 }
 
 /// Returns what a design takes, objective by objective, and its quality.
@@ -139,7 +154,7 @@ fn figures(record: &ExploreRecord) -> Vec<(&'static str, String, String)> {
     all
 }
 
-/// Returns the designs of the front that take the least.
+/// Returns the designs of the front that lose the least.
 fn best(record: &ExploreRecord) -> (&'static str, Vec<Markup>) {
     let item = |&index: &usize| {
         let row = &record.rows[index];
@@ -150,9 +165,7 @@ fn best(record: &ExploreRecord) -> (&'static str, Vec<Markup>) {
             (settings.join(", ")) @if !row.bound.is_empty() { "; bound by " (worth(&row.bound, row.bound_ratio)) } "."
         }
     };
-    let mut front = record.front();
-    front.sort_by_key(|&row| !record.rows[row].recommended);
-    ("First designs of the Pareto front", front.iter().take(3).map(item).collect())
+    ("Designs that lose the least", best_first(record).iter().take(3).map(item).collect())
 }
 
 /// Designs in the plots.

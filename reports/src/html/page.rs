@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::about::About;
 use crate::legal::legal;
 
-const STYLE: &str = concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("style.css"));
+const STYLE: &str =
+    concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("style.css"));
 
 /// uPlot 1.6.32, after its licence, which has to go with every copy.
 const UPLOT: &str = concat!(
@@ -125,9 +126,9 @@ impl Front {
     fn markup(&self) -> Markup {
         let (heading, items) = &self.worst;
         html! {
-            p.answer { (self.answer) }
+            p.answer { (unbroken(&self.answer)) }
             dl.figures { @for (name, value, remark) in &self.figures {
-                div { dt { (name) } dd { (value) @if !remark.is_empty() { small { (remark) } } } }
+                div { dt { (name) } dd { (unbroken(value)) @if !remark.is_empty() { small { (unbroken(remark)) } } } }
             } }
             div.front {
                 (self.picture)
@@ -140,6 +141,11 @@ impl Front {
             }
         }
     }
+}
+
+/// Returns text whose percentages are not broken at the end of a line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 /// Returns a block of sentences; empty without any.

@@ -6,6 +6,9 @@ use serde::Serialize;
 use super::page::json;
 use crate::plots::{Drawing, Drawn};
 
+/// Greatest size in bytes of a picture that a page holds in addition to the plot's data.
+const MOST_BYTES: usize = 300_000;
+
 /// Data of a plot.
 #[derive(Serialize, Default)]
 pub(super) struct Spec {
@@ -178,6 +181,21 @@ impl Spec {
         }
     }
 
+    /// Returns the plot without the values that are 0 in every row.
+    pub fn without_zeros(mut self) -> Self {
+        let used: Vec<bool> = (0..self.names.len())
+            .map(|at| self.rows.iter().any(|row| row.values[at].is_some_and(|value| value != 0.0)))
+            .collect();
+        let kept = |at: usize| used.get(at).copied().unwrap_or(true);
+        let mut at = 0..;
+        self.names.retain(|_| at.next().is_some_and(kept));
+        for row in &mut self.rows {
+            let mut at = 0..;
+            row.values.retain(|_| at.next().is_some_and(kept));
+        }
+        self
+    }
+
     /// Returns the plot under a title; nothing without data. `instead` is what a page without a script shows.
     pub fn figure(&self, title: &str, caption: &str, instead: Option<&str>) -> Markup {
         if self.is_empty() {
@@ -187,7 +205,9 @@ impl Spec {
             figure.plot {
                 figcaption { strong { (title) } @if !caption.is_empty() { span { (caption) } } }
                 script type="application/json" { (PreEscaped(json(self))) }
-                @if let Some(svg) = instead { noscript { (PreEscaped(svg)) } }
+                @if let Some(svg) = instead { noscript {
+                    @if svg.len() <= MOST_BYTES { (PreEscaped(svg)) } @else { p.note { "A file in plots/ shows this plot." } }
+                } }
                 @if let Some(note) = &self.note { p.note { (note) } }
             }
         }

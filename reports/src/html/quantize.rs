@@ -91,8 +91,7 @@ fn worst(record: &QuantizeRecord) -> (&'static str, Vec<Markup>) {
 
 /// Returns the noise of every part.
 fn noise(record: &QuantizeRecord, instead: Option<&str>) -> Markup {
-    let parts: Vec<(&PartRow, f64)> =
-        record.parts.iter().filter_map(|row| Some((row, sqnr(row)?))).collect();
+    let parts: Vec<(&PartRow, f64)> = record.parts.iter().filter_map(|row| Some((row, sqnr(row)?))).collect();
     let shown = Extremes::of(parts, ROWS, |(_, sqnr)| -sqnr);
     let row = |(row, sqnr): &(&PartRow, f64)| Row {
         name: layer_label(row.index, &row.part),
@@ -222,8 +221,7 @@ fn tensors(record: &QuantizeRecord) -> Markup {
             Cell::count(row.at_max),
         ]
     };
-    let columns =
-        ["tensor", "codes"].map(Column::text).into_iter().chain(names.map(Column::number));
+    let columns = ["tensor", "codes"].map(Column::text).into_iter().chain(names.map(Column::number));
     let table = Table::new("Tensors", columns).rows(record.tensors.iter().map(row));
     html! { @if !table.is_empty() { h3 { "Tensors" } (table.markup()) } }
 }
@@ -252,8 +250,7 @@ fn layers(record: &QuantizeRecord) -> Markup {
             Cell::maybe(row.events, Cell::count),
         ]
     };
-    let columns =
-        ["layer", "level"].map(Column::text).into_iter().chain(numbers.map(Column::number));
+    let columns = ["layer", "level"].map(Column::text).into_iter().chain(numbers.map(Column::number));
     let table = Table::new("Accumulators", columns).rows(record.layers.iter().map(row));
     html! {
         @if !table.is_empty() {

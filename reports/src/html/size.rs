@@ -101,10 +101,8 @@ const METHODS: [Method; 7] = [
 
 /// Returns the widths of every layer by every method.
 fn widths_plot(size: &SizeRecord, instead: Option<&str>) -> Markup {
-    let used: Vec<Method> = METHODS
-        .into_iter()
-        .filter(|(_, width)| size.layers.iter().any(|row| width(row).is_some()))
-        .collect();
+    let used: Vec<Method> =
+        METHODS.into_iter().filter(|(_, width)| size.layers.iter().any(|row| width(row).is_some())).collect();
     let layers =
         Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
     let note = layers.left_out("layers", "bits of the prefixes");
@@ -135,14 +133,19 @@ fn out_of_range(size: &SizeRecord, instead: Option<&str>) -> Markup {
     let levels: Vec<&[SizeRateRow]> = size.rates.chunk_by(|a, b| a.level == b.level).collect();
     let kinds: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] =
         [("final sums: persistent", |row| row.rate_final), ("prefixes", |row| row.rate_prefix)];
-    let series = |(rows, (name, rate)): (&[SizeRateRow], (&str, fn(&SizeRateRow) -> Option<Fraction>))| Series {
-        name: if levels.len() > 1 { format!("{}, {name}", rows[0].level) } else { name.to_owned() },
-        points: rows
-            .iter()
-            .map(|row| Point { x: f64::from(row.bits), y: rate(row).map(Fraction::value), ..Point::default() })
-            .collect(),
-        ..Series::default()
-    };
+    let series =
+        |(rows, (name, rate)): (&[SizeRateRow], (&str, fn(&SizeRateRow) -> Option<Fraction>))| Series {
+            name: if levels.len() > 1 { format!("{}, {name}", rows[0].level) } else { name.to_owned() },
+            points: rows
+                .iter()
+                .map(|row| Point {
+                    x: f64::from(row.bits),
+                    y: rate(row).map(Fraction::value),
+                    ..Point::default()
+                })
+                .collect(),
+            ..Series::default()
+        };
     let spec = Spec {
         kind: Kind::Lines,
         x: Axis::new("bits"),
@@ -277,7 +280,8 @@ fn rates(size: &SizeRecord) -> Markup {
         ]
     };
     let names = ["bits", "persistent", "share", "transient", "share"];
-    let table = Table::new("All dot products together", columns(&["level"], &names)).rows(size.rates.iter().map(row));
+    let table =
+        Table::new("All dot products together", columns(&["level"], &names)).rows(size.rates.iter().map(row));
     html! {
         @if !table.is_empty() {
             h3 { "All dot products together" }
@@ -305,7 +309,8 @@ fn cost(size: &SizeRecord) -> Markup {
             Cell::maybe(row.ff, Cell::count),
         ]
     };
-    let table = Table::new("Cost at the recommended widths", columns(&["layer"], &names)).rows(size.layers.iter().map(row));
+    let table = Table::new("Cost at the recommended widths", columns(&["layer"], &names))
+        .rows(size.layers.iter().map(row));
     html! {
         @if !table.is_empty() {
             h3 { "Cost at the recommended widths" }

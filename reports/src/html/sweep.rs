@@ -160,7 +160,9 @@ fn ends(low: Option<Fraction>, high: Option<Fraction>) -> String {
 fn worst(groups: &Groups<'_>) -> (&'static str, Vec<Markup>) {
     let heading = "Layers that need the most bits";
     let Some(group) = groups.shown.first() else { return (heading, Vec::new()) };
-    let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else { return (heading, Vec::new()) };
+    let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else {
+        return (heading, Vec::new());
+    };
     let mut rows: Vec<&LayerRow> = widest
         .layers
         .iter()
@@ -185,7 +187,9 @@ fn curves(groups: &Groups<'_>, of: impl Fn(&SummaryRow) -> Option<Point>) -> (Ve
     let several = groups.shown.len() > 1;
     let mut room = POINTS;
     let mut series = Vec::new();
-    for (group, mode) in groups.shown.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, mode))) {
+    for (group, mode) in
+        groups.shown.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, mode)))
+    {
         let points: Vec<Point> =
             group.of_mode(mode).into_iter().filter_map(|point| of(&point.summary)).take(room).collect();
         room -= points.len();
@@ -303,12 +307,17 @@ impl LayerFigure {
         }
         // Each view keeps its own rows.
         let all = rows.len();
-        let badness = |row: &Row| row.values.iter().flatten().sum::<f64>() * if self.hides_zeros { 1.0 } else { -1.0 };
+        let badness =
+            |row: &Row| row.values.iter().flatten().sum::<f64>() * if self.hides_zeros { 1.0 } else { -1.0 };
         let shown = Extremes::of(rows, LAYER_ROWS, badness);
         let note = match (all > LAYER_ROWS, hidden) {
             (true, _) => shown.left_out("rows", "their values"),
             (false, 0) => None,
-            (false, hidden) => Some(format!("{} without any value {} left out.", counted(hidden, "row"), if hidden == 1 { "is" } else { "are" })),
+            (false, hidden) => Some(format!(
+                "{} without any value {} left out.",
+                counted(hidden, "row"),
+                if hidden == 1 { "is" } else { "are" }
+            )),
         };
         let spec = Spec {
             kind: Kind::Heat,
@@ -412,8 +421,16 @@ impl Points<'_> {
             columns.extend([Column::text("model"), Column::text("hw")]);
         }
         columns.extend(parameter_keys(self.points).iter().map(|key| Column::text(*key)));
-        let accuracy =
-            ["accuracy", "95 %, from", "95 %, to", "exact accuracy", "p", "agreement", "95 %, from", "95 %, to"];
+        let accuracy = [
+            "accuracy",
+            "95 %, from",
+            "95 %, to",
+            "exact accuracy",
+            "p",
+            "agreement",
+            "95 %, from",
+            "95 %, to",
+        ];
         let counts = ["events", "persistent", "transient", "wrong"];
         columns.extend(Column::group("accuracy", &accuracy));
         columns.extend(Column::group("outputs", &["output codes that differ", "output SQNR (dB)"]));

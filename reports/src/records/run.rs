@@ -5,7 +5,9 @@ use guardbit_hwmodels::cost::CostModel;
 use guardbit_sim::{LayerStats, Options};
 use serde::Serialize;
 
-use super::{CostRecord, CoverageRecord, DesignRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram};
+use super::{
+    CostRecord, CoverageRecord, DesignRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram,
+};
 use crate::tables::{
     BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, SampleRow, bottleneck_rows,
     channel_rows, event_rows, layer_rows,

@@ -22,12 +22,19 @@ pub struct Browser {
 impl Browser {
     /// Starts `GUARDBIT_CHROMIUM` with a profile of its own below `folder`.
     pub fn start(folder: &Path) -> Self {
-        let program = std::env::var_os("GUARDBIT_CHROMIUM").expect("GUARDBIT_CHROMIUM is set, see scripts/test");
+        let program =
+            std::env::var_os("GUARDBIT_CHROMIUM").expect("GUARDBIT_CHROMIUM is set, see scripts/test");
         // The protocol uses the descriptors 3 and 4.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 1>&2"])
             .arg(program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--remote-debugging-pipe",
+                "--no-first-run",
+            ])
             .args(["--disable-background-networking", "--disable-component-update", "--mute-audio"])
             .arg(format!("--user-data-dir={}", folder.display()))
             .stdin(Stdio::piped())
@@ -39,8 +46,8 @@ impl Browser {
         let output = BufReader::new(process.stdout.take().unwrap());
         let mut browser = Self { process, input, output, session: None, last: 0, events: Vec::new() };
         let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let attached = browser
-            .call("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
+        let attached =
+            browser.call("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
         browser.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
@@ -122,7 +129,8 @@ impl Browser {
 
     fn mouse(&mut self, kind: &str, [x, y]: [f64; 2]) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
-        let params = json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1, "pointerType": "mouse"});
+        let params =
+            json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1, "pointerType": "mouse"});
         self.call("Input.dispatchMouseEvent", &params);
     }
 

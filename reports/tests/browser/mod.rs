@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_reports::{
-    About, ExploreRecord, Parameter, PointRow, QuantizeRecord, RunRecord, explore_documents, quantize_documents,
+    About, ExploreRecord, Parameter, PointRow, QuantizeRecord, explore_documents, quantize_documents,
     run_documents, size_documents, sweep_documents,
 };
 use guardbit_sim::StatsLevel;
@@ -15,42 +15,6 @@ use serde_json::{Value, json};
 
 use crate::common;
 use driver::Browser;
-
-/// Returns a run of a network with as many layers as a real one.
-fn large_run() -> RunRecord {
-    let mut run = common::run_record(StatsLevel::Full);
-    run.layers[0].name = "first".into();
-    for i in 1..30 {
-        let loud = i % 3 == 0;
-        for at in 0..4 {
-            let Some(row) = run.layers.get(at).cloned() else { continue };
-            let mut row = row;
-            row.index += 2 * i;
-            row.events = row.events.map(|events| if loud { events * i as u64 } else { 0 });
-            row.outputs_touched = row.outputs_touched.filter(|_| loud).or(Some(0));
-            row.wrong = row.wrong.filter(|_| loud).or(row.wrong.map(|_| 0));
-            run.layers.push(row);
-        }
-        for at in 0..2 {
-            let mut row = run.bottlenecks[at].clone();
-            row.index += 2 * i;
-            run.bottlenecks.push(row);
-            let mut activity = run.activity[at].clone();
-            activity.index += 2 * i;
-            run.activity.push(activity);
-            let mut design = run.design.layers[at].clone();
-            design.index += 2 * i;
-            run.design.layers.push(design);
-        }
-        for at in 0..4 {
-            let mut histogram = run.histograms[at].clone();
-            histogram.index += 2 * i;
-            run.histograms.push(histogram);
-        }
-    }
-    run.layers.sort_by_key(|row| row.index);
-    run
-}
 
 /// Returns an exploration of 60 designs.
 fn exploration() -> ExploreRecord {
@@ -66,7 +30,8 @@ fn exploration() -> ExploreRecord {
         ran: "simulated".into(),
         ..PointRow::default()
     };
-    let parameter = |point: usize| vec![Parameter { key: "array.rows".into(), value: (4 + point).to_string() }];
+    let parameter =
+        |point: usize| vec![Parameter { key: "array.rows".into(), value: (4 + point).to_string() }];
     ExploreRecord {
         model: "net".into(),
         hw: "hw".into(),
@@ -117,7 +82,7 @@ fn pages(folder: &Path) -> BTreeMap<&'static str, PathBuf> {
     let documents = [
         ("run", run_documents(&about, &common::run_record(StatsLevel::Full))),
         ("bare run", run_documents(&about, &common::run_record(StatsLevel::None))),
-        ("large run", run_documents(&about, &large_run())),
+        ("large run", run_documents(&about, &common::large_run())),
         ("sweep", sweep_documents(&about, &common::sweep(StatsLevel::Full))),
         ("size", size_documents(&about, &common::size_record())),
         ("explore", explore_documents(&about, &exploration())),
@@ -135,7 +100,8 @@ fn pages(folder: &Path) -> BTreeMap<&'static str, PathBuf> {
 }
 
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}-{}", std::process::id()));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
@@ -225,7 +191,10 @@ fn a_reader_follows_a_layer() {
     let before = column(&mut browser, "events");
     let number = |text: &String| text.replace(',', "").parse::<u64>().unwrap();
     let numbers: Vec<u64> = before.iter().map(number).collect();
-    assert!(numbers.len() >= 10 && numbers.iter().all(|&events| events > 0), "layers without events are folded");
+    assert!(
+        numbers.len() >= 10 && numbers.iter().all(|&events| events > 0),
+        "layers without events are folded"
+    );
     let head = heading(&mut browser, "events");
     let mut expected = numbers.clone();
     expected.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
@@ -236,7 +205,9 @@ fn a_reader_follows_a_layer() {
     }
 
     // Groups of columns.
-    assert!(browser.value(&format!("!document.querySelector('{TABLE} th[data-group=errors]').hidden")) == true);
+    assert!(
+        browser.value(&format!("!document.querySelector('{TABLE} th[data-group=errors]').hidden")) == true
+    );
     browser.click(&format!("{TABLE} fieldset label:nth-of-type(3) input"));
     let hidden = browser.value(&format!(
         "[...document.querySelectorAll('{TABLE} thead th')].filter(head => head.hidden).map(head => head.dataset.group)"
@@ -249,10 +220,13 @@ fn a_reader_follows_a_layer() {
     let layers = browser.value(&format!(
         "[...document.querySelectorAll('{TABLE} tbody tr')].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
     ));
-    assert_eq!(texts(layers), ["#18 first"; 0].iter().map(ToString::to_string).chain(["#18 conv2d_1".to_owned()]).collect::<Vec<_>>());
+    assert_eq!(texts(layers), ["#18 conv2d_1"]);
 
     // What is copied has all digits and only the shown rows.
-    browser.call("Browser.grantPermissions", &json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}));
+    browser.call(
+        "Browser.grantPermissions",
+        &json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}),
+    );
     browser.click(&format!("{TABLE} .tools > button"));
     browser.wait(&format!("document.querySelector('{TABLE} .tools > button').textContent === 'Copied'"));
     let copied = browser.value("navigator.clipboard.readText()");
@@ -267,21 +241,36 @@ fn a_reader_follows_a_layer() {
     assert_eq!(browser.value("document.activeElement.id"), "panel");
     let chosen = browser.value("document.querySelectorAll('.stage .chosen').length").as_i64().unwrap();
     assert!(chosen >= 1, "highlighted in the plot of the first screen");
-    for part in ["Datapath", "Required bits of the sums of acc", "Events per processing element", "First events", "Reproduce"] {
-        let found = format!("[...document.querySelectorAll('#panel h3')].some(head => head.textContent === {})", json!(part));
+    for part in [
+        "Datapath",
+        "Required bits of the sums of acc",
+        "Events per processing element",
+        "First events",
+        "Reproduce",
+    ] {
+        let found = format!(
+            "[...document.querySelectorAll('#panel h3')].some(head => head.textContent === {})",
+            json!(part)
+        );
         // Made-up layers have no events of their own.
         assert!(browser.value(&found) == true || part == "First events", "{part}");
     }
     assert!(browser.value("document.querySelector('#panel .overflows') !== null") == true);
     browser.click("#panel .tools button:nth-child(2)");
-    assert_eq!(browser.value("document.querySelector('#panel h2').textContent"), "#19 dense");
+    assert!(browser.value("document.querySelector('#panel h2').textContent.startsWith('#19 ')") == true);
     browser.key("Escape");
     assert!(browser.value("document.querySelector('#panel').hidden") == true);
     assert!(browser.value("document.activeElement.classList.contains('open')") == true);
 
     // Hovering shows values; arrow keys do the same, and Enter follows.
     browser.hover(".front .stage .fill");
-    assert!(browser.value("document.querySelector('.tip').textContent").as_str().unwrap().contains("with an event: "));
+    assert!(
+        browser
+            .value("document.querySelector('.tip').textContent")
+            .as_str()
+            .unwrap()
+            .contains("with an event: ")
+    );
     browser.value("document.querySelector('.front .stage svg').focus()");
     browser.key("ArrowDown");
     let told = browser.value("document.querySelector('.voice').textContent");
@@ -291,7 +280,9 @@ fn a_reader_follows_a_layer() {
     browser.key("Escape");
 
     // A series is switched off and on; the scale becomes logarithmic.
-    let bars = |browser: &mut Browser| browser.value("document.querySelectorAll('.front .fill').length").as_i64().unwrap();
+    let bars = |browser: &mut Browser| {
+        browser.value("document.querySelectorAll('.front .fill').length").as_i64().unwrap()
+    };
     let all = bars(&mut browser);
     browser.click(".front .legend button");
     assert!(bars(&mut browser) < all);

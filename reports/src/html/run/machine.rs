@@ -46,7 +46,8 @@ pub(super) fn drawing(run: &RunRecord) -> Markup {
 }
 
 fn array(design: &DesignRecord) -> String {
-    let lanes = if design.dot_width > 1 { format!(" x {} products", design.dot_width) } else { String::new() };
+    let lanes =
+        if design.dot_width > 1 { format!(" x {} products", design.dot_width) } else { String::new() };
     let cores = if design.cores > 1 { format!("{} arrays of ", design.cores) } else { String::new() };
     format!("{cores}{} x {} elements{lanes}", design.rows, design.cols)
 }
@@ -54,7 +55,8 @@ fn array(design: &DesignRecord) -> String {
 fn level(level: &LevelDesign) -> String {
     let terms = level.terms.map_or("all".to_owned(), |terms| terms.to_string());
     let mode = level.overflow.as_ref().map_or(String::new(), |mode| format!(", {mode}"));
-    format!("{}: {} of {terms}, {} bits{mode}", level.name, level.reduce, level.bits).replace("auto bits", "never overflows")
+    format!("{}: {} of {terms}, {} bits{mode}", level.name, level.reduce, level.bits)
+        .replace("auto bits", "never overflows")
 }
 
 fn rate(bytes: f64) -> String {

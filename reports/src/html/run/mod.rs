@@ -136,8 +136,7 @@ fn figures(run: &RunRecord) -> Vec<(&'static str, String, String)> {
             }
         }
     }
-    if let Some(slowest) =
-        run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))
+    if let Some(slowest) = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))
     {
         let bound = speed::bound_in_words(&slowest.bound);
         all.push((

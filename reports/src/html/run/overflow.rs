@@ -85,7 +85,8 @@ pub(super) fn sqnr(run: &RunRecord, instead: Option<&str>) -> Markup {
 /// Returns the distribution of the bits that the sums of every level require.
 pub(super) fn required_bits(run: &RunRecord, instead: Option<&str>) -> Markup {
     let several = run.histograms.windows(2).any(|pair| pair[0].index == pair[1].index);
-    let greatest = |one: &LevelHistogram| one.required_prefix.len().max(one.required_final.len()).saturating_sub(1);
+    let greatest =
+        |one: &LevelHistogram| one.required_prefix.len().max(one.required_final.len()).saturating_sub(1);
     // Positive where sums do not fit: those levels are shown first if there are too many.
     let badness =
         |one: &&LevelHistogram| greatest(one) as f64 - f64::from(one.bits.bits().unwrap_or(MAX_BITS));
@@ -101,11 +102,13 @@ pub(super) fn required_bits(run: &RunRecord, instead: Option<&str>) -> Markup {
         .min(high);
     let row = |one: &LevelHistogram, view: usize, counts: &[u64]| {
         let all = counts.iter().sum::<u64>().max(1) as f64;
-        let share = |bits: usize| {
-            counts.get(bits).filter(|&&count| count > 0).map(|&count| count as f64 / all)
-        };
+        let share =
+            |bits: usize| counts.get(bits).filter(|&&count| count > 0).map(|&count| count as f64 / all);
         let layer = layer_label(one.index, &one.name);
-        let fence = one.bits.bits().map(|bits| f64::from(bits).clamp(low as f64 - 1.0, high as f64) + 1.0 - low as f64);
+        let fence = one
+            .bits
+            .bits()
+            .map(|bits| f64::from(bits).clamp(low as f64 - 1.0, high as f64) + 1.0 - low as f64);
         Row {
             name: if several { format!("{layer} · {}", one.level) } else { layer },
             layer: Some(one.index),

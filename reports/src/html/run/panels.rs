@@ -119,7 +119,7 @@ pub(super) fn data(about: &About, run: &RunRecord) -> Markup {
     }
     let mut room = Room { cells: CELLS, sums: SUMS };
     let layers = groups.into_iter().map(|rows| panel(run, rows, &mut room)).collect();
-    element("layers", &Panels { layers, command: &about.command })
+    element("layers-data", &Panels { layers, command: &about.command })
 }
 
 /// What may still be stored.

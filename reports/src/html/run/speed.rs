@@ -69,7 +69,7 @@ pub(super) fn time(run: &RunRecord) -> Markup {
         note,
         ..Spec::default()
     };
-    spec.figure(
+    spec.without_zeros().figure(
         "Where the cycles go",
         "\"Products\" are the cycles of an array that is always full, \"mapping\" those that the layer's shape, \
          filling and draining add. Waiting for an SRAM counts for its busiest port. The host's operations are \
@@ -184,7 +184,7 @@ pub(super) fn traffic(run: &RunRecord) -> Markup {
             rows: shown.shown.into_iter().map(row).collect(),
             ..Spec::default()
         };
-        spec.figure(title, caption, None)
+        spec.without_zeros().figure(title, caption, None)
     };
     side_by_side([
         figure(4..8, "Traffic of the external memory", "In whole bursts."),

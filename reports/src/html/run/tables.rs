@@ -13,8 +13,17 @@ use crate::{Fraction, RunRecord};
 
 /// Returns the table with one row per level, with the figures of the layer in the row of its last level.
 pub(super) fn levels(run: &RunRecord) -> Markup {
-    let counts =
-        ["dot products", "terms", "events", "above", "below", "with event", "persistent", "transient", "share"];
+    let counts = [
+        "dot products",
+        "terms",
+        "events",
+        "above",
+        "below",
+        "with event",
+        "persistent",
+        "transient",
+        "share",
+    ];
     let widths = ["bits", "required, final sum", "required, prefix", "met, final sum", "met, prefix"];
     let errors = [
         "wrong sums",
@@ -136,7 +145,8 @@ pub(super) fn first_events(run: &RunRecord) -> Markup {
 
 /// Returns an addition with its exact result.
 pub(super) fn addition(event: &EventRow) -> String {
-    let addend = if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
+    let addend =
+        if event.addend < 0 { format!("- {}", -event.addend) } else { format!("+ {}", event.addend) };
     format!("{} {addend} = {}", event.held, event.exact)
 }
 
@@ -161,7 +171,8 @@ pub(super) fn times(run: &RunRecord) -> Markup {
         "products per cycle",
     ];
     let traffic = ["SRAM (bytes)", "DRAM (bytes)", "products per DRAM byte"];
-    let tiles = ["tiles", "pixels", "channels", "terms", "activations (bytes)", "weights (bytes)", "sums (bytes)"];
+    let tiles =
+        ["tiles", "pixels", "channels", "terms", "activations (bytes)", "weights (bytes)", "sums (bytes)"];
     let columns = ["layer", "bound by"]
         .map(Column::text)
         .into_iter()
@@ -225,9 +236,10 @@ pub(super) fn times(run: &RunRecord) -> Markup {
 
 /// Returns the table of the operations that the host runs.
 pub(super) fn host(run: &RunRecord) -> Markup {
-    let columns = ["operation", "kind", "bound by"].map(Column::text).into_iter().chain(
-        ["elements", "operations", "bytes", "cycles", "share of the host"].map(Column::number),
-    );
+    let columns = ["operation", "kind", "bound by"]
+        .map(Column::text)
+        .into_iter()
+        .chain(["elements", "operations", "bytes", "cycles", "share of the host"].map(Column::number));
     let row = |row: &HostRow| {
         let cells = vec![
             Cell::text(crate::layer_label(row.index, &row.name)),
@@ -242,7 +254,8 @@ pub(super) fn host(run: &RunRecord) -> Markup {
         (row.cycles == 0, cells)
     };
     let timing = &run.timing;
-    let table = Table::new("Host", columns).folded("operation that takes no time", timing.host.iter().map(row));
+    let table =
+        Table::new("Host", columns).folded("operation that takes no time", timing.host.iter().map(row));
     html! {
         @if !timing.host.is_empty() {
             h3 { "Host" }

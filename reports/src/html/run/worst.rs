@@ -101,16 +101,21 @@ fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
     let mut parts = Vec::new();
     match worst {
         Worst::Touched(_) => {
-            let share = Fraction::of(row.outputs_touched.unwrap_or(0), row.dots).map_or(String::new(), percentage);
+            let share =
+                Fraction::of(row.outputs_touched.unwrap_or(0), row.dots).map_or(String::new(), percentage);
             parts.push(format!("{share} of {} overflow in {register}", counted(row.dots, "dot product")));
-            parts.extend(needed(row).map(|bits| format!("its {} products per sum require {bits} bits", row.terms)));
+            parts.extend(
+                needed(row).map(|bits| format!("its sums of {} products require {bits} bits", row.terms)),
+            );
             let wrong = last.wrong.and_then(|wrong| Fraction::of(wrong, last.dots));
             parts.extend(wrong.map(|share| format!("{} of its sums are wrong", percentage(share))));
         }
         Worst::Headroom(_) => {
             parts.extend(needed(row).map(|bits| format!("its sums require {bits} bits of {register}")));
         }
-        Worst::Noise(_) => parts.push(format!("{} differ", counted(row.output_mismatch.unwrap_or(0), "output code"))),
+        Worst::Noise(_) => {
+            parts.push(format!("{} differ", counted(row.output_mismatch.unwrap_or(0), "output code")))
+        }
         Worst::Cycles(_) => {
             parts.push(counted(row.cycles.unwrap_or(0), "cycle"));
             let bound = run.bottlenecks.iter().find(|other| other.index == row.index);
@@ -135,12 +140,14 @@ pub(super) fn picture(run: &RunRecord, worst: &Worst<'_>) -> Markup {
         ..Row::default()
     };
     let left_out = |spec: Spec| Spec {
-        note: (rows.len() > shown.len()).then(|| format!("The {} worst of {} layers.", shown.len(), rows.len())),
+        note: (rows.len() > shown.len())
+            .then(|| format!("The {} worst of {} layers.", shown.len(), rows.len())),
         ..spec
     };
     match worst {
         Worst::Touched(_) => {
-            let share = |count: Option<u64>, row: &LayerRow| count.map(|count| count as f64 / row.dots.max(1) as f64);
+            let share =
+                |count: Option<u64>, row: &LayerRow| count.map(|count| count as f64 / row.dots.max(1) as f64);
             let spec = Spec {
                 kind: Kind::Bars,
                 x: Axis::new("dot products of the layer").percent().log(false),
@@ -150,7 +157,11 @@ pub(super) fn picture(run: &RunRecord, worst: &Worst<'_>) -> Markup {
                     .map(|one| {
                         let last = run.layers.iter().rfind(|other| other.index == one.index);
                         let wrong = last.and_then(|last| share(last.wrong, last));
-                        row(one, vec![share(one.outputs_touched, one), share(one.persistent, one), wrong], None)
+                        row(
+                            one,
+                            vec![share(one.outputs_touched, one), share(one.persistent, one), wrong],
+                            None,
+                        )
                     })
                     .collect(),
                 ..Spec::default()

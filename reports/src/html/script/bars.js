@@ -4,7 +4,7 @@ function rowsOf(plot, drawRow, rowHeight, values) {
   const { spec, state, stage } = plot;
   const width = stage.clientWidth;
   const left = Math.min(230, Math.max(96, width * 0.28)), right = width - 26;
-  const letters = Math.floor(left / 7);
+  const letters = Math.floor((left - 8) / 7.4);
   const top = 6, bottom = top + spec.rows.length * rowHeight;
   const log = state.log.x;
   const [low, high] = log ? range(values, true) : range(values, false, spec.kind === 'bars');

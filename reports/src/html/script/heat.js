@@ -23,7 +23,7 @@ drawings.heat = plot => {
     ...rows.flatMap((row, at) => {
       const y = top + at * high;
       const name = add(make('g', { class: row.layer === undefined ? '' : 'link' }, make('rect', { class: 'band', x: 0, width, y, height: high }),
-        label(left - 8, y + 13, cut(row.name, Math.floor(left / 7)), { 'text-anchor': 'end' })), row.name, row);
+        label(left - 8, y + 13, cut(row.name, Math.floor((left - 8) / 7.4)), { 'text-anchor': 'end' })), row.name, row);
       const cells = row.values.map((value, column) => value === null ? null : add(make('rect', {
         class: 'cell', x: left + column * size, y: y + 1, width: Math.max(1, size - 1), height: high - 2, 'fill-opacity': depth(value).toFixed(3),
       }), `${row.name}\n${spec.y.label}: ${spec.names[column]}\n${spec.x.label}: ${written(value, spec.x)}`, row)).filter(Boolean);
@@ -48,7 +48,7 @@ drawings.places = plot => {
 };
 
 /** Draws the elements of a layer. */
-function elements(plot, { places, index }) {
+function elements(plot, { places }) {
   const { stage } = plot;
   const width = Math.min(stage.clientWidth, 560);
   const [left, top] = [36, 20];
@@ -64,7 +64,7 @@ function elements(plot, { places, index }) {
     ...places.filled.map(([at, events]) => {
       const [row, column] = [Math.floor(at / places.cols), at % places.cols];
       return add(make('rect', { class: 'cell', x: left + column * size, y: top + row * size, width: Math.max(1, size - 0.5), height: Math.max(1, size - 0.5), 'fill-opacity': depth(events).toFixed(3) }),
-        `row ${range(row, down)}, column ${range(column, across)}\nevents: ${figure(events)}`, { layer: index });
+        `row ${range(row, down)}, column ${range(column, across)}\nevents: ${figure(events)}`);
     }),
   ]);
 }

@@ -63,7 +63,7 @@ function datapath({ stages, levels }) {
 }
 
 /** Splits a stage into its name and the rest. */
-const apart = stage => [stage.split(' ')[0], stage.split(' ').slice(1).join(' ')];
+const apart = stage => /^(zero point|model's requantization|\S+) ?(.*)$/.exec(stage).slice(1);
 
 /** Draws bars over an axis of numbers, with marks across it. */
 function histogram(stage, title, bars, axis, marks, log) {

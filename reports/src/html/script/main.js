@@ -24,10 +24,10 @@ function contents() {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       links.forEach(link => link.removeAttribute('aria-current'));
-      links.get(target.id)?.setAttribute('aria-current', 'true');
+      links.get(target.id || 'main')?.setAttribute('aria-current', 'true');
     }
-  }, { rootMargin: '-20% 0px -70% 0px' });
-  all('main > section[id]').forEach(section => seen.observe(section));
+  }, { rootMargin: '-5% 0px -70% 0px' });
+  all('.answer, main > section[id]').forEach(section => seen.observe(section));
 }
 
 function printing() {
@@ -42,8 +42,8 @@ function printing() {
 
 document.body.append(probe, voice, bubble, side);
 document.documentElement.classList.add('script');
-panels.layer = read('layers');
-panels.design = read('designs');
+panels.layer = read('layers-data');
+panels.design = read('designs-data');
 all('.tables').forEach(table);
 all('figure.plot').forEach(plot);
 links('layer');
