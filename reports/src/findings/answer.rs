@@ -18,7 +18,7 @@ pub(crate) fn run_answer(run: &RunRecord) -> String {
         return match (accuracy == exact, events) {
             (true, Some(0)) => {
                 format!(
-                    "Nothing overflows {widths}: accuracy stays at {} on {samples}.",
+                    "No accumulator {widths} overflows: accuracy stays at {} on {samples}.",
                     percentage(accuracy)
                 )
             }
@@ -36,7 +36,7 @@ pub(crate) fn run_answer(run: &RunRecord) -> String {
     if let Some(share) = outcome.top1_agreement {
         let within = within(outcome.agreement_interval);
         return match events {
-            Some(0) => format!("Nothing overflows {widths} on {samples}."),
+            Some(0) => format!("No accumulator {widths} overflows on {samples}."),
             _ if share.value() >= 1.0 => {
                 format!(
                     "Accumulators {widths} change no top-1 class on {samples}{}.",
@@ -50,7 +50,7 @@ pub(crate) fn run_answer(run: &RunRecord) -> String {
         };
     }
     match (events, outcome.output_mismatch) {
-        (Some(0), 0) => format!("Nothing overflows {widths} on {samples}."),
+        (Some(0), 0) => format!("No accumulator {widths} overflows on {samples}."),
         (_, 0) => format!("Accumulators {widths} change no output code on {samples}."),
         (_, codes) => format!("Accumulators {widths} change {} on {samples}.", counted(codes, "output code")),
     }
@@ -105,15 +105,15 @@ pub(crate) fn sweep_answer(points: &[PointRecord], groups: &[Group<'_>]) -> Opti
                 .max_by_key(|(rank, _)| *rank);
             let (rank, finding) = finding?;
             let of = if several { format!(" ({})", group.heading) } else { String::new() };
-            let what = match finding.question {
-                Question::ExactAccuracy => "loses no accuracy",
-                Question::FullAgreement => "changes no top-1 class",
-                Question::ExactOutputs => "changes no output code",
-                _ => "has no wrong sum",
+            let [good, bad] = match finding.question {
+                Question::ExactAccuracy => ["loses no accuracy", "loses accuracy"],
+                Question::FullAgreement => ["changes no top-1 class", "changes a top-1 class"],
+                Question::ExactOutputs => ["changes no output code", "changes an output code"],
+                _ => ["has no wrong sum", "has a wrong sum"],
             };
             let text = match finding.least_bits {
-                Some(bits) => format!("From {bits} bits on, {mode}{of} {what}"),
-                None => format!("No width that was run {what}, {mode}{of}"),
+                Some(bits) => format!("From {bits} bits on, {mode}{of} {good}"),
+                None => format!("With {mode}{of}, every width that was run {bad}"),
             };
             Some((finding.least_bits, rank, text))
         })

@@ -17,8 +17,8 @@ pub(super) struct Table {
     name: &'static str,
     columns: Vec<Column>,
     rows: Vec<Row>,
-    /// What the rows of the folded part have in common, e.g. `level without events`.
-    quiet: &'static str,
+    /// What a row of the folded part is, in the singular, and what these rows have in common.
+    quiet: [&'static str; 2],
 }
 
 /// Row of a table.
@@ -116,7 +116,7 @@ impl Cell {
 impl Table {
     /// Returns an empty table.
     pub fn new(name: &'static str, columns: impl IntoIterator<Item = Column>) -> Self {
-        Self { name, columns: columns.into_iter().collect(), rows: Vec::new(), quiet: "" }
+        Self { name, columns: columns.into_iter().collect(), rows: Vec::new(), quiet: [""; 2] }
     }
 
     /// Adds rows.
@@ -125,8 +125,12 @@ impl Table {
         self
     }
 
-    /// Adds rows, folding those that are quiet; `quiet` says what they are, in the singular.
-    pub fn folded(mut self, quiet: &'static str, rows: impl IntoIterator<Item = (bool, Vec<Cell>)>) -> Self {
+    /// Adds rows, folding those that are quiet; `quiet` says what they are, e.g. `["level", "without events"]`.
+    pub fn folded(
+        mut self,
+        quiet: [&'static str; 2],
+        rows: impl IntoIterator<Item = (bool, Vec<Cell>)>,
+    ) -> Self {
         self.quiet = quiet;
         self.rows.extend(rows.into_iter().map(|(is_quiet, cells)| Row { cells, is_quiet }));
         self
@@ -145,15 +149,15 @@ impl Table {
         let used: Vec<bool> = (0..self.columns.len())
             .map(|at| shown.iter().any(|row| row.cells.get(at).is_some_and(|cell| !cell.text.is_empty())))
             .collect();
-        let is_long = loud.len() > 8;
+        let [what, common] = self.quiet;
         html! {
             @if !shown.is_empty() {
                 div.tables data-name=(self.name) {
                     @if !loud.is_empty() { (self.part(&loud, &used, self.name)) }
                     @if !quiet.is_empty() {
-                        details open[loud.is_empty() && !is_long && quiet.len() <= 8] {
-                            summary { (counted(quiet.len() as u64, self.quiet)) }
-                            (self.part(&quiet, &used, &format!("{}: {}", self.name, self.quiet)))
+                        details open[loud.is_empty() && quiet.len() <= 8] {
+                            summary { (counted(quiet.len() as u64, what)) " " (common) }
+                            (self.part(&quiet, &used, &format!("{} {common}", self.name)))
                         }
                     }
                 }

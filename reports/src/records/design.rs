@@ -64,12 +64,12 @@ pub struct LayerDesign {
     pub stages: Vec<String>,
     /// Busy cycles of the ports of activations, weights and sums.
     pub port_cycles: [u64; 3],
-    /// Bytes per inference along every path, in the order of [`PATHS`].
+    /// Bytes per inference along every path: activations, weights, sums and outputs between SRAM and array, then
+    /// activations, weights, constants and outputs between the chip and external memory.
     pub moved_bytes: [u64; 8],
 }
 
-/// Paths of the data, in the order of [`LayerDesign::moved_bytes`]: first between SRAM and array, then between the chip
-/// and external memory.
+/// Paths of the data, in the order of [`LayerDesign::moved_bytes`].
 pub const PATHS: [&str; 8] = [
     "activations from SRAM",
     "weights from SRAM",

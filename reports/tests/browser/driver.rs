@@ -157,11 +157,6 @@ impl Browser {
         }
     }
 
-    /// Returns a picture of the window as a PNG file in base64.
-    pub fn picture(&mut self) -> String {
-        self.call("Page.captureScreenshot", &json!({}))["data"].as_str().unwrap().to_owned()
-    }
-
     /// Returns errors, messages on the console, and requests for anything but the page.
     pub fn complaints(&mut self) -> Vec<String> {
         // Events that are under way come before this reply.

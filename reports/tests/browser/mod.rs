@@ -112,7 +112,9 @@ const READ_ALL: &str = "(async () => {
     for (const details of document.querySelectorAll('details')) details.open = true;
     for (const figure of document.querySelectorAll('figure')) {
         figure.scrollIntoView();
-        await new Promise(done => setTimeout(done, 30));
+        for (let i = 0; i < 500 && figure.matches('.plot:not(:has(.stage > *))'); i++) {
+            await new Promise(done => setTimeout(done, 20));
+        }
     }
     scrollTo(0, 0);
     await new Promise(done => setTimeout(done, 60));
@@ -127,7 +129,7 @@ fn pages_work_in_every_window_and_scheme() {
     let folder = folder("pages");
     let mut browser = Browser::start(&folder.join("profile"));
     for (name, path) in pages(&folder) {
-        for (width, scheme) in [(400, "light"), (1400, "dark"), (1400, "light"), (2560, "dark")] {
+        for (width, scheme) in [(400, "light"), (1400, "dark"), (2560, "light")] {
             let what = format!("{name}, {width} pixels, {scheme}");
             browser.open(&path, [width, 900], scheme);
             browser.value(READ_ALL);
@@ -138,13 +140,16 @@ fn pages_work_in_every_window_and_scheme() {
             assert_eq!(drawn, json!([]), "{what}: not drawn");
             let wide = browser.value("document.documentElement.scrollWidth - innerWidth");
             assert!(wide.as_i64().unwrap() <= 0, "{what}: {wide} pixels too wide");
+            assert_eq!(browser.complaints(), Vec::<String>::new(), "{what}");
+            if width == 2560 {
+                continue;
+            }
             browser.value(&format!("{axe}; 0"));
             let found = browser.value(
                 "axe.run({resultTypes: ['violations']}).then(found => found.violations.map(one => \
                  `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 160) + ' ' + node.failureSummary).join(' | ')}`))",
             );
             assert_eq!(found, json!([]), "{what}");
-            assert_eq!(browser.complaints(), Vec::<String>::new(), "{what}");
         }
     }
     drop(browser);
@@ -329,7 +334,7 @@ fn a_reader_looks_at_points_and_designs() {
 
     // A design opens its settings.
     browser.open(&pages["explore"], [1400, 900], "light");
-    browser.wait("document.querySelector('.front .point') !== null");
+    browser.wait("document.querySelector('.front .stage .point') !== null");
     browser.click(".front [data-ofdesign='27'] .point");
     browser.wait("!document.querySelector('#panel').hidden");
     let text = browser.value("document.querySelector('#panel').textContent");

@@ -82,7 +82,7 @@ pub(super) fn levels(run: &RunRecord) -> Markup {
         (is_quiet, cells)
     };
     let table =
-        Table::new("Accumulators", columns).folded("level without events", run.layers.iter().map(row));
+        Table::new("Accumulators", columns).folded(["level", "without events"], run.layers.iter().map(row));
     html! {
         h3 { "Accumulators" }
         (table.markup())
@@ -255,7 +255,7 @@ pub(super) fn host(run: &RunRecord) -> Markup {
     };
     let timing = &run.timing;
     let table =
-        Table::new("Host", columns).folded("operation that takes no time", timing.host.iter().map(row));
+        Table::new("Host", columns).folded(["operation", "without cycles"], timing.host.iter().map(row));
     html! {
         @if !timing.host.is_empty() {
             h3 { "Host" }

@@ -18,7 +18,7 @@ function layerPanel(index) {
   else layer.bits?.forEach(bits => section(`Required bits of the sums of ${bits.level}`, stage => bitBars(stage, bits)));
   if (layer.places) section('Events per processing element', stage => elements({ stage, title: 'Events per processing element' }, layer));
   if (layer.timeline) section('Events over the cycles', stage => overTime(stage, layer.timeline));
-  if (layer.events.length) {
+  if (layer.events) {
     const heads = ['level', 'addition', 'direction', 'stored', 'sample', 'output', 'k', 'cycle'];
     const rows = layer.events.map(event => make('tr', {}, ...event.map(cell => make('td', {}, cell))));
     side.append(make('h3', {}, 'First events'), make('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': 'First events' },
