@@ -9,9 +9,9 @@ use std::path::Path;
 use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::InferenceCycles;
 use guardbit_reports::{
-    About, CoverageRecord, Decibel, EventRow, Fraction, LayerActivity, LayerRow, LevelHistogram,
-    NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width, run_documents,
-    sweep_documents,
+    About, CoverageRecord, Decibel, DesignRecord, EventRow, Fraction, LayerActivity, LayerRow,
+    LevelHistogram, NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width,
+    run_documents, sweep_documents,
 };
 use guardbit_sim::SquaredError;
 
@@ -333,6 +333,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         channels: Vec::new(),
         classes: Vec::new(),
         sums: Vec::new(),
+        design: DesignRecord::default(),
         histograms,
         layers,
         bottlenecks: Vec::new(),

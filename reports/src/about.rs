@@ -11,6 +11,10 @@ pub struct About {
     pub settings: Vec<(String, String)>,
     /// Name and complete YAML of every accelerator.
     pub accelerators: Vec<(String, String)>,
+    /// Command that runs the network on these samples, with names of files instead of paths, without statistics and
+    /// output folder. Pages append the layer to stop at. Empty if a part of the network was run.
+    #[serde(skip)]
+    pub command: String,
     /// Documents to write in addition to tables.
     #[serde(skip)]
     pub pages: Pages,

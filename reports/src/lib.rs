@@ -40,10 +40,10 @@ pub use output::{
 };
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, LayerActivity,
-    LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord,
-    SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
-    quantized_weights_in_float,
+    CostRecord, CoverageRecord, DesignLevel, DesignRecord, ExploreCost, ExploreRecord, HostLayer,
+    LayerActivity, LayerDesign, LevelDesign, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord,
+    QuantizerRow, QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram,
+    SumKind, TileRecord, WitnessRecord, quantized_weights_in_float,
 };
 pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};

@@ -1,5 +1,6 @@
 //! Tests of reports: one program, with a module per file.
 
+mod browser;
 mod common;
 mod npz;
 mod plots;

@@ -85,9 +85,113 @@ fn stands_alone(html: &[u8]) {
     let html = std::str::from_utf8(html).unwrap();
     assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("a &lt;b&gt; &amp; &quot;c&quot;.tflite"));
-    for outside in ["<script", "<link", "<img", "src=", "href=", "@import", "url("] {
-        assert!(!html.contains(outside), "{outside}");
+    assert!(
+        html.contains(
+            "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""
+        )
+    );
+    let page = without_scripts(html);
+    for outside in ["<link", "<img", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
     }
+    // Links lead to sections of the page.
+    for (at, _) in page.match_indices("href=\"") {
+        let target = page[at + 6..].split('"').next().unwrap();
+        let id = target.strip_prefix('#').unwrap_or_else(|| panic!("{target}"));
+        assert!(page.contains(&format!(" id=\"{id}\"")), "{target}");
+    }
+    let ids: Vec<&str> =
+        page.match_indices(" id=\"").map(|(at, _)| page[at + 5..].split('"').next().unwrap()).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
+}
+
+/// Returns a page without the contents of its scripts.
+fn without_scripts(html: &str) -> String {
+    let mut parts = html.split("<script");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |page, part| {
+        let (script, rest) = part.split_once("</script>").expect("every script ends");
+        page + "<script" + script.split('>').next().unwrap() + ">" + rest
+    })
+}
+
+/// Names cannot end a script or start an element.
+#[test]
+fn names_stay_names() {
+    let name = "</script><b onclick=x>&\u{2028}";
+    let mut run = common::run_record(StatsLevel::Full);
+    run.model = name.into();
+    run.layers.iter_mut().for_each(|row| row.name = name.into());
+    run.layers.iter_mut().for_each(|row| row.layer = name.into());
+    run.bottlenecks.iter_mut().for_each(|row| row.name = name.into());
+    let documents = run_documents(&about(), &run).unwrap();
+    let page = &documents.iter().find(|(path, _)| path == "report.html").unwrap().1;
+    let page = std::str::from_utf8(page).unwrap();
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+    assert!(!without_scripts(page).contains("<b onclick"));
+    stands_alone(page.as_bytes());
+}
+
+/// A network with a hundred levels, about as many as MobileNetV2, has a page that a browser opens at once.
+#[test]
+fn pages_are_small() {
+    let documents = run_documents(&about(), &common::large_run()).unwrap();
+    let page = &documents.iter().find(|(path, _)| path == "report.html").unwrap().1;
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let page = std::str::from_utf8(page).unwrap();
+    // The answer and the worst layers come before any table, and levels without events are folded.
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("Layers that overflow most") < place("<table"));
+    assert!(place("levels without events") < place("<h2>Where does it overflow?"));
+}
+
+/// Columns, rows and pictures without anything are left out.
+#[test]
+fn nothing_empty_is_shown() {
+    let documents = run_documents(&about(), &common::run_record(StatsLevel::None)).unwrap();
+    let page = &documents.iter().find(|(path, _)| path == "report.html").unwrap().1;
+    let page = std::str::from_utf8(page).unwrap();
+    for absent in ["Where does it overflow?", ">events</th>", "Not counted"] {
+        assert!(!page.contains(absent), "{absent}");
+    }
+    assert!(page.contains("Does it overflow?") && page.contains("Where the cycles go"));
+}
+
+#[test]
+fn pages_answer_first() {
+    let answer = |documents: Vec<Document>| {
+        let page = documents.into_iter().find(|(path, _)| path == "report.html").unwrap().1;
+        let page = String::from_utf8(page).unwrap();
+        page.split("<p class=\"answer\">")
+            .nth(1)
+            .unwrap()
+            .split("</p>")
+            .next()
+            .unwrap()
+            .replace('\u{a0}', " ")
+    };
+    let run = |stats| answer(run_documents(&about(), &common::run_record(stats)).unwrap());
+    let mut exact = common::run_record(StatsLevel::Full);
+    exact.outcome.accuracy = exact.outcome.accuracy_exact;
+    exact.layers.iter_mut().for_each(|row| row.events = Some(0));
+    let mut unlabelled = common::run_record(StatsLevel::Full);
+    unlabelled.outcome.accuracy = None;
+    let answers = [
+        run(StatsLevel::Full),
+        answer(run_documents(&about(), &exact).unwrap()),
+        answer(run_documents(&about(), &unlabelled).unwrap()),
+        answer(sweep_documents(&about(), &common::sweep(StatsLevel::Full)).unwrap()),
+        answer(sweep_documents(&about(), &[]).unwrap()),
+        answer(size_documents(&about(), &common::size_record()).unwrap()),
+    ];
+    insta::assert_snapshot!(answers.join("\n"), @"
+    Accumulators of 13 to 14 bits (saturate, wrap) lose 50 points of accuracy: 50 % instead of 100 % on 2 samples.
+    No accumulator of 13 to 14 bits (saturate, wrap) overflows: accuracy stays at 100 % on 2 samples.
+    Accumulators of 13 to 14 bits (saturate, wrap) keep 50 % (9.45 % to 90.55 %) of the top-1 classes on 2 samples.
+    With wrap, every width that was run loses accuracy on 2 samples; 11 bits (wrap) lose 50 points of accuracy.
+    0 points of 0 samples.
+    One design for all layers: 19 bits in outer lose 50 points of accuracy, 50 % instead of 100 % on 2 samples.
+    ");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use guardbit_reports::{
 use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
 use serde::Serialize;
 
+use crate::Pick;
 use crate::costs::{self, CostId};
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::result_json::write_single;
@@ -291,7 +292,47 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     pairs.extend(subject.outputs.task().map(|task| ("Task", task.name().into())));
     pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
-    About { pages: settings.pages, ..crate::about(pairs, [accelerator]) }
+    let command = if request.layer.is_none() && subject.model.from.is_empty() && subject.model.to.is_empty() {
+        command(request, subject)
+    } else {
+        String::new()
+    };
+    About { command, pages: settings.pages, ..crate::about(pairs, [accelerator]) }
+}
+
+/// Returns the command that runs the network on the same samples, with names of files instead of paths.
+fn command(request: &RunRequest, subject: &Subject) -> String {
+    let settings = &request.settings;
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut words = vec!["guardbit run".to_owned(), quoted(&subject.model.file)];
+    let mut add = |flag: &str, value: &str| words.extend([format!("--{flag}"), quoted(value)]);
+    add("hw", &name(Path::new(&request.hw)));
+    settings.sets.iter().for_each(|set| add("set", set));
+    match &subject.input.origin {
+        InputOrigin::File { file, pick, .. } => {
+            add("input", file);
+            pick.count().into_iter().for_each(|count| add("samples", &count.to_string()));
+            if let Pick::Random { seed, .. } = pick {
+                add("seed", &seed.to_string());
+            }
+        }
+        InputOrigin::Random { random, seed } => {
+            add("random", &random.to_string());
+            add("seed", &seed.to_string());
+        }
+    }
+    add("mode", settings.mode.name());
+    settings.profile.into_iter().for_each(|profile| add("profile", profile.name()));
+    words.join(" ")
+}
+
+/// Returns a word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Returns name and description of the accelerator; the description is that of the accelerator before `sets`.

@@ -10,15 +10,35 @@ use crate::{Fraction, HostRow, NetworkTiming, RunRecord, ScoreFigures, layer_lab
 
 /// Returns sentences on what overflowed, how that affected the outputs, and how many bits suffice.
 pub fn run_findings(run: &RunRecord) -> Vec<String> {
-    let results = [overflow(run), wrong(run), outputs(run), accuracy(run), difference(run), judged(run)];
-    results
-        .into_iter()
-        .flatten()
-        .chain(bits(run))
-        .chain(covered(run))
-        .chain([time(run)])
-        .chain(bound(run))
-        .collect()
+    let RunFindings { overflow, outputs, bits, covered, time } = RunFindings::new(run);
+    [overflow, outputs, bits, covered, time].concat()
+}
+
+/// Findings of a run by the question that they answer.
+pub(crate) struct RunFindings {
+    /// Does it overflow?
+    pub overflow: Vec<String>,
+    /// What does it cost in accuracy?
+    pub outputs: Vec<String>,
+    /// How wide must it be?
+    pub bits: Vec<String>,
+    /// What was run?
+    pub covered: Vec<String>,
+    /// How fast is it?
+    pub time: Vec<String>,
+}
+
+impl RunFindings {
+    pub fn new(run: &RunRecord) -> Self {
+        let all = |sentences: Vec<Option<String>>| sentences.into_iter().flatten().collect();
+        Self {
+            overflow: all(vec![overflow(run), wrong(run)]),
+            outputs: all(vec![outputs(run), accuracy(run), difference(run), judged(run)]),
+            bits: bits(run),
+            covered: covered(run).collect(),
+            time: all(vec![Some(time(run)), bound(run)]),
+        }
+    }
 }
 
 fn overflow(run: &RunRecord) -> Option<String> {

@@ -2,39 +2,168 @@
 
 use maud::{Markup, html};
 
-use super::{Column, Table, accelerators, page, plots, settings};
+use super::page::{Front, Page, Section};
+use super::plot::{Axis, Kind, Point, Row, Series, Spec, picture, svg_of};
+use super::table::{Cell, Column, Table, layer};
+use super::{accelerators, settings, terms};
 use crate::about::About;
+use crate::findings::size_answer;
 use crate::numbers::{counted, grouped, number, percentage};
-use crate::plots::Drawn;
+use crate::plots::{Drawn, Extremes};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-use crate::{DesignLevel, SizeRecord, WitnessRecord, layer_label};
+use crate::{DesignLevel, Fraction, SizeRecord, WitnessRecord, layer_label};
+
+/// Greatest number of rows of a plot.
+const ROWS: usize = 200;
 
 /// Returns the page.
 pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]) -> String {
-    let title = format!("Accumulator widths: {} on {}", size.model, size.hw);
-    let subtitle = format!("guardbit size · {}", counted(size.recommended.samples, "sample"));
-    let body = html! {
-        (findings(size))
-        (settings(about))
-        (widths(size))
-        (levels(size))
-        (rates(size))
-        (cost(size))
-        (grid(size))
-        (witnesses(size))
-        (plots(drawn))
-        (accelerators(about))
-        (words())
+    let sections = vec![
+        Section::new(
+            "width",
+            "How wide must it be?",
+            [findings(size), widths(size), levels(size), grid(size), picture(drawn, "two_levels")],
+        ),
+        Section::new(
+            "overflow",
+            "What overflows if it is narrower?",
+            [
+                out_of_range(size, svg_of(drawn, "out_of_range")),
+                picture(drawn, "two_level_errors"),
+                rates(size),
+                witnesses(size),
+            ],
+        ),
+        Section::new("cost", "What does it cost?", [cost(size)]),
+        Section::new("what", "What was run?", [settings(about), accelerators(about), words()]),
+    ];
+    Page {
+        title: format!("Accumulator widths: {} on {}", size.model, size.hw),
+        subtitle: format!("guardbit size · {}", counted(size.recommended.samples, "sample")),
+        about,
+        front: Front {
+            answer: size_answer(size),
+            figures: figures(size),
+            picture: widths_plot(size, svg_of(drawn, "widths")),
+            worst: worst(size),
+        },
+        sections,
+        data: Markup::default(),
+    }
+    .document()
+}
+
+/// Returns the key figures.
+fn figures(size: &SizeRecord) -> Vec<(&'static str, String, String)> {
+    let widest = |width: fn(&SizeRow) -> Option<u32>| size.layers.iter().filter_map(width).max();
+    let mut all = Vec::new();
+    let mut add = |name, bits: Option<u32>, remark: &str| {
+        all.extend(bits.map(|bits| (name, format!("{bits} bits"), remark.to_owned())));
     };
-    page(&title, &subtitle, about, &body)
+    add("Any weights", widest(|row| Some(row.bits_type)), "of these types");
+    add("Any input", widest(|row| Some(row.bits_range)), "of these weights, proved");
+    add("Samples, saturating", widest(|row| Some(row.bits_data_prefix)), "prefixes");
+    add("Samples, wrapping", widest(|row| Some(row.bits_data_final)), "final sums");
+    add("Budget", widest(|row| row.bits_budget), size.budget.as_deref().unwrap_or_default());
+    let outcome = &size.recommended;
+    if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
+        all.push(("Accuracy, recommended", percentage(accuracy), format!("exact: {}", percentage(exact))));
+    }
+    all
+}
+
+/// Returns the layers that need the most bits.
+fn worst(size: &SizeRecord) -> (&'static str, Vec<Markup>) {
+    let mut rows: Vec<&SizeRow> = size.layers.iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.bits_data_prefix, row.bits_range)));
+    let item = |row: &&SizeRow| {
+        html! {
+            (layer(row.index, &row.name)) " (" (row.op) "): " (row.bits_range) " bits for any input, "
+            (row.bits_data_prefix) " bits for the prefixes of these samples, of " (row.terms) " products; "
+            "recommended: " (row.bits_recommended) "."
+        }
+    };
+    ("Layers that need the most bits", rows.iter().take(3).map(item).collect())
+}
+
+/// Method: its name, and the width it finds for a layer.
+type Method = (&'static str, fn(&SizeRow) -> Option<u32>);
+
+const METHODS: [Method; 7] = [
+    ("prefixes of the samples", |row| Some(row.bits_data_prefix)),
+    ("by type", |row| Some(row.bits_type)),
+    ("within the budget", |row| row.bits_budget),
+    ("A2Q", |row| row.bits_a2q),
+    ("final sums of the samples", |row| Some(row.bits_data_final)),
+    ("ranges through the network", |row| Some(row.bits_range)),
+    ("by weights", |row| row.bits_weights),
+];
+
+/// Returns the widths of every layer by every method.
+fn widths_plot(size: &SizeRecord, instead: Option<&str>) -> Markup {
+    let used: Vec<Method> =
+        METHODS.into_iter().filter(|(_, width)| size.layers.iter().any(|row| width(row).is_some())).collect();
+    let layers =
+        Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
+    let note = layers.left_out("layers", "bits of the prefixes");
+    let row = |row: &&SizeRow| Row {
+        name: layer_label(row.index, &row.name),
+        layer: Some(row.index),
+        values: used.iter().map(|(_, width)| width(row).map(f64::from)).collect(),
+        ..Row::default()
+    };
+    let spec = Spec {
+        kind: Kind::Dots,
+        x: Axis::new("bits"),
+        names: used.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        rows: layers.shown.iter().map(row).collect(),
+        note,
+        ..Spec::default()
+    };
+    spec.figure(
+        "Accumulator width that each layer needs",
+        "Widths by types, weights and ranges are proved for every input; widths by the samples hold their \
+         final sums (wrapping) or their prefixes (saturating).",
+        instead,
+    )
+}
+
+/// Returns the share of dot products that do not fit, against the width.
+fn out_of_range(size: &SizeRecord, instead: Option<&str>) -> Markup {
+    let levels: Vec<&[SizeRateRow]> = size.rates.chunk_by(|a, b| a.level == b.level).collect();
+    let kinds: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] =
+        [("final sums: persistent", |row| row.rate_final), ("prefixes", |row| row.rate_prefix)];
+    let series =
+        |(rows, (name, rate)): (&[SizeRateRow], (&str, fn(&SizeRateRow) -> Option<Fraction>))| Series {
+            name: if levels.len() > 1 { format!("{}, {name}", rows[0].level) } else { name.to_owned() },
+            points: rows
+                .iter()
+                .map(|row| Point {
+                    x: f64::from(row.bits),
+                    y: rate(row).map(Fraction::value),
+                    ..Point::default()
+                })
+                .collect(),
+            ..Series::default()
+        };
+    let spec = Spec {
+        kind: Kind::Lines,
+        x: Axis::new("bits"),
+        y: Axis::new("dot products that do not fit").percent().log(true),
+        series: levels.iter().flat_map(|rows| kinds.map(|kind| (*rows, kind))).map(series).collect(),
+        ..Spec::default()
+    };
+    spec.figure(
+        "Dot products that do not fit a width",
+        "Share of all dot products of all layers, on exact activations and without a bias that is added later.",
+        instead,
+    )
 }
 
 fn findings(size: &SizeRecord) -> Markup {
     let widest = |width: fn(&SizeRow) -> u32| size.layers.iter().map(width).max().unwrap_or(0);
     let outcome = &size.recommended;
     html! {
-        section {
-            h2 { "Results" }
             ul {
                 li { "For any weights of these types: " (widest(|row| row.bits_type)) " bits for every layer." }
                 li { "For these weights and any input: " (widest(|row| row.bits_range)) " bits, proved for any order of additions." }
@@ -58,7 +187,6 @@ fn findings(size: &SizeRecord) -> Markup {
                 }
                 @for remark in &size.remarks { li { (remark) "." } }
             }
-        }
     }
 }
 
@@ -84,29 +212,27 @@ fn widths(size: &SizeRecord) -> Markup {
         "recommended",
     ];
     let row = |row: &SizeRow| {
-        let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
         vec![
-            layer_label(row.index, &row.name),
-            row.op.clone(),
-            grouped(row.terms as u64),
-            grouped(row.channels as u64),
-            row.bits_type.to_string(),
-            bits(row.bits_a2q_type),
-            bits(row.bits_a2q),
-            bits(row.bits_a2q_plus),
-            bits(row.bits_weights),
-            row.bits_range.to_string(),
-            row.bits_data_final.to_string(),
-            row.bits_data_prefix.to_string(),
-            bits(row.bits_budget),
-            row.bits_recommended.to_string(),
+            Cell::layer(row.index, &row.name),
+            Cell::text(&row.op),
+            Cell::count(row.terms as u64),
+            Cell::count(row.channels as u64),
+            Cell::text(row.bits_type),
+            Cell::maybe(row.bits_a2q_type, Cell::text),
+            Cell::maybe(row.bits_a2q, Cell::text),
+            Cell::maybe(row.bits_a2q_plus, Cell::text),
+            Cell::maybe(row.bits_weights, Cell::text),
+            Cell::text(row.bits_range),
+            Cell::text(row.bits_data_final),
+            Cell::text(row.bits_data_prefix),
+            Cell::maybe(row.bits_budget, Cell::text),
+            Cell::text(row.bits_recommended),
         ]
     };
-    let table =
-        Table { columns: columns(&["layer", "op"], &names), rows: size.layers.iter().map(row).collect() };
+    let table = Table::new("Widths", columns(&["layer", "op"], &names)).rows(size.layers.iter().map(row));
     html! {
-        section {
-            h2 { "Widths" }
+        @if !table.is_empty() {
+            h3 { "Widths" }
             (table.markup())
             p.note {
                 "Bits of the level that sums the whole dot product, the largest over the layer's channels. \
@@ -122,44 +248,43 @@ fn levels(size: &SizeRecord) -> Markup {
         ["bits now", "type", "weights", "ranges", "data, final", "data, prefix", "budget", "recommended"];
     let row = |row: &SizeLevelRow| {
         vec![
-            layer_label(row.index, &row.name),
-            row.level.clone(),
-            row.bits.to_string(),
-            row.bits_type.to_string(),
-            row.bits_weights.map_or(String::new(), |bits| bits.to_string()),
-            row.bits_range.to_string(),
-            row.bits_data_final.to_string(),
-            row.bits_data_prefix.to_string(),
-            row.bits_budget.map_or(String::new(), |bits| bits.to_string()),
-            row.bits_recommended.to_string(),
+            Cell::layer(row.index, &row.name),
+            Cell::text(&row.level),
+            Cell::text(row.bits),
+            Cell::text(row.bits_type),
+            Cell::maybe(row.bits_weights, Cell::text),
+            Cell::text(row.bits_range),
+            Cell::text(row.bits_data_final),
+            Cell::text(row.bits_data_prefix),
+            Cell::maybe(row.bits_budget, Cell::text),
+            Cell::text(row.bits_recommended),
         ]
     };
-    let table =
-        Table { columns: columns(&["layer", "level"], &names), rows: size.levels.iter().map(row).collect() };
+    let table = Table::new("Levels", columns(&["layer", "level"], &names)).rows(size.levels.iter().map(row));
     html! {
         @if size.levels.len() > size.layers.len() {
-            section { h2 { "Levels" } (table.markup()) }
+            h3 { "Levels" } (table.markup())
         }
     }
 }
 
 fn rates(size: &SizeRecord) -> Markup {
-    let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
     let row = |row: &SizeRateRow| {
         vec![
-            row.level.clone(),
-            row.bits.to_string(),
-            grouped(row.out_of_range_final),
-            share(row.rate_final),
-            grouped(row.transient),
-            share(row.rate_transient),
+            Cell::text(&row.level),
+            Cell::text(row.bits),
+            Cell::count(row.out_of_range_final),
+            Cell::maybe(row.rate_final, Cell::share),
+            Cell::count(row.transient),
+            Cell::maybe(row.rate_transient, Cell::share),
         ]
     };
     let names = ["bits", "persistent", "share", "transient", "share"];
-    let table = Table { columns: columns(&["level"], &names), rows: size.rates.iter().map(row).collect() };
+    let table =
+        Table::new("All dot products together", columns(&["level"], &names)).rows(size.rates.iter().map(row));
     html! {
-        section {
-            h2 { "All dot products together" }
+        @if !table.is_empty() {
+            h3 { "All dot products together" }
             (table.markup())
             p.note {
                 "Of " (grouped(size.rates.first().map_or(0, |row| row.dots)))
@@ -174,21 +299,21 @@ fn rates(size: &SizeRecord) -> Markup {
 fn cost(size: &SizeRecord) -> Markup {
     let names = ["recommended", "adder bits", "register bits", "bytes of sums moved", "LUT", "FF"];
     let row = |row: &SizeRow| {
-        let count = |count: Option<u64>| count.map_or(String::new(), grouped);
         vec![
-            layer_label(row.index, &row.name),
-            row.bits_recommended.to_string(),
-            grouped(row.adder_bits),
-            grouped(row.register_bits),
-            grouped(row.psum_bytes),
-            count(row.lut),
-            count(row.ff),
+            Cell::layer(row.index, &row.name),
+            Cell::text(row.bits_recommended),
+            Cell::count(row.adder_bits),
+            Cell::count(row.register_bits),
+            Cell::count(row.psum_bytes),
+            Cell::maybe(row.lut, Cell::count),
+            Cell::maybe(row.ff, Cell::count),
         ]
     };
-    let table = Table { columns: columns(&["layer"], &names), rows: size.layers.iter().map(row).collect() };
+    let table = Table::new("Cost at the recommended widths", columns(&["layer"], &names))
+        .rows(size.layers.iter().map(row));
     html! {
-        section {
-            h2 { "Cost at the recommended widths" }
+        @if !table.is_empty() {
+            h3 { "Cost at the recommended widths" }
             (table.markup())
             p.note {
                 "Adders, registers, LUTs and flip-flops are those of one accumulator with all its levels. \
@@ -206,29 +331,27 @@ fn grid(size: &SizeRecord) -> Markup {
     let dots = size.grid.iter().filter_map(|row| row.dots).max().unwrap_or(0);
     let row = |row: &SizeGridRow| {
         vec![
-            layer_label(row.index, &row.name),
-            grouped(row.tile as u64),
-            grouped(row.tiles as u64),
-            row.inner_bits.to_string(),
-            row.outer_bits.to_string(),
-            grouped(row.adder_bits),
-            grouped(row.register_bits),
-            grouped(row.psum_bytes),
+            Cell::layer(row.index, &row.name),
+            Cell::count(row.tile as u64),
+            Cell::count(row.tiles as u64),
+            Cell::text(row.inner_bits),
+            Cell::text(row.outer_bits),
+            Cell::count(row.adder_bits),
+            Cell::count(row.register_bits),
+            Cell::count(row.psum_bytes),
         ]
     };
     let front = size.grid.iter().filter(|row| row.pareto);
-    let table = Table { columns: columns(&["layer"], &names), rows: front.map(row).collect() };
+    let table = Table::new("Two levels: the Pareto front", columns(&["layer"], &names)).rows(front.map(row));
     html! {
-        @if !table.rows.is_empty() {
-            section {
-                h2 { "Two levels: the Pareto front" }
-                (table.markup())
+        @if !table.is_empty() {
+            h3 { "Two levels: the Pareto front" }
+            (table.markup())
                 p.note {
                     "Points that cannot overflow for any input, on the Pareto front of inner bits, outer \
                      bits and tiles. All points, and points up to some bits narrower, are in size_grid.csv, \
                      with the share of wrong sums among at most " (grouped(dots)) " dot products of each layer, evenly spread over the samples."
                 }
-            }
         }
     }
 }
@@ -237,24 +360,24 @@ fn witnesses(size: &SizeRecord) -> Markup {
     let row = |row: &WitnessRecord| {
         let [n, h, w, c] = row.out;
         vec![
-            layer_label(row.index, &row.name),
-            row.level.clone(),
-            format!("[{n}, {h}, {w}, {c}]"),
-            row.run.to_string(),
-            row.sum.to_string(),
-            row.bits.to_string(),
-            if row.attained { "the bound".into() } else { "the greatest sum that padding allows".into() },
-            row.file.clone(),
+            Cell::layer(row.index, &row.name),
+            Cell::text(&row.level),
+            Cell::text(format!("[{n}, {h}, {w}, {c}]")),
+            Cell::text(row.run),
+            Cell::text(row.sum),
+            Cell::text(row.bits),
+            Cell::text(if row.attained { "the bound" } else { "the greatest sum that padding allows" }),
+            Cell::text(&row.file),
         ]
     };
     let mut columns =
         ["layer", "level", "output [n, h, w, c]"].map(Column::text).into_iter().collect::<Vec<_>>();
     columns.extend(["run", "sum", "bits"].map(Column::number));
     columns.extend(["attains", "file"].map(Column::text));
-    let table = Table { columns, rows: size.witnesses.iter().map(row).collect() };
+    let table = Table::new("Witnesses", columns).rows(size.witnesses.iter().map(row));
     html! {
-        section {
-            h2 { "Witnesses" }
+        @if !table.is_empty() {
+            h3 { "Witnesses" }
             (table.markup())
             p.note {
                 "Inputs of single layers that drive one run of one level to its extreme. With one bit less \
@@ -266,12 +389,12 @@ fn witnesses(size: &SizeRecord) -> Markup {
 }
 
 fn columns(texts: &[&str], numbers: &[&str]) -> Vec<Column> {
-    let texts = texts.iter().map(|name| Column::text(name));
+    let texts = texts.iter().map(|name| Column::text(*name));
     texts.chain(numbers.iter().map(|name| Column::number(*name))).collect()
 }
 
 fn words() -> Markup {
-    let words = [
+    terms(&[
         ("by type", "holds every sum of any activations and any weights of the layer's dtypes"),
         (
             "by weights",
@@ -303,11 +426,5 @@ fn words() -> Markup {
             "two-level accumulation: runs of products in a narrow register, the sums of the runs in a wider \
              register",
         ),
-    ];
-    html! {
-        section {
-            h2 { "Terms" }
-            dl.words { @for (word, meaning) in words { div { dt { (word) } dd { (meaning) } } } }
-        }
-    }
+    ])
 }

@@ -2,13 +2,24 @@
 
 use maud::{Markup, html};
 
-use super::{Column, Table, accelerators, page, plots, settings, words};
+use super::page::{Front, Page, Section, note, sentences};
+use super::plot::{Axis, Kind, Mark, Point, Row, Series, Spec, picture, svg_of};
+use super::table::{Cell, Column, Table};
+use super::{accelerators, settings, words};
 use crate::about::About;
-use crate::findings::group_findings;
-use crate::numbers::{counted, grouped, percentage, probability};
+use crate::findings::{group_findings, sweep_answer};
+use crate::numbers::{counted, percentage, probability};
 use crate::parameters::parameter_keys;
 use crate::plots::{Drawn, Extremes, Group, Groups, NO_WIDTH};
-use crate::{Interval, PointRecord, SummaryRow, coverage_text, layer_label, not_swept_text};
+use crate::tables::LayerRow;
+use crate::{Fraction, Interval, PointRecord, SummaryRow, coverage_text, not_swept_text};
+
+/// Greatest number of points in the table.
+const ROWS: usize = 400;
+/// Greatest number of points of all curves of a plot.
+const POINTS: usize = 4000;
+/// Greatest number of rows of a plot of layers, in all its views.
+const LAYER_ROWS: usize = 400;
 
 /// Returns the page.
 pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[PointRecord]>]) -> String {
@@ -21,76 +32,357 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
     let mode = points.first().map_or("", |point| point.summary.mode.as_str());
     let points_run = counted(points.len() as u64, "point");
-    let subtitle = format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample"));
-    let body = html! {
-        (findings(points, &groups))
-        (settings(about))
-        (plots(drawn))
-        @for group in &groups.shown { (layers(group)) }
-        (summary(points, groups.shown.len() > 1))
-        (accelerators(about))
-        (words())
+    let accuracy = quality(&groups, drawn);
+    let front = if accuracy.0.is_empty() { picture(drawn, "axes") } else { accuracy };
+    let rates = LayerFigure {
+        title: "Overflow rate of every layer",
+        caption: "Share of a layer's dot products with at least one overflow event at the swept level.",
+        axis: Axis::new("dot products with overflow").percent().log(true),
+        value: |row, point| {
+            let swept = row.level == point.summary.level && row.dots > 0;
+            swept.then_some(row.outputs_touched? as f64 / row.dots as f64)
+        },
+        hides_zeros: true,
     };
-    page(&title, &subtitle, about, &body)
+    let noise = LayerFigure {
+        title: "Output SQNR of every layer",
+        caption: "Signal to noise ratio of each layer's output against the exact network; blank without any \
+                  difference.",
+        axis: Axis::new("SQNR (dB)"),
+        value: |row, _| row.sqnr_db.map(|sqnr| sqnr.value()).filter(|sqnr| sqnr.is_finite()),
+        hides_zeros: false,
+    };
+    let sections = vec![
+        Section::new(
+            "overflow",
+            "Where does it overflow?",
+            [rates.heat(&groups, svg_of(drawn, "overflow_rate"))],
+        ),
+        Section::new(
+            "accuracy",
+            "What does it cost in accuracy?",
+            [
+                findings(points, &groups),
+                codes(&groups, svg_of(drawn, "output_mismatch")),
+                if front_is_axes(&groups) { Markup::default() } else { picture(drawn, "axes") },
+                picture(drawn, "overlay"),
+                noise.heat(&groups, svg_of(drawn, "sqnr")),
+                summary(points, groups.shown.len() > 1),
+            ],
+        ),
+        Section::new(
+            "width",
+            "How wide must it be?",
+            groups.shown.iter().map(layers).chain([picture(drawn, "required_bits")]),
+        ),
+        Section::new(
+            "what",
+            "What was run?",
+            [
+                sentences(coverage_text(points)),
+                sentences(not_swept_text(points).iter().map(|sentence| format!("Not swept: {sentence}."))),
+                settings(about),
+                accelerators(about),
+                words(),
+            ],
+        ),
+    ];
+    Page {
+        title,
+        subtitle: format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample")),
+        about,
+        front: Front {
+            answer: sweep_answer(points, &groups.shown)
+                .unwrap_or_else(|| format!("{points_run} of {}.", counted(samples, "sample"))),
+            figures: figures(points),
+            picture: front,
+            worst: worst(&groups),
+        },
+        sections,
+        data: Markup::default(),
+    }
+    .document()
+}
+
+fn front_is_axes(groups: &Groups<'_>) -> bool {
+    groups.shown.iter().all(|group| group.points.iter().all(|point| share(&point.summary).is_none()))
+}
+
+/// Returns the accuracy, or the agreement without labels.
+fn share(row: &SummaryRow) -> Option<Fraction> {
+    row.accuracy.or(row.top1_agreement)
+}
+
+/// Returns the key figures.
+fn figures(points: &[PointRecord]) -> Vec<(&'static str, String, String)> {
+    let whole = || points.iter().filter(|point| point.is_whole()).map(|point| &point.summary);
+    let mut all = vec![("Points", crate::numbers::grouped(points.len() as u64), String::new())];
+    let trapped = points.iter().filter(|point| !point.is_whole()).count() as u64;
+    if trapped > 0 {
+        all.push(("Ended by a trap", crate::numbers::grouped(trapped), String::new()));
+    }
+    let bits = || whole().filter_map(|row| row.bits);
+    if let (Some(least), Some(most)) = (bits().min(), bits().max()) {
+        all.push(("Widths", format!("{least} to {most} bits"), String::new()));
+    }
+    if let Some(row) = whole().find(|row| row.accuracy_exact.is_some()) {
+        let exact = row.accuracy_exact.map_or(String::new(), percentage);
+        all.push(("Exact network", exact, ends(row.accuracy_exact_low, row.accuracy_exact_high)));
+    }
+    let by = |a: &&SummaryRow, b: &&SummaryRow| {
+        share(a).map_or(0.0, Fraction::value).total_cmp(&share(b).map_or(0.0, Fraction::value))
+    };
+    let remark = |row: &SummaryRow| match row.bits {
+        Some(bits) => format!("{bits} bits, {}", row.overflow),
+        None => String::new(),
+    };
+    let shares = || whole().filter(|row| share(row).is_some());
+    if let (Some(worst), Some(best)) = (shares().min_by(by), shares().max_by(by)) {
+        let text = |row: &SummaryRow| share(row).map_or(String::new(), percentage);
+        let is_accuracy = best.accuracy.is_some();
+        let [low, high] = if is_accuracy {
+            ["Least accuracy", "Best accuracy"]
+        } else {
+            ["Least agreement", "Best agreement"]
+        };
+        all.push((low, text(worst), remark(worst)));
+        all.push((high, text(best), remark(best)));
+    }
+    all
+}
+
+fn ends(low: Option<Fraction>, high: Option<Fraction>) -> String {
+    let interval = Interval::between(low, high);
+    interval.map_or(String::new(), |one| format!("95 %: {} to {}", percentage(one.low), percentage(one.high)))
+}
+
+/// Returns the layers that need the most bits.
+fn worst(groups: &Groups<'_>) -> (&'static str, Vec<Markup>) {
+    let heading = "Layers that need the most bits";
+    let Some(group) = groups.shown.first() else { return (heading, Vec::new()) };
+    let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else {
+        return (heading, Vec::new());
+    };
+    let mut rows: Vec<&LayerRow> = widest
+        .layers
+        .iter()
+        .filter(|row| row.level == widest.summary.level && row.exact_required_prefix.is_some())
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.exact_required_prefix, row.exact_required_final)));
+    let item = |row: &&LayerRow| {
+        let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
+        let from = group.modes.iter().map(|mode| format!("{mode}: {}", exact_from(group, mode, row.index)));
+        html! {
+            (super::table::layer(row.index, &row.name)) " (" (row.op) "): "
+            (bits(row.exact_required_final)) " bits for final sums and " (bits(row.exact_required_prefix))
+            " bits for prefixes of " (row.terms) " products. Exact from, in bits: "
+            (from.collect::<Vec<_>>().join(", ")) "."
+        }
+    };
+    (heading, rows.iter().take(3).map(item).collect())
+}
+
+/// Returns curves of all shown groups and modes, and what is left out.
+fn curves(groups: &Groups<'_>, of: impl Fn(&SummaryRow) -> Option<Point>) -> (Vec<Series>, Option<String>) {
+    let several = groups.shown.len() > 1;
+    let mut room = POINTS;
+    let mut series = Vec::new();
+    for (group, mode) in
+        groups.shown.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, mode)))
+    {
+        let points: Vec<Point> =
+            group.of_mode(mode).into_iter().filter_map(|point| of(&point.summary)).take(room).collect();
+        room -= points.len();
+        let name = if several { format!("{} · {mode}", group.heading) } else { (*mode).to_owned() };
+        if !points.is_empty() {
+            series.push(Series { name, points, ..Series::default() });
+        }
+    }
+    let cut = (room == 0).then(|| format!("The first {POINTS} points of the curves."));
+    (series, groups.others().or(cut))
+}
+
+fn width_axis(groups: &Groups<'_>) -> Axis {
+    let level = groups.shown.first().map_or("", |group| group.points[0].summary.level.as_str());
+    Axis::new(format!("width of level {level} (bits)"))
+}
+
+/// Returns the accuracy against the width, or the agreement without labels.
+fn quality(groups: &Groups<'_>, drawn: &[Drawn<[PointRecord]>]) -> Markup {
+    let is_accuracy =
+        groups.shown.iter().any(|group| group.points.iter().any(|point| point.summary.accuracy.is_some()));
+    let point = |row: &SummaryRow| {
+        let (value, low, high) = match is_accuracy {
+            true => (row.accuracy?, row.accuracy_low, row.accuracy_high),
+            false => (row.top1_agreement?, row.agreement_low, row.agreement_high),
+        };
+        let ends = low.zip(high).map(|(low, high)| [low.value(), high.value()]);
+        Some(Point { x: f64::from(row.bits?), y: Some(value.value()), ends, ..Point::default() })
+    };
+    let (series, note) = curves(groups, point);
+    let mut marks: Vec<Mark> = Vec::new();
+    for row in groups.shown.iter().flat_map(|group| &group.points).map(|point| &point.summary) {
+        if let Some(exact) = row.accuracy_exact.filter(|_| is_accuracy).map(Fraction::value) {
+            if !marks.iter().any(|mark| mark.y == Some(exact)) {
+                marks.push(Mark { name: "exact network".into(), y: Some(exact), ..Mark::default() });
+            }
+        }
+    }
+    let what = if is_accuracy { "top-1 accuracy" } else { "top-1 agreement with the exact network" };
+    let spec = Spec {
+        kind: Kind::Lines,
+        x: width_axis(groups),
+        y: Axis::new(what).percent(),
+        series,
+        marks,
+        note,
+        ..Spec::default()
+    };
+    let title = if is_accuracy { "Accuracy against width" } else { "Agreement against width" };
+    spec.figure(title, "Bars are Wilson's 95 % intervals.", svg_of(drawn, "accuracy"))
+}
+
+/// Returns the number of differing output codes against the width.
+fn codes(groups: &Groups<'_>, instead: Option<&str>) -> Markup {
+    let point = |row: &SummaryRow| {
+        Some(Point { x: f64::from(row.bits?), y: Some(row.output_mismatch? as f64), ..Point::default() })
+    };
+    let (series, note) = curves(groups, point);
+    let spec = Spec {
+        kind: Kind::Lines,
+        x: width_axis(groups),
+        y: Axis::new("output codes that differ").log(false),
+        series,
+        note,
+        ..Spec::default()
+    };
+    spec.figure("Differing output codes against width", "", instead)
+}
+
+/// Figure of every layer against the width.
+struct LayerFigure {
+    title: &'static str,
+    caption: &'static str,
+    axis: Axis,
+    /// Value of one of a layer's rows; `None` if that row has none.
+    value: fn(&LayerRow, &PointRecord) -> Option<f64>,
+    /// Whether layers whose values are all 0 are left out.
+    hides_zeros: bool,
+}
+
+impl LayerFigure {
+    fn heat(self, groups: &Groups<'_>, instead: Option<&str>) -> Markup {
+        let mut widths: Vec<u32> = groups
+            .shown
+            .iter()
+            .flat_map(|group| &group.points)
+            .filter_map(|point| point.summary.bits)
+            .collect();
+        widths.sort_unstable();
+        widths.dedup();
+        let several = groups.shown.len() > 1;
+        let (mut views, mut rows) = (Vec::new(), Vec::new());
+        let mut hidden = 0;
+        for (group, mode) in
+            groups.shown.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, mode)))
+        {
+            let points = group.of_mode(mode);
+            let before = rows.len();
+            for (index, name) in group.layers() {
+                let value = |bits: &u32| {
+                    let point = points.iter().find(|point| point.summary.width() == *bits)?;
+                    let own = point.layers.iter().filter(|row| row.index == index);
+                    own.filter_map(|row| (self.value)(row, point)).next_back()
+                };
+                let values: Vec<Option<f64>> = widths.iter().map(value).collect();
+                if values.iter().all(|value| value.is_none_or(|value| self.hides_zeros && value == 0.0)) {
+                    hidden += 1;
+                    continue;
+                }
+                rows.push(Row { name, layer: Some(index), values, view: views.len(), ..Row::default() });
+            }
+            if rows.len() > before {
+                views.push(if several { format!("{} · {mode}", group.heading) } else { (*mode).to_owned() });
+            }
+        }
+        // Each view keeps its own rows.
+        let all = rows.len();
+        let badness =
+            |row: &Row| row.values.iter().flatten().sum::<f64>() * if self.hides_zeros { 1.0 } else { -1.0 };
+        let shown = Extremes::of(rows, LAYER_ROWS, badness);
+        let note = match (all > LAYER_ROWS, hidden) {
+            (true, _) => shown.left_out("rows", "their values"),
+            (false, 0) => None,
+            (false, hidden) => Some(format!(
+                "{} without any value {} left out.",
+                counted(hidden, "row"),
+                if hidden == 1 { "is" } else { "are" }
+            )),
+        };
+        let spec = Spec {
+            kind: Kind::Heat,
+            x: self.axis,
+            y: width_axis(groups),
+            names: widths.iter().map(u32::to_string).collect(),
+            rows: shown.shown,
+            views,
+            note: groups.others().or(note),
+            ..Spec::default()
+        };
+        spec.figure(self.title, self.caption, instead)
+    }
 }
 
 fn findings(points: &[PointRecord], groups: &Groups<'_>) -> Markup {
+    let _ = points;
     html! {
-        section {
-            h2 { "Results" }
-            @if groups.shown.is_empty() { p { (NO_WIDTH) } }
-            @for group in &groups.shown {
-                @for mode in &group.modes {
-                    h3 {
-                        @if !group.heading.is_empty() { (group.heading) ", " }
-                        "overflow: " (mode)
-                    }
-                    ul { @for finding in group_findings(group, mode) { li { (finding.text) } } }
+        @if groups.shown.is_empty() { p { (NO_WIDTH) } }
+        @for group in &groups.shown {
+            @for mode in &group.modes {
+                h3 {
+                    @if !group.heading.is_empty() { (group.heading) ", " }
+                    "overflow: " (mode)
                 }
+                ul { @for finding in group_findings(group, mode) { li { (finding.text) } } }
             }
-            @if let Some(others) = groups.others() { p.note { (others) } }
-            @for sentence in coverage_text(points) { p.note { (sentence) } }
-            @for sentence in not_swept_text(points) { p.note { "Not swept: " (sentence) "." } }
         }
+        @if let Some(others) = groups.others() { p.note { (others) } }
     }
 }
 
 /// Returns the table of the bits that each layer requires on its own.
 fn layers(group: &Group<'_>) -> Markup {
     let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else { return html! {} };
-    let mut columns = vec![
+    let columns = [
         Column::text("layer"),
         Column::text("op"),
         Column::number("terms"),
         Column::number("required bits (final sum, exact network)"),
         Column::number("required bits (prefix, exact network)"),
     ];
-    columns.extend(group.modes.iter().map(|mode| Column::number(format!("exact from, {mode}"))));
+    let from = group.modes.iter().map(|mode| Column::number(format!("exact from, {mode} (bits)")));
     let swept = widest.layers.iter().filter(|row| row.level == widest.summary.level);
     let rows = swept.map(|row| {
-        let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
         let mut cells = vec![
-            layer_label(row.index, &row.name),
-            row.op.clone(),
-            grouped(row.terms as u64),
-            bits(row.exact_required_final),
-            bits(row.exact_required_prefix),
+            Cell::layer(row.index, &row.name),
+            Cell::text(&row.op),
+            Cell::count(row.terms as u64),
+            Cell::maybe(row.exact_required_final, Cell::text),
+            Cell::maybe(row.exact_required_prefix, Cell::text),
         ];
-        cells.extend(group.modes.iter().map(|mode| exact_from(group, mode, row.index)));
+        cells.extend(group.modes.iter().map(|mode| Cell::text(exact_from(group, mode, row.index))));
         cells
     });
-    let table = Table { columns, rows: rows.collect() };
+    let table = Table::new("Layers", columns.into_iter().chain(from)).rows(rows);
     html! {
-        section {
-            h2 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
-            (table.markup())
-            p.note {
-                "Required bits of the exact network hold every final sum (enough for wrapping), or every \
-                 prefix (enough for saturation), if no accumulator overflows; a propagated sweep counts \
-                 them with --stats values or full. \"Exact from\" is the smallest width from which on the \
-                 layer delivers no wrong sum, or \"-\" if the widest point still delivers one."
-            }
-        }
+        h3 { "Layers" @if !group.heading.is_empty() { ": " (group.heading) } }
+        (table.markup())
+        (note(
+            "Required bits of the exact network hold every final sum (enough for wrapping), or every prefix \
+             (enough for saturation), if no accumulator overflows; a propagated sweep counts them with --stats \
+             values or full. \"Exact from\" is the smallest width from which on the layer delivers no wrong \
+             sum, or \"-\" if the widest point still delivers one."
+        ))
     }
 }
 
@@ -122,79 +414,68 @@ struct Points<'a> {
 impl Points<'_> {
     fn columns(&self) -> Vec<Column> {
         let mut columns = Vec::new();
-        if self.several {
-            columns.extend([Column::text("model"), Column::text("hw")]);
-        }
         if self.register {
             columns.extend([Column::number("bits"), Column::text("overflow")]);
         }
-        columns.extend(parameter_keys(self.points).iter().map(|key| Column::text(key)));
-        let names = [
+        if self.several {
+            columns.extend([Column::text("model"), Column::text("hw")]);
+        }
+        columns.extend(parameter_keys(self.points).iter().map(|key| Column::text(*key)));
+        let accuracy = [
             "accuracy",
-            "95 %",
+            "95 %, from",
+            "95 %, to",
             "exact accuracy",
             "p",
             "agreement",
-            "95 %",
-            "output codes that differ",
-            "output SQNR (dB)",
-            "events",
-            "persistent",
-            "transient",
-            "wrong",
+            "95 %, from",
+            "95 %, to",
         ];
-        columns.extend(names.map(Column::number));
+        let counts = ["events", "persistent", "transient", "wrong"];
+        columns.extend(Column::group("accuracy", &accuracy));
+        columns.extend(Column::group("outputs", &["output codes that differ", "output SQNR (dB)"]));
+        columns.extend(Column::group("counts", &counts));
+        columns.extend(Column::group("time", &["cycles"]));
         columns.extend(self.trapped.then(|| Column::text("ended by")));
         columns
     }
 
-    fn cells(&self, point: &PointRecord) -> Vec<String> {
+    fn cells(&self, point: &PointRecord) -> Vec<Cell> {
         let row = &point.summary;
         let mut cells = Vec::new();
-        if self.several {
-            cells.extend([row.model.clone(), row.hw.clone()]);
-        }
         if self.register {
-            cells.extend([row.bits.map_or(String::new(), |bits| bits.to_string()), row.overflow.clone()]);
+            cells.extend([Cell::maybe(row.bits, Cell::text), Cell::text(&row.overflow)]);
         }
-        cells.extend(point.parameters.iter().map(|one| one.value.clone()));
-        cells.extend(outcome(row));
-        cells.extend(self.trapped.then(|| row.trapped.clone().unwrap_or_default()));
+        if self.several {
+            cells.extend([Cell::text(&row.model), Cell::text(&row.hw)]);
+        }
+        cells.extend(point.parameters.iter().map(|one| Cell::text(&one.value)));
+        cells.extend([
+            Cell::maybe(row.accuracy, Cell::share),
+            Cell::maybe(row.accuracy_low, Cell::share),
+            Cell::maybe(row.accuracy_high, Cell::share),
+            Cell::maybe(row.accuracy_exact, Cell::share),
+            Cell::maybe(row.mcnemar_p, |p| Cell::text(probability(p))),
+            Cell::maybe(row.top1_agreement, Cell::share),
+            Cell::maybe(row.agreement_low, Cell::share),
+            Cell::maybe(row.agreement_high, Cell::share),
+            Cell::maybe(row.output_mismatch, Cell::count),
+            Cell::maybe(row.output_sqnr_db, Cell::decibel),
+            Cell::maybe(row.events, Cell::count),
+            Cell::maybe(row.persistent, Cell::count),
+            Cell::maybe(row.transient, Cell::count),
+            Cell::maybe(row.wrong, Cell::count),
+            Cell::maybe(row.cycles, Cell::count),
+        ]);
+        cells.extend(self.trapped.then(|| Cell::maybe(row.trapped.as_ref(), Cell::text)));
         cells
     }
 }
 
-/// Returns the result cells of a point.
-fn outcome(row: &SummaryRow) -> [String; 12] {
-    let share = |share: Option<crate::Fraction>| share.map_or(String::new(), percentage);
-    let ends = |low, high| {
-        let interval = Interval::between(low, high);
-        interval.map_or(String::new(), |one| format!("{} to {}", percentage(one.low), percentage(one.high)))
-    };
-    let count = |count: Option<u64>| count.map_or(String::new(), grouped);
-    [
-        share(row.accuracy),
-        ends(row.accuracy_low, row.accuracy_high),
-        share(row.accuracy_exact),
-        row.mcnemar_p.map_or(String::new(), probability),
-        share(row.top1_agreement),
-        ends(row.agreement_low, row.agreement_high),
-        count(row.output_mismatch),
-        row.output_sqnr_db.map_or(String::new(), |sqnr| sqnr.to_string()),
-        count(row.events),
-        count(row.persistent),
-        count(row.transient),
-        count(row.wrong),
-    ]
-}
-
-/// Greatest number of points in the table.
-const ROWS: usize = 400;
-
 fn summary(points: &[PointRecord], several: bool) -> Markup {
     let badness = |point: &&PointRecord| {
         let row = &point.summary;
-        let share = row.accuracy.or(row.top1_agreement).map(crate::Fraction::value);
+        let share = share(row).map(Fraction::value);
         share.map_or(row.output_mismatch.map_or(f64::MAX, |codes| codes as f64), |share| -share)
     };
     let shown = Extremes::of(points.iter().collect(), ROWS, badness);
@@ -202,20 +483,17 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
         .left_out("points", "accuracy (agreement without labels; output codes that differ without classes)");
     let register = points.iter().any(|point| point.summary.bits.is_some());
     let all = Points { points, several, register, trapped: points.iter().any(|point| !point.is_whole()) };
-    let rows = shown.shown.iter().map(|point| all.cells(point)).collect();
-    let table = Table { columns: all.columns(), rows };
+    let table = Table::new("Points", all.columns()).rows(shown.shown.iter().map(|point| all.cells(point)));
     html! {
-        section {
-            h2 { "Points" }
-            (table.markup())
-            @if let Some(left_out) = left_out { p.note { (left_out) " summary.csv has all." } }
-            p.note {
-                "Events, persistent and transient dot products are those of the swept level, wrong dot \
-                 products those of the whole datapath; all are summed over the layers. \"95 %\" are \
-                 Wilson's intervals; \"p\" is McNemar's p value of the accuracy against the exact network. \
-                 Figures per layer are in sweep.csv, per class in classes.csv, comparisons of points in \
-                 pairs.csv, and results per sample in predictions/."
-            }
-        }
+        h3 { "Points" }
+        (table.markup())
+        @if let Some(left_out) = left_out { p.note { (left_out) " summary.csv has all." } }
+        (note(
+            "Events, persistent and transient dot products are those of the swept level, wrong dot products \
+             those of the whole datapath; all are summed over the layers. \"95 %\" are Wilson's intervals; \
+             \"p\" is McNemar's p value of the accuracy against the exact network. Figures per layer are in \
+             sweep.csv, per class in classes.csv, comparisons of points in pairs.csv, and results per sample in \
+             predictions/."
+        ))
     }
 }

@@ -14,6 +14,7 @@ mod sweep;
 
 pub use self::png::png;
 pub use explore::EXPLORE_PLOTS;
+pub(crate) use explore::quality;
 pub use kit::DrawError;
 pub(crate) use kit::Extremes;
 pub use quantize::QUANTIZE_PLOTS;

@@ -5,7 +5,9 @@ use guardbit_hwmodels::cost::CostModel;
 use guardbit_sim::{LayerStats, Options};
 use serde::Serialize;
 
-use super::{CostRecord, CoverageRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram};
+use super::{
+    CostRecord, CoverageRecord, DesignRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram,
+};
 use crate::tables::{
     BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, bottleneck_rows, channel_rows,
     event_rows, layer_rows,
@@ -50,6 +52,9 @@ pub struct RunRecord {
     /// Distributions of sums; empty unless requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sums: Vec<SumHistogram>,
+    /// The accelerator and what layers take on it, for pages.
+    #[serde(skip)]
+    pub design: DesignRecord,
 }
 
 impl RunRecord {
@@ -83,6 +88,7 @@ impl RunRecord {
             costs: Vec::new(),
             cost_rows: Vec::new(),
             sums: Vec::new(),
+            design: DesignRecord::new(program),
         }
     }
 

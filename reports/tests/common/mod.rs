@@ -110,6 +110,41 @@ pub fn run_record(stats: StatsLevel) -> RunRecord {
     )
 }
 
+/// Returns a run of a network with as many layers as a real one.
+pub fn large_run() -> RunRecord {
+    let mut run = run_record(StatsLevel::Full);
+    for i in 1..30 {
+        let loud = i % 3 == 0;
+        for at in 0..4 {
+            let Some(row) = run.layers.get(at).cloned() else { continue };
+            let mut row = row;
+            row.index += 2 * i;
+            row.events = row.events.map(|events| if loud { events * i as u64 } else { 0 });
+            row.outputs_touched = row.outputs_touched.filter(|_| loud).or(Some(0));
+            row.wrong = row.wrong.filter(|_| loud).or(row.wrong.map(|_| 0));
+            run.layers.push(row);
+        }
+        for at in 0..2 {
+            let mut row = run.bottlenecks[at].clone();
+            row.index += 2 * i;
+            run.bottlenecks.push(row);
+            let mut activity = run.activity[at].clone();
+            activity.index += 2 * i;
+            run.activity.push(activity);
+            let mut design = run.design.layers[at].clone();
+            design.index += 2 * i;
+            run.design.layers.push(design);
+        }
+        for at in 0..4 {
+            let mut histogram = run.histograms[at].clone();
+            histogram.index += 2 * i;
+            run.histograms.push(histogram);
+        }
+    }
+    run.layers.sort_by_key(|row| row.index);
+    run
+}
+
 pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord {
     let ran = run(stats, &format!("bits: {bits}, overflow: {overflow}"));
     let point = SweepPoint {

@@ -14,7 +14,7 @@ plots! {
 
 /// Returns the compared quality of a design with both ends of its interval: a share from 0 to 1, or a number
 /// of codes, which has no interval and is repeated.
-fn quality(record: &ExploreRecord, row: &PointRow) -> Option<[f64; 3]> {
+pub(crate) fn quality(record: &ExploreRecord, row: &PointRow) -> Option<[f64; 3]> {
     let share = match record.quality.as_str() {
         "accuracy" => row.accuracy?,
         "top1_agreement" => row.top1_agreement?,

@@ -1,0 +1,238 @@
+//! One sentence per report that answers its question.
+
+use super::certainty::within;
+use super::sweep::{Question, group_findings};
+use crate::numbers::{counted, figure, grouped, number, percentage};
+use crate::plots::Group;
+use crate::tables::{LayerRow, sum};
+use crate::{Fraction, PointRecord, QuantizeRecord, RunRecord, SizeRecord, SummaryRow};
+
+/// Returns what overflow costs a network.
+pub(crate) fn run_answer(run: &RunRecord) -> String {
+    let outcome = &run.outcome;
+    let samples = counted(outcome.samples, "sample");
+    let events = sum(&run.layers, |row| row.events);
+    let widths = widths(run);
+    if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
+        let cost = lost(accuracy, exact);
+        return match (accuracy == exact, events) {
+            (true, Some(0)) => {
+                format!(
+                    "No accumulator {widths} overflows: accuracy stays at {} on {samples}.",
+                    percentage(accuracy)
+                )
+            }
+            (true, _) => format!(
+                "Accumulators {widths} lose no accuracy: it stays at {} on {samples}.",
+                percentage(accuracy)
+            ),
+            (false, _) => format!(
+                "Accumulators {widths} {cost}: {} instead of {} on {samples}.",
+                percentage(accuracy),
+                percentage(exact)
+            ),
+        };
+    }
+    if let Some(share) = outcome.top1_agreement {
+        let within = within(outcome.agreement_interval);
+        return match events {
+            Some(0) => format!("No accumulator {widths} overflows on {samples}."),
+            _ if share.value() >= 1.0 => {
+                format!(
+                    "Accumulators {widths} change no top-1 class on {samples}{}.",
+                    also_codes(outcome.output_mismatch)
+                )
+            }
+            _ => format!(
+                "Accumulators {widths} keep {}{within} of the top-1 classes on {samples}.",
+                percentage(share)
+            ),
+        };
+    }
+    match (events, outcome.output_mismatch) {
+        (Some(0), 0) => format!("No accumulator {widths} overflows on {samples}."),
+        (_, 0) => format!("Accumulators {widths} change no output code on {samples}."),
+        (_, codes) => format!("Accumulators {widths} change {} on {samples}.", counted(codes, "output code")),
+    }
+}
+
+fn also_codes(codes: u64) -> String {
+    if codes == 0 { String::new() } else { format!(", but {}", counted(codes, "output code")) }
+}
+
+/// Returns the difference of two accuracies in words, e.g. `lose 73.1 points of accuracy`.
+fn lost(accuracy: Fraction, exact: Fraction) -> String {
+    let points = ((exact.value() - accuracy.value()) * 1e4).round() / 1e2;
+    let size = figure(points.abs());
+    match points {
+        0.0 => "lose no accuracy".into(),
+        0.0.. => format!("lose {size} {} of accuracy", if points == 1.0 { "point" } else { "points" }),
+        _ => format!("gain {size} points of accuracy"),
+    }
+}
+
+/// Returns the widths of the levels, e.g. `of 14 bits (wrap)`.
+fn widths(run: &RunRecord) -> String {
+    let fixed: Vec<&LayerRow> = run.layers.iter().filter(|row| row.bits.bits().is_some()).collect();
+    let bits = || fixed.iter().filter_map(|row| row.bits.bits());
+    let mut modes: Vec<&str> = fixed.iter().filter_map(|row| row.overflow.as_deref()).collect();
+    modes.sort_unstable();
+    modes.dedup();
+    match (bits().min(), bits().max()) {
+        (Some(least), Some(most)) => {
+            let range = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+            format!("of {range} bits ({})", modes.join(", "))
+        }
+        _ => "of unlimited width".into(),
+    }
+}
+
+/// Returns the width from which on a sweep loses nothing, and what its narrowest point loses.
+pub(crate) fn sweep_answer(points: &[PointRecord], groups: &[Group<'_>]) -> Option<String> {
+    if points.iter().all(|point| !point.is_whole()) && !points.is_empty() {
+        return Some("No point ran to its end. An overflow is trapped in each of them.".into());
+    }
+    if groups.is_empty() {
+        return best_point(points);
+    }
+    let several = groups.len() > 1;
+    let parts = groups.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, *mode)));
+    let mut parts: Vec<(Option<u32>, u8, String)> = parts
+        .filter_map(|(group, mode)| {
+            let finding = group_findings(group, mode)
+                .into_iter()
+                .filter_map(|finding| Some((rank(finding.question)?, finding)))
+                .max_by_key(|(rank, _)| *rank);
+            let (rank, finding) = finding?;
+            let of = if several { format!(" ({})", group.heading) } else { String::new() };
+            let [good, bad] = match finding.question {
+                Question::ExactAccuracy => ["loses no accuracy", "loses accuracy"],
+                Question::FullAgreement => ["changes no top-1 class", "changes a top-1 class"],
+                Question::ExactOutputs => ["changes no output code", "changes an output code"],
+                _ => ["has no wrong sum", "has a wrong sum"],
+            };
+            let text = match finding.least_bits {
+                Some(bits) => format!("From {bits} bits on, {mode}{of} {good}"),
+                None => format!("With {mode}{of}, every width that was run {bad}"),
+            };
+            Some((finding.least_bits, rank, text))
+        })
+        .collect();
+    // The least width first, and widths that do not suffice last.
+    parts.sort_by_key(|(bits, rank, _)| (std::cmp::Reverse(*rank), bits.unwrap_or(u32::MAX)));
+    let (_, _, first) = parts.first()?;
+    let narrow = narrowest(&groups[0]).map_or(String::new(), |text| format!("; {text}"));
+    let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
+    Some(format!("{first} on {}{narrow}.", counted(samples, "sample")))
+}
+
+fn rank(question: Question) -> Option<u8> {
+    match question {
+        Question::ExactAccuracy => Some(4),
+        Question::FullAgreement => Some(3),
+        Question::ExactOutputs => Some(2),
+        Question::ExactSums => Some(1),
+        Question::NoTrap => None,
+    }
+}
+
+/// Returns what the narrowest point of a group loses, e.g. `10 bits (wrap) lose 73 points of accuracy`.
+fn narrowest(group: &Group<'_>) -> Option<String> {
+    let worst = |row: &&SummaryRow| row.accuracy.or(row.top1_agreement).map_or(0.0, Fraction::value);
+    let least =
+        group.points.iter().filter(|point| point.is_whole()).map(|point| point.summary.width()).min()?;
+    let rows = group
+        .points
+        .iter()
+        .map(|point| &point.summary)
+        .filter(|row| row.width() == least && row.trapped.is_none());
+    let row = rows.min_by(|a, b| worst(a).total_cmp(&worst(b)))?;
+    let what = match (row.accuracy, row.accuracy_exact, row.top1_agreement, row.output_mismatch) {
+        (Some(accuracy), Some(exact), ..) => lost(accuracy, exact),
+        (_, _, Some(share), _) => format!("keep {} of the top-1 classes", percentage(share)),
+        (.., Some(codes)) => format!("change {}", counted(codes, "output code")),
+        _ => return None,
+    };
+    Some(format!("{least} bits ({}) {what}", row.overflow))
+}
+
+/// Returns the best point of a sweep without widths.
+fn best_point(points: &[PointRecord]) -> Option<String> {
+    let share = |point: &PointRecord| point.summary.accuracy.or(point.summary.top1_agreement);
+    let whole = || points.iter().filter(|point| share(point).is_some());
+    let by = |a: &&PointRecord, b: &&PointRecord| {
+        let value = |point: &PointRecord| share(point).map_or(0.0, Fraction::value);
+        value(a).total_cmp(&value(b))
+    };
+    let (best, worst) = (whole().max_by(by)?, whole().min_by(by)?);
+    let what = if best.summary.accuracy.is_some() { "accuracy" } else { "agreement with the exact network" };
+    let name = |point: &PointRecord| {
+        let parts = point
+            .parameters
+            .iter()
+            .map(|one| format!("{} {}", crate::tables::short_key(&one.key), one.value));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let value = |point: &PointRecord| share(point).map_or(String::new(), percentage);
+    Some(format!(
+        "The {what} of {} lies between {} ({}) and {} ({}).",
+        counted(points.len() as u64, "point"),
+        value(worst),
+        name(worst),
+        value(best),
+        name(best)
+    ))
+}
+
+/// Returns the widths to build.
+pub(crate) fn size_answer(size: &SizeRecord) -> String {
+    let levels: Vec<String> = size
+        .design
+        .iter()
+        .map(|level| format!("{} bits in {}", level.bits, level.level).replace("auto bits", "any width"))
+        .collect();
+    let outcome = &size.recommended;
+    let samples = counted(outcome.samples, "sample");
+    let what = match (outcome.accuracy, outcome.accuracy_exact) {
+        (Some(accuracy), Some(exact)) if accuracy == exact => {
+            format!("lose no accuracy ({}) on {samples}", percentage(accuracy))
+        }
+        (Some(accuracy), Some(exact)) => format!(
+            "{}, {} instead of {} on {samples}",
+            lost(accuracy, exact),
+            percentage(accuracy),
+            percentage(exact)
+        ),
+        _ if outcome.output_mismatch == 0 => format!("change no output code on {samples}"),
+        _ => format!("change {} on {samples}", counted(outcome.output_mismatch, "output code")),
+    };
+    match levels.as_slice() {
+        [] => "The accelerator runs no layer of this network.".into(),
+        levels => format!("One design for {}: {} {what}.", size.coverage.sized(), levels.join(" and ")),
+    }
+}
+
+/// Returns the accuracy of a quantized network against that of the float network.
+pub(crate) fn quantize_answer(record: &QuantizeRecord) -> String {
+    let evaluated = counted(record.evaluated, "sample");
+    let float = record.parts.iter().filter(|part| part.float.is_some()).count() as u64;
+    let left = match float {
+        0 => String::new(),
+        left => format!("; {} {} in float", counted(left, "part"), number(left, "stays", "stay")),
+    };
+    let on = if record.accuracy_hw.is_some() { format!(" on {}", record.hw) } else { String::new() };
+    match (record.accuracy_float, record.accuracy_hw.or(record.accuracy)) {
+        (Some(before), Some(after)) => format!(
+            "Quantized by {}, the network {}{on}: {} instead of {} on {evaluated}{left}.",
+            record.method,
+            lost(after, before).replace("lose", "loses").replace("gain", "gains"),
+            percentage(after),
+            percentage(before)
+        ),
+        _ => format!(
+            "{} of {} compute on codes{left}.",
+            grouped(record.parts.len() as u64 - float),
+            counted(record.parts.len() as u64, "part")
+        ),
+    }
+}

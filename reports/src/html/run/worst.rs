@@ -1,0 +1,212 @@
+//! First screen of a run: the layers that are worst, with the reason.
+
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
+
+use super::super::plot::{Axis, Kind, Row, Spec};
+use super::super::table::layer;
+use super::speed;
+use crate::numbers::{counted, figure, percentage};
+use crate::tables::LayerRow;
+use crate::{Fraction, RunRecord, layer_label};
+
+/// Number of layers in the list, and in the picture.
+const LISTED: usize = 3;
+const DRAWN: usize = 16;
+
+/// What makes a layer worse than another.
+pub(super) enum Worst<'a> {
+    /// Share of dot products with an event: the level of each layer with the greatest share, worst first.
+    Touched(Vec<&'a LayerRow>),
+    /// Bits between the required and the available width, least first.
+    Headroom(Vec<&'a LayerRow>),
+    /// Output SQNR, least first.
+    Noise(Vec<&'a LayerRow>),
+    /// Nothing but time is known: cycles, most first.
+    Cycles(Vec<&'a LayerRow>),
+}
+
+/// Returns the layers, worst first, by what the statistics of the run tell.
+pub(super) fn worst(run: &RunRecord) -> Worst<'_> {
+    let any = |is: fn(&LayerRow) -> bool| run.layers.iter().any(is);
+    if any(|row| row.events > Some(0)) {
+        return Worst::Touched(ranked(run, |row| {
+            row.events.filter(|&events| events > 0)?;
+            Some(-touched(row))
+        }));
+    }
+    if any(|row| headroom(row).is_some()) {
+        return Worst::Headroom(ranked(run, |row| headroom(row).map(|bits| bits as f64)));
+    }
+    if any(|row| row.sqnr_db.is_some_and(|sqnr| sqnr.value().is_finite())) {
+        return Worst::Noise(ranked(run, |row| {
+            row.sqnr_db.map(|sqnr| sqnr.value()).filter(|sqnr| sqnr.is_finite())
+        }));
+    }
+    Worst::Cycles(ranked(run, |row| row.cycles.map(|cycles| -(cycles as f64))))
+}
+
+/// Returns the worst row of each layer, in order of `badness`, least first.
+fn ranked<'a>(run: &'a RunRecord, badness: impl Fn(&LayerRow) -> Option<f64>) -> Vec<&'a LayerRow> {
+    let mut rows: Vec<(f64, &LayerRow)> =
+        run.layers.iter().filter_map(|row| Some((badness(row)?, row))).collect();
+    rows.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+    let mut seen = std::collections::HashSet::new();
+    rows.into_iter().map(|(_, row)| row).filter(|row| seen.insert(row.index)).collect()
+}
+
+fn touched(row: &LayerRow) -> f64 {
+    row.outputs_touched.unwrap_or(0) as f64 / row.dots.max(1) as f64
+}
+
+fn needed(row: &LayerRow) -> Option<u32> {
+    let wraps = row.overflow.as_deref().is_some_and(|mode| mode == "wrap");
+    let exact = if wraps { row.exact_required_final } else { row.exact_required_prefix };
+    exact.or(if wraps { row.required_final } else { row.required_prefix })
+}
+
+fn headroom(row: &LayerRow) -> Option<i64> {
+    Some(i64::from(row.bits.bits()?) - i64::from(needed(row)?))
+}
+
+impl<'a> Worst<'a> {
+    fn rows(&self) -> &[&'a LayerRow] {
+        match self {
+            Self::Touched(rows) | Self::Headroom(rows) | Self::Noise(rows) | Self::Cycles(rows) => rows,
+        }
+    }
+}
+
+/// Returns the worst layers with the reason.
+pub(super) fn list(run: &RunRecord, worst: &Worst<'_>) -> (&'static str, Vec<Markup>) {
+    let heading = match worst {
+        Worst::Touched(_) => "Layers that overflow most",
+        Worst::Headroom(_) => "Layers with the least room",
+        Worst::Noise(_) => "Layers with the most noise",
+        Worst::Cycles(_) => "Slowest layers",
+    };
+    let item = |row: &&LayerRow| {
+        html! { (layer(row.index, &row.name)) " (" (row.op) "): " (why(run, worst, row)) }
+    };
+    (heading, worst.rows().iter().take(LISTED).map(item).collect())
+}
+
+fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
+    let last = run.layers.iter().rfind(|other| other.index == row.index).unwrap_or(row);
+    let register = match &row.overflow {
+        Some(mode) => format!("{} ({} bits, {mode})", row.level, row.bits),
+        None => format!("{} ({})", row.level, row.bits),
+    };
+    let mut parts = Vec::new();
+    match worst {
+        Worst::Touched(_) => {
+            let share =
+                Fraction::of(row.outputs_touched.unwrap_or(0), row.dots).map_or(String::new(), percentage);
+            parts.push(format!("{share} of {} overflow in {register}", counted(row.dots, "dot product")));
+            parts.extend(
+                needed(row).map(|bits| format!("its sums of {} products require {bits} bits", row.terms)),
+            );
+            let wrong = last.wrong.and_then(|wrong| Fraction::of(wrong, last.dots));
+            parts.extend(wrong.map(|share| format!("{} of its sums are wrong", percentage(share))));
+        }
+        Worst::Headroom(_) => {
+            parts.extend(needed(row).map(|bits| format!("its sums require {bits} bits of {register}")));
+        }
+        Worst::Noise(_) => {
+            parts.push(format!("{} differ", counted(row.output_mismatch.unwrap_or(0), "output code")))
+        }
+        Worst::Cycles(_) => {
+            parts.push(counted(row.cycles.unwrap_or(0), "cycle"));
+            let bound = run.bottlenecks.iter().find(|other| other.index == row.index);
+            parts.extend(bound.map(|bound| format!("bound by its {}", speed::bound_in_words(&bound.bound))));
+        }
+    }
+    if let Some(sqnr) = last.sqnr_db.map(|sqnr| sqnr.value()).filter(|sqnr| sqnr.is_finite()) {
+        parts.push(format!("output SQNR {} dB", figure(sqnr)));
+    }
+    parts.join("; ") + "."
+}
+
+/// Returns the picture of the worst layers.
+pub(super) fn picture(run: &RunRecord, worst: &Worst<'_>) -> Markup {
+    let rows = worst.rows();
+    let shown = &rows[..rows.len().min(DRAWN)];
+    let row = |row: &LayerRow, values: Vec<Option<f64>>, fence: Option<f64>| Row {
+        name: layer_label(row.index, &row.name),
+        layer: Some(row.index),
+        values,
+        fence,
+        ..Row::default()
+    };
+    let left_out = |spec: Spec| Spec {
+        note: (rows.len() > shown.len())
+            .then(|| format!("The {} worst of {} layers.", shown.len(), rows.len())),
+        ..spec
+    };
+    match worst {
+        Worst::Touched(_) => {
+            let share =
+                |count: Option<u64>, row: &LayerRow| count.map(|count| count as f64 / row.dots.max(1) as f64);
+            let spec = Spec {
+                kind: Kind::Bars,
+                x: Axis::new("dot products of the layer").percent().log(false),
+                names: ["with an event", "persistent", "wrong"].map(String::from).into(),
+                rows: shown
+                    .iter()
+                    .map(|one| {
+                        let last = run.layers.iter().rfind(|other| other.index == one.index);
+                        let wrong = last.and_then(|last| share(last.wrong, last));
+                        row(
+                            one,
+                            vec![share(one.outputs_touched, one), share(one.persistent, one), wrong],
+                            None,
+                        )
+                    })
+                    .collect(),
+                ..Spec::default()
+            };
+            left_out(spec).figure("Overflow of the worst layers", "", None)
+        }
+        Worst::Headroom(_) => {
+            let bits = |bits: Option<u32>| bits.map(f64::from);
+            let spec = Spec {
+                kind: Kind::Dots,
+                x: Axis::new("bits"),
+                names: ["final sums require", "prefixes require", "available"].map(String::from).into(),
+                rows: shown
+                    .iter()
+                    .map(|one| {
+                        let finals = bits(one.exact_required_final.or(one.required_final));
+                        let prefixes = bits(one.exact_required_prefix.or(one.required_prefix));
+                        row(one, vec![finals, prefixes, bits(one.bits.bits())], None)
+                    })
+                    .collect(),
+                ..Spec::default()
+            };
+            left_out(spec).figure("Required and available bits", "", None)
+        }
+        Worst::Noise(_) => {
+            let sqnr = |one: &LayerRow| one.sqnr_db.map(|sqnr| sqnr.value());
+            let spec = Spec {
+                kind: Kind::Bars,
+                x: Axis::new("output SQNR (dB)"),
+                names: vec!["SQNR".into()],
+                rows: shown.iter().map(|one| row(one, vec![sqnr(one)], None)).collect(),
+                ..Spec::default()
+            };
+            left_out(spec).figure("Noise of the worst layers", "", None)
+        }
+        Worst::Cycles(_) => {
+            let cycles = |one: &LayerRow| one.cycles.map(|cycles| cycles as f64);
+            let spec = Spec {
+                kind: Kind::Bars,
+                x: Axis::new("cycles").log(false),
+                names: vec!["cycles".into()],
+                rows: shown.iter().map(|one| row(one, vec![cycles(one)], None)).collect(),
+                ..Spec::default()
+            };
+            left_out(spec).figure("Cycles of the slowest layers", "", None)
+        }
+    }
+}
