@@ -37,9 +37,10 @@ pub use output::{
     explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
     size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths, sweep_paths,
 };
+pub use plots::{Medium, PlotFont, PlotSize, PlotStyle};
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, LayerActivity,
+    CostRecord, CoverageRecord, CurvePoint, CurvesRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, LayerActivity,
     LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord,
     SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
     quantized_weights_in_float,

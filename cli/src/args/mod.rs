@@ -7,7 +7,7 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Quantize, Run, Size, Status, Sweep,
+    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status, Sweep,
     Vectors,
 };
 
@@ -85,6 +85,10 @@ pub enum Command {
     Explore(Given<Explore>),
     /// Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures
     Compare(Given<Compare>),
+    /// Plot a column of finished results against an axis: several sweeps, accelerators and networks in one picture
+    ///
+    /// The table of the picture is written next to it. Without --output, it is printed.
+    Plot(Given<Plot>),
     /// Print the network as guardbit reads it, and with --hw what lowering does with each operation
     Inspect(Given<Inspect>),
     /// Accelerator models: presets, files, schema

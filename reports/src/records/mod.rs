@@ -3,6 +3,7 @@
 mod activity;
 mod costs;
 mod coverage;
+mod curves;
 mod explore;
 mod histogram;
 mod point;
@@ -17,6 +18,7 @@ mod timing;
 pub use activity::LayerActivity;
 pub use costs::CostRecord;
 pub use coverage::{CoverageRecord, HostLayer, quantized_weights_in_float};
+pub use curves::{CurvePoint, CurvesRecord};
 pub use explore::{ExploreCost, ExploreRecord};
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;

@@ -156,7 +156,8 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));
     pairs.extend(request.labels.as_deref().map(|path| ("Labels", file(path))));
     pairs.extend(request.sets.iter().map(|set| ("Set", set.clone())));
-    crate::about(pairs, [accelerator])
+    let pages = Pages { style: request.style, ..Pages::default() };
+    About { pages, ..crate::about(pairs, [accelerator]) }
 }
 
 /// Contents of `quantize.json`.
