@@ -31,6 +31,7 @@ mod oracle;
 mod packaging;
 mod parquet;
 mod parts;
+mod plot;
 mod presets;
 mod profiles;
 mod quantize;

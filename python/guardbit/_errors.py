@@ -75,6 +75,7 @@ _CALLS = {
     "hw schema": "guardbit.schema('hw')",
     "graph schema": "guardbit.schema('graph')",
     "study schema": "guardbit.schema('study')",
+    "plot": "result.plot(column, x=..., by=...)",
     "inspect": "guardbit.load(model).nodes()",
     "help quantize": "help(guardbit.quantize)",
 }

@@ -40,10 +40,10 @@ pub use output::{
 pub use plots::{Medium, PlotFont, PlotSize, PlotStyle};
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, CurvePoint, CurvesRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer, LayerActivity,
-    LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord,
-    SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord,
-    quantized_weights_in_float,
+    CostRecord, CoverageRecord, CurvePoint, CurvesRecord, DesignLevel, ExploreCost, ExploreRecord, HostLayer,
+    LayerActivity, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow,
+    QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind,
+    TileRecord, WitnessRecord, quantized_weights_in_float,
 };
 pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};

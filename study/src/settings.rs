@@ -16,8 +16,9 @@ use crate::arguments::{Arguments, Command, Misuse, ROWS, Row, listed};
 use crate::axes::scheme_override;
 use crate::quantize::{codes_text, rule_text};
 use crate::{
-    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y, DEFAULT_RANDOM_SAMPLES, Grid,
-    InputSource, Objective, Pick, PlotRequest, QuantizeChoices, QuantizeRequest, Shard, StudyError,
+    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
+    DEFAULT_RANDOM_SAMPLES, Grid, InputSource, Objective, Pick, PlotRequest, QuantizeChoices,
+    QuantizeRequest, Shard, StudyError,
 };
 
 /// Settings shared by runs, sweeps and similar commands.
@@ -479,7 +480,11 @@ impl Arguments {
             profile: self.profile,
             cut: self.cut()?,
             format: self.format.unwrap_or_default(),
-            pages: Pages { plots: self.plots.unwrap_or(true), report: self.page.unwrap_or(true), style: self.style()? },
+            pages: Pages {
+                plots: self.plots.unwrap_or(true),
+                report: self.page.unwrap_or(true),
+                style: self.style()?,
+            },
         })
     }
 

@@ -7,8 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status, Sweep,
-    Vectors,
+    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status,
+    Sweep, Vectors,
 };
 
 use std::num::NonZeroUsize;

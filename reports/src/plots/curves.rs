@@ -32,7 +32,8 @@ fn draw(record: &CurvesRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let exact = Entry::new(Mark::Dashes(GREY), "accuracy of the exact network");
     let exact = (!record.exact.is_empty()).then_some(exact);
     let entries: Vec<Entry> = entries.chain(exact).collect();
-    let by = if record.by.is_empty() { String::new() } else { format!(" · curves: {}", record.by.join(", ")) };
+    let by =
+        if record.by.is_empty() { String::new() } else { format!(" · curves: {}", record.by.join(", ")) };
     let points = counted(record.points.len() as u64, "point");
     let subtitle = format!("{} against {}{by} · {points}", record.y, record.x);
     let legend = (!entries.is_empty()).then(|| Legend::new(entries).content());

@@ -21,7 +21,7 @@ pub use page::arguments_text;
 pub use python::python_text;
 pub use rules::Misuse;
 pub use table::{Arguments, ROWS};
-pub use value::{Kind, OnOff, Seconds, Shape, Zip};
+pub use value::{Kind, Seconds, Shape, Zip};
 
 /// Declares [`Command`] from rows `VARIANT = NAME;`, in the order of the documentation.
 macro_rules! commands {

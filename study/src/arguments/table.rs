@@ -16,12 +16,13 @@ use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
 use crate::{
-    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y, DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT,
-    Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
+    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
+    DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT, Grid, MixedBudget, Objective, QuantizeChoices, Shard,
+    TableFormat,
 };
 use Command::{
-    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot, Quantize, Run, Size,
-    Status, Sweep, Vectors,
+    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot, Quantize, Run,
+    Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -656,20 +657,17 @@ arguments! {
     plot_style: Option<Medium> = "plot_style", Row {
         value: "STYLE",
         beside_study: true,
-        in_python: false,
         help: |command| {
             let files = if command == Plot { "" } else { ", and PDF files in addition" };
             format!("Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title{files}) or slides (240 mm, letters \
-                     of 16 pt). A report always has plots for a screen")
+                     of 16 pt). A report always has plots for a screen [default: screen]")
         },
-        default: |_| Some(Medium::default().name().into()),
         ..row(PLOTS)
     };
     /// The size of plots.
     plot_size: Option<PlotSize> = "plot_size", Row {
         value: "SIZE",
         beside_study: true,
-        in_python: false,
         help: |_| "Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by --plot-style]".into(),
         ..row(PLOTS)
     };
@@ -677,7 +675,6 @@ arguments! {
     plot_font: Option<PlotFont> = "plot_font", Row {
         value: "SIZE",
         beside_study: true,
-        in_python: false,
         help: |_| "Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by --plot-style]".into(),
         ..row(PLOTS)
     };
@@ -685,7 +682,6 @@ arguments! {
     plot_title: Option<OnOff> = "plot_title", Row {
         value: "on|off",
         beside_study: true,
-        in_python: false,
         help: |_| "Whether plots have a title and a line below it [default: by --plot-style]".into(),
         ..row(PLOTS)
     };

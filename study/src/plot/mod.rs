@@ -62,8 +62,12 @@ pub fn plot(request: &PlotRequest) -> Result<Plotted, StudyError> {
         return Err(wrong(format!("{count} folders; expected 1 to {MOST_FOLDERS}")));
     }
     let names = short(&request.folders);
-    let results =
-        request.folders.iter().zip(names).map(|(folder, name)| Results::read(folder, name)).collect::<Result<Vec<_>, _>>()?;
+    let results = request
+        .folders
+        .iter()
+        .zip(names)
+        .map(|(folder, name)| Results::read(folder, name))
+        .collect::<Result<Vec<_>, _>>()?;
     // Folders distinguish curves unless something else is asked for.
     let by = match request.by.is_empty() && count > 1 {
         true => vec!["folder".to_owned()],
@@ -188,9 +192,12 @@ impl Results {
             if let Some(exact) = at(&exact).filter(|exact| record.exact.iter().all(|known| known != exact)) {
                 record.exact.push(exact);
             }
-            let ends = interval.map_or([String::new(), String::new()], |(low, high)| [low, high].map(|end| end.to_string()));
+            let ends = interval
+                .map_or([String::new(), String::new()], |(low, high)| [low, high].map(|end| end.to_string()));
             let first = [self.name.clone(), curve.clone()];
-            rows.push(first.into_iter().chain(own).chain([xs[row].clone(), ys[row].clone()]).chain(ends).collect());
+            rows.push(
+                first.into_iter().chain(own).chain([xs[row].clone(), ys[row].clone()]).chain(ends).collect(),
+            );
             record.points.push(CurvePoint { curve, x: xs[row].clone(), y, interval });
         }
         Ok(())
@@ -249,7 +256,8 @@ impl Results {
 
     fn not_numeric(&self, name: &str, value: &str) -> StudyError {
         let numeric = self.kind.columns().iter().filter(|column| {
-            !matches!(column.stored, Stored::Text | Stored::Boolean) && self.folder.columns.iter().any(|own| own == column.name)
+            !matches!(column.stored, Stored::Text | Stored::Boolean)
+                && self.folder.columns.iter().any(|own| own == column.name)
         });
         let numeric: Vec<&str> = numeric.map(|column| column.name).collect();
         wrong(format!(
@@ -299,7 +307,11 @@ fn check_curves(record: &CurvesRecord) -> Result<(), StudyError> {
 }
 
 /// Refuses two points of a curve at one place: a line through them would show neither.
-fn check_distinct(results: &[Results], record: &CurvesRecord, rows: &[Vec<String>]) -> Result<(), StudyError> {
+fn check_distinct(
+    results: &[Results],
+    record: &CurvesRecord,
+    rows: &[Vec<String>],
+) -> Result<(), StudyError> {
     let mut seen = HashMap::new();
     for (at, point) in record.points.iter().enumerate() {
         let Some(other) = seen.insert((&point.curve, &point.x), at) else { continue };
@@ -309,7 +321,8 @@ fn check_distinct(results: &[Results], record: &CurvesRecord, rows: &[Vec<String
         };
         let apart = if rows[at][0] == rows[other][0] {
             let result = results.iter().find(|result| result.name == rows[at][0]);
-            let varied = |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
+            let varied =
+                |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
             let axes = result.into_iter().flat_map(|result| result.folder.axes.iter().filter(varied));
             let axes: Vec<String> = axes.map(|(key, _)| key.clone()).filter(|key| *key != record.x).collect();
             axes.join(", ")

@@ -5,7 +5,7 @@ use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
 use guardbit_reports::{
-    About, Decibel, HistogramRow, PartRow, ProofRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
+    About, Decibel, HistogramRow, Pages, PartRow, ProofRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
 };
 use serde::Serialize;
 
