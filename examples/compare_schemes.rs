@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use guardbit::frontends::npy::{Header, Values};
 use guardbit::graph::{Graph, MultiplierRule, NodeId, Requantize};
 use guardbit::num::Scheme;
-use guardbit::reports::plots::SCHEME_PLOTS;
+use guardbit::reports::plots::{PlotStyle, SCHEME_PLOTS};
 use guardbit::reports::{SchemeRow, SchemesRecord};
 use guardbit::sim::{Keep, Options, Simulation};
 use guardbit::{frontends, hwmodels};
@@ -132,9 +132,10 @@ fn counted(expected: &[i32], found: &[i32], (mut count, mut greatest): (u64, u32
 fn write(record: &SchemesRecord, dir: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(dir)?;
     fs::write(dir.join("schemes.csv"), csv(record))?;
+    let style = PlotStyle::default();
     for plot in SCHEME_PLOTS {
-        let svg = plot.svg(&plot.draw(record)?)?;
-        fs::write(dir.join(format!("{}.png", plot.name)), plot.png(&svg)?)?;
+        let svg = plot.svg(&plot.draw(record)?, &style)?;
+        fs::write(dir.join(format!("{}.png", plot.name)), plot.png(&svg, &style)?)?;
         fs::write(dir.join(format!("{}.svg", plot.name)), svg)?;
     }
     for scheme in &record.schemes {

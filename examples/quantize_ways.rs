@@ -26,7 +26,7 @@ use guardbit::hwmodels::{Accelerator, MacLayer, Program};
 use guardbit::quantize::search::mixed::{NetworkChoices, explore};
 use guardbit::quantize::search::{Judge, quantize_aimed};
 use guardbit::quantize::{Config, LAYER_METHODS, Quantized, Sample};
-use guardbit::reports::plots::{Drawing, QUANTIZER_PLOTS};
+use guardbit::reports::plots::{Drawing, PlotStyle, QUANTIZER_PLOTS};
 use guardbit::reports::{QuantizerRow, QuantizersRecord};
 use guardbit::sim::{Codes, Options, Simulation, StatsLevel};
 use guardbit::{frontends, hwmodels};
@@ -171,7 +171,7 @@ impl Subject {
         let record = self.record(rows)?;
         for plot in QUANTIZER_PLOTS {
             let Drawing::Figure(svg) = plot.draw(&record)? else { continue };
-            fs::write(dir.join(format!("{}.png", self.name)), plot.png(&svg)?)?;
+            fs::write(dir.join(format!("{}.png", self.name)), plot.png(&svg, &PlotStyle::default())?)?;
             fs::write(dir.join(format!("{}.svg", self.name)), svg)?;
         }
         Ok(())

@@ -63,6 +63,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Check(check) => commands::check(check, &args.global),
         Command::Size(size) => commands::size(size, &args.global),
         Command::Compare(compare) => commands::compare(compare, &args.global),
+        Command::Plot(plot) => commands::plot(plot, &args.global),
         Command::Explore(explore) => commands::explore(explore, &args.global),
         Command::Inspect(inspect) => commands::inspect(inspect, &args.global),
         Command::Study(args) => commands::schema(&args.command, guardbit_study::study_schema),

@@ -124,6 +124,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("size", sampled("size")),
         ("explore", sampled("explore")),
         ("compare", None),
+        ("plot", None),
         ("inspect", None),
         ("hw", None),
         ("study", None),

@@ -33,6 +33,7 @@ mod pages;
 mod parquet;
 mod parts;
 mod pictures;
+mod plot;
 mod presets;
 mod profiles;
 mod quantize;

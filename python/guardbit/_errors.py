@@ -76,6 +76,7 @@ _CALLS = {
     "graph schema": "guardbit.schema('graph')",
     "cost schema": "guardbit.schema('cost')",
     "study schema": "guardbit.schema('study')",
+    "plot": "result.plot(column, x=..., by=...)",
     "inspect": "guardbit.load(model).nodes()",
     "help quantize": "help(guardbit.quantize)",
 }

@@ -17,6 +17,7 @@ __all__ = [
     "explore",
     "merge",
     "plain_name",
+    "plot",
     "presets",
     "quantize",
     "run",
@@ -117,6 +118,7 @@ def merge(folders: list[_Path], out: _Path, force: bool, watcher: _Watcher, part
 def size(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
 def explore(arguments: str, out: _Path, force: bool, watcher: _Watcher, threads: int | None = None) -> None: ...
 def compare(folders: list[_Path]) -> str: ...
+def plot(arguments: str) -> str: ...
 def quantize(
     arguments: str,
     out: _Path,

@@ -7,13 +7,14 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _tables
+from . import _plot, _tables
 from ._errors import GuardbitError
 from ._graph import Graph
 
@@ -86,11 +87,31 @@ class Result:
             raise GuardbitError("there is no report: the result was made with report=False")
         return page.read_text()
 
-    def plot(self, name: str) -> str:
-        """Returns a plot as SVG by its name."""
+    def plot(
+        self,
+        name: str,
+        *,
+        x: str | None = None,
+        by: str | Sequence[str] = (),
+        plot_style: str | None = None,
+        plot_size: str | None = None,
+        plot_font: str | None = None,
+        plot_title: str | None = None,
+        kind: str = "svg",
+        ax: Any = None,
+    ) -> Any:
+        """Returns a plot as SVG, which notebooks show: a plot of `plots` by its name, or with `x` a column of the table.
+
+        With `x`, `name` is a column of numbers and `x` an axis or column; `by` names axes and columns whose values
+        distinguish the curves, as for `guardbit plot`. With `kind="matplotlib"`, or with an `ax` to draw on, the plot
+        is a matplotlib Axes.
+        """
+        if x is not None or by or ax is not None or kind != "svg":
+            style = {"plot_style": plot_style, "plot_size": plot_size, "plot_font": plot_font, "plot_title": plot_title}
+            return _plot.of_column([self.folder], name, x, by, style, kind, ax)
         if name not in self.plots:
             raise KeyError(f"unknown plot {name!r}; the plots are {', '.join(self.plots) or 'none'}")
-        return (self.folder / "plots" / f"{name}.svg").read_text()
+        return _plot.Svg((self.folder / "plots" / f"{name}.svg").read_text())
 
     @property
     def plots(self) -> list[str]:

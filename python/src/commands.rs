@@ -158,6 +158,15 @@ pub fn compare(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<String> {
     serde_json::to_string(&comparison).map_err(|error| Failure::usage(error.to_string()).into())
 }
 
+/// Draws a column of finished results; returns JSON with the picture as SVG and its table.
+#[pyfunction]
+pub fn plot(py: Python<'_>, arguments: &str) -> PyResult<String> {
+    let request = checked(request::read(Command::Plot, arguments)?.plot_request())?;
+    let plotted = py.detach(|| guardbit_study::plot(&request));
+    let plotted = plotted.map_err(|error| Ended::from(error).failure())?;
+    Ok(json!({"svg": plotted.svg, "columns": plotted.columns, "rows": plotted.rows}).to_string())
+}
+
 /// Quantizes a float network. `method` and `weight_method` are functions that choose ranges instead of the
 /// named methods.
 #[pyfunction]

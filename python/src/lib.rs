@@ -24,6 +24,7 @@ fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commands::size, module)?)?;
     module.add_function(wrap_pyfunction!(commands::explore, module)?)?;
     module.add_function(wrap_pyfunction!(commands::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::plot, module)?)?;
     module.add_function(wrap_pyfunction!(commands::quantize, module)?)?;
     module.add_function(wrap_pyfunction!(commands::vectors, module)?)?;
     module.add_function(wrap_pyfunction!(commands::tables, module)?)?;

@@ -10,8 +10,8 @@ use guardbit_files::{Document, Existing, Target};
 use guardbit_hwmodels::InferenceCycles;
 use guardbit_reports::{
     About, CoverageRecord, Decibel, DesignRecord, EventRow, Fraction, LayerActivity, LayerRow,
-    LevelHistogram, NetworkTiming, OutputError, PointRecord, RunRecord, Score, SummaryRow, SweepPoint, Width,
-    run_documents, sweep_documents,
+    LevelHistogram, Medium, NetworkTiming, OutputError, Pages, PlotStyle, PointRecord, RunRecord, Score,
+    SummaryRow, SweepPoint, Width, run_documents, sweep_documents,
 };
 use guardbit_sim::SquaredError;
 
@@ -58,6 +58,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("sweep_grid", grid),
     ] {
         write(&folder.join(name), &sweep_documents(&about, &points)?)?;
+    }
+    for medium in [Medium::Paper, Medium::Slides] {
+        let style = PlotStyle { medium, ..PlotStyle::default() };
+        let about = About { pages: Pages { style, report: false, ..Pages::default() }, ..about.clone() };
+        let named = |name: &str| folder.join(format!("{name}_{}", medium.name()));
+        let points = sweep(&small, "fpga-int14-os", &both, 8..=24);
+        write(&named("sweep_small"), &sweep_documents(&about, &points)?)?;
+        for (name, network) in [("run_small", &small), ("run_large", &large)] {
+            write(&named(name), &run_documents(&about, &run(network, 14))?)?;
+        }
     }
     Ok(())
 }

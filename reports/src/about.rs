@@ -1,5 +1,6 @@
 //! How results were produced, and the documents that are written of them.
 
+use crate::plots::PlotStyle;
 use serde::{Deserialize, Serialize};
 
 /// Information in a report on how its results were produced.
@@ -27,10 +28,12 @@ pub struct Pages {
     pub plots: bool,
     /// Whether to write the report, which contains the plots too.
     pub report: bool,
+    /// Style of the plots in files; those in the report are for a screen.
+    pub style: PlotStyle,
 }
 
 impl Default for Pages {
     fn default() -> Self {
-        Self { plots: true, report: true }
+        Self { plots: true, report: true, style: PlotStyle::default() }
     }
 }

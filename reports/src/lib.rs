@@ -38,12 +38,13 @@ pub use output::{
     sample_parquet, size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths,
     sweep_paths,
 };
+pub use plots::{Medium, PlotFont, PlotSize, PlotStyle};
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, DesignLevel, DesignRecord, ExploreCost, ExploreRecord, HostLayer,
-    LayerActivity, LayerDesign, LevelDesign, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord,
-    QuantizerRow, QuantizersRecord, RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram,
-    SumKind, TileRecord, WitnessRecord, quantized_weights_in_float,
+    CostRecord, CoverageRecord, CurvePoint, CurvesRecord, DesignLevel, DesignRecord, ExploreCost,
+    ExploreRecord, HostLayer, LayerActivity, LayerDesign, LevelDesign, LevelHistogram, NetworkTiming,
+    PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord, SchemeRow, SchemesRecord,
+    SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord, quantized_weights_in_float,
 };
 pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};

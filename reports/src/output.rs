@@ -9,7 +9,7 @@ use crate::about::{About, Pages};
 use crate::html;
 use crate::parameters::parameter_columns;
 use crate::plots::{
-    Drawn, EXPLORE_PLOTS, Plot, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+    Drawn, EXPLORE_PLOTS, Plot, PlotStyle, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
     PARETO, PairRow, PointRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SumRow, SummaryRow,
@@ -36,7 +36,7 @@ pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, Re
     if !run.sums.is_empty() {
         drawn.extend(draw(about, SUM_PLOTS, run)?);
     }
-    all(about, run_tables::<Csv>(run)?, &drawn, || html::run(about, run, &drawn))
+    all(about, run_tables::<Csv>(run)?, run, &drawn, || html::run(about, run, &drawn))
 }
 
 fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError> {
@@ -78,7 +78,7 @@ pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Docu
         false => points.iter().filter(|point| point.is_whole()).cloned().collect(),
     };
     let drawn = draw(about, SWEEP_PLOTS, whole.as_ref())?;
-    all(about, sweep_tables::<Csv>(points)?, &drawn, || html::sweep(about, points, &drawn))
+    all(about, sweep_tables::<Csv>(points)?, whole.as_ref(), &drawn, || html::sweep(about, points, &drawn))
 }
 
 fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {
@@ -155,7 +155,7 @@ fn size_tables<E: Encoding>(size: &SizeRecord) -> Result<Vec<Document>, ReportEr
 
 /// Returns the paths of all documents that [`sweep_documents`] may return.
 pub fn sweep_paths() -> Vec<String> {
-    let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
+    let plots = SWEEP_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot), pdf_name(plot)]);
     SWEEP_TABLES.map(String::from).into_iter().chain([REPORT.to_owned()]).chain(plots).collect()
 }
 
@@ -165,7 +165,7 @@ pub fn sweep_paths() -> Vec<String> {
 /// [`ReportError`] if a document cannot be produced.
 pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
     let drawn = draw(about, SIZE_PLOTS, size)?;
-    all(about, size_tables::<Csv>(size)?, &drawn, || html::size(about, size, &drawn))
+    all(about, size_tables::<Csv>(size)?, size, &drawn, || html::size(about, size, &drawn))
 }
 
 /// Returns the tables, plots and report of an exploration.
@@ -190,13 +190,13 @@ pub fn explore_documents(about: &About, record: &ExploreRecord) -> Result<Vec<Do
         Csv::table(&record.sensitivity)?,
     ];
     let drawn = draw(about, EXPLORE_PLOTS, record)?;
-    all(about, tables, &drawn, || html::explore(about, record, &drawn))
+    all(about, tables, record, &drawn, || html::explore(about, record, &drawn))
 }
 
 /// Returns the paths of all documents that [`explore_documents`] may return.
 pub fn explore_paths() -> Vec<String> {
     let tables = [PARETO, PointRow::FILE, SensitivityRow::FILE, REPORT].map(String::from);
-    let plots = EXPLORE_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot)]);
+    let plots = EXPLORE_PLOTS.iter().flat_map(|plot| [svg_name(plot), png_name(plot), pdf_name(plot)]);
     tables.into_iter().chain(plots).collect()
 }
 
@@ -214,19 +214,20 @@ pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<
         Csv::table(&record.tradeoffs)?,
     ];
     let drawn = draw(about, QUANTIZE_PLOTS, record)?;
-    all(about, tables.into(), &drawn, || html::quantize(about, record, &drawn))
+    all(about, tables.into(), record, &drawn, || html::quantize(about, record, &drawn))
 }
 
 fn all<S: ?Sized + Sync>(
     about: &About,
     tables: Vec<Document>,
+    record: &S,
     drawn: &[Drawn<S>],
     report: impl FnOnce() -> String,
 ) -> Result<Vec<Document>, ReportError> {
-    let Pages { plots: own, report: page } = about.pages;
+    let Pages { plots: own, report: page, style } = about.pages;
     let mut all = tables;
     if own {
-        all.extend(plots(drawn)?);
+        all.extend(plots(record, drawn, &style)?);
     }
     all.extend(page.then(|| (REPORT.to_owned(), report().into_bytes())));
     Ok(all)
@@ -236,7 +237,7 @@ fn all<S: ?Sized + Sync>(
 /// returns whether the folder contains a path.
 pub fn pages_of(has: impl Fn(&str) -> bool) -> Pages {
     let mut plots = SWEEP_PLOTS.iter().map(svg_name).chain(EXPLORE_PLOTS.iter().map(svg_name));
-    Pages { plots: plots.any(|path| has(&path)), report: has(REPORT) }
+    Pages { plots: plots.any(|path| has(&path)), report: has(REPORT), ..Pages::default() }
 }
 
 fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {
@@ -245,6 +246,10 @@ fn svg_name<S: ?Sized>(plot: &Plot<S>) -> String {
 
 fn png_name<S: ?Sized>(plot: &Plot<S>) -> String {
     format!("plots/{}.png", plot.name)
+}
+
+fn pdf_name<S: ?Sized>(plot: &Plot<S>) -> String {
+    format!("plots/{}.pdf", plot.name)
 }
 
 /// File format of tables. Every list of tables can be written in each format.
@@ -285,18 +290,28 @@ fn draw<S: ?Sized>(
     }
     let draw = |plot: &'static Plot<S>| {
         let drawing = plot.draw(record)?;
-        let svg = plot.svg(&drawing)?;
+        let svg = plot.svg(&drawing, &PlotStyle::default())?;
         Ok(Drawn { plot, drawing, svg })
     };
     plots.iter().map(draw).collect()
 }
 
-/// Returns the SVG and PNG files of plots. PNG files are rendered in parallel because each takes a noticeable
-/// time.
-fn plots<S: ?Sized>(drawn: &[Drawn<S>]) -> Result<Vec<Document>, ReportError> {
-    let files = |drawn: &Drawn<S>| -> Result<[Document; 2], ReportError> {
-        let png = drawn.plot.png(&drawn.svg)?;
-        Ok([(svg_name(drawn.plot), drawn.svg.clone().into_bytes()), (png_name(drawn.plot), png)])
+/// Returns the files of plots in a style: SVG, PNG and, for a paper, PDF. They are rendered in parallel because
+/// each takes a noticeable time. `drawn` are the plots for a screen.
+fn plots<S: ?Sized + Sync>(
+    record: &S,
+    drawn: &[Drawn<S>],
+    style: &PlotStyle,
+) -> Result<Vec<Document>, ReportError> {
+    let files = |drawn: &Drawn<S>| -> Result<Vec<Document>, ReportError> {
+        let plot = drawn.plot;
+        let svg = match *style == PlotStyle::default() {
+            true => drawn.svg.clone(),
+            false => plot.svg(&plot.draw_in(record, style)?, style)?,
+        };
+        let pdf = style.has_pdf().then(|| Ok((pdf_name(plot), plot.pdf(&svg)?))).transpose()?;
+        let png = (png_name(plot), plot.png(&svg, style)?);
+        Ok([(svg_name(plot), svg.into_bytes()), png].into_iter().chain(pdf).collect())
     };
     let made: Vec<_> = drawn.par_iter().map(files).collect();
     Ok(made.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())

@@ -1,53 +1,167 @@
 //! Tests of every plot: equal bytes each time, nothing outside the sheet, and a reason if there is nothing to
 //! show.
 
+use std::sync::Arc;
+
 use crate::common;
 use guardbit_reports::plots::{
-    Drawing, EXPLORE_PLOTS, Plot, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
+    Drawing, EXPLORE_PLOTS, Medium, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
 };
 use guardbit_reports::{
     About, CoverageRecord, ExploreRecord, Parameter, PointRecord, PointRow, QuantizerRow, QuantizersRecord,
     RunRecord, sweep_documents,
 };
 use guardbit_sim::StatsLevel;
+use resvg::usvg::{Group, Node, Options, Text, Tree, fontdb};
 
 fn figure<S: ?Sized>(plot: &Plot<S>, record: &S) -> String {
-    match plot.draw(record).unwrap() {
+    drawn(plot, record, &PlotStyle::default())
+}
+
+fn drawn<S: ?Sized>(plot: &Plot<S>, record: &S, style: &PlotStyle) -> String {
+    match plot.draw_in(record, style).unwrap() {
         Drawing::Figure(svg) => svg,
         Drawing::Nothing(why) => panic!("{}: {why}", plot.name),
     }
 }
 
+/// Checks that a picture is equal each time, that nothing of it lies outside, and that letters on paper are
+/// large enough.
 fn check<S: ?Sized>(plot: &Plot<S>, record: &S) {
+    for medium in Medium::ALL {
+        let style = PlotStyle { medium, ..PlotStyle::default() };
+        let svg = drawn(plot, record, &style);
+        assert_eq!(svg, drawn(plot, record, &style), "{}", plot.name);
+        let has_title = medium != Medium::Paper;
+        let head: String = plot.title.replace('\'', "&apos;").chars().take(20).collect();
+        assert_eq!(svg.contains(&head), has_title, "{}", plot.name);
+        check_inside(plot.name, &svg);
+        if medium == Medium::Paper {
+            check_letters(plot.name, &svg);
+            assert!(svg.starts_with("<svg width=\"85mm\""), "{}", plot.name);
+            let pdf = plot.pdf(&svg).unwrap();
+            assert!(pdf.starts_with(b"%PDF-") && pdf == plot.pdf(&svg).unwrap(), "{}", plot.name);
+        }
+    }
     let svg = figure(plot, record);
-    assert_eq!(svg, figure(plot, record), "{}", plot.name);
-    assert!(svg.contains(&plot.title.replace('\'', "&apos;")), "{}", plot.name);
-    let size = attributes(&svg, "<svg ", &["width=\"", "height=\""])[0].clone();
-    for place in attributes(&svg, "<text ", &["x=\"", "y=\""]) {
-        assert!(place[0] >= 0 && place[0] <= size[0], "{}: {place:?} of {size:?}", plot.name);
-        assert!(place[1] >= 0 && place[1] <= size[1], "{}: {place:?} of {size:?}", plot.name);
-    }
-    for place in attributes(&svg, "<rect ", &["x=\"", "y=\"", "width=\"", "height=\""]) {
-        let end = [place[0] + place[2], place[1] + place[3]];
-        assert!(place[0] >= 0 && end[0] <= size[0], "{}: {place:?} of {size:?}", plot.name);
-        assert!(place[1] >= 0 && end[1] <= size[1], "{}: {place:?} of {size:?}", plot.name);
-    }
-    let png = plot.png(&svg).unwrap();
-    let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
-    if 4 * size[0] * size[1] <= MOST.1 {
-        assert_eq!((word(16), word(20)), (2 * size[0], 2 * size[1]), "{}", plot.name);
+    let size = size(&svg);
+    let png = plot.png(&svg, &PlotStyle::default()).unwrap();
+    let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    if 4.0 * size[0] * size[1] <= MOST.1 {
+        assert_eq!([word(16), word(20)].map(f64::from), [2.0 * size[0], 2.0 * size[1]], "{}", plot.name);
     }
 }
 
-/// Returns the integer attributes of every tag of the given kind.
-fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<i64>> {
+/// Checks that everything that is drawn lies within the picture: no coordinate outside, and no letter.
+fn check_inside(name: &str, svg: &str) {
+    let size = size(svg);
+    let inside = |what: &str, [x, y]: [f64; 2]| {
+        let fits = |at: f64, most: f64| (-0.01..=most + 0.01).contains(&at);
+        assert!(fits(x, size[0]) && fits(y, size[1]), "{name}: {what} at {x}, {y} of {size:?}");
+    };
+    for place in attributes(svg, "<rect ", &["x", "y", "width", "height"]) {
+        inside("rect", [place[0], place[1]]);
+        inside("rect", [place[0] + place[2], place[1] + place[3]]);
+    }
+    for place in attributes(svg, "<circle ", &["cx", "cy"]) {
+        inside("circle", [place[0], place[1]]);
+    }
+    for points in svg.split(" points=\"").skip(1) {
+        for point in points[..points.find('"').unwrap()].split(' ') {
+            let (x, y) = point.split_once(',').unwrap();
+            inside("point", [x.parse().unwrap(), y.parse().unwrap()]);
+        }
+    }
+    let tree = tree(svg);
+    let scale = size[0] / f64::from(tree.size().width());
+    texts(tree.root(), &mut |text| {
+        let bounds = text.abs_bounding_box();
+        let said: String = text.chunks().iter().map(|chunk| chunk.text()).collect();
+        for (x, y) in [(bounds.left(), bounds.top()), (bounds.right(), bounds.bottom())] {
+            // The picture's edge has a margin.
+            inside(&said, [f64::from(x) * scale, f64::from(y) * scale]);
+        }
+    });
+}
+
+/// Checks that letters in a figure of 85 mm have at least 7 points.
+fn check_letters(name: &str, svg: &str) {
+    let point = size(svg)[0] / 85.0 * 25.4 / 72.0;
+    for letters in attributes(svg, "<text ", &["font-size"]) {
+        assert!(letters[0] / point >= 7.0, "{name}: {} pt", letters[0] / point);
+    }
+}
+
+fn tree(svg: &str) -> Tree {
+    let mut fonts = fontdb::Database::new();
+    fonts.load_font_data(include_bytes!("../assets/DejaVuSans-subset.ttf").to_vec());
+    let options =
+        Options { font_family: "DejaVu Sans".into(), fontdb: Arc::new(fonts), ..Options::default() };
+    Tree::from_str(svg, &options).unwrap()
+}
+
+fn texts(group: &Group, found: &mut impl FnMut(&Text)) {
+    for node in group.children() {
+        match node {
+            Node::Group(group) => texts(group, found),
+            Node::Text(text) => found(text),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the width and the height of a picture in its own units.
+fn size(svg: &str) -> [f64; 2] {
+    let view = svg.split(" viewBox=\"0 0 ").nth(1).unwrap();
+    let (width, height) = view[..view.find('"').unwrap()].split_once(' ').unwrap();
+    [width.parse().unwrap(), height.parse().unwrap()]
+}
+
+/// Returns numbers among the attributes of every tag of the given kind.
+fn attributes(svg: &str, tag: &str, names: &[&str]) -> Vec<Vec<f64>> {
     let value = |tag: &str, name: &str| {
-        let from = tag.find(&format!(" {name}")).unwrap() + name.len() + 1;
-        let text = &tag[from..from + tag[from..].find('"').unwrap()];
-        text.parse().unwrap()
+        let name = format!(" {name}=\"");
+        let from = tag.find(&name).unwrap() + name.len();
+        tag[from..from + tag[from..].find('"').unwrap()].parse().unwrap()
     };
     let tags = svg.match_indices(tag).map(|(at, _)| &svg[at..at + svg[at..].find('>').unwrap()]);
     tags.map(|tag| names.iter().map(|name| value(tag, name)).collect()).collect()
+}
+
+/// A dash is an attribute of a whole line, and lines are not rounded to pixels.
+#[test]
+fn curves_are_lines_with_decimals() {
+    let svg = figure(&SWEEP_PLOTS[0], &sweep(StatsLevel::Full)[..]);
+    assert!(svg.contains(" stroke-dasharray=\"9,4\" points=\""));
+    let curve =
+        svg.lines().find(|line| line.contains("stroke-dasharray=\"9,4\"") && line.matches(',').count() > 4);
+    assert!(curve.is_some_and(|curve| curve.contains('.')), "{svg}");
+}
+
+/// The height of a figure is that which was asked for, and a figure without room says what it lacks.
+#[test]
+fn figures_have_the_size_that_was_asked_for() {
+    let points = sweep(StatsLevel::Full);
+    for (text, width, height) in
+        [("120x70mm", "120mm", 70.0), ("100x400mm", "100mm", 400.0), ("85x30mm", "85mm", 30.0)]
+    {
+        for medium in Medium::ALL {
+            let style = PlotStyle { medium, size: Some(text.parse().unwrap()), ..PlotStyle::default() };
+            for plot in SWEEP_PLOTS {
+                let svg = drawn(plot, &points[..], &style);
+                check_inside(plot.name, &svg);
+                assert!(svg.starts_with(&format!("<svg width=\"{width}\" height=\"")), "{}", &svg[..80]);
+                let shown = svg.split(" height=\"").nth(1).unwrap().split("mm").next().unwrap();
+                assert!((shown.parse::<f64>().unwrap() - height).abs() < 0.3, "{shown}");
+            }
+        }
+    }
+    let small =
+        PlotStyle { size: Some("85x30mm".parse().unwrap()), medium: Medium::Paper, ..PlotStyle::default() };
+    assert!(drawn(&SWEEP_PLOTS[0], &points[..], &small).contains("Not shown: "));
+    let large =
+        PlotStyle { font: Some("40pt".parse().unwrap()), medium: Medium::Paper, ..PlotStyle::default() };
+    assert!(large.problem().is_some() && small.problem().is_none());
 }
 
 /// Returns the points of a sweep with axes over width and overflow mode.
@@ -148,18 +262,18 @@ fn plots_of_many_layers() {
 }
 
 /// Limits of a plot: height in pixels, pixels of its PNG file, and bytes of its SVG document.
-const MOST: (i64, i64, usize) = (4000, 8_000_000, 1_200_000);
+const MOST: (f64, f64, usize) = (4000.0, 8e6, 1_200_000);
 /// Pixels by which rounding to whole pixels may exceed the limit.
-const ROUNDED: i64 = 10_000;
+const ROUNDED: f64 = 10_000.0;
 
 /// Checks that a plot stays within the limits for any record, and states what it leaves out.
 fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
     let svg = figure(plot, record);
-    let size = attributes(&svg, "<svg ", &["width=\"", "height=\""])[0].clone();
+    let size = size(&svg);
     assert!(size[1] <= MOST.0, "{}: {size:?}", plot.name);
     assert!(svg.len() <= MOST.2, "{}: {} bytes", plot.name, svg.len());
-    let png = plot.png(&svg).unwrap();
-    let word = |at: usize| i64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
+    let png = plot.png(&svg, &PlotStyle::default()).unwrap();
+    let word = |at: usize| f64::from(u32::from_be_bytes(png[at..at + 4].try_into().unwrap()));
     assert!(word(16) * word(20) <= MOST.1 + ROUNDED, "{}", plot.name);
     let says = ["are shown: the ", "not shown: ", "parts do not fit", "too many for one plot"];
     let says_so = says.iter().any(|note| svg.contains(note));
@@ -289,7 +403,7 @@ fn what_was_not_counted_is_said() {
     assert_eq!(sweep(&[]), ["No point ran to its end."; 7]);
     let plot = &SWEEP_PLOTS[0];
     let drawing = plot.draw(&points[..]).unwrap();
-    assert!(plot.svg(&drawing).unwrap().contains(why));
+    assert!(plot.svg(&drawing, &PlotStyle::default()).unwrap().contains(why));
 }
 
 #[test]

@@ -307,6 +307,12 @@ pub enum StudyError {
         /// Description of the problem.
         problem: String,
     },
+    /// Results that cannot be plotted.
+    #[error("{problem}")]
+    Plot {
+        /// Description of the problem.
+        problem: String,
+    },
     /// Error of the synthesis tool.
     #[error("cannot determine areas: {problem}")]
     Area {
@@ -440,6 +446,7 @@ impl StudyError {
             Self::MethodWithoutHw { .. } => "guardbit::quantize::hw",
             Self::NoSuchCost { .. } => "guardbit::explore::cost",
             Self::Compare { .. } => "guardbit::compare",
+            Self::Plot { .. } => "guardbit::plot",
             Self::WideSums { .. } => "guardbit::run::wide_sums",
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
@@ -543,6 +550,9 @@ impl StudyError {
             Self::WideSums { .. } => "leave out the layer from --dump-sums, or use 63 bits for its register",
             Self::Compare { .. } => {
                 "name finished folders of `run`, `sweep`, `size` or `explore`, all of the same command"
+            }
+            Self::Plot { .. } => {
+                "`guardbit plot DIR... --x bits --y accuracy --by overflow -o FILE.svg` draws columns of finished results"
             }
             Self::Area { .. } => "install yosys on the PATH, or leave out --area",
             Self::NothingOffloaded { .. } => {

@@ -17,6 +17,7 @@ mod identity;
 mod labels;
 mod layer_input;
 mod pick;
+mod plot;
 mod point_store;
 mod progress;
 mod quantize;
@@ -55,6 +56,7 @@ pub use guardbit_reports::Task;
 pub use identity::{DERIVATION, Identity};
 pub use layer_input::{LayerInput, layer_input};
 pub use pick::Pick;
+pub use plot::{PlotRequest, Plotted, plot};
 pub use progress::{Progress, Silent};
 pub use quantize::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, MixedBudget, MixedBudgetError, OwnStatistic, QuantizeChoices,
@@ -82,6 +84,10 @@ pub const DEFAULT_EVENTS: usize = 1000;
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
 /// Maximum number of threads: starting more fails on many systems.
 pub const MOST_THREADS: usize = 1024;
+/// Default axis along a plot of finished results.
+pub const DEFAULT_PLOT_X: &str = "bits";
+/// Default column of such a plot.
+pub const DEFAULT_PLOT_Y: &str = "accuracy";
 /// Default number of dot products of real activations in a bundle of test vectors.
 pub const DEFAULT_CASES: usize = 32;
 /// Seconds that `guardbit check` gives a simulator where nothing else is asked for.

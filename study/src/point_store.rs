@@ -180,7 +180,7 @@ impl<'a, P: Points> PointStore<'a, P> {
     /// Returns the requested pages and the existing ones, so that every file of a page stays listed.
     pub fn pages(&self, asked: Pages) -> Pages {
         let has = pages_of(|path| self.target.path().join(path).exists());
-        Pages { plots: asked.plots || has.plots, report: asked.report || has.report }
+        Pages { plots: asked.plots || has.plots, report: asked.report || has.report, ..asked }
     }
 
     /// Adds the outputs over all results, and lists every file in the manifest.

@@ -9,7 +9,7 @@ use guardbit_frontends::{Cut, Dims, FrontendError, Profile};
 use guardbit_graph::Graph;
 use guardbit_num::Overflow;
 use guardbit_quantize::{LayerSetting, Scales, Symmetry};
-use guardbit_reports::{Pages, Task};
+use guardbit_reports::{Pages, PlotStyle, Task};
 use guardbit_sim::{Mode, StatsLevel};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,9 @@ use crate::arguments::{Arguments, Command, Misuse, ROWS, Row, listed};
 use crate::axes::scheme_override;
 use crate::quantize::{codes_text, rule_text};
 use crate::{
-    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
-    InputSource, Objective, Pick, QuantizeChoices, QuantizeRequest, Shard, StudyError, StudyText,
+    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
+    DEFAULT_RANDOM_SAMPLES, Grid, InputSource, Objective, Pick, PlotRequest, QuantizeChoices,
+    QuantizeRequest, Shard, StudyError, StudyText,
 };
 
 /// Settings shared by runs, sweeps and similar commands.
@@ -441,6 +442,7 @@ impl Arguments {
             dynamic: self.dynamic,
             cache: self.cache.clone(),
             report: self.report.clone(),
+            style: self.style()?,
             statistics: Vec::new(),
         })
     }
@@ -503,7 +505,39 @@ impl Arguments {
             profile: self.profile,
             cut: self.cut()?,
             format: self.format.unwrap_or_default(),
-            pages: Pages { plots: self.plots.unwrap_or(true), report: self.page.unwrap_or(true) },
+            pages: Pages {
+                plots: self.plots.unwrap_or(true),
+                report: self.page.unwrap_or(true),
+                style: self.style()?,
+            },
+        })
+    }
+
+    /// Returns the style of plots.
+    ///
+    /// # Errors
+    /// [`StudyError::Plot`] if letters are too large for the width.
+    pub fn style(&self) -> Result<PlotStyle, StudyError> {
+        let style = PlotStyle {
+            medium: self.plot_style.unwrap_or_default(),
+            size: self.plot_size,
+            font: self.plot_font,
+            title: self.plot_title.map(|title| title.0),
+        };
+        style.problem().map_or(Ok(style), |problem| Err(StudyError::Plot { problem }))
+    }
+
+    /// Returns the request of a plot.
+    ///
+    /// # Errors
+    /// [`StudyError::Plot`] if letters are too large for the width.
+    pub fn plot_request(&self) -> Result<PlotRequest, StudyError> {
+        Ok(PlotRequest {
+            folders: self.folders.clone(),
+            x: self.plot_x.clone().unwrap_or_else(|| DEFAULT_PLOT_X.into()),
+            y: self.plot_y.clone().unwrap_or_else(|| DEFAULT_PLOT_Y.into()),
+            by: self.plot_by.clone(),
+            style: self.style()?,
         })
     }
 

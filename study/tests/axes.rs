@@ -341,6 +341,7 @@ fn quantizations_are_axes() {
             dynamic: false,
             cache: None,
             report: None,
+            style: Default::default(),
             statistics: Vec::new(),
         };
         let out = folder.path().join("alone.onnx");

@@ -35,6 +35,7 @@ fn request() -> QuantizeRequest {
         dynamic: false,
         cache: None,
         report: None,
+        style: Default::default(),
         statistics: vec![("layers".into(), |quantized| quantized.graph.nodes().len().to_string())],
     }
 }

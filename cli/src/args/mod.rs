@@ -7,8 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Quantize, Run, Size, Status, Sweep,
-    Vectors,
+    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status,
+    Sweep, Vectors,
 };
 
 use std::num::NonZeroUsize;
@@ -85,6 +85,7 @@ pub enum Command {
     Size(Given<Size>),
     Explore(Given<Explore>),
     Compare(Given<Compare>),
+    Plot(Given<Plot>),
     Inspect(Given<Inspect>),
     /// Accelerator models: presets, files, schema
     Hw(HwArgs),

@@ -1,8 +1,10 @@
 //! Plots: one file each under `run`, `quantize`, `size`, `sweep` and so on, with its `mod` line and its line in that
 //! folder's list.
 
+mod curves;
 mod explore;
 mod kit;
+mod pdf;
 mod png;
 mod quantize;
 mod quantizers;
@@ -12,11 +14,13 @@ mod schemes;
 mod size;
 mod sweep;
 
+pub use self::pdf::pdf;
 pub use self::png::png;
+pub use curves::{CURVE_PLOT, MOST_CURVES};
 pub use explore::EXPLORE_PLOTS;
 pub(crate) use explore::quality;
-pub use kit::DrawError;
 pub(crate) use kit::Extremes;
+pub use kit::{DrawError, Medium, PlotFont, PlotSize, PlotStyle};
 pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
 pub use run::{RUN_PLOTS, SUM_PLOTS};
@@ -26,6 +30,7 @@ pub use sweep::SWEEP_PLOTS;
 pub(crate) use sweep::{Group, Groups, NO_WIDTH};
 
 use crate::ReportError;
+use kit::{Sheet, Style};
 
 /// Lists the plots of a record in the order of the report. Each plot is a module that contains its `PLOT`.
 macro_rules! plots {
@@ -46,8 +51,8 @@ pub struct Plot<S: ?Sized + 'static> {
     pub title: &'static str,
     /// Explanation of how to read it.
     pub caption: &'static str,
-    /// Draws the plot under its heading.
-    pub draw: fn(&S, &'static str) -> Result<Drawing, DrawError>,
+    /// Draws the plot on a sheet with its heading.
+    draw: fn(&S, Sheet) -> Result<Drawing, DrawError>,
 }
 
 /// Drawn plot, or the reason why it shows nothing.
@@ -67,32 +72,52 @@ pub(crate) struct Drawn<S: ?Sized + 'static> {
 }
 
 impl<S: ?Sized> Plot<S> {
-    /// Draws `record`.
+    /// Draws `record` for a screen.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.
     pub fn draw(&self, record: &S) -> Result<Drawing, ReportError> {
-        (self.draw)(record, self.title).map_err(|error| self.failed(error))
+        self.draw_in(record, &PlotStyle::default())
     }
 
-    /// Returns the SVG document of a drawing; a drawing without content shows its reason.
+    /// Draws `record` in a style.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.
-    pub fn svg(&self, drawing: &Drawing) -> Result<String, ReportError> {
+    pub fn draw_in(&self, record: &S, style: &PlotStyle) -> Result<Drawing, ReportError> {
+        (self.draw)(record, self.sheet(style)).map_err(|error| self.failed(error))
+    }
+
+    /// Returns the SVG document of a drawing in a style; a drawing without content shows its reason.
+    ///
+    /// # Errors
+    /// [`ReportError::Plot`], naming the plot.
+    pub fn svg(&self, drawing: &Drawing, style: &PlotStyle) -> Result<String, ReportError> {
         match drawing {
             Drawing::Figure(svg) => Ok(svg.clone()),
-            Drawing::Nothing(why) => kit::notice(self.title, why).map_err(|error| self.failed(error)),
+            Drawing::Nothing(why) => kit::notice(self.sheet(style), why).map_err(|error| self.failed(error)),
         }
     }
 
-    /// Returns the PNG file of an SVG document of this plot, at twice its size or the greatest size that
-    /// [`png`] allows.
+    /// Returns the PNG file of an SVG document of this plot, at the resolution of the style or the greatest
+    /// size that [`png`] allows.
     ///
     /// # Errors
     /// [`ReportError::Plot`], naming the plot.
-    pub fn png(&self, svg: &str) -> Result<Vec<u8>, ReportError> {
-        png(svg, 2.0).map_err(|error| self.failed(error))
+    pub fn png(&self, svg: &str, style: &PlotStyle) -> Result<Vec<u8>, ReportError> {
+        png(svg, style.dpi()).map_err(|error| self.failed(error))
+    }
+
+    /// Returns the PDF file of an SVG document of this plot.
+    ///
+    /// # Errors
+    /// [`ReportError::Plot`], naming the plot.
+    pub fn pdf(&self, svg: &str) -> Result<Vec<u8>, ReportError> {
+        pdf(svg).map_err(|error| self.failed(error))
+    }
+
+    fn sheet(&self, style: &PlotStyle) -> Sheet {
+        Sheet { title: self.title, style: Style::of(style) }
     }
 
     fn failed(&self, error: DrawError) -> ReportError {

@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 use super::DrawError;
 use super::kit::{
     Area, Axis, BLUE, Content, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE,
-    Ramp, Scale, chart, columns, panels, percent, short_percent,
+    Ramp, Scale, Sheet, chart, columns, percent, short_percent,
 };
 use crate::LevelHistogram;
 
@@ -44,11 +44,11 @@ pub(super) struct Available {
 }
 
 /// Returns the histograms of `levels` as blocks of a figure.
-pub(super) fn content<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
-    if levels.len() <= PANELS { bars(levels) } else { table(levels) }
+pub(super) fn content<'a>(sheet: Sheet, levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
+    if levels.len() <= PANELS { bars(sheet, levels) } else { table(levels) }
 }
 
-fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
+fn bars<'a>(sheet: Sheet, levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     let mut legend = vec![
         Entry::new(Mark::Box(BLUE), "final sums"),
         Entry::new(Mark::Box(ORANGE), "prefixes (every partial sum)"),
@@ -66,10 +66,10 @@ fn bars<'a>(levels: &'a [LevelBits<'a>]) -> Vec<Content<'a>> {
     let columns = columns(levels.len());
     let ticks = if columns == 3 { 12 } else { 20 };
     let x = Axis::new("required bits", Scale::whole(low, high, ticks));
-    let y = Axis::new("dot products", Scale::log_bars(shares));
+    let y = Axis::new("share of dot products", Scale::log_bars(shares));
     let mut content = vec![Legend::new(legend).content()];
     // All panels share the axes, so that layers can be compared.
-    content.extend(panels(levels, columns, 235, move |area, level| draw_bars(area, level, &x, &y)));
+    content.extend(sheet.panels(levels, columns, 235, move |area, level| draw_bars(area, level, &x, &y)));
     content
 }
 

@@ -3,6 +3,7 @@
 mod activity;
 mod costs;
 mod coverage;
+mod curves;
 mod design;
 mod explore;
 mod histogram;
@@ -18,6 +19,7 @@ mod timing;
 pub use activity::LayerActivity;
 pub use costs::CostRecord;
 pub use coverage::{CoverageRecord, HostLayer, quantized_weights_in_float};
+pub use curves::{CurvePoint, CurvesRecord};
 pub use design::{DesignRecord, LayerDesign, LevelDesign, PATHS};
 pub use explore::{ExploreCost, ExploreRecord};
 pub use histogram::LevelHistogram;

@@ -64,6 +64,8 @@ commands! {
         simulated. With a budget, `explore` searches the widths of all levels and layers for every hardware of the axes, \
         and recommends the cheapest design.";
     Compare = "compare", "Compare finished runs, sweeps, sizings or explorations: settings that differ, then figures";
+    Plot = "plot", "Plot a column of finished results against an axis: several sweeps, accelerators and networks in one picture\n\n\
+        The table of the picture is written next to it. Without --output, it is printed.";
     Vectors = "vectors", "Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches\n\n\
         `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/reference/bundle-format.md \
         describes the format.";

@@ -7,21 +7,22 @@ use guardbit_graph::passes::PASSES;
 use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
-use guardbit_reports::Task;
+use guardbit_reports::{Medium, PlotFont, PlotSize, Task};
 use guardbit_sim::{Mode, StatsLevel};
 
-use super::value::{self, Seconds, Slot, Value, Zip};
+use super::value::{self, OnOff, Seconds, Slot, Value, Zip};
 use super::{Choice, Command, Commands, InStudy, PythonName, Row, arguments, row};
 use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
 use crate::{
-    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT,
-    Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
+    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
+    DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT, Grid, MixedBudget, Objective, QuantizeChoices, Shard,
+    TableFormat,
 };
 use Command::{
-    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Quantize, Run, Size,
-    Status, Sweep, Vectors,
+    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot, Quantize, Run,
+    Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -46,7 +47,10 @@ const COMPLETIONS: Commands = Commands::of(&[Completions]);
 const MAN: Commands = Commands::of(&[Man]);
 const INSPECT: Commands = Commands::of(&[Inspect]);
 /// Commands that read folders of results.
-const FOLDERS: Commands = Commands::of(&[Merge, Status, Compare]);
+const FOLDERS: Commands = Commands::of(&[Merge, Status, Compare, Plot]);
+const PLOT: Commands = Commands::of(&[Plot]);
+/// Commands that draw plots.
+const PLOTS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Quantize, Plot]);
 /// Commands that show or check one accelerator.
 const ACCELERATORS: Commands = Commands::of(&[HwShow, HwCheck]);
 
@@ -640,6 +644,72 @@ arguments! {
                    unless --force is given".into(),
         ..row(Commands::of(&[Run]))
     };
+    /// The column along a plot.
+    plot_x: Option<String> = "x", Row {
+        value: "COLUMN",
+        in_python: false,
+        help: |_| "Axis or column along the plot: an axis of the study by its key or the last part of it, or a column of the table".into(),
+        default: |_| Some(DEFAULT_PLOT_X.into()),
+        ..row(PLOT)
+    };
+    /// The column that a plot shows.
+    plot_y: Option<String> = "y", Row {
+        value: "COLUMN",
+        in_python: false,
+        help: |_| "Column that the plot shows: any column of numbers in summary.csv of a sweep, points.csv of an exploration, layers.csv \
+                   of a run or size_levels.csv of a sizing".into(),
+        default: |_| Some(DEFAULT_PLOT_Y.into()),
+        ..row(PLOT)
+    };
+    /// The columns that distinguish curves.
+    plot_by: Vec<String> = "by", Row {
+        value: "LIST",
+        is_list: true,
+        in_python: false,
+        help: |_| "Axes and columns whose values distinguish the curves; also folder, model and hw [default: folder if there are several]".into(),
+        ..row(PLOT)
+    };
+    /// The file of a plot.
+    plot_file: Option<PathBuf> = "output", Row {
+        value: "FILE",
+        short: Some('o'),
+        in_python: false,
+        help: |_| "The picture: a file that ends in .svg, .pdf or .png. Its table is written next to it, as .csv. Without it the table \
+                   is printed; existing files are kept unless --force is given".into(),
+        ..row(PLOT)
+    };
+    /// Where plots are shown.
+    plot_style: Option<Medium> = "plot_style", Row {
+        value: "STYLE",
+        beside_study: true,
+        help: |command| {
+            let files = if command == Plot { "" } else { ", and PDF files in addition" };
+            format!("Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title{files}) or slides (240 mm, letters \
+                     of 16 pt). A report always has plots for a screen [default: screen]")
+        },
+        ..row(PLOTS)
+    };
+    /// The size of plots.
+    plot_size: Option<PlotSize> = "plot_size", Row {
+        value: "SIZE",
+        beside_study: true,
+        help: |_| "Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by --plot-style]".into(),
+        ..row(PLOTS)
+    };
+    /// The letters of plots.
+    plot_font: Option<PlotFont> = "plot_font", Row {
+        value: "SIZE",
+        beside_study: true,
+        help: |_| "Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by --plot-style]".into(),
+        ..row(PLOTS)
+    };
+    /// Whether plots have a title.
+    plot_title: Option<OnOff> = "plot_title", Row {
+        value: "on|off",
+        beside_study: true,
+        help: |_| "Whether plots have a title and a line below it [default: by --plot-style]".into(),
+        ..row(PLOTS)
+    };
     /// Whether plots are made.
     plots: Option<bool> = "plots", Row {
         on_command_line: false,
@@ -694,6 +764,7 @@ arguments! {
         help: |command| match command {
             Merge => "Folders of all shards of one sweep, in any order",
             Status => "Folders of sweeps or of their shards",
+            Plot => "Folders with finished results: runs, sweeps, sizings or explorations, of one network or several",
             _ => "Folders with finished results of one command, two or more",
         }.into(),
         ..row(FOLDERS)

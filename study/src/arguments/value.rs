@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use guardbit_frontends::{Dim, Profile};
 use guardbit_num::{MAX_BITS, MIN_BITS, Overflow, Scheme};
-use guardbit_reports::Task;
+use guardbit_reports::{Medium, PlotFont, PlotSize, Task};
 use guardbit_sim::{Mode, StatsLevel};
 use serde_json::{Value as Json, json};
 
@@ -137,6 +137,9 @@ values! {
     Objective: Text, |objective| json!(objective.name()), Objective::ALL.map(Objective::name);
     Budget: Text, |budget| json!(budget.to_string());
     MixedBudget: Text, |budget| json!(budget.to_string());
+    Medium: Text, |medium| json!(medium.name()), Medium::ALL.map(Medium::name);
+    PlotSize: Text, |size| json!(size.to_string());
+    PlotFont: Text, |font| json!(font.to_string());
     Dim: Text, |dim| json!(dim.to_string());
 }
 
@@ -158,6 +161,30 @@ macro_rules! whole {
 }
 
 whole!(usize, u64);
+
+/// Whether something is there: `on` or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnOff(pub bool);
+
+impl Value for OnOff {
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(Self(true)),
+            "off" => Ok(Self(false)),
+            _ => Err(format!("`{text}`: expected on or off")),
+        }
+    }
+
+    fn shown(&self) -> Json {
+        json!(if self.0 { "on" } else { "off" })
+    }
+
+    fn words() -> Vec<&'static str> {
+        vec!["on", "off"]
+    }
+}
 
 /// A limit of time in seconds, from 1 to a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

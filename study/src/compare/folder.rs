@@ -10,12 +10,12 @@ use crate::StudyError;
 use crate::point_store::LIMIT;
 
 /// Kind of results: its manifest, its figures, and the table that has rows.
-pub(super) struct Kind {
+pub(crate) struct Kind {
     pub command: &'static str,
     manifest: &'static str,
     /// Parts of the manifest whose numbers are figures.
     pub totals: &'static [&'static str],
-    table: &'static str,
+    pub table: &'static str,
     /// Columns that identify rows.
     keys: Keys,
     pub figures: &'static [&'static str],
@@ -32,7 +32,7 @@ enum Keys {
     Designs,
 }
 
-pub(super) const KINDS: [Kind; 4] = [
+pub(crate) const KINDS: [Kind; 4] = [
     Kind {
         command: "run",
         manifest: Manifest::Run.file(),
@@ -116,11 +116,11 @@ pub(super) const KINDS: [Kind; 4] = [
 ];
 
 /// Folder of results.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     pub shown: String,
     pub manifest: Value,
     /// Table: names of the columns, and cells.
-    columns: Vec<String>,
+    pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
     /// Candidates for identifying rows: names, and the value of each in every row.
     pub axes: Vec<(String, Vec<String>)>,
@@ -140,7 +140,7 @@ impl Kind {
 }
 
 /// Returns the kind of the results in a folder.
-pub(super) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
+pub(crate) fn kind_of(folder: &Path) -> Result<&'static Kind, StudyError> {
     let is = |kind: &&Kind| folder.join(kind.manifest).is_file();
     KINDS.iter().find(is).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.manifest).collect();
@@ -206,6 +206,12 @@ impl Folder {
         at.and_then(|at| row.get(at)).map_or("", String::as_str)
     }
 
+    /// Returns the cells of a column; `None` if the table does not have it.
+    pub fn column(&self, name: &str) -> Option<Vec<String>> {
+        let at = self.columns.iter().position(|own| own == name)?;
+        Some(self.rows.iter().map(|row| row.get(at).cloned().unwrap_or_default()).collect())
+    }
+
     fn axes(&self, kind: &Kind) -> Option<Vec<(String, Vec<String>)>> {
         let column = |name: &str, last: bool| {
             let mut places = (0..self.columns.len()).filter(|&at| self.columns[at] == name);
@@ -261,7 +267,7 @@ impl Folder {
 /// # Errors
 /// [`StudyError::Compare`] if two rows of a folder do not differ in any axis that the other folders also
 /// name.
-pub(super) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
+pub(crate) fn joined(folders: &[Folder]) -> Result<Vec<String>, StudyError> {
     let varies = |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
     let named = |folder: &Folder, name: &str| folder.axes.iter().any(|(own, _)| own == name);
     let (mut joined, mut apart): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Compares finished results side by side.
 
-mod folder;
+pub(crate) mod folder;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

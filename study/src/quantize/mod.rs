@@ -17,7 +17,7 @@ use guardbit_graph::{Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::search::quantize_watched;
 use guardbit_quantize::{Config, Quantized, Sample};
-use guardbit_reports::{ProofRow, QuantizeRecord, RunRecord, quantize_documents};
+use guardbit_reports::{PlotStyle, ProofRow, QuantizeRecord, RunRecord, quantize_documents};
 use guardbit_sim::{Codes, Options, StatsLevel};
 
 pub use choices::QuantizeChoices;
@@ -64,6 +64,8 @@ pub struct QuantizeRequest {
     pub cache: Option<PathBuf>,
     /// Folder for tables, plots and a page.
     pub report: Option<PathBuf>,
+    /// Style of its plots.
+    pub style: PlotStyle,
     /// Custom figures: a name, and a function of the quantized network.
     pub statistics: Vec<OwnStatistic>,
 }

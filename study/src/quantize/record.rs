@@ -5,7 +5,7 @@ use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
 use guardbit_quantize::{Quantized, TensorFigures, UnitFigures};
 use guardbit_reports::{
-    About, Decibel, HistogramRow, PartRow, ProofRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
+    About, Decibel, HistogramRow, Pages, PartRow, ProofRow, QuantizeRecord, TensorRow, TradeOffRow, counted,
 };
 use serde::Serialize;
 
@@ -156,7 +156,8 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
     pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));
     pairs.extend(request.labels.as_deref().map(|path| ("Labels", file(path))));
     pairs.extend(request.sets.iter().map(|set| ("Set", set.clone())));
-    crate::about(pairs, [accelerator])
+    let pages = Pages { style: request.style, ..Pages::default() };
+    About { pages, ..crate::about(pairs, [accelerator]) }
 }
 
 /// Figures in `quantize.json`.

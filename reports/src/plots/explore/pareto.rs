@@ -1,14 +1,14 @@
 //! Plot of the quality that designs lose against their cost.
 
 use super::quality;
-use crate::ExploreRecord;
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Extremes, INK, Legend, Look, Mark, SILVER, Scale, VERMILLION,
-    category_look, chart, figure, si,
+    Axis, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Look, Mark, SILVER, Scale, Sheet,
+    VERMILLION, category_look, chart, figure, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::PointRow;
+use crate::{ExploreRecord, Fraction};
 
 pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     name: "pareto",
@@ -16,7 +16,7 @@ pub(super) const PLOT: Plot<ExploreRecord> = Plot {
     caption: "Every design, one panel per objective: accuracy (or agreement with the exact network, or \
               differing output codes) against cycles, area and energy. Designs on the Pareto front of all \
               objectives together are filled; bars are their Wilson's 95 % intervals. The recommended \
-              design shows its number.",
+              design shows its number; the dashed line is the exact network.",
     draw,
 };
 
@@ -24,7 +24,7 @@ pub(super) const PLOT: Plot<ExploreRecord> = Plot {
 const FRONT: usize = 400;
 const OTHERS: usize = 1000;
 
-fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &ExploreRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let seen: Vec<(&PointRow, [f64; 3])> =
         record.rows.iter().filter_map(|row| Some((row, quality(record, row)?))).collect();
     if seen.is_empty() {
@@ -63,12 +63,21 @@ fn draw(record: &ExploreRecord, title: &'static str) -> Result<Drawing, DrawErro
     if record.rows.iter().any(|row| row.recommended) {
         entries.push(Entry::new(Mark::Marker(chosen()), "recommended"));
     }
+    if exact(record).is_some() {
+        entries.push(Entry::new(Mark::Dashes(GREY), "accuracy of the exact network"));
+    }
     let subtitle =
         format!("{} on {} · {}", record.model, record.hw, counted(record.rows.len() as u64, "design"));
     let legend = Legend::new(entries).content();
     let notes = [front_note, note].into_iter().flatten();
     let all: Vec<Content<'_>> = std::iter::once(legend).chain(contents).chain(notes).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle, &all)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle, &all)?))
+}
+
+/// Returns the accuracy of the exact network, if designs are compared by accuracy.
+fn exact(record: &ExploreRecord) -> Option<Fraction> {
+    let known = record.rows.iter().find_map(|row| row.accuracy_exact);
+    known.filter(|_| record.quality == "accuracy")
 }
 
 fn others() -> Look {
@@ -99,14 +108,18 @@ fn panel<'a>(
         _ => format!("energy of one inference (pJ), {}", first.energy_model),
     };
     let x = Axis::new(title, scale);
+    let exact = exact(record);
     let most = points.iter().map(|(_, _, [value, ..])| *value).fold(0.0, f64::max);
     let y = match record.quality.as_str() {
-        "accuracy" => Axis::new("accuracy", Scale::percent()),
+        "accuracy" => Axis::new("top-1 accuracy", Scale::percent()),
         "top1_agreement" => Axis::new("top-1 agreement", Scale::percent()),
         _ => Axis::new("output codes that differ", Scale::from_zero(most)),
     };
-    Content::new(300, move |area| {
+    Content::panel(300, move |area| {
         let mut chart = chart(area, "", "", &x, &y)?;
+        if let Some(exact) = exact {
+            chart.level(exact.value(), GREY)?;
+        }
         let pick = |is: fn(&PointRow) -> bool| {
             points.iter().filter(move |(_, row, _)| is(row)).map(|(value, _, quality)| (*value, quality[0]))
         };

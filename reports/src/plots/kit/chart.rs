@@ -1,44 +1,51 @@
 //! Panel with two axes.
 
 use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::element::{Circle, PathElement, Polygon, Rectangle};
-use plotters::prelude::{Cartesian2d, SVGBackend};
-use plotters::series::{DashedLineSeries, LineSeries};
+use plotters::prelude::Cartesian2d;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
-use super::figure::{Area, DrawError, text};
+use super::area::Area;
+use super::figure::DrawError;
 use super::scale::Scale;
+use super::sheet::{cut, letters};
 use super::style::{GREY, INK, Look, Marker, PALE, font, thin};
+use super::svg::{Svg, grid, pixels};
 
 /// Font size of notes, in pixels.
 const NOTE: f64 = 10.5;
+/// Font size of the names of ticks, in pixels.
+const LABEL: f64 = 11.0;
+/// Room at the right, at the bottom, and for the names of an x axis with its title, in pixels.
+const RIGHT: f64 = 18.0;
+const BOTTOM: f64 = 6.0;
+const BELOW: f64 = 42.0;
 
 /// Returns candidate positions of a note, the best first: distances in pixels from its point, and the side of
 /// the text that faces the point.
-fn beside() -> impl Iterator<Item = (i32, i32, HPos)> {
-    [10, 18, 26, 34, 46, 58].into_iter().flat_map(|far| {
-        [(8, far, HPos::Left), (8, -far, HPos::Left), (-8, far, HPos::Right), (-8, -far, HPos::Right)]
+fn beside() -> impl Iterator<Item = (f64, f64, HPos)> {
+    [10.0, 18.0, 26.0, 34.0, 46.0, 58.0].into_iter().flat_map(|far| {
+        [(8.0, far, HPos::Left), (8.0, -far, HPos::Left), (-8.0, far, HPos::Right), (-8.0, -far, HPos::Right)]
     })
 }
 
 /// Rectangle of pixels that something covers.
 struct Covered {
-    left: i32,
-    right: i32,
-    top: i32,
-    bottom: i32,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
 }
 
 impl Covered {
-    fn marker((x, y): (i32, i32)) -> Self {
-        Self { left: x - 7, right: x + 7, top: y - 5, bottom: y + 5 }
+    fn marker((x, y): (f64, f64)) -> Self {
+        Self { left: x - 7.0, right: x + 7.0, top: y - 5.0, bottom: y + 5.0 }
     }
 
-    fn text(text: &str, (x, y): (i32, i32), side: HPos) -> Self {
-        let width = (text.chars().count() as f64 * 0.6 * NOTE) as i32;
+    fn text(text: &str, (x, y): (f64, f64), side: HPos) -> Self {
+        let width = text.chars().count() as f64 * 0.6 * NOTE;
         let left = if matches!(side, HPos::Left) { x } else { x - width };
-        Self { left, right: left + width, top: y - 6, bottom: y + 6 }
+        Self { left, right: left + width, top: y - 6.0, bottom: y + 6.0 }
     }
 
     fn meets(&self, other: &Self) -> bool {
@@ -61,7 +68,7 @@ pub struct Axis {
 /// Panel on which series are drawn. Coordinates are values of the axes, not positions.
 pub struct Chart<'a, 'b> {
     area: &'a Area<'b>,
-    context: ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>,
+    context: ChartContext<'a, Svg<'b>, Cartesian2d<Scale, Scale>>,
     x: Scale,
     y: Scale,
 }
@@ -73,7 +80,8 @@ impl Axis {
     }
 }
 
-/// Draws a panel with grid, ticks and titles; `note` is a smaller line below the title.
+/// Draws a panel with grid, ticks and titles; `note` is a smaller line below the title. What does not fit into
+/// the panel is cut, and names of ticks that would touch each other are left out.
 pub fn chart<'a, 'b>(
     area: &'a Area<'b>,
     title: &str,
@@ -81,27 +89,47 @@ pub fn chart<'a, 'b>(
     x: &Axis,
     y: &Axis,
 ) -> Result<Chart<'a, 'b>, DrawError> {
-    let longest = y.scale.ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as u32;
-    let mut context = ChartBuilder::on(area)
-        .margin_top(8 + if title.is_empty() { 0 } else { 18 } + if note.is_empty() { 0 } else { 16 })
-        .margin_right(18)
-        .margin_bottom(6)
-        .x_label_area_size(42)
-        .y_label_area_size(28 + 7 * longest)
-        .build_cartesian_2d(x.scale.clone(), y.scale.clone())?;
+    let (width, height) = area.size();
+    let least = area.style.least_text;
+    let top = 8 + if title.is_empty() { 0 } else { 18 } + if note.is_empty() { 0 } else { 16 };
+    let (x_scale, mut y_scale) = (x.scale.clone(), y.scale.clone());
+    y_scale.cut_names(letters(0.45 * width - 28.0, LABEL));
+    let longest = y_scale.ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as u32;
+    let left = 28 + 7 * longest;
+    let x_scale = x_scale
+        .thinned(width - f64::from(left) - RIGHT, |name| name.chars().count() as f64 * 0.62 * LABEL + 5.0);
+    let room = height - f64::from(top) - BOTTOM - BELOW;
+    let y_scale = y_scale.thinned(room, |_| 1.1 * LABEL);
+    let grid = |pixels: f64| grid(pixels).max(0) as u32;
+    let mut context = ChartBuilder::on(&area.drawn)
+        .margin_top(grid(f64::from(top)))
+        .margin_right(grid(RIGHT))
+        .margin_bottom(grid(BOTTOM))
+        .x_label_area_size(grid(BELOW))
+        .y_label_area_size(grid(f64::from(left)))
+        .build_cartesian_2d(x_scale.clone(), y_scale.clone())?;
+    let middle = (HPos::Center, VPos::Center);
     context
         .configure_mesh()
-        .bold_line_style(PALE)
+        .set_all_tick_mark_size(grid(5.0))
+        .bold_line_style(thin(PALE))
         .light_line_style(PALE.mix(0.0))
         .axis_style(thin(GREY))
-        .label_style(font(11.0, INK, (HPos::Center, VPos::Center)))
-        .axis_desc_style(font(11.5, INK, (HPos::Center, VPos::Center)))
-        .x_desc(&x.title)
-        .y_desc(&y.title)
+        .label_style(font(LABEL.max(least), INK, middle))
+        .axis_desc_style(font(11.5, INK, middle))
+        .x_desc(cut(&x.title, letters(width - f64::from(left), 11.5)))
+        .y_desc(cut(&y.title, letters(room + BELOW / 2.0, 11.5)))
         .draw()?;
-    text(area, title, 12.5, INK, (HPos::Left, VPos::Center), (10, 12))?;
-    text(area, note, 10.5, GREY, (HPos::Left, VPos::Center), (10, 29))?;
-    let chart = Chart { area, context, x: x.scale.clone(), y: y.scale.clone() };
+    let at_left = (HPos::Left, VPos::Center);
+    area.text(&cut(title, letters(width - 10.0, 12.5)), 12.5, INK, at_left, (10, 12))?;
+    area.text(
+        &cut(note, letters(width - 10.0, NOTE)),
+        NOTE,
+        GREY,
+        at_left,
+        (10, if title.is_empty() { 12 } else { 29 }),
+    )?;
+    let chart = Chart { area, context, x: x_scale, y: y_scale };
     chart.splits()?;
     Ok(chart)
 }
@@ -109,24 +137,24 @@ pub fn chart<'a, 'b>(
 impl Chart<'_, '_> {
     /// Draws a line through points, with markers.
     pub fn line(&mut self, points: &[(f64, f64)], look: Look) -> Result<(), DrawError> {
-        let places: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y))).collect();
-        let style = look.color.stroke_width(2);
-        match look.dash {
-            None => {
-                self.context.draw_series(LineSeries::new(places.iter().copied(), style))?;
-            }
-            Some((dash, gap)) => {
-                self.context.draw_series(DashedLineSeries::new(places.iter().copied(), dash, gap, style))?;
-            }
-        }
+        self.path(points, look.color, 2.0, look.dash)?;
         self.points(points, look)
     }
 
     /// Draws a thin line through points, without markers.
     pub fn outline(&mut self, points: &[(f64, f64)], color: RGBColor) -> Result<(), DrawError> {
-        let places = points.iter().map(|&(x, y)| (self.x.at(x), self.y.at(y)));
-        self.context.draw_series(LineSeries::new(places.collect::<Vec<_>>(), color.stroke_width(1)))?;
-        Ok(())
+        self.path(points, color, 1.0, None)
+    }
+
+    fn path(
+        &self,
+        points: &[(f64, f64)],
+        color: RGBColor,
+        width: f64,
+        dash: Option<(f64, f64)>,
+    ) -> Result<(), DrawError> {
+        let places = points.iter().map(|&(x, y)| self.pixel((self.x.at(x), self.y.at(y))));
+        self.area.line(places.collect::<Vec<_>>(), color, width, dash)
     }
 
     /// Draws markers without a line.
@@ -142,14 +170,11 @@ impl Chart<'_, '_> {
         let at = |y: f64| self.pixel((self.x.at(x), self.y.at(y)));
         let (low, high) = (at(low), at(high));
         let pieces = [
-            vec![low, high],
-            vec![(low.0 - 3, low.1), (low.0 + 3, low.1)],
-            vec![(high.0 - 3, high.1), (high.0 + 3, high.1)],
+            [low, high],
+            [(low.0 - 3.0, low.1), (low.0 + 3.0, low.1)],
+            [(high.0 - 3.0, high.1), (high.0 + 3.0, high.1)],
         ];
-        pieces
-            .into_iter()
-            .try_for_each(|piece| self.area.draw(&PathElement::new(piece, color.stroke_width(1))))?;
-        Ok(())
+        pieces.into_iter().try_for_each(|piece| self.area.line(piece, color, 1.0, None))
     }
 
     /// Draws a box between two points; `edge` is the colour of its outline.
@@ -161,22 +186,19 @@ impl Chart<'_, '_> {
         edge: Option<RGBColor>,
     ) -> Result<(), DrawError> {
         let corners = [self.pixel(from), self.pixel(to)];
-        self.area.draw(&Rectangle::new(corners, fill.filled()))?;
-        if let Some(edge) = edge {
-            self.area.draw(&Rectangle::new(corners, thin(edge)))?;
-        }
-        Ok(())
+        self.area.fill(corners, fill)?;
+        edge.map_or(Ok(()), |edge| self.area.frame(corners, edge))
     }
 
     /// Draws a dashed vertical line across the panel at a position of the x axis.
     pub fn upright(&self, x: f64, color: RGBColor) -> Result<(), DrawError> {
-        self.dashes((x, self.y.range.0), (x, self.y.range.1), color, 2)
+        self.dashes((x, self.y.range.0), (x, self.y.range.1), color, 2.0)
     }
 
     /// Draws a dashed horizontal line across the panel at a value of the y axis.
     pub fn level(&self, y: f64, color: RGBColor) -> Result<(), DrawError> {
         let y = self.y.at(y);
-        self.dashes((self.x.range.0, y), (self.x.range.1, y), color, 2)
+        self.dashes((self.x.range.0, y), (self.x.range.1, y), color, 2.0)
     }
 
     /// Returns the lowest position of the y axis.
@@ -209,7 +231,7 @@ impl Chart<'_, '_> {
         color: RGBColor,
     ) -> Result<(), DrawError> {
         let (x, y) = self.pixel(place);
-        text(self.area, note, NOTE, color, anchor, (x + offset.0, y + offset.1))
+        self.area.text(note, NOTE, color, anchor, (x + f64::from(offset.0), y + f64::from(offset.1)))
     }
 
     /// Writes texts next to their positions. Each is placed so that it covers neither another text nor one of
@@ -228,83 +250,65 @@ impl Chart<'_, '_> {
         let mut taken: Vec<Covered> = markers.collect();
         for (note, place) in notes {
             let (x, y) = self.pixel(*place);
-            let covered = |&(dx, dy, side): &(i32, i32, HPos)| Covered::text(note, (x + dx, y + dy), side);
-            let worth = |beside: &(i32, i32, HPos)| {
+            let covered = |&(dx, dy, side): &(f64, f64, HPos)| Covered::text(note, (x + dx, y + dy), side);
+            let worth = |beside: &(f64, f64, HPos)| {
                 let own = covered(beside);
                 (!inside(&own), taken.iter().filter(|other| own.meets(other)).count())
             };
             let Some(beside) = beside().min_by_key(worth) else { continue };
             taken.push(covered(&beside));
             let (dx, dy, side) = beside;
-            text(self.area, note, NOTE, color, (side, VPos::Center), (x + dx, y + dy))?;
+            self.area.text(note, NOTE, color, (side, VPos::Center), (x + dx, y + dy))?;
         }
         Ok(())
     }
 
     fn splits(&self) -> Result<(), DrawError> {
         if let Some(y) = self.y.split {
-            self.dashes((self.x.range.0, y), (self.x.range.1, y), GREY, 1)?;
+            self.dashes((self.x.range.0, y), (self.x.range.1, y), GREY, 1.0)?;
         }
         if let Some(x) = self.x.split {
-            self.dashes((x, self.y.range.0), (x, self.y.range.1), GREY, 1)?;
+            self.dashes((x, self.y.range.0), (x, self.y.range.1), GREY, 1.0)?;
         }
         Ok(())
     }
 
-    fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor, width: u32) -> Result<(), DrawError> {
-        let (from, to) = (self.pixel(from), self.pixel(to));
-        let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
-        let along = |t: i32| {
-            let step = |a: i32, b: i32| a + (b - a) * t.min(length) / length.max(1);
-            (step(from.0, to.0), step(from.1, to.1))
-        };
-        for start in (0..length).step_by(8) {
-            let dash = vec![along(start), along(start + 5)];
-            self.area.draw(&PathElement::new(dash, color.stroke_width(width)))?;
-        }
-        Ok(())
+    fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor, width: f64) -> Result<(), DrawError> {
+        self.area.line([self.pixel(from), self.pixel(to)], color, width, Some((5.0, 3.0)))
     }
 
     /// Returns the pixel of a position, relative to the panel's own area.
-    fn pixel(&self, place: (f64, f64)) -> (i32, i32) {
+    fn pixel(&self, place: (f64, f64)) -> (f64, f64) {
         let (x, y) = self.context.plotting_area().map_coordinate(&place);
-        let (left, top) = self.area.get_base_pixel();
-        (x - left, y - top)
+        let (left, top) = self.area.drawn.get_base_pixel();
+        (pixels(x - left), pixels(y - top))
     }
 }
 
 /// Draws a marker at a pixel.
-pub fn marker(area: &Area<'_>, look: Look, (x, y): (i32, i32)) -> Result<(), DrawError> {
-    let fill = look.color.filled();
-    let line = |dx0: i32, dy0: i32, dx1: i32, dy1: i32| {
-        let ends = vec![(x + dx0, y + dy0), (x + dx1, y + dy1)];
-        area.draw(&PathElement::new(ends, look.color.stroke_width(2)))
-    };
+pub fn marker(area: &Area<'_>, look: Look, (x, y): (f64, f64)) -> Result<(), DrawError> {
+    let line = |dx: f64, dy: f64| area.line([(x - dx, y - dy), (x + dx, y + dy)], look.color, 2.0, None);
     match look.marker {
-        Marker::Circle => area.draw(&Circle::new((x, y), 4, fill))?,
-        Marker::Square => area.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], fill))?,
-        Marker::Triangle => {
-            area.draw(&Polygon::new(vec![(x, y - 5), (x + 5, y + 4), (x - 5, y + 4)], fill))?
-        }
-        Marker::Diamond => {
-            area.draw(&Polygon::new(vec![(x, y - 6), (x + 5, y), (x, y + 6), (x - 5, y)], fill))?
-        }
+        Marker::Circle => area.circle((x, y), 4.0, look.color),
+        Marker::Square => area.fill([(x - 4.0, y - 4.0), (x + 4.0, y + 4.0)], look.color),
+        Marker::Triangle => area.polygon([(x, y - 5.0), (x + 5.0, y + 4.0), (x - 5.0, y + 4.0)], look.color),
+        Marker::Diamond => area.polygon([(x, y - 6.0), (x + 5.0, y), (x, y + 6.0), (x - 5.0, y)], look.color),
         Marker::Cross => {
-            line(-4, -4, 4, 4)?;
-            line(-4, 4, 4, -4)?;
+            line(4.0, 4.0)?;
+            line(4.0, -4.0)
         }
         Marker::Plus => {
-            line(-5, 0, 5, 0)?;
-            line(0, -5, 0, 5)?;
+            line(5.0, 0.0)?;
+            line(0.0, 5.0)
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plots::kit::{Content, figure};
+    use crate::plots::PlotStyle;
+    use crate::plots::kit::{Content, Sheet, Style, figure};
 
     /// Returns the places of the texts in a chart with these notes, at half of their height.
     fn places(notes: &[(&str, (f64, f64))]) -> Vec<(String, Covered)> {
@@ -315,7 +319,8 @@ mod tests {
             let chart = chart(area, "", "", &axis, &axis)?;
             chart.notes(&notes, &markers, INK)
         });
-        let svg = figure("", "", &[content]).unwrap();
+        let svg =
+            figure(Sheet { title: "", style: Style::of(&PlotStyle::default()) }, "", &[content]).unwrap();
         let text = |element: &str| {
             let attribute = |name: &str| element.split(&format!(" {name}=\"")).nth(1)?.split('"').next();
             let side = if attribute("text-anchor") == Some("end") { HPos::Right } else { HPos::Left };
@@ -342,7 +347,7 @@ mod tests {
         assert_eq!(places.len(), close.len());
         for (at, (note, own)) in places.iter().enumerate() {
             assert!(places[..at].iter().all(|(_, other)| !own.meets(other)), "{note}");
-            assert!(own.right < 960 && own.bottom < 360, "{note}");
+            assert!(own.right < 960.0 && own.bottom < 360.0, "{note}");
         }
     }
 }

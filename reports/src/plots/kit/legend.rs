@@ -1,12 +1,13 @@
 //! Legends, placed above the content they explain and never over it.
 
-use plotters::element::{PathElement, Rectangle};
+use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
-use plotters::style::{Color, RGBColor};
 
+use super::area::Area;
 use super::chart::marker;
-use super::figure::{Area, Content, DrawError, WIDTH, text};
-use super::style::{GREY, INK, Look, thin};
+use super::figure::{Content, DrawError};
+use super::sheet::{Style, cut};
+use super::style::{GREY, INK, Look};
 
 const LINE: u32 = 20;
 const GAP: i32 = 8;
@@ -43,46 +44,50 @@ pub struct Entry {
 /// Names with marks, in as many lines as they need.
 #[derive(Debug, Clone, Default)]
 pub struct Legend {
-    lines: Vec<Vec<(i32, Entry)>>,
+    entries: Vec<Entry>,
 }
 
 impl Legend {
-    /// Arranges `entries` in lines.
+    /// Creates a legend of `entries`.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
-        let room = WIDTH as i32 - 40;
-        let mut lines: Vec<Vec<(i32, Entry)>> = Vec::new();
-        let mut x = room;
-        for entry in entries {
-            let width = entry.mark.width() + GAP + 24 + (entry.name.chars().count() as f64 * LETTER) as i32;
-            if x + width > room {
-                lines.push(Vec::new());
-                x = 0;
-            }
-            lines.last_mut().expect("a line was begun").push((x, entry));
-            x += width;
-        }
-        Self { lines }
+        Self { entries: entries.into_iter().collect() }
     }
 
     /// Returns the legend as a block of a figure.
     pub fn content(self) -> Content<'static> {
-        let height = LINE * self.lines.len() as u32 + 6;
-        Content::new(height, move |area| self.draw(area))
+        let drawn = self.clone();
+        Content::of_height(
+            move |style| LINE * self.lines(style).len() as u32 + 6,
+            move |area| drawn.draw(area),
+        )
+    }
+
+    /// Arranges the entries in lines: each with its place in pixels, and its name as far as it fits.
+    fn lines(&self, style: &Style) -> Vec<Vec<(i32, Mark, String)>> {
+        let room = style.width as i32 - 40;
+        let mut lines: Vec<Vec<(i32, Mark, String)>> = Vec::new();
+        let mut x = room;
+        for Entry { mark, name } in &self.entries {
+            let rest = room - mark.width() - GAP;
+            let name = cut(name, (f64::from(rest) / LETTER) as usize);
+            let width = mark.width() + GAP + 24 + (name.chars().count() as f64 * LETTER) as i32;
+            if x + width > room && x > 0 {
+                lines.push(Vec::new());
+                x = 0;
+            }
+            lines.last_mut().expect("a line was begun").push((x, *mark, name));
+            x += width;
+        }
+        lines
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<(), DrawError> {
-        for (i, line) in self.lines.iter().enumerate() {
+        for (i, line) in self.lines(&area.style).into_iter().enumerate() {
             let y = (i as u32 * LINE + LINE / 2) as i32;
-            for (x, entry) in line {
-                draw_mark(area, entry.mark, *x, y)?;
-                text(
-                    area,
-                    &entry.name,
-                    11.5,
-                    INK,
-                    (HPos::Left, VPos::Center),
-                    (x + entry.mark.width() + GAP, y),
-                )?;
+            for (x, mark, name) in line {
+                draw_mark(area, mark, x, y)?;
+                let at = (x + mark.width() + GAP, y);
+                area.text(&name, 11.5, INK, (HPos::Left, VPos::Center), at)?;
             }
         }
         Ok(())
@@ -106,35 +111,21 @@ impl Entry {
 }
 
 fn draw_mark(area: &Area<'_>, mark: Mark, x: i32, y: i32) -> Result<(), DrawError> {
+    let middle = (f64::from(x + STROKE / 2), f64::from(y));
+    let stroke =
+        |color, dash| area.line([x, x + STROKE].map(|x| (f64::from(x), f64::from(y))), color, 2.0, dash);
     match mark {
         Mark::Series(look) => {
-            draw_stroke(area, (x, y), look.color, look.dash)?;
-            marker(area, look, (x + STROKE / 2, y))?;
+            stroke(look.color, look.dash)?;
+            marker(area, look, middle)
         }
-        Mark::Marker(look) => marker(area, look, (x + STROKE / 2, y))?,
-        Mark::Line(color) => draw_stroke(area, (x, y), color, None)?,
+        Mark::Marker(look) => marker(area, look, middle),
+        Mark::Line(color) => stroke(color, None),
         Mark::Box(color) => {
             let corners = [(x, y - 6), (x + BOX, y + 6)];
-            area.draw(&Rectangle::new(corners, color.filled()))?;
-            area.draw(&Rectangle::new(corners, thin(GREY)))?;
+            area.fill(corners, color)?;
+            area.frame(corners, GREY)
         }
-        Mark::Dashes(color) => draw_stroke(area, (x, y), color, Some((5, 3)))?,
+        Mark::Dashes(color) => stroke(color, Some((5.0, 3.0))),
     }
-    Ok(())
-}
-
-fn draw_stroke(
-    area: &Area<'_>,
-    (x, y): (i32, i32),
-    color: RGBColor,
-    dash: Option<(i32, i32)>,
-) -> Result<(), DrawError> {
-    let (dash, gap) = dash.unwrap_or((STROKE, 1));
-    let mut start = 0;
-    while start < STROKE {
-        let end = (start + dash).min(STROKE);
-        area.draw(&PathElement::new(vec![(x + start, y), (x + end, y)], color.stroke_width(2)))?;
-        start = end + gap;
-    }
-    Ok(())
 }

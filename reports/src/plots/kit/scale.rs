@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
+use super::sheet::cut;
+
 /// Room for a value without a position on a logarithmic or unbounded axis: 0 or infinity.
 const OUTSIDE: f64 = 1.0;
 
@@ -113,6 +115,13 @@ impl Scale {
         Self { range: (-0.6, last + 0.6), ticks, split: None, kind: Kind::Linear }
     }
 
+    /// Returns a scale of names from left to right.
+    pub fn categories(names: &[&str]) -> Self {
+        let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, (*name).to_owned()));
+        let range = (-0.6, names.len() as f64 - 0.4);
+        Self { range, ticks: ticks.collect(), split: None, kind: Kind::Linear }
+    }
+
     /// Returns a scale of decades for counts, with a separate position for 0.
     pub fn log_count(values: impl IntoIterator<Item = u64>) -> Self {
         let greatest = values.into_iter().max().unwrap_or(0).max(10);
@@ -132,6 +141,26 @@ impl Scale {
             split: Some(infinity - (high - low) * 0.07),
             kind: Kind::Unbounded { infinity },
         }
+    }
+
+    /// Cuts the names of ticks to a number of letters.
+    pub fn cut_names(&mut self, letters: usize) {
+        self.ticks.iter_mut().for_each(|(_, name)| *name = cut(name, letters));
+    }
+
+    /// Returns the scale with only every second, third and so on tick if the names of all ticks do not fit into
+    /// `room` pixels next to each other. `length` is the room that a name takes. The tick of a
+    /// separate place stays.
+    pub fn thinned(mut self, room: f64, length: impl Fn(&str) -> f64) -> Self {
+        let separate = self.ticks.pop_if(|_| self.split.is_some());
+        let (low, high) = self.range;
+        let apart = |pair: &[(f64, String)]| (pair[1].0 - pair[0].0).abs() / (high - low) * room;
+        let least = self.ticks.windows(2).map(apart).fold(f64::INFINITY, f64::min);
+        let longest = self.ticks.iter().map(|(_, name)| length(name)).fold(0.0, f64::max);
+        let step = (longest / least.max(0.01)).ceil().max(1.0) as usize;
+        let ticks = std::mem::take(&mut self.ticks).into_iter().step_by(step);
+        self.ticks = ticks.chain(separate).collect();
+        self
     }
 
     /// Returns the position of a value. A value outside the scale is placed at its edge.

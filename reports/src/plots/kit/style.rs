@@ -7,6 +7,8 @@ use guardbit_num::Overflow;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
 
+use super::svg::grid;
+
 const BLACK: RGBColor = RGBColor(0, 0, 0);
 /// Orange.
 pub const ORANGE: RGBColor = RGBColor(0xE6, 0x9F, 0x00);
@@ -46,7 +48,7 @@ pub struct Look {
     /// Shape of the markers.
     pub marker: Marker,
     /// Length of the dashes and of the gaps between them in pixels; `None` for a solid line.
-    pub dash: Option<(i32, i32)>,
+    pub dash: Option<(f64, f64)>,
 }
 
 /// Looks of series that have no fixed look.
@@ -57,8 +59,8 @@ const LOOKS: [Look; 8] = [
     Look { color: PURPLE, marker: Marker::Diamond, dash: None },
     Look { color: ORANGE, marker: Marker::Cross, dash: None },
     Look { color: SKY, marker: Marker::Plus, dash: None },
-    Look { color: BLACK, marker: Marker::Circle, dash: Some((6, 4)) },
-    Look { color: BLUE, marker: Marker::Square, dash: Some((2, 3)) },
+    Look { color: BLACK, marker: Marker::Circle, dash: Some((6.0, 4.0)) },
+    Look { color: BLUE, marker: Marker::Square, dash: Some((2.0, 3.0)) },
 ];
 
 /// Returns the look of the series with the given index.
@@ -70,13 +72,13 @@ pub fn category_look(index: usize) -> Look {
 /// curve below show through.
 const MODE_LOOKS: [Look; 8] = [
     Look { color: BLUE, marker: Marker::Circle, dash: None },
-    Look { color: VERMILLION, marker: Marker::Square, dash: Some((9, 4)) },
-    Look { color: ORANGE, marker: Marker::Diamond, dash: Some((6, 5)) },
-    Look { color: PURPLE, marker: Marker::Triangle, dash: Some((4, 4)) },
-    Look { color: GREEN, marker: Marker::Cross, dash: Some((3, 5)) },
-    Look { color: SKY, marker: Marker::Plus, dash: Some((2, 4)) },
+    Look { color: VERMILLION, marker: Marker::Square, dash: Some((9.0, 4.0)) },
+    Look { color: ORANGE, marker: Marker::Diamond, dash: Some((6.0, 5.0)) },
+    Look { color: PURPLE, marker: Marker::Triangle, dash: Some((4.0, 4.0)) },
+    Look { color: GREEN, marker: Marker::Cross, dash: Some((3.0, 5.0)) },
+    Look { color: SKY, marker: Marker::Plus, dash: Some((2.0, 4.0)) },
     Look { color: BLACK, marker: Marker::Circle, dash: None },
-    Look { color: GREY, marker: Marker::Square, dash: Some((9, 2)) },
+    Look { color: GREY, marker: Marker::Square, dash: Some((9.0, 2.0)) },
 ];
 
 /// Returns the look of an overflow mode, which is equal in all plots.
@@ -86,17 +88,19 @@ pub fn mode_look(mode: &str) -> Look {
     MODE_LOOKS[at.map_or(last, |at| at.min(last))]
 }
 
+/// Size of the bounding box of letters, which plotters expects, as a multiple of that of the letters.
+pub const BOUNDING: f64 = 1.24;
+
 /// Returns a text style with letters of `size` pixels, positioned by `anchor`.
 pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'static> {
-    // plotters expects the size of the bounding box, which it assumes to be 1.24 times that of the letters.
     let family = FontFamily::Name("DejaVu Sans, Verdana, sans-serif");
-    let font = FontDesc::new(family, size * 1.24, FontStyle::Normal);
+    let font = FontDesc::new(family, f64::from(grid(size)) * BOUNDING, FontStyle::Normal);
     TextStyle { font, color: color.to_backend_color(), pos: Pos::new(anchor.0, anchor.1) }
 }
 
 /// Returns the style of a line of one pixel.
 pub fn thin(color: RGBColor) -> ShapeStyle {
-    color.stroke_width(1)
+    color.stroke_width(grid(1.0) as u32)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::subtitle;
 use crate::plots::kit::{
-    Axis, BLUE, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, chart, figure,
+    Axis, BLUE, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, Sheet, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::PartRow;
@@ -22,7 +22,7 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
 /// Greatest number of bars.
 const ROWS: usize = 120;
 
-fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &QuantizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let rows: Vec<(&PartRow, f64)> =
         record.parts.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
     if rows.is_empty() {
@@ -48,5 +48,5 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
         Ok(())
     });
     let content: Vec<Content<'_>> = [legend.content(), bars].into_iter().chain(note).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(record), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(record), &content)?))
 }

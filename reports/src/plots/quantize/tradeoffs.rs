@@ -3,7 +3,7 @@
 use super::subtitle;
 use crate::QuantizeRecord;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, GREY, Legend, Mark, Scale, category_look, chart, figure,
+    Axis, Content, DrawError, Entry, GREY, Legend, Mark, Scale, Sheet, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::TradeOffRow;
@@ -21,7 +21,7 @@ pub(super) const PLOT: Plot<QuantizeRecord> = Plot {
 /// Greatest number of curves.
 const CURVES: usize = 7;
 
-fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &QuantizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let front: Vec<&TradeOffRow> =
         record.tradeoffs.iter().filter(|row| row.pareto && row.sqnr_db.value().is_finite()).collect();
     if front.is_empty() {
@@ -39,7 +39,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
     entries.extend(chosen.map(|_| Entry::new(Mark::Dashes(GREY), "written")));
     let x = Axis::new("bytes of weights and biases", scale(front.iter().map(|row| row.bytes as f64)));
     let y = Axis::new("SQNR (dB)", scale(front.iter().map(|row| row.sqnr_db.value())));
-    let panel = Content::new(420, |area| {
+    let panel = Content::panel(420, |area| {
         let mut chart = chart(area, "", "", &x, &y)?;
         if let Some(chosen) = chosen.filter(|sqnr| sqnr.is_finite()) {
             chart.level(chosen, GREY)?;
@@ -53,7 +53,7 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
         }
         Ok(())
     });
-    Ok(Drawing::Figure(figure(title, &subtitle(record), &[Legend::new(entries).content(), panel])?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(record), &[Legend::new(entries).content(), panel])?))
 }
 
 /// Returns a scale from the least to the greatest value.

@@ -3,7 +3,7 @@
 use super::subtitle;
 use crate::QuantizeRecord;
 use crate::plots::kit::{
-    Area, Axis, BLUE, DrawError, Entry, Legend, Mark, Scale, VERMILLION, chart, columns, figure, panels,
+    Area, Axis, BLUE, DrawError, Entry, Legend, Mark, Scale, Sheet, VERMILLION, chart, columns, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::{HistogramRow, TensorRow};
@@ -24,7 +24,7 @@ struct Panel<'a> {
     bins: Vec<&'a HistogramRow>,
 }
 
-fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &QuantizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let panel =
         |row| Panel { row, bins: record.histograms.iter().filter(|bin| bin.tensor == row.tensor).collect() };
     let shown: Vec<Panel<'_>> = record.tensors.iter().take(PANELS).map(panel).collect();
@@ -36,12 +36,12 @@ fn draw(record: &QuantizeRecord, title: &'static str) -> Result<Drawing, DrawErr
         Entry::new(Mark::Dashes(VERMILLION), "least and greatest code"),
     ]);
     let mut content = vec![legend.content()];
-    content.extend(panels(&shown, columns(shown.len()), 220, |area, panel| draw_panel(area, panel)));
+    content.extend(sheet.panels(&shown, columns(shown.len()), 220, |area, panel| draw_panel(area, panel)));
     let mut subtitle = subtitle(record);
     if record.tensors.len() > PANELS {
         subtitle = format!("{subtitle} · the first {PANELS} of {} tensors", record.tensors.len());
     }
-    Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle, &content)?))
 }
 
 fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
@@ -49,7 +49,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
     let values = row.values.max(1) as f64;
     let (low, high) = (row.float_min.min(row.real_min), row.float_max.max(row.real_max));
     let x = Axis::new("value", Scale::between(low, high));
-    let y = Axis::new("share", Scale::log_bars(bins.iter().map(|bin| bin.count as f64 / values)));
+    let y = Axis::new("share of values", Scale::log_bars(bins.iter().map(|bin| bin.count as f64 / values)));
     let codes = format!("{} [{}, {}]", row.dtype, row.code_min, row.code_max);
     let chart = chart(area, &row.tensor, &codes, &x, &y)?;
     for bin in bins.iter().filter(|bin| bin.count > 0) {

@@ -3,7 +3,7 @@
 use crate::figures::Fraction;
 use crate::numbers::{counted, percentage};
 use crate::plots::kit::{
-    Area, Axis, DrawError, Entry, GREY, Legend, Mark, Scale, category_look, chart, figure, panels,
+    Area, Axis, DrawError, Entry, GREY, Legend, Mark, Scale, Sheet, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{QuantizerRow, QuantizersRecord};
@@ -16,7 +16,7 @@ pub(super) const PLOT: Plot<QuantizersRecord> = Plot {
     draw,
 };
 
-fn draw(record: &QuantizersRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &QuantizersRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let widths = record.rows.iter().map(|row| row.bits);
     let (Some(low), Some(high)) = (widths.clone().min(), widths.max()) else {
         return Ok(Drawing::Nothing("Nothing was quantized.".into()));
@@ -29,13 +29,14 @@ fn draw(record: &QuantizersRecord, title: &'static str) -> Result<Drawing, DrawE
     let mut content = vec![Legend::new(curves.chain([float])).content()];
     let columns = shown.len().min(2);
     let x = Axis::new("accumulator width (bits)", Scale::whole(low, high, 20));
-    content.extend(panels(shown, columns, 340, move |area, panel| {
-        draw_panel(area, record, panel, &quantizers, &x)
-    }));
+    content
+        .extend(sheet.panels(shown, columns, 340, move |area, panel| {
+            draw_panel(area, record, panel, &quantizers, &x)
+        }));
     let float = Fraction::of(record.float_right, record.samples);
     let float = float.map_or(String::new(), |share| format!(", float network: {}", percentage(share)));
     let subtitle = format!("{}, {}{float}", record.model, counted(record.samples, "sample"));
-    Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle, &content)?))
 }
 
 fn draw_panel(

@@ -1,13 +1,10 @@
 //! Plot of overflow events over the rows and columns of the array.
 
-use plotters::element::Rectangle;
+use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
-use plotters::style::{Color, RGBColor};
 
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
-use crate::plots::kit::{
-    Area, Content, DrawError, Entry, GREY, INK, Legend, Mark, Ramp, figure, panels, si, text, thin,
-};
+use crate::plots::kit::{Area, Content, DrawError, Entry, GREY, INK, Legend, Mark, Ramp, Sheet, figure, si};
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
 
@@ -19,7 +16,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-/// Greatest number of panels, including the panel of all layers.
+/// Greatest number of including the panel of all layers.
 const PANELS: usize = 12;
 /// Greatest number of cells along one side of a panel; larger arrays are drawn in blocks.
 const CELLS: usize = 32;
@@ -35,7 +32,7 @@ struct Map {
     events: Vec<u64>,
 }
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     if run.activity.is_empty() {
         return Ok(Drawing::Nothing(EVENTS_NOT_PLACED.into()));
     }
@@ -66,12 +63,12 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     ];
     let mut content = vec![Legend::new(legend).content()];
     let tallest = maps.iter().map(Map::height).max().unwrap_or(0);
-    content.extend(panels(maps, COLUMNS, (TOP + tallest + 36) as u32, draw_map));
+    content.extend(sheet.panels(maps, COLUMNS, (TOP + tallest + 36) as u32, draw_map));
     if !omitted.is_empty() {
         let labels: Vec<String> = omitted.iter().map(|layer| label(layer)).collect();
         content.push(Content::note(left_out("Fewer events, not shown", &labels)));
     }
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(run), &content)?))
 }
 
 /// Returns one map of all layers, if they all run on arrays of equal size.
@@ -119,8 +116,8 @@ fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
         "element".into()
     };
     let left = (HPos::Left, VPos::Center);
-    text(area, &map.label, 12.5, INK, left, (LEFT, 12))?;
-    text(area, &format!("max {} per {per}", si(most as f64)), 10.5, GREY, left, (LEFT, 28))?;
+    area.text(&map.label, 12.5, INK, left, (LEFT, 12))?;
+    area.text(&format!("max {} per {per}", si(most as f64)), 10.5, GREY, left, (LEFT, 28))?;
 
     let (width, height) = (side(cols), side(rows));
     let corner = |row: usize, col: usize| (LEFT + col as i32 * width, TOP + row as i32 * height);
@@ -137,32 +134,32 @@ fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
                 end += 1;
             }
             if let Some(color) = color(col) {
-                area.draw(&Rectangle::new([corner(row, col), corner(row + 1, end)], color.filled()))?;
+                area.fill([corner(row, col), corner(row + 1, end)], color)?;
             }
             col = end;
         }
     }
     let end = corner(rows, cols);
-    area.draw(&Rectangle::new([(LEFT, TOP), end], thin(GREY)))?;
+    area.frame([(LEFT, TOP), end], GREY)?;
     draw_axes(area, map, end)
 }
 
 fn draw_axes(area: &Area<'_>, map: &Map, end: (i32, i32)) -> Result<(), DrawError> {
     let right = (HPos::Right, VPos::Center);
     let last = |count: usize| (count - 1).to_string();
-    text(area, "0", 10.0, INK, right, (LEFT - 4, TOP + 6))?;
+    area.text("0", 10.0, INK, right, (LEFT - 4, TOP + 6))?;
     if map.rows > 1 {
-        text(area, &last(map.rows), 10.0, INK, right, (LEFT - 4, end.1.max(TOP + 20) - 6))?;
+        area.text(&last(map.rows), 10.0, INK, right, (LEFT - 4, end.1.max(TOP + 20) - 6))?;
     }
     let below = end.1 + 12;
     let middle = (LEFT + end.0) / 2;
-    text(area, "0", 10.0, INK, (HPos::Left, VPos::Center), (LEFT, below))?;
-    text(area, "column", 10.0, GREY, (HPos::Center, VPos::Center), (middle, below))?;
+    area.text("0", 10.0, INK, (HPos::Left, VPos::Center), (LEFT, below))?;
+    area.text("column", 10.0, GREY, (HPos::Center, VPos::Center), (middle, below))?;
     if map.cols > 1 {
-        text(area, &last(map.cols), 10.0, INK, right, (end.0, below))?;
+        area.text(&last(map.cols), 10.0, INK, right, (end.0, below))?;
     }
     if end.1 - TOP > 60 {
-        text(area, "row", 10.0, GREY, right, (LEFT - 4, (TOP + end.1) / 2))?;
+        area.text("row", 10.0, GREY, right, (LEFT - 4, (TOP + end.1) / 2))?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
 use crate::numbers::number;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, VERMILLION, chart,
-    columns, figure, panels, si,
+    Area, Axis, Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Scale, Sheet, VERMILLION,
+    chart, columns, figure, si,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
@@ -22,7 +22,7 @@ const PANELS: usize = 12;
 /// Greatest number of layers in a table.
 const ROWS: usize = 120;
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     if run.activity.is_empty() {
         return Ok(Drawing::Nothing(EVENTS_NOT_PLACED.into()));
     }
@@ -33,7 +33,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     }
     let mut content = if layers.len() <= PANELS {
         let columns = columns(layers.len());
-        panels(&layers, columns, 200, |area, layer| bars(area, layer))
+        sheet.panels(&layers, columns, 200, |area, layer| bars(area, layer))
     } else {
         let layers = Extremes::of(layers, ROWS, |layer| layer.events() as f64);
         std::iter::once(table(&layers.shown)).chain(layers.note("layers with events", "events")).collect()
@@ -42,13 +42,13 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         let labels: Vec<String> = quiet.iter().map(|layer| label(layer)).collect();
         content.push(Content::note(left_out("Without an event", &labels)));
     }
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(run), &content)?))
 }
 
 fn bars(area: &Area<'_>, layer: &LayerActivity) -> Result<(), DrawError> {
     let most = layer.timeline.iter().copied().max().unwrap_or(0) as f64;
     let x = Axis::new("cycle", Scale::from_zero(layer.cycles as f64).without_margin());
-    let y = Axis::new("events", Scale::from_zero(most));
+    let y = Axis::new("overflow events", Scale::from_zero(most));
     let events = format!(
         "{} {} in {} {}",
         si(layer.events() as f64),

@@ -1,7 +1,7 @@
 //! Plot of the required bits of every level against its width.
 
 use super::subtitle;
-use crate::plots::kit::{DrawError, figure};
+use crate::plots::kit::{DrawError, Sheet, figure};
 use crate::plots::required_bits::{Available, BITS_NOT_FOUND, LevelBits, content};
 use crate::plots::{Drawing, Plot};
 use crate::{LayerRow, LevelHistogram, RunRecord, layer_label};
@@ -18,7 +18,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
     draw,
 };
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     if run.histograms.is_empty() {
         return Ok(Drawing::Nothing(BITS_NOT_FOUND.into()));
     }
@@ -32,7 +32,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         .iter()
         .map(|h| LevelBits { label: label(h), histogram: h, available: available(run, h) })
         .collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &content(&levels))?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(run), &content(sheet, &levels))?))
 }
 
 /// Returns the available width with the counts of the simulation. The histogram alone would not account for

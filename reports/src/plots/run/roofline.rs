@@ -7,7 +7,8 @@ use super::subtitle;
 use crate::RunRecord;
 use crate::numbers::number;
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, category_look, chart, figure,
+    Axis, Content, DrawError, Entry, Extremes, GREY, INK, Legend, Mark, Scale, Sheet, category_look, chart,
+    figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::BottleneckRow;
@@ -30,7 +31,7 @@ const NAMED: usize = 4;
 /// Layer with its products per byte and per cycle.
 type Point<'a> = (&'a BottleneckRow, [f64; 2]);
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let (peak, rate) = (run.timing.peak_macs_per_cycle as f64, run.timing.dram_bytes_per_cycle);
     // With other conventions layers do not wait for the memory, or not for all bytes it moves.
     let rate = (run.timing.convention == TimingConvention::Overlapped.name() && rate > 0.0).then_some(rate);
@@ -66,7 +67,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let products = number(run.timing.peak_macs_per_cycle, "product", "products");
     let of_roof = Entry::new(Mark::Line(GREY), format!("roof: {peak} {products}{bytes}"));
     let legend = Legend::new(entries.chain([of_roof])).content();
-    let panel = Content::new(420, |area| {
+    let panel = Content::panel(420, |area| {
         let mut chart = chart(area, "", "", &x, &y)?;
         chart.outline(&roof, GREY)?;
         for (look, bound) in &kinds {
@@ -80,7 +81,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         chart.notes(&notes, &markers, INK)
     });
     let content: Vec<Content<'_>> = [legend, panel].into_iter().chain(note).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(run), &content)?))
 }
 
 /// Returns the products per byte that takes memory time, and the products per cycle. All bytes count if the

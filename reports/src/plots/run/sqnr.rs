@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::subtitle;
-use crate::plots::kit::{Axis, BLUE, Content, DrawError, Extremes, INK, PALE, Scale, chart, figure};
+use crate::plots::kit::{Axis, BLUE, Content, DrawError, Extremes, INK, PALE, Scale, Sheet, chart, figure};
 use crate::plots::{Drawing, Plot};
 use crate::tables::LayerRow;
 use crate::{RunRecord, layer_label};
@@ -19,7 +19,7 @@ pub(super) const PLOT: Plot<RunRecord> = Plot {
 /// Greatest number of bars.
 const ROWS: usize = 120;
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let rows: Vec<(&LayerRow, f64)> =
         run.layers.iter().filter_map(|row| Some((row, row.sqnr_db?.value()))).collect();
     if rows.is_empty() {
@@ -49,7 +49,7 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
         Ok(())
     });
     Ok(Drawing::Figure(figure(
-        title,
+        sheet,
         &subtitle(run),
         &std::iter::once(bars).chain(note).collect::<Vec<_>>(),
     )?))

@@ -4,8 +4,8 @@ use plotters::style::RGBColor;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Area, Axis, BLUE, Content, DrawError, Entry, INK, Legend, Mark, ORANGE, Scale, VERMILLION, chart,
-    columns, figure, panels, percent,
+    Area, Axis, BLUE, Content, DrawError, Entry, INK, Legend, Mark, ORANGE, Scale, Sheet, VERMILLION, chart,
+    columns, figure, percent,
 };
 use crate::plots::{Drawing, Plot};
 use crate::records::{SumHistogram, SumKind};
@@ -26,7 +26,7 @@ const PANELS: usize = 24;
 /// Colour of the region outside the register's range.
 const BEYOND: RGBColor = RGBColor(0xFB, 0xE9, 0xE2);
 
-fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     if run.sums.is_empty() {
         return Ok(Drawing::Nothing("Not counted: this plot needs --histograms.".into()));
     }
@@ -55,8 +55,10 @@ fn draw(run: &RunRecord, title: &'static str) -> Result<Drawing, DrawError> {
     }
     let several = run.sums.windows(2).any(|pair| pair[0].index == pair[1].index);
     let columns = columns(chosen.len());
-    content.extend(panels(&chosen, columns, 235, move |area, histogram| panel(area, histogram, several, &y)));
-    Ok(Drawing::Figure(figure(title, &subtitle(run), &content)?))
+    content.extend(
+        sheet.panels(&chosen, columns, 235, move |area, histogram| panel(area, histogram, several, &y)),
+    );
+    Ok(Drawing::Figure(figure(sheet, &subtitle(run), &content)?))
 }
 
 /// Returns the number of prefixes outside the range.

@@ -3,7 +3,7 @@
 
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure,
+    Area, Axis, Content, DrawError, Entry, Legend, Mark, Scale, Sheet, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{SchemeRow, SchemesRecord};
@@ -30,7 +30,7 @@ const SHARES: [Panel; 2] = [
 
 const DISTANCE: Panel = ("through the network", "greatest difference (codes)", |row| f64::from(row.greatest));
 
-fn draw(record: &SchemesRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(record: &SchemesRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let last = record.rows.iter().map(|row| row.index).max();
     let Some(last) = last.filter(|_| !record.schemes.is_empty()) else {
         return Ok(Drawing::Nothing("No operation of the network requantizes.".into()));
@@ -44,11 +44,11 @@ fn draw(record: &SchemesRecord, title: &'static str) -> Result<Drawing, DrawErro
     let panel = |what: Panel, scale: &Scale| {
         let y = Axis::new(what.1, scale.clone());
         let x = x.clone();
-        Content::new(HEIGHT, move |area| curves(area, record, what, (&x, &y)))
+        Content::panel(HEIGHT, move |area| curves(area, record, what, (&x, &y)))
     };
     let content = [legend, panel(SHARES[0], &share), panel(SHARES[1], &share), panel(DISTANCE, &distance)];
     let subtitle = format!("{}, {}", record.model, counted(record.samples as u64, "sample"));
-    Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle, &content)?))
 }
 
 fn curves(

@@ -1,7 +1,7 @@
 //! Plot of the share of dot products that do not fit, against width, pooled over the layers.
 
 use super::{NO_LAYERS, subtitle};
-use crate::plots::kit::{Axis, DrawError, Entry, Legend, Mark, Scale, category_look, chart, figure, panels};
+use crate::plots::kit::{Axis, DrawError, Entry, Legend, Mark, Scale, Sheet, category_look, chart, figure};
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeRateRow;
 use crate::{Fraction, SizeRecord};
@@ -24,7 +24,7 @@ const SERIES: [Series; 3] = [
     ("transient", |row| row.rate_transient),
 ];
 
-fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(size: &SizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let bits = size.rates.iter().map(|row| row.bits);
     let (Some(low), Some(high)) = (bits.clone().min(), bits.max()) else {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
@@ -33,12 +33,12 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let several = levels.len() > 1;
     let shares = size.rates.iter().flat_map(|row| SERIES.iter().filter_map(|(_, rate)| rate(row)));
     // All panels share the axes, so that levels can be compared.
-    let x = Axis::new("bits", Scale::whole(low, high, if several { 20 } else { 40 }));
+    let x = Axis::new("accumulator width (bits)", Scale::whole(low, high, if several { 20 } else { 40 }));
     let y = Axis::new("dot products that do not fit", Scale::log_share(shares.map(Fraction::value)));
     let entry = |(i, (name, _)): (usize, &Series)| Entry::new(Mark::Series(category_look(i)), *name);
     let mut content = vec![Legend::new(SERIES.iter().enumerate().map(entry)).content()];
 
-    content.extend(panels(levels, if several { 2 } else { 1 }, 320, move |area, rows| {
+    content.extend(sheet.panels(levels, if several { 2 } else { 1 }, 320, move |area, rows| {
         let name = if several { rows[0].level.as_str() } else { "" };
         let mut panel = chart(area, name, "", &x, &y)?;
         // Draw the first curve last: the second is never below it.
@@ -49,5 +49,5 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         }
         Ok(())
     }));
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(size), &content)?))
 }

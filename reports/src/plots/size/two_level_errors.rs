@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 
 use super::subtitle;
 use crate::plots::kit::{
-    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale,
+    Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, Ramp, Scale, Sheet,
     figure, short_percent,
 };
 use crate::plots::{Drawing, Plot};
@@ -31,7 +31,7 @@ const PROVED: f64 = 0.35;
 /// Colour of points without a wrong sum.
 const NONE: RGBColor = RGBColor(0xE9, 0xE9, 0xE9);
 
-fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(size: &SizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let rows = widest_outer(size);
     let shares: Vec<f64> = rows.iter().filter_map(|row| row.error_rate.map(Fraction::value)).collect();
     if shares.is_empty() {
@@ -64,7 +64,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     };
     let note = layers.note("layers", "the largest share of wrong sums");
     let content: Vec<Content<'_>> = [legend, table.content()].into_iter().chain(note).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(size), &content)?))
 }
 
 /// Returns one row per length of runs; the first row carries the layer's name.

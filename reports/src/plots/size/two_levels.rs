@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::subtitle;
 use crate::plots::kit::{
     Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, INK, Legend, Mark, ORANGE, Ramp,
-    figure,
+    Sheet, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeGridRow;
@@ -24,7 +24,7 @@ pub(super) const PLOT: Plot<SizeRecord> = Plot {
 /// Greatest number of layers.
 const ROWS: usize = 120;
 
-fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(size: &SizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let tiles: BTreeSet<usize> = size.grid.iter().map(|row| row.tile).collect();
     let least = |index: usize, tile: usize| -> Option<&SizeGridRow> {
         let legal = size.grid.iter().filter(|row| row.index == index && row.tile == tile && row.legal);
@@ -67,5 +67,5 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     ]);
     let note = layers.note("layers", "products per dot product");
     let content: Vec<Content<'_>> = [legend.content(), table.content()].into_iter().chain(note).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(size), &content)?))
 }

@@ -2,7 +2,7 @@
 
 use super::{NO_LAYERS, subtitle};
 use crate::plots::kit::{
-    Axis, Content, DrawError, Entry, Extremes, Legend, Look, Mark, Scale, category_look, chart, figure,
+    Axis, Content, DrawError, Entry, Extremes, Legend, Look, Mark, Scale, Sheet, category_look, chart, figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::tables::SizeRow;
@@ -34,7 +34,7 @@ const SERIES: [Series; 7] = [
 /// Greatest number of layers.
 const ROWS: usize = 50;
 
-fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(size: &SizeRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     let used: Vec<(Look, Series)> = SERIES
         .into_iter()
         .enumerate()
@@ -45,7 +45,7 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
     let (Some(low), Some(high)) = (widths.clone().min(), widths.max()) else {
         return Ok(Drawing::Nothing(NO_LAYERS.into()));
     };
-    let x = Axis::new("bits", Scale::whole(low, high, 40));
+    let x = Axis::new("accumulator width (bits)", Scale::whole(low, high, 40));
     let layers =
         Extremes::of(size.layers.iter().collect(), ROWS, |row: &&SizeRow| f64::from(row.bits_data_prefix));
     let note = layers.note("layers", "bits of the prefixes");
@@ -72,5 +72,5 @@ fn draw(size: &SizeRecord, title: &'static str) -> Result<Drawing, DrawError> {
         Ok(())
     });
     let content: Vec<Content<'_>> = [Legend::new(legend).content(), dots].into_iter().chain(note).collect();
-    Ok(Drawing::Figure(figure(title, &subtitle(size), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(size), &content)?))
 }

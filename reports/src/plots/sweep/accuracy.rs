@@ -3,7 +3,7 @@
 use super::by_width;
 use super::group::{Group, mode_legend, subtitle};
 use crate::numbers::percentage;
-use crate::plots::kit::{Area, Axis, DrawError, Entry, GREY, Mark, Scale, chart, figure, mode_look, panels};
+use crate::plots::kit::{Area, Axis, DrawError, Entry, GREY, Mark, Scale, Sheet, chart, figure, mode_look};
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, Interval, PointRecord, SummaryRow};
 
@@ -20,6 +20,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
 struct Panel<'a> {
     group: &'a Group<'a>,
     title: &'static str,
+    axis: &'static str,
     shown: Shown,
     exact: Option<Fraction>,
     note: String,
@@ -41,7 +42,7 @@ const AGREEMENT: Shown = Shown {
     interval: |row| Interval::between(row.agreement_low, row.agreement_high),
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let groups = match by_width(points) {
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
@@ -51,18 +52,18 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         let has = |value: fn(&SummaryRow) -> Option<Fraction>| {
             group.points.iter().any(|point| value(&point.summary).is_some())
         };
-        let mut add = |title, note: String, what: Shown, exact| {
+        let mut add = |[axis, title]: [&'static str; 2], note: String, what: Shown, exact| {
             if has(what.value) {
                 let note = [group.heading.clone(), note].into_iter().filter(|part| !part.is_empty());
                 let note = note.collect::<Vec<_>>().join(" · ");
-                shown.push(Panel { group, title, shown: what, exact, note });
+                shown.push(Panel { group, title, axis, shown: what, exact, note });
             }
         };
         let exact = group.points.iter().find_map(|point| point.summary.accuracy_exact);
         let note = exact.map_or(String::new(), |exact| format!("exact network: {}", percentage(exact)));
-        add("top-1 accuracy", note, ACCURACY, exact);
+        add(["top-1 accuracy"; 2], note, ACCURACY, exact);
         let note = "needs no labels".to_owned();
-        add("top-1 agreement with the exact network", note, AGREEMENT, None);
+        add(["top-1 agreement", "top-1 agreement with the exact network"], note, AGREEMENT, None);
     }
     if shown.is_empty() {
         let why = "Accuracy and agreement are defined in propagated mode only.";
@@ -72,13 +73,13 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let reference = reference.then(|| Entry::new(Mark::Dashes(GREY), "accuracy of the exact network"));
     let columns = shown.len().min(2);
     let mut content = vec![mode_legend(&groups.shown, reference)];
-    content.extend(panels(shown, columns, 340, draw_panel));
+    content.extend(sheet.panels(shown, columns, 340, draw_panel));
     content.extend(groups.others_note());
-    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &content)?))
 }
 
 fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
-    let y = Axis::new("samples", Scale::percent());
+    let y = Axis::new(panel.axis, Scale::percent());
     let x = panel.group.width_axis(20);
     let mut chart = chart(area, panel.title, &panel.note, &x, &y)?;
     if let Some(exact) = panel.exact {

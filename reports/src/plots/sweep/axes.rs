@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::NO_POINTS;
 use super::dimensions::{Dimension, NOTHING_CLASSIFIED, NOTHING_VARIED, Shown, dimensions};
 use crate::numbers::{counted, percentage};
-use crate::plots::kit::{Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, figure};
+use crate::plots::kit::{Content, DrawError, Extremes, HeatCell, HeatRow, HeatTable, Ramp, Sheet, figure};
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, PointRecord};
 
@@ -18,7 +18,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let Some(first) = points.first() else { return Ok(Drawing::Nothing(NO_POINTS.into())) };
     if first.parameters.is_empty() {
         return Ok(Drawing::Nothing(NOTHING_VARIED.into()));
@@ -26,7 +26,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let Some(shown) = Shown::of(points) else { return Ok(Drawing::Nothing(NOTHING_CLASSIFIED.into())) };
     let (content, named) = table(points, shown);
     Ok(Drawing::Figure(figure(
-        title,
+        sheet,
         &format!("{}{named}", counted(points.len() as u64, "point")),
         &content,
     )?))

@@ -25,6 +25,11 @@ impl Dimension<'_> {
         short_key(self.name)
     }
 
+    /// Returns the title of an axis of its values: what they are, with their unit.
+    pub fn axis(&self) -> String {
+        axis_title(self.name)
+    }
+
     /// Returns the value of every point as a number, if all values are numbers.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         let number = |value: &String| value.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -60,6 +65,16 @@ pub(super) fn dimensions(points: &[PointRecord]) -> Vec<Dimension<'_>> {
     own.into_iter().chain(axes).filter(|dimension| dimension.values().len() > 1).collect()
 }
 
+/// Returns the title of an axis for the values of a setting.
+pub(in crate::plots) fn axis_title(name: &str) -> String {
+    let short = short_key(name);
+    match short.strip_suffix(".bits") {
+        Some(level) => format!("width of {level} (bits)"),
+        None if name == "bits" => "accumulator width (bits)".into(),
+        None => short,
+    }
+}
+
 /// Share of a point that a plot shows.
 #[derive(Clone, Copy)]
 pub(super) enum Shown {
@@ -80,6 +95,28 @@ impl Shown {
             Self::Accuracy => "top-1 accuracy",
             Self::Agreement => "top-1 agreement with the exact network",
         }
+    }
+
+    /// Returns the name for an axis.
+    pub fn axis(self) -> &'static str {
+        match self {
+            Self::Accuracy => "top-1 accuracy",
+            Self::Agreement => "top-1 agreement",
+        }
+    }
+
+    /// Returns the accuracies of the exact networks of these points, each once; none for the agreement, which
+    /// an exact network has with itself.
+    pub fn exact(self, points: &[PointRecord]) -> Vec<Fraction> {
+        let mut all: Vec<Fraction> = Vec::new();
+        if matches!(self, Self::Accuracy) {
+            for exact in points.iter().filter_map(|point| point.summary.accuracy_exact) {
+                if all.iter().all(|known| known.value() != exact.value()) {
+                    all.push(exact);
+                }
+            }
+        }
+        all
     }
 
     /// Returns the share of a point.

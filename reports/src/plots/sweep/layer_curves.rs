@@ -6,7 +6,7 @@ use super::group::{Group, Groups};
 use crate::PointRecord;
 use crate::plots::kit::{
     Area, Axis, Content, DrawError, Entry, Extremes, HeatCell, HeatRow, HeatTable, Legend, Mark, Scale,
-    category_look, chart, columns, panels,
+    Sheet, category_look, chart, columns,
 };
 use crate::tables::LayerRow;
 
@@ -44,7 +44,7 @@ struct Mode<'a> {
 }
 
 /// Returns the values of every layer of every group as blocks of a figure.
-pub(super) fn content<'a>(groups: &'a Groups<'a>, figure: &'a Figure) -> Vec<Content<'a>> {
+pub(super) fn content<'a>(sheet: Sheet, groups: &'a Groups<'a>, figure: &'a Figure) -> Vec<Content<'a>> {
     let mut content = Vec::new();
     // The first groups are not the worst: they are listed in their original order.
     let of_many = groups.shown.iter().any(|group| group.layers().len() > CURVES);
@@ -65,7 +65,7 @@ pub(super) fn content<'a>(groups: &'a Groups<'a>, figure: &'a Figure) -> Vec<Con
             .collect();
         let scale = (figure.scale)(&values);
         if group.layers().len() <= CURVES {
-            content.extend(curves(modes, figure, scale));
+            content.extend(curves(sheet, modes, figure, scale));
         } else {
             content.push(Legend::new((figure.legend)(&scale)).content());
             for mode in &modes {
@@ -94,14 +94,15 @@ impl<'a> Mode<'a> {
     }
 }
 
-fn curves<'a>(modes: Vec<Mode<'a>>, figure: &'a Figure, scale: Scale) -> Vec<Content<'a>> {
+fn curves<'a>(sheet: Sheet, modes: Vec<Mode<'a>>, figure: &'a Figure, scale: Scale) -> Vec<Content<'a>> {
     let entry = |(i, (label, _)): (usize, &(String, _))| Entry::new(Mark::Series(category_look(i)), label);
     let mut content = Vec::new();
     if let Some(mode) = modes.first() {
         content.push(Legend::new(mode.layers.iter().enumerate().map(entry)).content());
     }
     let columns = columns(modes.len());
-    content.extend(panels(modes, columns, 310, move |area, mode| draw_curves(area, mode, figure, &scale)));
+    content
+        .extend(sheet.panels(modes, columns, 310, move |area, mode| draw_curves(area, mode, figure, &scale)));
     content
 }
 

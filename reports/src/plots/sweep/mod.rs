@@ -14,6 +14,7 @@ mod sqnr;
 use super::{Drawing, plots};
 use crate::PointRecord;
 
+pub(in crate::plots) use dimensions::axis_title;
 pub(crate) use group::{Group, Groups};
 
 plots! {

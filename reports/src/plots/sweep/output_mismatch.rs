@@ -3,7 +3,7 @@
 use super::by_width;
 use super::group::{Group, mode_legend, subtitle};
 use crate::PointRecord;
-use crate::plots::kit::{Area, Axis, DrawError, Scale, chart, figure, mode_look, panels};
+use crate::plots::kit::{Area, Axis, DrawError, Scale, Sheet, chart, figure, mode_look};
 use crate::plots::{Drawing, Plot};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
@@ -15,16 +15,16 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let groups = match by_width(points) {
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
     };
     let mut content = vec![mode_legend(&groups.shown, [])];
     let columns = groups.shown.len().min(2);
-    content.extend(panels(&groups.shown, columns, 300, |area, group| draw_panel(area, group)));
+    content.extend(sheet.panels(&groups.shown, columns, 300, |area, group| draw_panel(area, group)));
     content.extend(groups.others_note());
-    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &content)?))
 }
 
 fn draw_panel(area: &Area<'_>, group: &Group<'_>) -> Result<(), DrawError> {

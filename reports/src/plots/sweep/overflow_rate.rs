@@ -6,7 +6,7 @@ use super::by_width;
 use super::group::subtitle;
 use super::layer_curves::{Figure, content};
 use crate::PointRecord;
-use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure, short_percent};
+use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, Sheet, figure, short_percent};
 use crate::plots::{Drawing, Plot};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
@@ -42,7 +42,7 @@ const FIGURE: Figure = Figure {
     },
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let groups = match by_width(points) {
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
@@ -50,7 +50,7 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     if points.iter().all(|point| point.summary.events.is_none()) {
         return Ok(Drawing::Nothing("Not counted: this plot needs --stats events or full.".into()));
     }
-    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &content(sheet, &groups, &FIGURE))?))
 }
 
 /// Returns the position of a rate along the axis, 0 to 1.

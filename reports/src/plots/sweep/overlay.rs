@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use crate::numbers::counted;
 use crate::plots::kit::{
-    Area, Axis, Content, DrawError, Entry, Extremes, Legend, Mark, Scale, category_look, chart, figure,
-    panels,
+    Area, Axis, Content, DrawError, Entry, Extremes, GREY, Legend, Mark, Scale, Sheet, category_look, chart,
+    figure,
 };
 use crate::plots::{Drawing, Plot};
 use crate::{Fraction, PointRecord};
@@ -17,7 +17,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     title: "Accuracy over an axis, others overlaid",
     caption: "The points of the heat map as curves: one axis of numbers along the plot, one curve for \
               every combination of the others, slightly shifted so that curves do not hide each other. Bars \
-              are Wilson's 95 % intervals.",
+              are Wilson's 95 % intervals, the dashed line is the exact network.",
     draw,
 };
 
@@ -29,7 +29,7 @@ const POINTS: usize = 100;
 /// Curve: the values that identify it, and its points by value of the axis.
 type Curve<'a> = (Vec<&'a str>, Vec<(f64, &'a PointRecord)>);
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let Some(first) = points.first() else { return Ok(Drawing::Nothing(NO_POINTS.into())) };
     if first.parameters.is_empty() {
         return Ok(Drawing::Nothing(NOTHING_VARIED.into()));
@@ -58,7 +58,10 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
     let name = |label: &[&str]| if label.is_empty() { all[along].short_name() } else { label.join(" · ") };
     let entry =
         |(at, (label, _)): (usize, &Curve<'_>)| Entry::new(Mark::Series(category_look(at)), name(label));
-    let legend = Legend::new(curves.iter().enumerate().map(entry)).content();
+    let exact = shown.exact(points);
+    let reference =
+        (!exact.is_empty()).then(|| Entry::new(Mark::Dashes(GREY), "accuracy of the exact network"));
+    let legend = Legend::new(curves.iter().enumerate().map(entry).chain(reference)).content();
     let others: Vec<String> =
         (0..all.len()).filter(|&at| at != along).map(|at| all[at].short_name()).collect();
     let count = counted(points.len() as u64, "point");
@@ -66,11 +69,11 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         "" => count,
         others => format!("{count} · curves: {others}"),
     };
-    let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, shown);
+    let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, (shown, &exact));
     let content =
-        std::iter::once(legend).chain(panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
+        std::iter::once(legend).chain(sheet.panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
     let content: Vec<Content<'_>> = content.collect();
-    Ok(Drawing::Figure(figure(title, &subtitle, &content)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle, &content)?))
 }
 
 /// Groups the points by every dimension except `along`, and sorts each group by that dimension's numbers.
@@ -102,13 +105,16 @@ fn draw_panel(
     along: &Dimension<'_>,
     numbers: &[f64],
     curves: &[Curve<'_>],
-    shown: Shown,
+    (shown, exact): (Shown, &[Fraction]),
 ) -> Result<(), DrawError> {
     let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
     let whole = numbers.iter().all(|x| x.fract() == 0.0 && (0.0..=1e4).contains(x)) && high - low <= 200.0;
     let scale = if whole { Scale::whole(low as u32, high as u32, 20) } else { Scale::between(low, high) };
-    let (x, y) = (Axis::new(along.name, scale), Axis::new("samples", Scale::percent()));
+    let (x, y) = (Axis::new(along.axis(), scale), Axis::new(shown.axis(), Scale::percent()));
     let mut chart = chart(area, shown.name(), "", &x, &y)?;
+    for exact in exact {
+        chart.level(exact.value(), GREY)?;
+    }
     let apart = apart(numbers, high - low);
     for (at, (_, points)) in curves.iter().enumerate() {
         let look = category_look(at);

@@ -2,7 +2,7 @@
 
 use super::by_width;
 use super::group::{Group, subtitle};
-use crate::plots::kit::{Content, DrawError, figure};
+use crate::plots::kit::{Content, DrawError, Sheet, figure};
 use crate::plots::required_bits::{BITS_NOT_FOUND, LevelBits, content};
 use crate::plots::{Drawing, Plot};
 use crate::{PointRecord, layer_label};
@@ -17,7 +17,7 @@ pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     draw,
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let groups = match by_width(points) {
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
@@ -32,10 +32,10 @@ fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawErro
         if !heading.is_empty() {
             blocks.push(Content::heading(heading));
         }
-        blocks.extend(content(levels));
+        blocks.extend(content(sheet, levels));
     }
     blocks.extend(groups.others_note());
-    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &blocks)?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &blocks)?))
 }
 
 fn swept_levels<'a>(group: &Group<'a>) -> Vec<LevelBits<'a>> {

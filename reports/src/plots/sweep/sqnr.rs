@@ -6,7 +6,7 @@ use super::by_width;
 use super::group::subtitle;
 use super::layer_curves::{Figure, content};
 use crate::PointRecord;
-use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, figure};
+use crate::plots::kit::{DrawError, Entry, INK, Mark, Ramp, Scale, Sheet, figure};
 use crate::plots::{Drawing, Plot};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
@@ -42,12 +42,12 @@ const FIGURE: Figure = Figure {
     },
 };
 
-fn draw(points: &[PointRecord], title: &'static str) -> Result<Drawing, DrawError> {
+fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let groups = match by_width(points) {
         Ok(groups) => groups,
         Err(nothing) => return Ok(nothing),
     };
-    Ok(Drawing::Figure(figure(title, &subtitle(&groups), &content(&groups, &FIGURE))?))
+    Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &content(sheet, &groups, &FIGURE))?))
 }
 
 /// Returns the colour depth, 0 to 1, which grows with the noise.
