@@ -128,7 +128,7 @@ fn links_of_pages_lead_somewhere() {
         let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect::<Vec<_>>()
     };
-    let pages = ["", "docs", "sim", "frontends", "rtl-vectors"].map(markdown).concat();
+    let pages = ["", "docs", "docs/errors", "sim", "frontends", "rtl-vectors"].map(markdown).concat();
     let mut broken = Vec::new();
     let mut links = 0;
     for path in pages {
