@@ -8,6 +8,7 @@ mod cutout;
 mod diagnostic;
 mod interrupt;
 mod output;
+mod pages;
 mod printable;
 mod progress;
 mod wrap;
@@ -72,5 +73,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Hw(hw) => commands::hw(&hw.command, &args.global),
         Command::Completions(completions) => commands::completions(completions),
         Command::Man(man) => commands::man(man, &args.global),
+        Command::Explain(explain) => commands::explain(explain, &args.global),
+        Command::Help(help) => commands::help(help),
     }
 }

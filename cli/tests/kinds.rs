@@ -335,8 +335,11 @@ fn made_parts() -> Vec<(&'static str, &'static str, String)> {
     let formats = FRONTENDS.iter().map(|frontend| {
         let endings: Vec<String> =
             frontend.extensions().iter().map(|ending| format!("`.{ending}`")).collect();
-        format!("| {} | {} |\n", frontend.name(), endings.join(", "))
+        (frontend.name(), endings.join(", "))
     });
+    let format_rows = formats.clone().map(|(name, endings)| format!("| {name} | {endings} |\n"));
+    let format_items = formats.map(|(name, endings)| format!("- {name}: {endings}\n"));
+    let modes = Overflow::ALL.map(|mode| format!("- `{mode}`: {}\n", mode.meaning())).concat();
     vec![
         ("docs/reference/arithmetic.md", "kinds of levels", kinds.concat()),
         (
@@ -349,7 +352,14 @@ fn made_parts() -> Vec<(&'static str, &'static str, String)> {
             "overflow modes",
             format!("| `overflow` | value |\n|---|---|\n{values}"),
         ),
-        ("README.md", "formats", format!("| networks | files |\n|---|---|\n{}", formats.collect::<String>())),
+        (
+            "README.md",
+            "formats",
+            format!("| networks | files |\n|---|---|\n{}", format_rows.collect::<String>()),
+        ),
+        ("docs/topics.md", "kinds of levels", kinds.concat()),
+        ("docs/topics.md", "overflow modes", modes),
+        ("docs/topics.md", "formats", format_items.collect()),
     ]
 }
 
@@ -368,6 +378,7 @@ fn made_parts_of_pages_are_current() {
             assert_eq!(text[start..end], made, "{page}, {name}: scripts/renew renews it");
         }
     }
+    crate::explain::check_copies();
 }
 
 /// `hw show` prints exactly the keys that have a value.

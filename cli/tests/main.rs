@@ -15,6 +15,7 @@ mod constants;
 mod coverage;
 mod dependencies;
 mod dictionary;
+mod explain;
 mod explore;
 mod faults;
 mod folders;

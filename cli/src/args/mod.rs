@@ -7,8 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Explore, Given, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status,
-    Sweep, Vectors,
+    Check, Compare, Completions, Explain, Explore, Given, Help, Inspect, Man, Merge, Plot, Quantize, Run,
+    Size, Status, Sweep, Vectors,
 };
 
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use guardbit_study::{GLOBAL_OPTIONS, MOST_THREADS};
 /// guardbit runs a quantized network on an accelerator model with narrow accumulators. It reports every
 /// overflow, its effect on the outputs, and how many bits would have been enough.
 #[derive(Debug, Parser)]
-#[command(name = "guardbit", version = env!("GUARDBIT_VERSION"), propagate_version = true, max_term_width = 110)]
+#[command(name = "guardbit", version = env!("GUARDBIT_VERSION"), propagate_version = true, disable_help_subcommand = true, max_term_width = 110)]
 pub struct Args {
     #[command(flatten)]
     pub global: Global,
@@ -97,4 +97,6 @@ pub enum Command {
     Cost(SchemaArgs),
     Completions(Given<Completions>),
     Man(Given<Man>),
+    Explain(Given<Explain>),
+    Help(Given<Help>),
 }

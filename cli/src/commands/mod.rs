@@ -2,7 +2,9 @@
 
 mod check;
 mod compare;
+mod explain;
 mod explore;
+mod help;
 mod hw;
 mod inspect;
 mod packaging;
@@ -16,7 +18,9 @@ mod vectors;
 
 pub use check::check;
 pub use compare::compare;
+pub use explain::explain;
 pub use explore::explore;
+pub use help::help;
 pub use hw::hw;
 pub use inspect::inspect;
 pub use packaging::{completions, man};

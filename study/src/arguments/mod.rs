@@ -81,6 +81,8 @@ commands! {
     HwCheck = "hw check", "Check an accelerator: report errors and likely mistakes";
     Completions = "completions", "Print the script with which a shell completes commands and options";
     Man = "man", "Write the man pages of all commands";
+    Explain = "explain", "Explain the code of an error or warning: cause, example, cure";
+    Help = "help", "Print a short text on a topic, e.g. overflow or exit-codes, or the help of a command";
 }
 
 /// Option that every command has.

@@ -21,8 +21,8 @@ use crate::{
     TableFormat,
 };
 use Command::{
-    Check, Compare, Completions, Explore, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot, Quantize, Run,
-    Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Explain, Explore, Help, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot,
+    Quantize, Run, Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -45,6 +45,8 @@ const QUANTIZE: Commands = Commands::of(&[Quantize]);
 const CHECK: Commands = Commands::of(&[Check]);
 const COMPLETIONS: Commands = Commands::of(&[Completions]);
 const MAN: Commands = Commands::of(&[Man]);
+const EXPLAIN: Commands = Commands::of(&[Explain]);
+const HELP: Commands = Commands::of(&[Help]);
 const INSPECT: Commands = Commands::of(&[Inspect]);
 /// Commands that read folders of results.
 const FOLDERS: Commands = Commands::of(&[Merge, Status, Compare, Plot]);
@@ -879,5 +881,20 @@ arguments! {
         is_positional: true,
         help: |_| "Folder for the pages; other files in it stay as they are".into(),
         ..row(MAN)
+    };
+    /// A diagnostic code.
+    code: Option<String> = "code", Row {
+        value: "CODE",
+        is_positional: true,
+        help: |_| "The code of a message, e.g. guardbit::hw::bits, or its last parts: hw::bits [default: list all codes]".into(),
+        ..row(EXPLAIN)
+    };
+    /// A topic of the help.
+    topic: Vec<String> = "topic", Row {
+        value: "TOPIC",
+        is_positional: true,
+        at_least: |_| 0,
+        help: |_| "A topic or a command [default: list all topics and commands]".into(),
+        ..row(HELP)
     };
 }
