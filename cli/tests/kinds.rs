@@ -239,19 +239,19 @@ fn kinds() -> Vec<Kind> {
             what: "cost model: energy and area",
             names: names(COST_MODELS.iter().map(|model| model.name)),
             folder: Some(("hwmodels/costs", &[])),
-            pages: &["docs/explore.md"],
+            pages: &["docs/how-to/explore.md"],
         },
         Kind {
             what: "part of hardware",
             names: names(Part::ALL.map(Part::name)),
             folder: None,
-            pages: &["docs/explore.md"],
+            pages: &["docs/how-to/explore.md"],
         },
         Kind {
             what: "what binds a layer",
             names: names(Bound::ALL.map(Bound::name)),
             folder: None,
-            pages: &["docs/explore.md"],
+            pages: &["docs/how-to/explore.md"],
         },
         Kind {
             what: "preset",

@@ -23,7 +23,7 @@ const UNIT: usize = 32;
 
 const FORM: Form = Form { name: "a cost model", most_bytes: MOST_BYTES };
 const CONTENT: &str =
-    "docs/explore.md describes files of cost models; `guardbit cost schema` prints their schema for editors";
+    "docs/how-to/explore.md describes files of cost models; `guardbit cost schema` prints their schema for editors";
 
 const YAML: &str = "guardbit::cost::yaml";
 const VALUE: &str = "guardbit::cost::value";
