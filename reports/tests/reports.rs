@@ -48,7 +48,7 @@ fn what_a_run_writes() {
 fn pages_are_left_out() {
     let run = common::run_record(StatsLevel::Full);
     let documents = |plots: bool, report: bool| {
-        run_documents(&About { pages: Pages { plots, report }, ..about() }, &run).unwrap()
+        run_documents(&About { pages: Pages { plots, report, ..Pages::default() }, ..about() }, &run).unwrap()
     };
     let all = documents(true, true);
     for (plots, report) in [(true, false), (false, true), (false, false)] {
