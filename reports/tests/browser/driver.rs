@@ -89,12 +89,13 @@ impl Browser {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.call("Emulation.setEmulatedMedia", &features);
         // Another page in between, because an equal address would not load the file again.
-        self.call("Page.navigate", &json!({"url": "about:blank"}));
-        self.events.clear();
-        self.call("Page.navigate", &json!({"url": format!("file://{}", path.display())}));
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            let event = self.receive();
-            self.events.push(event);
+        for url in ["about:blank".to_owned(), format!("file://{}", path.display())] {
+            self.events.clear();
+            self.call("Page.navigate", &json!({"url": url}));
+            while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+                let event = self.receive();
+                self.events.push(event);
+            }
         }
     }
 
