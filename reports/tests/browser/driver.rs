@@ -89,12 +89,13 @@ impl Browser {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.call("Emulation.setEmulatedMedia", &features);
         // Another page in between, because an equal address would not load the file again.
-        self.call("Page.navigate", &json!({"url": "about:blank"}));
-        self.events.clear();
-        self.call("Page.navigate", &json!({"url": format!("file://{}", path.display())}));
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            let event = self.receive();
-            self.events.push(event);
+        for url in ["about:blank".to_owned(), format!("file://{}", path.display())] {
+            self.events.clear();
+            self.call("Page.navigate", &json!({"url": url}));
+            while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+                let event = self.receive();
+                self.events.push(event);
+            }
         }
     }
 
@@ -116,12 +117,15 @@ impl Browser {
         self.value(&check);
     }
 
-    /// Returns the middle of the first element that a selector finds, after scrolling it into view.
+    /// Returns the middle of the first element that a selector finds, after scrolling it into view. Waits until it stays
+    /// in its place: plots above it are drawn when they come near the window.
     fn middle(&mut self, selector: &str) -> [f64; 2] {
         let place = self.value(&format!(
-            "(() => {{ const element = document.querySelector({}); element.scrollIntoView({{block: 'center'}}); \
+            "(async () => {{ let last = ''; for (;;) {{ const element = document.querySelector({}); \
+             element.scrollIntoView({{block: 'center'}}); await new Promise(done => setTimeout(done, 60)); \
              const {{left, top, width, height}} = element.getBoundingClientRect(); \
-             return [left + width / 2, top + height / 2]; }})()",
+             const now = [left + width / 2, top + height / 2]; if (String(now) === last) return now; \
+             last = String(now); }} }})()",
             json!(selector)
         ));
         [0, 1].map(|at| place[at].as_f64().unwrap())
