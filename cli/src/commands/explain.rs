@@ -48,8 +48,10 @@ fn find<'a>(code: &str, all: &[&'a Entry]) -> Result<Vec<&'a Entry>, Failure> {
 }
 
 fn unknown(code: &str, full: &str, all: &[&Entry]) -> Failure {
-    let near = nearest(full, all.iter().map(|entry| entry.name));
-    let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    // What all codes have in common would make each similar to any text.
+    let own = |name: &'static str| name.trim_start_matches(START);
+    let near = nearest(full.trim_start_matches(START), all.iter().map(|entry| own(entry.name)));
+    let near = near.map_or(String::new(), |near| format!("did you mean `{START}{near}`? "));
     let mut groups: Vec<&str> = all.iter().filter_map(|entry| entry.name.split("::").nth(1)).collect();
     groups.sort_unstable();
     groups.dedup();

@@ -46,6 +46,6 @@ fn unknown(wanted: &str) -> Failure {
         HELP.iter().map(|topic| topic.name).chain(commands.get_subcommands().map(clap::Command::get_name));
     let near = nearest(wanted, names).map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let topics: Vec<&str> = HELP.iter().map(|topic| topic.name).collect();
-    let help = format!("{near}topics are {}; `guardbit --help` lists the commands", topics.join(", "));
+    let help = format!("{near}`guardbit --help` lists the commands; topics: {}", topics.join(", "));
     Failure::usage(format!("unknown topic or command `{wanted}`"), help)
 }

@@ -22,8 +22,7 @@ const MOST_TEXT: usize = 1000;
 const UNIT: usize = 32;
 
 const FORM: Form = Form { name: "a cost model", most_bytes: MOST_BYTES };
-const CONTENT: &str =
-    "docs/how-to/explore.md describes files of cost models; `guardbit cost schema` prints their schema for editors";
+const CONTENT: &str = "docs/how-to/explore.md describes files of cost models; `guardbit cost schema` prints their schema for editors";
 
 const YAML: &str = "guardbit::cost::yaml";
 const VALUE: &str = "guardbit::cost::value";
