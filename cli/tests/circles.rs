@@ -126,8 +126,8 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ("quantize", 3, "simulated", "The simulated network is run on states of itself."),
     (
         "study",
-        50,
-        "lib arguments array axes error execute labels layer_input point_store quantize registers result_json run sample_events samples score settings shard size spool study_file subject sums sweep",
+        52,
+        "lib arguments array axes compare::folder error execute labels layer_input plot point_store quantize registers result_json run sample_events samples score settings shard size spool study_file subject sums sweep",
         "One table of arguments names the types of all commands, and one error type names what can be wrong with each.",
     ),
     (

@@ -132,6 +132,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("cost", None),
         ("completions", None),
         ("man", None),
+        ("explain", None),
         ("help", None),
     ]
 }

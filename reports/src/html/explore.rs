@@ -37,7 +37,7 @@ pub(crate) fn explore(about: &About, record: &ExploreRecord, drawn: &[Drawn<Expl
         Section::new(
             "designs",
             "Which designs are best?",
-            [sentences(findings(record)), super::run::side_by_side(others), front(record)],
+            [sentences(findings(record)), super::page::side_by_side(others), front(record)],
         ),
         Section::new("bound", "What bounds them?", [sensitivity(record), warnings(record)]),
         Section::new("cost", "Where do the costs come from?", [costs(record)]),

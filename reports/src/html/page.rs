@@ -169,3 +169,9 @@ pub(super) fn json(value: &impl serde::Serialize) -> String {
     // Only maps with keys that are not strings fail; there are none.
     serde_json::to_string(value).unwrap_or_default().replace('<', "\\u003c")
 }
+
+/// Returns several figures side by side.
+pub(super) fn side_by_side(figures: impl IntoIterator<Item = Markup>) -> Markup {
+    let figures: Vec<Markup> = figures.into_iter().filter(|figure| !figure.0.is_empty()).collect();
+    html! { @if !figures.is_empty() { div.pair { @for figure in &figures { (figure) } } } }
+}

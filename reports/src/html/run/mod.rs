@@ -7,8 +7,6 @@ mod speed;
 mod tables;
 mod worst;
 
-use maud::{Markup, html};
-
 use super::page::{Front, Page, Section, sentences};
 use super::plot::{picture, svg_of};
 use super::{accelerators, settings, words};
@@ -155,10 +153,4 @@ fn duration(microseconds: f64) -> String {
         1e3..1e6 => format!("{} ms", figure(microseconds / 1e3)),
         _ => format!("{} s", figure(microseconds / 1e6)),
     }
-}
-
-/// Returns several figures side by side.
-pub(super) fn side_by_side(figures: impl IntoIterator<Item = Markup>) -> Markup {
-    let figures: Vec<Markup> = figures.into_iter().filter(|figure| !figure.0.is_empty()).collect();
-    html! { @if !figures.is_empty() { div.pair { @for figure in &figures { (figure) } } } }
 }

@@ -4,8 +4,8 @@ use guardbit_hwmodels::TimingConvention;
 use guardbit_hwmodels::timing::Bound;
 use maud::Markup;
 
+use super::super::page::side_by_side;
 use super::super::plot::{Axis, Kind, Mark, Point, Row, Series, Spec};
-use super::side_by_side;
 use crate::numbers::figure;
 use crate::plots::Extremes;
 use crate::records::PATHS;

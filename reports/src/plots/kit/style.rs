@@ -7,7 +7,7 @@ use guardbit_num::Overflow;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
 
-use super::svg::grid;
+use super::svg::{BOUNDING, grid};
 
 const BLACK: RGBColor = RGBColor(0, 0, 0);
 /// Orange.
@@ -87,9 +87,6 @@ pub fn mode_look(mode: &str) -> Look {
     let at = Overflow::ALL.iter().position(|known| known.name() == mode);
     MODE_LOOKS[at.map_or(last, |at| at.min(last))]
 }
-
-/// Size of the bounding box of letters, which plotters expects, as a multiple of that of the letters.
-pub const BOUNDING: f64 = 1.24;
 
 /// Returns a text style with letters of `size` pixels, positioned by `anchor`.
 pub fn font(size: f64, color: RGBColor, anchor: (HPos, VPos)) -> TextStyle<'static> {

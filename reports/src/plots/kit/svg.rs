@@ -14,6 +14,9 @@ use plotters_backend::{
     FontTransform,
 };
 
+/// Size of the bounding box of letters, which plotters expects, as a multiple of that of the letters.
+pub const BOUNDING: f64 = 1.24;
+
 /// Positions per pixel.
 const GRID: i32 = 100;
 
@@ -173,7 +176,7 @@ impl DrawingBackend for Svg<'_> {
             VPos::Bottom => "-0.5ex",
         };
         // plotters' sizes are those of the bounding box.
-        let size = (style.size() / f64::from(GRID) / super::style::BOUNDING * 100.0).round() / 100.0;
+        let size = (style.size() / f64::from(GRID) / BOUNDING * 100.0).round() / 100.0;
         let turned = match style.transform() {
             FontTransform::None => String::new(),
             FontTransform::Rotate90 => format!(" transform=\"rotate(90, {x}, {y})\""),
