@@ -169,6 +169,7 @@ The host runs everything that the accelerator does not: softmax, additions, pool
 layers, copies, and layers that no accelerator can run. Its time follows from two things. The table of [operations](#operations) states
 what each operation takes, and the section `host` of the accelerator file how fast the host is:
 
+<!-- not run: a part of a file -->
 ```yaml
 host: {lanes: 2, ops_per_cycle: 1, bytes_per_cycle: 8}   # the defaults; clock_mhz: that of the accelerator
 ```

@@ -684,11 +684,16 @@ arguments! {
     plot_style: Option<Medium> = "plot_style", Row {
         value: "STYLE",
         beside_study: true,
-        help: |command| {
-            let files = if command == Plot { "" } else { ", and PDF files in addition" };
-            format!("Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title{files}) or slides (240 mm, letters \
-                     of 16 pt). A report always has plots for a screen [default: screen]")
-        },
+        help: |_| "Style of plots in files; a report always has plots for a screen".into(),
+        default: |_| Some("screen".into()),
+        choices: |command| vec![
+            ("screen", Some("960 pixels wide")),
+            ("paper", Some(match command {
+                Plot => "85 mm wide, letters of 8 pt, no title",
+                _ => "85 mm wide, letters of 8 pt, no title, and PDF files in addition",
+            })),
+            ("slides", Some("240 mm wide, letters of 16 pt")),
+        ],
         ..row(PLOTS)
     };
     /// The size of plots.
