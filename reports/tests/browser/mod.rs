@@ -333,7 +333,7 @@ fn a_reader_looks_at_points_and_designs() {
     let mut browser = Browser::start(&folder.join("profile"));
     let pages = pages(&folder);
 
-    // Values of a line plot, by keys, and a zoom by dragging.
+    // Values of a line plot, by keys.
     browser.open(&pages["sweep"], [1400, 900], "dark");
     browser.wait("document.querySelector('.front canvas') !== null");
     let told = first_values(&mut browser);
