@@ -311,6 +311,21 @@ fn a_reader_follows_a_layer() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Returns what a screen reader says about the first values of the first line plot.
+fn first_values(browser: &mut Browser) -> String {
+    browser.value("document.querySelector('.voice').textContent = ''");
+    // A plot that is drawn again, because its room changed, loses the focus.
+    for _ in 0..50 {
+        browser.value("document.querySelector('.front .u-wrap').focus()");
+        browser.key("ArrowRight");
+        let told = browser.value("document.querySelector('.voice').textContent");
+        if told != "" {
+            return told.as_str().unwrap().to_owned();
+        }
+    }
+    panic!("nothing is said");
+}
+
 #[test]
 #[ignore = "needs GUARDBIT_CHROMIUM, see scripts/test"]
 fn a_reader_looks_at_points_and_designs() {
@@ -318,18 +333,14 @@ fn a_reader_looks_at_points_and_designs() {
     let mut browser = Browser::start(&folder.join("profile"));
     let pages = pages(&folder);
 
-    // Values of a line plot, by keys, and a zoom by dragging.
+    // Values of a line plot, by keys.
     browser.open(&pages["sweep"], [1400, 900], "dark");
     browser.wait("document.querySelector('.front canvas') !== null");
-    browser.value("document.querySelector('.front .u-wrap').focus()");
-    browser.key("ArrowRight");
-    let told = browser.value("document.querySelector('.voice').textContent");
-    assert!(told.as_str().unwrap().contains("11: wrap 50 %, saturate 50 %"), "{told}");
+    let told = first_values(&mut browser);
+    assert!(told.contains("11: wrap 50 %, saturate 50 %"), "{told}");
     browser.click(".front .legend button");
-    browser.value("document.querySelector('.front .u-wrap').focus()");
-    browser.key("ArrowRight");
-    let told = browser.value("document.querySelector('.voice').textContent");
-    assert!(told.as_str().unwrap().contains("11: saturate 50 %"), "{told}");
+    let told = first_values(&mut browser);
+    assert!(told.contains("11: saturate 50 %"), "{told}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
     // A design opens its settings.
