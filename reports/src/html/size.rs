@@ -128,24 +128,26 @@ fn widths_plot(size: &SizeRecord, instead: Option<&str>) -> Markup {
     )
 }
 
+/// Function that returns a share of a row.
+type Rate = fn(&SizeRateRow) -> Option<Fraction>;
+
 /// Returns the share of dot products that do not fit, against the width.
 fn out_of_range(size: &SizeRecord, instead: Option<&str>) -> Markup {
     let levels: Vec<&[SizeRateRow]> = size.rates.chunk_by(|a, b| a.level == b.level).collect();
-    let kinds: [(&str, fn(&SizeRateRow) -> Option<Fraction>); 2] =
+    let kinds: [(&str, Rate); 2] =
         [("final sums: persistent", |row| row.rate_final), ("prefixes", |row| row.rate_prefix)];
-    let series =
-        |(rows, (name, rate)): (&[SizeRateRow], (&str, fn(&SizeRateRow) -> Option<Fraction>))| Series {
-            name: if levels.len() > 1 { format!("{}, {name}", rows[0].level) } else { name.to_owned() },
-            points: rows
-                .iter()
-                .map(|row| Point {
-                    x: f64::from(row.bits),
-                    y: rate(row).map(Fraction::value),
-                    ..Point::default()
-                })
-                .collect(),
-            ..Series::default()
-        };
+    let series = |(rows, (name, rate)): (&[SizeRateRow], (&str, Rate))| Series {
+        name: if levels.len() > 1 { format!("{}, {name}", rows[0].level) } else { name.to_owned() },
+        points: rows
+            .iter()
+            .map(|row| Point {
+                x: f64::from(row.bits),
+                y: rate(row).map(Fraction::value),
+                ..Point::default()
+            })
+            .collect(),
+        ..Series::default()
+    };
     let spec = Spec {
         kind: Kind::Lines,
         x: Axis::new("bits"),

@@ -222,10 +222,10 @@ fn quality(groups: &Groups<'_>, drawn: &[Drawn<[PointRecord]>]) -> Markup {
     let (series, note) = curves(groups, point);
     let mut marks: Vec<Mark> = Vec::new();
     for row in groups.shown.iter().flat_map(|group| &group.points).map(|point| &point.summary) {
-        if let Some(exact) = row.accuracy_exact.filter(|_| is_accuracy).map(Fraction::value) {
-            if !marks.iter().any(|mark| mark.y == Some(exact)) {
-                marks.push(Mark { name: "exact network".into(), y: Some(exact), ..Mark::default() });
-            }
+        if let Some(exact) = row.accuracy_exact.filter(|_| is_accuracy).map(Fraction::value)
+            && !marks.iter().any(|mark| mark.y == Some(exact))
+        {
+            marks.push(Mark { name: "exact network".into(), y: Some(exact), ..Mark::default() });
         }
     }
     let what = if is_accuracy { "top-1 accuracy" } else { "top-1 agreement with the exact network" };

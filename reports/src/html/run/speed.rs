@@ -35,7 +35,7 @@ pub(super) fn time(run: &RunRecord) -> Markup {
         let stall = |of: fn(&crate::LayerRow) -> Option<u64>| stalls.and_then(of).unwrap_or(0);
         let (sram, dram) = (stall(|row| row.stall_sram_cycles), stall(|row| row.stall_dram_cycles));
         let busy = run.design.layers.iter().find(|other| other.index == row.index);
-        let busiest = busy.map_or(0, |layer| busiest_port(layer));
+        let busiest = busy.map_or(0, busiest_port);
         let port = |index: usize| if index == busiest { sram as f64 } else { 0.0 };
         let computing = row.ideal_cycles.min(row.compute_cycles);
         let mapping = row.cycles.saturating_sub(sram + dram).saturating_sub(computing);

@@ -48,7 +48,7 @@ pub(super) fn worst(run: &RunRecord) -> Worst<'_> {
 }
 
 /// Returns the worst row of each layer, in order of `badness`, least first.
-fn ranked<'a>(run: &'a RunRecord, badness: impl Fn(&LayerRow) -> Option<f64>) -> Vec<&'a LayerRow> {
+fn ranked(run: &RunRecord, badness: impl Fn(&LayerRow) -> Option<f64>) -> Vec<&LayerRow> {
     let mut rows: Vec<(f64, &LayerRow)> =
         run.layers.iter().filter_map(|row| Some((badness(row)?, row))).collect();
     rows.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
