@@ -65,6 +65,10 @@ impl<'a> Area<'a> {
         width: f64,
         dash: Option<(f64, f64)>,
     ) -> Result<(), DrawError> {
+        let points: Vec<(f64, f64)> = points.into_iter().collect();
+        if points.len() < 2 {
+            return Ok(());
+        }
         self.shape(points, Kind::Line { color, width, dash })
     }
 

@@ -109,6 +109,8 @@ pub fn chart<'a, 'b>(
         .y_label_area_size(grid(f64::from(left)))
         .build_cartesian_2d(x_scale.clone(), y_scale.clone())?;
     let middle = (HPos::Center, VPos::Center);
+    // The title of the y axis may be longer than the axis, but not than the panel.
+    let middle_y = f64::from(top) + room / 2.0;
     context
         .configure_mesh()
         .set_all_tick_mark_size(grid(5.0))
@@ -118,7 +120,7 @@ pub fn chart<'a, 'b>(
         .label_style(font(LABEL.max(least), INK, middle))
         .axis_desc_style(font(11.5, INK, middle))
         .x_desc(cut(&x.title, letters(width - f64::from(left), 11.5)))
-        .y_desc(cut(&y.title, letters(room + BELOW / 2.0, 11.5)))
+        .y_desc(cut(&y.title, letters(2.0 * middle_y.min(height - middle_y), 11.5)))
         .draw()?;
     let at_left = (HPos::Left, VPos::Center);
     area.text(&cut(title, letters(width - 10.0, 12.5)), 12.5, INK, at_left, (10, 12))?;

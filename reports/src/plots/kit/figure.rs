@@ -176,7 +176,7 @@ pub fn columns(count: usize) -> usize {
 pub fn panels<'a, T: 'a>(
     items: impl IntoIterator<Item = T>,
     columns: usize,
-    height: u32,
+    (height, stretches): (u32, bool),
     draw: impl Fn(&Area<'_>, &T) -> Result<(), DrawError> + 'a,
 ) -> Vec<Content<'a>> {
     let draw = Rc::new(draw);
@@ -187,10 +187,11 @@ pub fn panels<'a, T: 'a>(
             return None;
         }
         let draw = Rc::clone(&draw);
-        Some(Content::panel(height, move |area| {
+        let row = move |area: &Area<'_>| {
             let areas = area.columns(columns);
             areas.iter().zip(&items).try_for_each(|(area, item)| draw(area, item))
-        }))
+        };
+        Some(if stretches { Content::panel(height, row) } else { Content::new(height, row) })
     };
     std::iter::from_fn(row).collect()
 }

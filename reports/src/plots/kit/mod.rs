@@ -23,5 +23,5 @@ pub(super) use heat_table::{HeatCell, HeatRow, HeatTable};
 pub(super) use legend::{Entry, Legend, Mark};
 pub(super) use ramp::Ramp;
 pub(super) use scale::{Scale, percent, short_percent, si};
-pub(super) use sheet::{Sheet, Style};
+pub(super) use sheet::{Sheet, Style, cut, letters};
 pub(super) use style::{BLUE, GREY, INK, Look, ORANGE, PALE, SILVER, VERMILLION, category_look, mode_look};

@@ -252,10 +252,23 @@ impl Sheet {
         height: u32,
         draw: impl Fn(&Area<'_>, &T) -> Result<(), DrawError> + 'a,
     ) -> Vec<Content<'a>> {
-        /// Least width of a panel.
-        const LEAST: u32 = 270;
-        let most = (self.style.width / LEAST).max(1) as usize;
-        panels(items, columns.min(most), height, draw)
+        panels(items, self.columns(columns, 270), (height, true), draw)
+    }
+
+    /// Returns blocks like [`panels`](Self::panels) whose height in pixels is fixed.
+    pub fn maps<'a, T: 'a>(
+        self,
+        items: impl IntoIterator<Item = T>,
+        columns: usize,
+        height: u32,
+        draw: impl Fn(&Area<'_>, &T) -> Result<(), DrawError> + 'a,
+    ) -> Vec<Content<'a>> {
+        panels(items, self.columns(columns, 220), (height, false), draw)
+    }
+
+    /// Returns the number of columns of panels with at least `least` pixels, at most `wanted`.
+    fn columns(self, wanted: usize, least: u32) -> usize {
+        wanted.min((self.style.width / least).max(1) as usize)
     }
 }
 

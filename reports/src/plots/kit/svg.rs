@@ -164,6 +164,9 @@ impl DrawingBackend for Svg<'_> {
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, (x, y): BackendCoord) -> Drawn {
+        if text.is_empty() {
+            return Ok(());
+        }
         let (anchor, (x, y)) = (style.anchor(), (Pixels(x), Pixels(y)));
         let side = match anchor.h_pos {
             HPos::Left => "start",

@@ -4,7 +4,9 @@ use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{EVENTS_NOT_PLACED, NO_EVENTS, left_out, subtitle};
-use crate::plots::kit::{Area, Content, DrawError, Entry, GREY, INK, Legend, Mark, Ramp, Sheet, figure, si};
+use crate::plots::kit::{
+    Area, Content, DrawError, Entry, GREY, INK, Legend, Mark, Ramp, Sheet, cut, figure, letters, si,
+};
 use crate::plots::{Drawing, Plot};
 use crate::{LayerActivity, RunRecord, layer_label};
 
@@ -63,7 +65,7 @@ fn draw(run: &RunRecord, sheet: Sheet) -> Result<Drawing, DrawError> {
     ];
     let mut content = vec![Legend::new(legend).content()];
     let tallest = maps.iter().map(Map::height).max().unwrap_or(0);
-    content.extend(sheet.panels(maps, COLUMNS, (TOP + tallest + 36) as u32, draw_map));
+    content.extend(sheet.maps(maps, COLUMNS, (TOP + tallest + 36) as u32, draw_map));
     if !omitted.is_empty() {
         let labels: Vec<String> = omitted.iter().map(|layer| label(layer)).collect();
         content.push(Content::note(left_out("Fewer events, not shown", &labels)));
@@ -116,7 +118,8 @@ fn draw_map(area: &Area<'_>, map: &Map) -> Result<(), DrawError> {
         "element".into()
     };
     let left = (HPos::Left, VPos::Center);
-    area.text(&map.label, 12.5, INK, left, (LEFT, 12))?;
+    let label = cut(&map.label, letters(area.size().0 - f64::from(LEFT), 12.5));
+    area.text(&label, 12.5, INK, left, (LEFT, 12))?;
     area.text(&format!("max {} per {per}", si(most as f64)), 10.5, GREY, left, (LEFT, 28))?;
 
     let (width, height) = (side(cols), side(rows));
