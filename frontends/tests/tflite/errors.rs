@@ -108,22 +108,22 @@ fn types() {
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT64), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `b`: 8 bytes of data do not match int64 of shape [2]
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[2].element = INT8), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `b`: 8 bytes of data do not match int8 of shape [2]
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = INT32), @r"
     guardbit::tflite::graph
     model.tflite: operator 0 (FULLY_CONNECTED): fully_connected `y`: tensor `x` is int32, expected int4 or uint4 or int8 or uint8 or int16 or uint16
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].element = 99), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `x`: type number 99, expected int4, int8, uint8, int16, int32 or int64
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
@@ -132,32 +132,32 @@ fn quantization() {
     insta::assert_snapshot!(changed(|m| m.tensors[3].scales = vec![f32::NAN]), @r"
     guardbit::tflite::quantization
     model.tflite: tensor `y`: scale NaN at index 0 is not a finite number above 0
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[3].scales = vec![0.0]), @r"
     guardbit::tflite::quantization
     model.tflite: tensor `y`: scale 0 at index 0 is not a finite number above 0
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[3].scales = vec![]), @r"
     guardbit::tflite::graph
     model.tflite: operator 0 (FULLY_CONNECTED): fully_connected `y`: tensor `y`: has no scale
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].scales = vec![0.5, -0.5]), @r"
     guardbit::tflite::quantization
     model.tflite: tensor `w`: 2 scales do not match 1 zero points
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].zero_points = vec![200]), @r"
     guardbit::tflite::graph
     model.tflite: tensor `x`: zero point 200 is outside int8
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].zero_points = vec![1 << 40]), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `x`: zero point 1099511627776 does not fit 32 bits
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| {
         m.tensors[1].scales = vec![0.5; 3];
@@ -165,7 +165,7 @@ fn quantization() {
     }), @r"
     guardbit::tflite::graph
     model.tflite: operator 0 (FULLY_CONNECTED): tensor `w`: 3 scales along axis 0 of shape [2, 4]
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
@@ -174,32 +174,32 @@ fn shapes() {
     insta::assert_snapshot!(changed(|m| m.tensors[3].shape = vec![2, 1]), @r"
     guardbit::tflite::shape
     model.tflite: operator 0 (FULLY_CONNECTED): output `y` has shape [2, 1] in the file, but [1, 2] follows
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].shape = vec![-1, 4]), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `x`: negative size -1
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].shape = vec![4, 2]), @r"
     guardbit::tflite::graph
     model.tflite: operator 0 (FULLY_CONNECTED): fully_connected `y`: tensor `b` has shape [2], expected [4]
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[1].shape = vec![2, 5]), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `w`: 8 bytes of data do not match int8 of shape [2, 5]
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].shape = vec![1 << 20, 1 << 20]), @r"
     guardbit::tflite::graph
     model.tflite: tensor `x` of shape [1048576, 1048576] has more than 268435456 elements
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.tensors[0].shape = vec![1; 9]), @r"
     guardbit::tflite::tensor
     model.tflite: tensor `x`: 9 axes; expected at most 8
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
@@ -208,12 +208,12 @@ fn operands() {
     insta::assert_snapshot!(changed(|m| m.tensors[1].data = None), @r"
     guardbit::tflite::order
     model.tflite: operator 0 (FULLY_CONNECTED) reads tensor `w`, which is neither a constant nor written before
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].inputs = vec![0, 0]), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): tensor `x` must be a constant
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].inputs = vec![0, 7]), @r"
     guardbit::tflite::index
@@ -223,27 +223,27 @@ fn operands() {
     insta::assert_snapshot!(changed(|m| m.operators[0].inputs = vec![0, -1]), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): lacks input 1
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].inputs = vec![0]), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): has 1 inputs, expected 2 to 3
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].outputs = vec![]), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): has no output
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].outputs = vec![3, 3]), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): has 2 outputs, expected 1
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.operators[0].outputs = vec![0]), @r"
     guardbit::tflite::graph
     model.tflite: operator 0 (FULLY_CONNECTED): tensor `x` is defined twice
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.outputs = vec![5]), @r"
     guardbit::tflite::index
@@ -253,7 +253,7 @@ fn operands() {
     insta::assert_snapshot!(changed(|m| m.inputs = vec![]), @r"
     guardbit::tflite::order
     model.tflite: operator 0 (FULLY_CONNECTED) reads tensor `x`, which is neither a constant nor written before
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(changed(|m| m.inputs = vec![-3]), @r"
     guardbit::tflite::index
@@ -270,22 +270,22 @@ fn options() {
     insta::assert_snapshot!(with(8, 0, 4), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): the fused activation TANH is not supported
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(with(8, 0, 5), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): the fused activation SIGN_BIT is not supported
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(with(8, 1, 1), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): shuffled weights are not supported
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
     insta::assert_snapshot!(with(1, 0, 0), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (FULLY_CONNECTED): has options of type 1, expected 8
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
@@ -297,7 +297,7 @@ fn operators_out_of_order() {
     insta::assert_snapshot!(rendered(&model.to_bytes()), @r"
     guardbit::tflite::order
     model.tflite: operator 0 (RELU) reads tensor `y`, which is neither a constant nor written before
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
@@ -307,7 +307,7 @@ fn concatenation_of_other_scales() {
     insta::assert_snapshot!(rendered(&Model::new(tensors, vec![Operator::new(2, &[0], 1)]).to_bytes()), @r"
     guardbit::tflite::operator
     model.tflite: operator 0 (CONCATENATION): tensor `x` must have the scale and zero point of the output
-    help: docs/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
+    help: docs/reference/tflite.md describes what is supported; change the network before converting, or read only a part of it with `--from TENSOR` and `--to TENSOR`
     ");
 }
 
