@@ -324,7 +324,10 @@ fn check_distinct(
             let varied =
                 |(_, values): &&(String, Vec<String>)| values.windows(2).any(|pair| pair[0] != pair[1]);
             let axes = result.into_iter().flat_map(|result| result.folder.axes.iter().filter(varied));
-            let axes: Vec<String> = axes.map(|(key, _)| key.clone()).filter(|key| *key != record.x).collect();
+            let axes: Vec<String> = axes
+                .map(|(key, _)| key.clone())
+                .filter(|key| key.rsplit('.').next() != record.x.rsplit('.').next())
+                .collect();
             axes.join(", ")
         } else {
             "folder".to_owned()
