@@ -125,6 +125,12 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ("quantize", 4, "patterns", "A unit of the network has forms, and every pattern returns units."),
     ("quantize", 3, "simulated", "The simulated network is run on states of itself."),
     (
+        "reports",
+        3,
+        "plots::kit::area plots::kit::figure plots::kit::sheet",
+        "A figure draws on areas, and a sheet lays the panels of figures out again for its size.",
+    ),
+    (
         "study",
         52,
         "lib arguments array axes compare::folder error execute labels layer_input plot point_store quantize registers result_json run sample_events samples score settings shard size spool study_file subject sums sweep",
