@@ -43,7 +43,7 @@ def run(
     histograms: bool = False,
     sums: str | int | Sequence[str | int] = (),
     trace: str | os.PathLike[str] | None = None,
-    plot_style: Literal["screen", "paper", "slides"] | None = None,
+    plot_style: Literal["screen", "paper", "slides"] = "screen",
     plot_size: str | None = None,
     plot_font: str | None = None,
     plot_title: Literal["on", "off"] | None = None,
@@ -102,9 +102,8 @@ def run(
         sums: Write every exact and delivered sum of these layers, by name or index, to sums.npz
         trace: Write a timeline of one inference as Chrome trace JSON, which Perfetto opens; an existing trace is kept unless
             `force` is given
-        plot_style: Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title, and PDF files in
-            addition) or slides (240 mm, letters of 16 pt). A report always has plots for a screen: screen, paper, slides
-            [default: screen]
+        plot_style: Style of plots in files; a report always has plots for a screen: screen (960 pixels wide), paper (85 mm
+            wide, letters of 8 pt, no title, and PDF files in addition), slides (240 mm wide, letters of 16 pt) [default: screen]
         plot_size: Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by `plot_style`]
         plot_font: Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by
             `plot_style`]
@@ -148,7 +147,7 @@ def sweep(
     dim: Mapping[str, int] | None = None,
     format: Literal["csv", "parquet"] = "csv",
     cache: str | os.PathLike[str] | None = None,
-    plot_style: Literal["screen", "paper", "slides"] | None = None,
+    plot_style: Literal["screen", "paper", "slides"] = "screen",
     plot_size: str | None = None,
     plot_font: str | None = None,
     plot_title: Literal["on", "off"] | None = None,
@@ -212,9 +211,8 @@ def sweep(
             May be repeated
         format: Table format: csv, parquet (in addition to CSV) [default: csv]
         cache: Share points with other sweeps in this folder: points in the folder are not run again; results stay byte-equal
-        plot_style: Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title, and PDF files in
-            addition) or slides (240 mm, letters of 16 pt). A report always has plots for a screen: screen, paper, slides
-            [default: screen]
+        plot_style: Style of plots in files; a report always has plots for a screen: screen (960 pixels wide), paper (85 mm
+            wide, letters of 8 pt, no title, and PDF files in addition), slides (240 mm wide, letters of 16 pt) [default: screen]
         plot_size: Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by `plot_style`]
         plot_font: Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by
             `plot_style`]
@@ -252,7 +250,7 @@ def size(
     to: str | Sequence[str] = (),
     dim: Mapping[str, int] | None = None,
     format: Literal["csv", "parquet"] = "csv",
-    plot_style: Literal["screen", "paper", "slides"] | None = None,
+    plot_style: Literal["screen", "paper", "slides"] = "screen",
     plot_size: str | None = None,
     plot_font: str | None = None,
     plot_title: Literal["on", "off"] | None = None,
@@ -298,9 +296,8 @@ def size(
         dim: Length of an axis that an ONNX file leaves open: by its name, e.g. tokens=128, or as INPUT:PLACE, e.g. x:1=128.
             May be repeated
         format: Table format: csv, parquet (in addition to CSV) [default: csv]
-        plot_style: Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title, and PDF files in
-            addition) or slides (240 mm, letters of 16 pt). A report always has plots for a screen: screen, paper, slides
-            [default: screen]
+        plot_style: Style of plots in files; a report always has plots for a screen: screen (960 pixels wide), paper (85 mm
+            wide, letters of 8 pt, no title, and PDF files in addition), slides (240 mm wide, letters of 16 pt) [default: screen]
         plot_size: Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by `plot_style`]
         plot_font: Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by
             `plot_style`]
@@ -341,7 +338,7 @@ def explore(
     to: str | Sequence[str] = (),
     dim: Mapping[str, int] | None = None,
     cost: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-    plot_style: Literal["screen", "paper", "slides"] | None = None,
+    plot_style: Literal["screen", "paper", "slides"] = "screen",
     plot_size: str | None = None,
     plot_font: str | None = None,
     plot_title: Literal["on", "off"] | None = None,
@@ -394,9 +391,8 @@ def explore(
             May be repeated
         cost: Cost model: a name (see `guardbit hw costs`), or a YAML file; append @16nm to scale it to 16 nm. If repeated,
             the first one with energies and the first one with areas count [default: aladdin-40nm]
-        plot_style: Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title, and PDF files in
-            addition) or slides (240 mm, letters of 16 pt). A report always has plots for a screen: screen, paper, slides
-            [default: screen]
+        plot_style: Style of plots in files; a report always has plots for a screen: screen (960 pixels wide), paper (85 mm
+            wide, letters of 8 pt, no title, and PDF files in addition), slides (240 mm wide, letters of 16 pt) [default: screen]
         plot_size: Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by `plot_style`]
         plot_font: Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by
             `plot_style`]
@@ -508,7 +504,7 @@ def quantize(
     dynamic: bool = False,
     cache: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
-    plot_style: Literal["screen", "paper", "slides"] | None = None,
+    plot_style: Literal["screen", "paper", "slides"] = "screen",
     plot_size: str | None = None,
     plot_font: str | None = None,
     plot_title: Literal["on", "off"] | None = None,
@@ -567,9 +563,8 @@ def quantize(
         cache: Reuse finished layers and networks of a search from this folder, and add new ones: an interrupted search
             continues. Several commands may use it at once
         report: Folder for tables, plots and a page; created only when all are complete
-        plot_style: Style of plots: screen (960 pixels wide), paper (85 mm, letters of 8 pt, no title, and PDF files in
-            addition) or slides (240 mm, letters of 16 pt). A report always has plots for a screen: screen, paper, slides
-            [default: screen]
+        plot_style: Style of plots in files; a report always has plots for a screen: screen (960 pixels wide), paper (85 mm
+            wide, letters of 8 pt, no title, and PDF files in addition), slides (240 mm wide, letters of 16 pt) [default: screen]
         plot_size: Width of plots, or WIDTHxHEIGHT, e.g. 85mm, 3.3in or 85x60mm [default: by `plot_style`]
         plot_font: Size of the letters along the axes of plots, e.g. 8pt; other letters are in proportion [default: by
             `plot_style`]

@@ -7,8 +7,8 @@ use crate::common;
 use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, LayerRow, NetworkTiming, Pages, PointRecord, Question, Width, run_documents, run_findings,
-    size_documents, sweep_documents, sweep_findings, sweep_paths,
+    About, LayerRow, Medium, NetworkTiming, Pages, PlotStyle, PointRecord, Question, Width, run_documents,
+    run_findings, size_documents, sweep_documents, sweep_findings, sweep_paths,
 };
 use guardbit_sim::StatsLevel;
 
@@ -64,20 +64,25 @@ fn pages_are_left_out() {
 
 #[test]
 fn what_a_sweep_writes() {
-    let paths = |points: &[PointRecord]| {
-        let documents = sweep_documents(&about(), points).unwrap();
+    let paths = |medium: Medium, points: &[PointRecord]| {
+        let style = PlotStyle { medium, ..PlotStyle::default() };
+        let about = About { pages: Pages { style, ..Pages::default() }, ..about() };
+        let documents = sweep_documents(&about, points).unwrap();
         documents.into_iter().map(|(path, _)| path).collect::<BTreeSet<_>>()
     };
-    let all = BTreeSet::from_iter(sweep_paths());
+    // Plots for papers are PDF files, too.
+    let on_paper = BTreeSet::from_iter(sweep_paths());
+    assert_eq!(paths(Medium::Paper, &common::sweep(StatsLevel::Full)), on_paper);
+    let all: BTreeSet<String> = on_paper.iter().filter(|path| !path.ends_with(".pdf")).cloned().collect();
     let mut fewer = all.clone();
     assert!(fewer.remove("plots/required_bits.csv"));
-    assert_eq!(paths(&[]), fewer);
+    assert_eq!(paths(Medium::Screen, &[]), fewer);
     for (stats, expected) in
         [(StatsLevel::None, &fewer), (StatsLevel::Events, &fewer), (StatsLevel::Full, &all)]
     {
         let points = common::sweep(stats);
         check(|| sweep_documents(&about(), &points).unwrap(), expected.len());
-        assert_eq!(&paths(&points), expected);
+        assert_eq!(&paths(Medium::Screen, &points), expected);
     }
 }
 
