@@ -25,7 +25,7 @@ PYTHON = {"model", "hw", "shards", "progress", "statistic", "plots"}
 def options(command: str) -> dict[str, str | None]:
     """Returns the options in the command's help text, with their defaults."""
     text = subprocess.run([os.environ["GUARDBIT_BINARY"], command, "--help"], capture_output=True, text=True, check=True).stdout
-    _, *parts = re.split(r"^ +(?:-\w, )?--([a-z][a-z-]+)", text, flags=re.MULTILINE)
+    _, *parts = re.split(r"^ +(?:-\w, )?--([a-z][a-z-]+)(?=\s)", text, flags=re.MULTILINE)
     found = {}
     for name, meaning in zip(parts[::2], parts[1::2]):
         default = re.search(r"\[default:\s+([^]]+)\]", meaning)
@@ -45,7 +45,7 @@ def test_options(command: str) -> None:
     assert ours - theirs == set()
 
 
-@pytest.mark.parametrize(("command", "count"), [("run", 2), ("sweep", 1), ("size", 2), ("vectors", 2), ("quantize", 4)])
+@pytest.mark.parametrize(("command", "count"), [("run", 3), ("sweep", 2), ("size", 3), ("vectors", 2), ("quantize", 5)])
 def test_defaults(command: str, count: int) -> None:
     """The defaults of a function equal those of the command line."""
     names = NAMES | (QUANTIZE if command == "quantize" else {})
