@@ -6,7 +6,7 @@
 //! use guardbit::study::{InputSource, RunRequest, Settings, Silent, run};
 //!
 //! let mut settings = Settings::new(InputSource::Random { count: 8, seed: 0 });
-//! settings.pages = Pages { plots: false, report: false };
+//! settings.pages = Pages { plots: false, report: false, ..Pages::default() };
 //! let request = RunRequest::new("../examples/digits/digits_int8.tflite", "fpga-int14-os", settings);
 //!
 //! let scratch = Scratch::new("example-")?;
