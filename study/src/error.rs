@@ -338,6 +338,12 @@ pub enum StudyError {
         /// Description of the problem.
         problem: &'static str,
     },
+    /// Timeline whose path lies in the folder of results.
+    #[error("{}: the timeline lies in the output folder, which is created when the run is complete", path.display())]
+    TraceInside {
+        /// The path.
+        path: PathBuf,
+    },
     /// Error when writing the quantized network.
     #[error("{}: {source}", path.display())]
     Export {
@@ -448,6 +454,7 @@ impl StudyError {
             Self::Compare { .. } => "guardbit::compare",
             Self::Plot { .. } => "guardbit::plot",
             Self::WideSums { .. } => "guardbit::run::wide_sums",
+            Self::TraceInside { .. } => "guardbit::run::trace",
             Self::Area { .. } => "guardbit::size::area",
             Self::Quantize(error) => error.code(),
             Self::QuantizeSetting { .. } => "guardbit::quantize::setting",
@@ -560,6 +567,7 @@ impl StudyError {
                  exactly"
             }
             Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
+            Self::TraceInside { .. } => "name a file next to the folder, e.g. --trace trace.json",
             Self::QuantizeOutput { .. } => {
                 "name a file that ends in .onnx for the network, and a separate folder for the report"
             }

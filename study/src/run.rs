@@ -84,6 +84,9 @@ pub fn run_observed(
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<RunRecord, StudyError> {
     request.settings.format.require_writable(out)?;
+    if let Some(path) = request.trace.as_deref().filter(|path| lies_in(path, out)) {
+        return Err(StudyError::TraceInside { path: path.into() });
+    }
     let target = Target::claim_for(out, existing)?;
     let trace_file = |path| SingleFile::new(path, existing, is_trace);
     let timeline = request.trace.as_deref().map(trace_file).transpose()?;
@@ -164,6 +167,12 @@ pub fn run_observed(
     }
     staging.publish(existing)?;
     Ok(record)
+}
+
+/// Returns whether a path is that of a folder or of something in it, by their texts.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    let [path, folder] = [path, folder].map(std::path::absolute);
+    path.ok().zip(folder.ok()).is_some_and(|(path, folder)| path.starts_with(folder))
 }
 
 /// Returns whether guardbit wrote a timeline.

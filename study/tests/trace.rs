@@ -105,3 +105,19 @@ fn timelines_add_up() {
         ],
     );
 }
+
+/// A timeline in the folder of results would be in its way.
+#[test]
+fn a_timeline_lies_next_to_its_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let model = Path::new(ROOT).join("examples/digits/digits_int8.tflite");
+    for file in ["out", "out/trace.json", "out/a/trace.json"] {
+        let settings = Settings::new(InputSource::Random { count: 1, seed: 1 });
+        let request = RunRequest::new(model.clone(), "fpga-int14-os", settings);
+        let request = RunRequest { trace: Some(folder.path().join(file)), ..request };
+        let error = run(&request, &out, Existing::Refuse, &Silent).unwrap_err();
+        assert_eq!(error.code(), "guardbit::run::trace", "{file}: {error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{file}");
+    }
+}

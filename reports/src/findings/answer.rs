@@ -5,7 +5,7 @@ use super::sweep::{Question, group_findings};
 use crate::numbers::{counted, figure, grouped, number, percentage};
 use crate::plots::Group;
 use crate::tables::{LayerRow, sum};
-use crate::{Fraction, PointRecord, QuantizeRecord, RunRecord, SizeRecord, SummaryRow};
+use crate::{DesignLevel, Fraction, PointRecord, QuantizeRecord, RunRecord, SizeRecord, SummaryRow};
 
 /// Returns what overflow costs a network.
 pub(crate) fn run_answer(run: &RunRecord) -> String {
@@ -208,8 +208,20 @@ pub(crate) fn size_answer(size: &SizeRecord) -> String {
     };
     match levels.as_slice() {
         [] => "The accelerator runs no layer of this network.".into(),
-        levels => format!("One design for {}: {} {what}.", size.coverage.sized(), levels.join(" and ")),
+        levels if is_uniform(size) => {
+            format!("One design for {}: {} {what}.", size.coverage.sized(), levels.join(" and "))
+        }
+        levels => format!("Widths per layer, at most {}, {what}.", levels.join(" and ")),
     }
+}
+
+/// Returns whether every layer has the widths of the design for all layers. Only then the results are its.
+fn is_uniform(size: &SizeRecord) -> bool {
+    let of = |level: &DesignLevel| {
+        let rows = size.levels.iter().filter(|row| row.level == level.level);
+        rows.map(|row| row.bits_recommended).all(|bits| bits == level.bits)
+    };
+    size.design.iter().all(of)
 }
 
 /// Returns the accuracy of a quantized network against that of the float network.

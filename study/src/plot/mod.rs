@@ -332,10 +332,12 @@ fn check_distinct(
         } else {
             "folder".to_owned()
         };
-        return Err(wrong(format!(
-            "several points{what} have {} {}: distinguish them with --by; what varies is {apart}",
-            record.x, point.x
-        )));
+        // An axis that has the name of the column along the plot may be all that varies.
+        let apart = match apart.as_str() {
+            "" => "distinguish them with --by, or name another --x by its whole key".to_owned(),
+            apart => format!("distinguish them with --by; what varies is {apart}"),
+        };
+        return Err(wrong(format!("several points{what} have {} {}: {apart}", record.x, point.x)));
     }
     Ok(())
 }
