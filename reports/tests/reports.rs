@@ -195,7 +195,7 @@ fn pages_answer_first() {
     Accumulators of 13 to 14 bits (saturate, wrap) keep 50 % (9.45 % to 90.55 %) of the top-1 classes on 2 samples.
     With wrap, every width that was run loses accuracy on 2 samples; 11 bits (wrap) lose 50 points of accuracy.
     0 points of 0 samples.
-    One design for all layers: 19 bits in outer lose 50 points of accuracy, 50 % instead of 100 % on 2 samples.
+    Widths per layer, at most 19 bits in outer, lose 50 points of accuracy, 50 % instead of 100 % on 2 samples.
     ");
 }
 
