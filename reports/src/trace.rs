@@ -12,8 +12,8 @@ use guardbit_hwmodels::{MacLayer, Program, Step};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::RunRecord;
 use crate::records::LayerActivity;
+use crate::{BottleneckRow, RunRecord};
 
 /// Start of every timeline.
 pub const TRACE_START: &str = r#"{"otherData":{"writer":"guardbit","#;
@@ -99,10 +99,17 @@ pub fn trace(program: &Program, record: &RunRecord) -> Vec<u8> {
         Timeline { events: Vec::new(), clock_mhz, now: 0, most: (MOST_SPANS / layers.max(1)).max(1) };
     line.name_tracks(record);
     let mut activity = record.activity.iter().peekable();
+    // Rows are in the order of the layers.
+    let (mut levels, mut bounds) = (record.layers.iter().peekable(), record.bottlenecks.iter().peekable());
     for (node, step) in program.graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps) {
         match step {
             Step::Mac(layer) => {
-                line.layer(layer, record);
+                let index = layer.node.index();
+                let mut events = Map::new();
+                while let Some(row) = levels.next_if(|row| row.index == index) {
+                    events.extend(row.events.map(|count| (row.level.clone(), count.into())));
+                }
+                line.layer(layer, bounds.next_if(|row| row.index == index), events);
                 if let Some(activity) = activity.next_if(|activity| activity.index == layer.node.index()) {
                     line.activity(activity);
                 }
@@ -147,13 +154,9 @@ impl Timeline {
         }
     }
 
-    fn layer(&mut self, layer: &MacLayer, record: &RunRecord) {
+    fn layer(&mut self, layer: &MacLayer, bound: Option<&BottleneckRow>, events: Map<String, Value>) {
         let cost = &layer.timing.cost;
         let cycles = layer.timing.cycles;
-        let rows = || record.layers.iter().filter(|row| row.index == layer.node.index());
-        let events: Map<String, Value> =
-            rows().filter_map(|row| Some((row.level.clone(), row.events?.into()))).collect();
-        let bound = record.bottlenecks.iter().find(|row| row.index == layer.node.index());
         let mut args = json!({
             "index": layer.node.index(),
             "layer": layer.name,

@@ -277,7 +277,11 @@ fn check_bounded<S: ?Sized>(plot: &Plot<S>, record: &S) {
     assert!(word(16) * word(20) <= MOST.1 + ROUNDED, "{}", plot.name);
     let says = ["are shown: the ", "not shown: ", "parts do not fit", "too many for one plot"];
     let says_so = says.iter().any(|note| svg.contains(note));
-    assert!(says_so || WHOLE.contains(&plot.name), "{}: nothing is said to be left out", plot.name);
+    assert!(
+        says_so || WHOLE.contains(&plot.name),
+        "{}: the picture does not state what it leaves out",
+        plot.name
+    );
 }
 
 /// Plots that never leave anything out.

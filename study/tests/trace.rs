@@ -80,6 +80,13 @@ fn check(hw: &str, sets: &[&str]) {
         of_pid.filter_map(|event| event["args"]["events"].as_u64()).sum()
     };
     let all: u64 = record.layers.iter().filter_map(|row| row.events).sum();
+    // Once with the layers, by level, next to what bounds each layer.
+    let own = || events.iter().filter(|event| event["pid"] == 1 && event["tid"] == 1 && event["ph"] == "X");
+    let by_level =
+        own().filter_map(|event| event["args"]["events"].as_object()).flat_map(|levels| levels.values());
+    assert_eq!(by_level.filter_map(Value::as_u64).sum::<u64>(), all, "{hw} {sets:?}");
+    let bounds: Vec<&str> = own().map(|event| event["args"]["bound"].as_str().unwrap()).collect();
+    assert_eq!(bounds, record.bottlenecks.iter().map(|row| row.bound.as_str()).collect::<Vec<_>>());
     // Once over time, once over groups of rows.
     assert_eq!([counted("C", 3), counted("X", 3)], [all; 2], "{hw} {sets:?}");
     assert!(all > 0, "{hw} {sets:?}");

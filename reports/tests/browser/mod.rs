@@ -323,7 +323,7 @@ fn first_values(browser: &mut Browser) -> String {
             return told.as_str().unwrap().to_owned();
         }
     }
-    panic!("nothing is said");
+    panic!("the plot announces no value to screen readers");
 }
 
 #[test]
