@@ -28,6 +28,7 @@ mod kinds;
 mod library;
 mod limits;
 mod little_memory;
+mod old_cpu;
 mod oracle;
 mod packaging;
 mod pages;

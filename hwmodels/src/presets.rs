@@ -38,6 +38,11 @@ presets! {
     "dsp48e2-int8x2",
     "eyeriss-v1",
     "esp32s3-qacc",
+    "x86-avx2-vpmaddubsw",
+    "fbgemm-acc16",
+    "arm-smlal",
+    "cmsis-nn-s16",
+    "intel-gna",
 }
 
 /// Returns the preset with the given name.

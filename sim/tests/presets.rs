@@ -2,8 +2,12 @@
 
 use crate::common::{conv2d, one_layer, output, program, quantized, run};
 use guardbit_graph::{DType, Graph, Padding};
-use guardbit_hwmodels::{PRESETS, load};
+use guardbit_hwmodels::{PRESETS, Register, load};
 use guardbit_sim::{Engine, LayerStats, Options};
+use guardbit_testing::cases;
+use proptest::prelude::*;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// Returns one dot product per channel of `weights` over `x`, with int16 outputs of scale `2^shift`.
 fn dots(x: (DType, &[i32]), weights: (DType, &[Vec<i32>]), shift: i32) -> (Graph, Vec<i32>) {
@@ -151,4 +155,106 @@ fn wide_presets_are_exact_on_int8() {
         let expected = u64::from(preset.name == "esp32s3-qacc") * 2;
         assert_eq!(wrong, expected, "{}", preset.name);
     }
+}
+
+/// 211 * 71 + 171 * 107 = 33278 saturates at 32767 (pytorch/pytorch issue 44939).
+#[test]
+fn pairs_saturate_without_vnni() {
+    let graph = dots((DType::UInt8, &[211, 171]), (DType::Int8, &[vec![71, 107]]), 1);
+    let (_, stats) = simulate("x86-avx2-vpmaddubsw", &[], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (33278 - 32767, vec![1, 0]));
+}
+
+/// Returns the sum that a processor delivers, by the formulas of the sources that its preset names.
+fn delivered(preset: &str, x: &[i32], w: &[i32]) -> i64 {
+    let products: Vec<i64> = x.iter().zip(w).map(|(&x, &w)| i64::from(x) * i64::from(w)).collect();
+    let pairs = products.chunks(2).map(|pair| pair.iter().sum::<i64>());
+    let clip = |sum: i64, bits: u32| sum.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+    match preset {
+        "x86-avx2-vpmaddubsw" => pairs.map(|pair| clip(pair, 16)).sum(),
+        "fbgemm-acc16" => {
+            let pairs: Vec<i64> = pairs.map(|pair| clip(pair, 16)).collect();
+            let spilled = |run: &[i64]| run.iter().fold(0, |sum, pair| clip(sum + pair, 16));
+            pairs.chunks(256 / 2).map(spilled).sum()
+        }
+        "arm-smlal" => pairs.map(|pair| i64::from(pair as i16)).sum(),
+        "cmsis-nn-s16" => {
+            let (first, rest) = products.split_at(products.len().min(512));
+            let sum = first.iter().fold(0i32, |sum, &product| sum.wrapping_add(product as i32));
+            i64::from(sum) + rest.iter().sum::<i64>()
+        }
+        "intel-gna" => products.chunks(12288).fold(0, |sum, run| clip(sum + run.iter().sum::<i64>(), 32)),
+        _ => panic!("{preset}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
+
+    #[test]
+    fn processors_add_as_their_sources_say(seed: u64, k in 1..1300usize, large in any::<bool>()) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut codes = |k: usize, dtype: DType| -> Vec<i32> {
+            let (min, max) = (i64::from(dtype.min()), i64::from(dtype.max()));
+            // Large codes of mostly one sign reach the rails.
+            let low = if large { max - (max - min) / 4 } else { min };
+            let code = |_| match random.next_u64() % 50 {
+                0 => min,
+                _ => low + (random.next_u64() % (max - low + 1) as u64) as i64,
+            };
+            (0..k).map(code).map(|code| code as i32).collect()
+        };
+        for (preset, dtype, k) in [
+            ("x86-avx2-vpmaddubsw", DType::UInt8, k),
+            ("fbgemm-acc16", DType::UInt8, k),
+            ("arm-smlal", DType::Int8, k),
+            ("cmsis-nn-s16", DType::Int16, k),
+            ("intel-gna", DType::Int16, 20 * k),
+        ] {
+            let (x, w) = (codes(k, dtype), codes(k, DType::Int8));
+            let (_, stats) = simulate(preset, &[], &dots((dtype, &x), (DType::Int8, std::slice::from_ref(&w)), 20));
+            let exact: i64 = x.iter().zip(&w).map(|(&x, &w)| i64::from(x) * i64::from(w)).sum();
+            let error = u128::from(delivered(preset, &x, &w).abs_diff(exact));
+            prop_assert_eq!(stats.total().sum_abs_err, error, "{}", preset);
+        }
+    }
+}
+
+/// The pair of the preset equals the instruction, on 10^8 pairs.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn pairs_equal_vpmaddubsw() {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm_maddubs_epi16, _mm_storeu_si128};
+
+    #[target_feature(enable = "ssse3")]
+    fn instruction(x: &[u8; 16], w: &[i8; 16]) -> [i16; 8] {
+        let mut sums = [0; 8];
+        // SAFETY: the pointers are those of arrays of 16 bytes, and unaligned.
+        unsafe {
+            let (x, w) = (_mm_loadu_si128(x.as_ptr().cast()), _mm_loadu_si128(w.as_ptr().cast()));
+            _mm_storeu_si128(sums.as_mut_ptr().cast(), _mm_maddubs_epi16(x, w));
+        }
+        sums
+    }
+
+    assert!(is_x86_feature_detected!("ssse3"));
+    let level = &load("x86-avx2-vpmaddubsw", &[]).unwrap().datapath.levels[0];
+    let Register::Fixed { format, overflow } = level.register else { panic!("{level:?}") };
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let mut saturated = 0;
+    for _ in 0..100_000_000 / 8 {
+        let (mut x, mut w) = ([0; 16], [0; 16]);
+        random.fill_bytes(&mut x);
+        random.fill_bytes(&mut w);
+        let w = w.map(u8::cast_signed);
+        // SAFETY: the CPU has the instruction.
+        let found = unsafe { instruction(&x, &w) };
+        for (pair, &found) in found.iter().enumerate() {
+            let exact: i32 = (2 * pair..2 * pair + 2).map(|i| i32::from(x[i]) * i32::from(w[i])).sum();
+            let fit = overflow.fit(exact.into(), format);
+            saturated += usize::from(fit.overflow.is_some());
+            assert_eq!(fit.value, i128::from(found), "{x:?} {w:?}");
+        }
+    }
+    assert!(saturated > 1_000_000);
 }

@@ -246,7 +246,7 @@ fn unfilled_column(accelerator: &Accelerator) -> Option<Violation> {
     })
 }
 
-/// Warns of runs that leave multipliers idle, because a step takes whole runs.
+/// Warns of runs that leave multipliers idle, because a cycle takes only whole runs.
 fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
     let (used, width) = (products_per_step(accelerator), accelerator.array.dot_width);
     let level = accelerator.datapath.levels.first()?;
@@ -254,8 +254,9 @@ fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
         code: "guardbit::hw::runs_leave_multipliers_idle",
         keys: vec![level_key(&accelerator.datapath, 0).join("terms"), KeyPath::keys(&["array", "dot_width"])],
         message: format!(
-            "a step takes whole runs, so only {used} of the {width} multipliers of each processing element \
-             can work"
+            "the runs of `{}` do not fill `dot_width`: in each cycle, only {used} of the {width} multipliers \
+             of a processing element work",
+            level.name
         ),
         help: format!(
             "write `terms: dot_width` for `{}`, or choose a `dot_width` that its runs fill",

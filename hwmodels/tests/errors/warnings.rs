@@ -112,7 +112,7 @@ fn runs_that_leave_multipliers_idle() {
     };
     insta::assert_snapshot!(tree("5"), @r"
     guardbit::hw::runs_leave_multipliers_idle
-    hw.yaml:6:39: a step takes whole runs, so only 5 of the 8 multipliers of each processing element can work
+    hw.yaml:6:39: the runs of `tree` do not fill `dot_width`: in each cycle, only 5 of the 8 multipliers of a processing element work
       |   - {name: tree, reduce: tree, terms: 5}
       |                                       ^
     help: write `terms: dot_width` for `tree`, or choose a `dot_width` that its runs fill

@@ -13,9 +13,8 @@ use guardbit_graph::{
     Requantize, TensorType, ops::Conv2d,
 };
 use guardbit_hwmodels::{
-    Accelerator, Array, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Level, Memory, Operands, OutputFit,
-    Packing, Processor, Product, Program, Reduce, ReductionOrder, Register, Requantization, Residency, Terms,
-    Timing, TimingConvention, Walk, ZeroPoint, lower,
+    Accelerator, Axis, Bias, BiasPlace, Check, Datapath, Level, Operands, OutputFit, Product, Program,
+    Reduce, ReductionOrder, Register, Requantization, Terms, Walk, ZeroPoint, from_yaml, lower,
 };
 use guardbit_num::{Format, Overflow, Rounding, Scheme};
 use guardbit_sim::{LayerStats, Options, SampleTensors, Settled, SimError, Simulation};
@@ -49,35 +48,19 @@ pub fn datapath(levels: Vec<Level>) -> Datapath {
     }
 }
 
+const ACCELERATOR: &str = "
+schema: 1
+name: test
+clock_mhz: 100
+array: {rows: 4, cols: 4}
+memory: {activation_kib: 64, weight_kib: 64, sram_bytes_per_cycle: 16, accumulator_bytes_per_cycle: 128}
+";
+
 pub fn accelerator(datapath: Datapath) -> Accelerator {
     let offload =
         ["conv2d", "depthwise_conv2d", "fully_connected", "batch_matmul", "avg_pool2d", "mean", "sum"];
-    Accelerator {
-        name: "test".into(),
-        description: String::new(),
-        clock_mhz: 100.0,
-        array: Array::new(4, 4, 1),
-        dataflow: Dataflow::OutputStationary,
-        offload: offload.map(String::from).to_vec(),
-        datapath,
-        timing: Timing { convention: TimingConvention::Overlapped },
-        memory: Memory {
-            activation_kib: 64.0,
-            weight_kib: 64.0,
-            accumulator_kib: 64.0,
-            residency: Residency::None,
-            double_buffer: true,
-            sram_bytes_per_cycle: 16.0,
-            accumulator_bytes_per_cycle: 128.0,
-            dram_bytes_per_cycle: 8.0,
-            dram_latency_cycles: 100,
-            dram_burst_bytes: 1,
-            dram_outstanding_bursts: None,
-        },
-        host: Processor { lanes: 2, ops_per_cycle: 1.0, bytes_per_cycle: 8.0, clock_mhz: None },
-        packing: Packing::None.into(),
-        layers: Default::default(),
-    }
+    let defaults = from_yaml(ACCELERATOR, "hw.yaml", &[]).unwrap();
+    Accelerator { offload: offload.map(String::from).to_vec(), datapath, ..defaults }
 }
 
 pub fn quantized(shape: &[usize], dtype: DType, scale: f32, zero_point: i32) -> TensorType {

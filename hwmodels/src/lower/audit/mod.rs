@@ -167,7 +167,9 @@ fn lowered(layer: &MacLayer) -> Vec<(Outcome, String)> {
         all.push(match path.requantize.scheme.filter(|scheme| *scheme != own) {
             Some(scheme) => (
                 Changed,
-                format!("requantize {own} becomes {scheme} (`requantize.scheme`); multipliers do not change"),
+                format!(
+                    "requantize as {scheme} (`requantize.scheme`) instead of {own}, with the same multipliers"
+                ),
             ),
             None => {
                 (Kept, format!("requantize {own}, multipliers formed in {}", stage.requantize.rule.name()))
