@@ -1,0 +1,248 @@
+"""Aligned, truncated sums of floating-point products, as tensor cores add them, in two independent models.
+
+One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
+
+1. Every finite value is `significand * 2^exponent`. A subnormal has its format's least normal exponent.
+2. The exponent of a product is the sum of its operands' exponents. `c` is one more term.
+3. `E` is the largest exponent of all terms.
+4. Every term is cut to a multiple of `2^(E - F)`, F = `Rule.fraction_bits`, toward zero or down.
+5. The terms are added exactly. The sum is converted to the format of the result.
+6. A NaN, an infinity times zero, or infinities of both signs give NaN; an infinity gives itself.
+
+`add_exact` computes one addition in rational numbers. `add_many` computes many with NumPy, in 64-bit integers: a term
+has at most F + 2 bits and a sign, and a sum of n terms and c at most `F + 3 + log2(n + 1)` bits, which is at most 44
+for F = 35 and n = 64. Both take and return codes (bit patterns).
+
+Sources of the rule: arXiv 2511.10909; DeepSeek-V3 technical report, section 3.5.2.
+"""
+
+from fractions import Fraction
+from functools import cache
+from math import floor, trunc
+from typing import NamedTuple
+
+import numpy as np
+
+FINITE, INFINITE, NAN = 0, 1, 2
+
+
+class Format(NamedTuple):
+    """Floating-point format. A code has a sign (unless `signed` is false), then the exponent, then the fraction."""
+
+    exponent_bits: int
+    fraction_bits: int
+    bias: int
+    # ieee: infinities and NaN in the largest exponent; fn: only the largest magnitude is NaN;
+    # fnuz: only the code of -0 is NaN; none: every code is finite.
+    specials: str = "ieee"
+    signed: bool = True
+
+    @property
+    def bits(self):
+        return self.signed + self.exponent_bits + self.fraction_bits
+
+    @property
+    def least_exponent(self):
+        return 1 - self.bias
+
+    @property
+    def infinity(self):
+        return (2**self.exponent_bits - 1) << self.fraction_bits
+
+
+FORMATS = {
+    "e4m3": Format(4, 3, 7, "fn"),
+    "e5m2": Format(5, 2, 15),
+    "e4m3fnuz": Format(4, 3, 8, "fnuz"),
+    "e5m2fnuz": Format(5, 2, 16, "fnuz"),
+    "e3m2": Format(3, 2, 3, "none"),
+    "e2m3": Format(2, 3, 1, "none"),
+    "e2m1": Format(2, 1, 1, "none"),
+    "ue4m3": Format(4, 3, 7, "fn", signed=False),
+    "f16": Format(5, 10, 15),
+    "bf16": Format(8, 7, 127),
+    "tf32": Format(8, 10, 127),
+    "f32": Format(8, 23, 127),
+}
+# Format that a result is converted to, its fraction bits and its rounding.
+RESULTS = {"f32": ("f32", 23, "zero"), "f32_e8m13": ("f32", 13, "zero"), "f16": ("f16", 10, "even")}
+NAN_CODES = {"f32": 0x7FFFFFFF, "f16": 0x7FFF}
+
+
+class Rule(NamedTuple):
+    """Parameters of one addition."""
+
+    fraction_bits: int
+    result: str = "f32"
+    cut: str = "zero"
+    # Exponent of a zero operand: "least" is its format's least exponent; "none" keeps its product out of E.
+    zero: str = "least"
+
+
+# Exponent of a zero c, and of the product of a zero operand where the rule is "none".
+ZERO_EXPONENT = -126
+NO_EXPONENT = -(2**20)
+
+
+def decode(name, code):
+    """Returns the kind, the significand (an integer with a sign) and the exponent of its last bit."""
+    form = FORMATS[name]
+    sign = -1 if form.signed and code >> (form.bits - 1) else 1
+    field = code >> form.fraction_bits & (2**form.exponent_bits - 1)
+    fraction = code & (2**form.fraction_bits - 1)
+    magnitude = code & (2 ** (form.exponent_bits + form.fraction_bits) - 1)
+    if form.specials == "ieee" and magnitude >= form.infinity:
+        return (NAN, 0, 0) if fraction else (INFINITE, sign, 0)
+    if form.specials == "fn" and magnitude == 2 ** (form.exponent_bits + form.fraction_bits) - 1:
+        return NAN, 0, 0
+    if form.specials == "fnuz" and sign < 0 and magnitude == 0:
+        return NAN, 0, 0
+    significand = fraction + (1 << form.fraction_bits if field else 0)
+    return FINITE, sign * significand, max(field, 1) - form.bias - form.fraction_bits
+
+
+def value(name, code):
+    """Returns a finite code's value and the exponent with which it takes part in an addition."""
+    kind, significand, exponent = decode(name, code)
+    assert kind == FINITE
+    magnitude, fraction_bits = abs(significand), FORMATS[name].fraction_bits
+    leading = exponent + fraction_bits
+    assert magnitude < 2 << fraction_bits and (magnitude >> fraction_bits or leading == FORMATS[name].least_exponent)
+    return significand * Fraction(2) ** exponent, leading
+
+
+def add_exact(rule, a_format, b_format, c_format, a, b, c):
+    """Returns the code of `c + sum(a[i] * b[i])` by the rule: one addition, in rational numbers."""
+    out, fraction_bits, rounding = RESULTS[rule.result]
+    signs, nan = set(), False
+    kind, significand, _ = decode(c_format, c)
+    nan |= kind == NAN
+    if kind == INFINITE:
+        signs.add(significand)
+    for x, y in zip(a, b):
+        (x_kind, x_significand, _), (y_kind, y_significand, _) = decode(a_format, x), decode(b_format, y)
+        if NAN in (x_kind, y_kind):
+            nan = True
+        elif INFINITE in (x_kind, y_kind):
+            product = x_significand * y_significand
+            if product == 0:
+                nan = True
+            else:
+                signs.add(1 if product > 0 else -1)
+    form = FORMATS[out]
+    if nan or len(signs) == 2:
+        return NAN_CODES[out]
+    if signs:
+        return form.infinity | (signs.pop() < 0) << (form.bits - 1)
+
+    terms = []
+    c_value, c_exponent = value(c_format, c)
+    terms.append((c_value, c_exponent if c_value else ZERO_EXPONENT))
+    for x, y in zip(a, b):
+        (x_value, x_exponent), (y_value, y_exponent) = value(a_format, x), value(b_format, y)
+        absent = rule.zero == "none" and x_value * y_value == 0
+        terms.append((x_value * y_value, NO_EXPONENT if absent else x_exponent + y_exponent))
+    largest = max(exponent for _, exponent in terms)
+    unit = Fraction(2) ** (largest - rule.fraction_bits)
+    cut = {"zero": trunc, "floor": floor}[rule.cut]
+    total = sum(cut(term / unit) for term, _ in terms) * unit
+    return encode_exact(form, fraction_bits, rounding, total)
+
+
+def encode_exact(form, fraction_bits, rounding, number):
+    magnitude, exponent = abs(number), form.least_exponent
+    while magnitude >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    unit = Fraction(2) ** (exponent - fraction_bits)
+    # round() of a Fraction rounds ties to even.
+    significand = trunc(magnitude / unit) if rounding == "zero" else round(magnitude / unit)
+    code = ((exponent - form.least_exponent) << fraction_bits) + significand
+    code = min(code << (form.fraction_bits - fraction_bits), form.infinity)
+    return code | (number < 0) << (form.bits - 1)
+
+
+@cache
+def tables(name):
+    """Returns kinds, significands and exponents (of the leading bit's place) of every code of a format."""
+    form = FORMATS[name]
+    codes = np.arange(2**form.bits, dtype=np.int64)
+    return split(form, codes)
+
+
+def split(form, codes):
+    codes = codes.astype(np.int64)
+    magnitude = codes & (2 ** (form.exponent_bits + form.fraction_bits) - 1)
+    negative = (codes >> (form.bits - 1) == 1) if form.signed else np.zeros(codes.shape, bool)
+    field, fraction = magnitude >> form.fraction_bits, magnitude & ((1 << form.fraction_bits) - 1)
+    significand = np.where(field > 0, fraction | 1 << form.fraction_bits, fraction)
+    significand = np.where(negative, -significand, significand)
+    kind = np.zeros(codes.shape, np.int8)
+    if form.specials == "ieee":
+        kind[magnitude == form.infinity] = INFINITE
+        kind[magnitude > form.infinity] = NAN
+    elif form.specials == "fn":
+        kind[magnitude == 2 ** (form.exponent_bits + form.fraction_bits) - 1] = NAN
+    elif form.specials == "fnuz":
+        kind[negative & (magnitude == 0)] = NAN
+    return kind, significand, np.maximum(field, 1) - form.bias
+
+
+def fields(name, codes):
+    """Returns kinds, significands and exponents of codes."""
+    if FORMATS[name].bits > 20:
+        return split(FORMATS[name], codes)
+    return tuple(table[codes] for table in tables(name))
+
+
+def shifted(numbers, left, rounding):
+    """Returns `numbers * 2^left`, rounded: toward zero, down (floor) or, for numbers >= 0, to nearest even."""
+    left = np.clip(left, -62, 62)
+    right = np.maximum(-left, 0)
+    if rounding == "zero":
+        down = np.sign(numbers) * (np.abs(numbers) >> right)
+    else:
+        down = numbers >> right
+    if rounding == "even":
+        rest, half = numbers - (down << right), (np.int64(1) << right) >> 1
+        down += (right > 0) & ((rest > half) | ((rest == half) & (down & 1 == 1)))
+    return down << np.maximum(left, 0)
+
+
+def add_many(rule, a_format, b_format, c_format, a, b, c):
+    """Returns the codes of many additions: `a` and `b` have shape (.., n), `c` and the result (..)."""
+    out, fraction_bits, rounding = RESULTS[rule.result]
+    form = FORMATS[out]
+    (a_kind, a_significand, a_exponent) = fields(a_format, a)
+    (b_kind, b_significand, b_exponent) = fields(b_format, b)
+    (c_kind, c_significand, c_exponent) = fields(c_format, c)
+    product, exponent = a_significand * b_significand, a_exponent + b_exponent
+    if rule.zero == "none":
+        exponent = np.where(product == 0, NO_EXPONENT, exponent)
+    c_exponent = np.where(c_significand == 0, ZERO_EXPONENT, c_exponent)
+    largest = np.maximum(exponent.max(axis=-1), c_exponent)
+    product_bits = FORMATS[a_format].fraction_bits + FORMATS[b_format].fraction_bits
+    left = rule.fraction_bits - product_bits + exponent - largest[..., None]
+    total = shifted(product, left, rule.cut).sum(axis=-1)
+    c_bits = FORMATS[c_format].fraction_bits
+    total += shifted(c_significand, rule.fraction_bits - c_bits + c_exponent - largest, rule.cut)
+
+    magnitude = np.abs(total)
+    # frexp of an integer below 2^53 is exact.
+    leading = largest - rule.fraction_bits + np.frexp(magnitude.astype(np.float64))[1] - 1
+    place = np.where(magnitude == 0, form.least_exponent, np.maximum(leading, form.least_exponent))
+    significand = shifted(magnitude, largest - rule.fraction_bits - place + fraction_bits, rounding)
+    code = ((place - form.least_exponent) << fraction_bits) + significand
+    code = np.minimum(code << (form.fraction_bits - fraction_bits), form.infinity)
+    code |= (total < 0).astype(np.int64) << (form.bits - 1)
+
+    if a_kind.any() or b_kind.any() or c_kind.any():
+        infinite = (a_kind == INFINITE) | (b_kind == INFINITE)
+        nan = (a_kind == NAN) | (b_kind == NAN) | (infinite & (product == 0))
+        # A NaN's significand is meaningless; only infinities that are not NaN count.
+        infinite &= ~nan
+        up = (infinite & (product > 0)).any(axis=-1) | ((c_kind == INFINITE) & (c_significand > 0))
+        down = (infinite & (product < 0)).any(axis=-1) | ((c_kind == INFINITE) & (c_significand < 0))
+        nan = nan.any(axis=-1) | (c_kind == NAN) | (up & down)
+        code = np.where(up, form.infinity, np.where(down, form.infinity | 1 << (form.bits - 1), code))
+        code = np.where(nan, NAN_CODES[out], code)
+    return code.astype(np.uint32 if form.bits == 32 else np.uint16)

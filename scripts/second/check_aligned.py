@@ -1,0 +1,66 @@
+"""Compares the two models of aligned sums with each other: rational numbers and NumPy.
+
+    python scripts/second/check_aligned.py [--cases N] [--seed S]
+
+Every combination of operand formats, result, fraction bits, cut and rule for zeros gets its share of N random and
+adversarial additions. Exit code 1 if any code differs.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+
+from aligned import Rule, add_exact, add_many
+from aligned_cases import tiles
+
+# Operand formats, number of products, fraction bits, results.
+KINDS = [
+    ("e4m3", "e4m3", 32, (13, 14, 25), ("f32_e8m13", "f32", "f16")),
+    ("e4m3", "e5m2", 32, (13, 25), ("f32_e8m13", "f16")),
+    ("e5m2", "e5m2", 16, (13, 24), ("f32_e8m13", "f32")),
+    ("e4m3fnuz", "e5m2fnuz", 16, (24,), ("f32",)),
+    ("e3m2", "e2m3", 32, (25,), ("f32",)),
+    ("e2m1", "e2m1", 32, (25, 35), ("f32",)),
+    ("f16", "f16", 4, (23,), ("f32", "f16")),
+    ("f16", "f16", 16, (24, 25), ("f32", "f16")),
+    ("bf16", "bf16", 16, (25, 35), ("f32",)),
+    ("tf32", "tf32", 8, (25,), ("f32",)),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    random = np.random.default_rng(options.seed)
+    runs = [
+        (a, b, k, Rule(bits, result, cut, zero))
+        for a, b, k, widths, results in KINDS
+        for bits in widths
+        for result in results
+        for cut in ("zero", "floor")
+        for zero in ("least", "none")
+    ]
+    compared = different = 0
+    for a_format, b_format, k, rule in runs:
+        c_format = "f16" if rule.result == "f16" else "f32"
+        share = -(-options.cases // len(runs) // 32)
+        a, b, c = tiles(random, rule, a_format, b_format, c_format, k, share, rows=8, columns=4)
+        a, b = np.broadcast_arrays(a[:, :, None], b[:, None])
+        found = add_many(rule, a_format, b_format, c_format, a, b, c)
+        for at in np.ndindex(c.shape):
+            operands = a[at].tolist(), b[at].tolist(), int(c[at])
+            expected = add_exact(rule, a_format, b_format, c_format, *operands)
+            compared += 1
+            if expected != found[at]:
+                different += 1
+                if different <= 5:
+                    print(rule, a_format, b_format, *operands, f"expected {expected:#x}, found {found[at]:#x}")
+    print(f"{compared} additions by {len(runs)} rules: {different} differences")
+    return different > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
