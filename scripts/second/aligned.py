@@ -2,7 +2,8 @@
 
 One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
 
-1. Every finite value is `significand * 2^exponent`. A subnormal has its format's least normal exponent.
+1. Every finite value is `significand * 2^exponent`. A subnormal has its format's least normal exponent, and a zero
+   has exponent -126 in every format, or, as a variant, that of a subnormal.
 2. The exponent of a product is the sum of its operands' exponents. `c` is one more term.
 3. `E` is the largest exponent of all terms.
 4. Every term is cut to a multiple of `2^(E - F)`, F = `Rule.fraction_bits`, toward zero or down.
@@ -13,7 +14,7 @@ One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
 has at most F + 2 bits and a sign, and a sum of n terms and c at most `F + 3 + log2(n + 1)` bits, which is at most 44
 for F = 35 and n = 64. Both take and return codes (bit patterns).
 
-Sources of the rule: arXiv 2511.10909; DeepSeek-V3 technical report, section 3.5.2.
+Sources of the rule: arXiv 2511.10909 and its model, microsoft/MMA-Sim; DeepSeek-V3 technical report, section 3.5.2.
 """
 
 from fractions import Fraction
@@ -75,13 +76,11 @@ class Rule(NamedTuple):
     fraction_bits: int
     result: str = "f32"
     cut: str = "zero"
-    # Exponent of a zero operand: "least" is its format's least exponent; "none" keeps its product out of E.
-    zero: str = "least"
+    # Whether a zero operand has its format's least exponent in place of ZERO_EXPONENT.
+    zero_as_subnormal: bool = False
 
 
-# Exponent of a zero c, and of the product of a zero operand where the rule is "none".
 ZERO_EXPONENT = -126
-NO_EXPONENT = -(2**20)
 
 
 def decode(name, code):
@@ -135,13 +134,14 @@ def add_exact(rule, a_format, b_format, c_format, a, b, c):
     if signs:
         return form.infinity | (signs.pop() < 0) << (form.bits - 1)
 
-    terms = []
     c_value, c_exponent = value(c_format, c)
-    terms.append((c_value, c_exponent if c_value else ZERO_EXPONENT))
+    terms = [(c_value, c_exponent if c_value else ZERO_EXPONENT)]
     for x, y in zip(a, b):
         (x_value, x_exponent), (y_value, y_exponent) = value(a_format, x), value(b_format, y)
-        absent = rule.zero == "none" and x_value * y_value == 0
-        terms.append((x_value * y_value, NO_EXPONENT if absent else x_exponent + y_exponent))
+        if not rule.zero_as_subnormal:
+            x_exponent = x_exponent if x_value else ZERO_EXPONENT
+            y_exponent = y_exponent if y_value else ZERO_EXPONENT
+        terms.append((x_value * y_value, x_exponent + y_exponent))
     largest = max(exponent for _, exponent in terms)
     unit = Fraction(2) ** (largest - rule.fraction_bits)
     cut = {"zero": trunc, "floor": floor}[rule.cut]
@@ -215,9 +215,10 @@ def add_many(rule, a_format, b_format, c_format, a, b, c):
     (a_kind, a_significand, a_exponent) = fields(a_format, a)
     (b_kind, b_significand, b_exponent) = fields(b_format, b)
     (c_kind, c_significand, c_exponent) = fields(c_format, c)
+    if not rule.zero_as_subnormal:
+        a_exponent = np.where(a_significand == 0, ZERO_EXPONENT, a_exponent)
+        b_exponent = np.where(b_significand == 0, ZERO_EXPONENT, b_exponent)
     product, exponent = a_significand * b_significand, a_exponent + b_exponent
-    if rule.zero == "none":
-        exponent = np.where(product == 0, NO_EXPONENT, exponent)
     c_exponent = np.where(c_significand == 0, ZERO_EXPONENT, c_exponent)
     largest = np.maximum(exponent.max(axis=-1), c_exponent)
     product_bits = FORMATS[a_format].fraction_bits + FORMATS[b_format].fraction_bits

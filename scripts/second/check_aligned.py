@@ -36,12 +36,12 @@ def main():
     options = parser.parse_args()
     random = np.random.default_rng(options.seed)
     runs = [
-        (a, b, k, Rule(bits, result, cut, zero))
+        (a, b, k, Rule(bits, result, cut, zero_as_subnormal))
         for a, b, k, widths, results in KINDS
         for bits in widths
         for result in results
         for cut in ("zero", "floor")
-        for zero in ("least", "none")
+        for zero_as_subnormal in (False, True)
     ]
     compared = different = 0
     for a_format, b_format, k, rule in runs:
