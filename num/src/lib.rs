@@ -6,6 +6,7 @@
 //! is lost. [`FloatFormat`] holds the small floating-point formats of matrix units, in integers, too.
 
 mod accumulator;
+mod aligned;
 pub mod fixed_point;
 mod float;
 mod format;
@@ -17,6 +18,7 @@ mod requantize;
 mod rounding;
 
 pub use accumulator::Accumulator;
+pub use aligned::{AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
 pub use float::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials, UnknownFloatFormat};
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};

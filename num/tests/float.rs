@@ -48,7 +48,8 @@ fn a_value_of_a_code_becomes_the_code_again() {
                 assert_eq!(format.encode(number, rounding, overflow), code, "{format} {rounding:?}");
             }
             // More bits than needed change nothing.
-            let padded = Dyadic { significand: number.significand << 30, exponent: number.exponent - 30, ..number };
+            let padded =
+                Dyadic { significand: number.significand << 30, exponent: number.exponent - 30, ..number };
             assert_eq!(format.encode(padded, EVEN, FloatOverflow::Special), code, "{format}");
         }
     }
@@ -72,7 +73,10 @@ fn specials_have_their_codes() {
         for negative in [false, true] {
             let infinity = format.infinity(negative);
             assert_eq!(infinity.is_some(), format.specials() == Specials::Ieee, "{format}");
-            assert!(infinity.is_none_or(|code| format.decode(code) == Decoded::Infinite { negative }), "{format}");
+            assert!(
+                infinity.is_none_or(|code| format.decode(code) == Decoded::Infinite { negative }),
+                "{format}"
+            );
         }
         let specials = codes(format).filter(|&code| finite(format, code).is_none()).count();
         let expected = match format.specials() {
@@ -100,8 +104,15 @@ fn stochastic_rounding_goes_away_from_zero_as_often_as_the_fraction_says() {
     let number = Dyadic { negative: true, significand: 0b1010_011, exponent: -3 };
     let e2m1 = format("e2m3");
     let up = (0..8).filter(|&word| {
-        e2m1.encode(Dyadic { exponent: -6, ..number }, FloatRounding::Stochastic(word), FloatOverflow::Saturate)
-            == e2m1.encode(Dyadic { significand: 0b1011_000, exponent: -6, ..number }, EVEN, FloatOverflow::Saturate)
+        e2m1.encode(
+            Dyadic { exponent: -6, ..number },
+            FloatRounding::Stochastic(word),
+            FloatOverflow::Saturate,
+        ) == e2m1.encode(
+            Dyadic { significand: 0b1011_000, exponent: -6, ..number },
+            EVEN,
+            FloatOverflow::Saturate,
+        )
     });
     assert_eq!(up.count(), 3);
     for exponent in [-90, -200] {
@@ -114,7 +125,10 @@ fn stochastic_rounding_goes_away_from_zero_as_often_as_the_fraction_says() {
 #[test]
 fn an_unknown_name_lists_the_formats() {
     let error = "e4m3".parse::<FloatFormat>().unwrap_err().to_string();
-    assert!(error.starts_with("unknown floating-point format `e4m3`; the formats are e4m3fn, e5m2, "), "{error}");
+    assert!(
+        error.starts_with("unknown floating-point format `e4m3`; the formats are e4m3fn, e5m2, "),
+        "{error}"
+    );
 }
 
 /// Generates numbers of all magnitudes, many near the formats.

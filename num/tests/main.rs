@@ -1,5 +1,6 @@
 //! Tests of `num`: one program, a module per file.
 
+mod aligned;
 mod float;
 mod laws;
 mod multiplier;

@@ -1,13 +1,16 @@
 """Compares the two models of aligned sums with each other: rational numbers and NumPy.
 
-    python scripts/second/check_aligned.py [--cases N] [--seed S]
+    python scripts/second/check_aligned.py [--cases N] [--print M] [--seed S]
 
 Every combination of operand formats, result, fraction bits, cut and rule for zeros gets its share of N random and
-adversarial additions. Exit code 1 if any code differs.
+adversarial additions. Exit code 1 if any code differs. With --print, M other additions and their results by NumPy
+follow on stdout, one line of JSON per rule, for the test that compares guardbit with them.
 """
 
 import argparse
+import json
 import sys
+from math import ceil
 
 import numpy as np
 
@@ -32,6 +35,7 @@ KINDS = [
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--print", type=int, default=0, metavar="M")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     random = np.random.default_rng(options.seed)
@@ -46,10 +50,7 @@ def main():
     compared = different = 0
     for a_format, b_format, k, rule in runs:
         c_format = "f16" if rule.result == "f16" else "f32"
-        share = -(-options.cases // len(runs) // 32)
-        a, b, c = tiles(random, rule, a_format, b_format, c_format, k, share, rows=8, columns=4)
-        a, b = np.broadcast_arrays(a[:, :, None], b[:, None])
-        found = add_many(rule, a_format, b_format, c_format, a, b, c)
+        a, b, c, found = computed(random, rule, a_format, b_format, c_format, k, options.cases / len(runs))
         for at in np.ndindex(c.shape):
             operands = a[at].tolist(), b[at].tolist(), int(c[at])
             expected = add_exact(rule, a_format, b_format, c_format, *operands)
@@ -57,9 +58,27 @@ def main():
             if expected != found[at]:
                 different += 1
                 if different <= 5:
-                    print(rule, a_format, b_format, *operands, f"expected {expected:#x}, found {found[at]:#x}")
-    print(f"{compared} additions by {len(runs)} rules: {different} differences")
+                    explain(rule, a_format, b_format, *operands, f"expected {expected:#x}, found {found[at]:#x}")
+    explain(f"{compared} additions by {len(runs)} rules: {different} differences")
+    runs = [run for run in runs if options.print and not run[3].zero_as_subnormal]
+    for a_format, b_format, k, rule in runs:
+        c_format = "f16" if rule.result == "f16" else "f32"
+        a, b, c, found = computed(random, rule, a_format, b_format, c_format, k, options.print / len(runs))
+        operands = {"a": a.reshape(-1, k), "b": b.reshape(-1, k), "c": c.ravel(), "d": found.ravel()}
+        formats = {"a_format": a_format, "b_format": b_format, "c_format": c_format}
+        print(json.dumps(rule._asdict() | formats | {key: array.tolist() for key, array in operands.items()}))
     return different > 0
+
+
+def computed(random, rule, a_format, b_format, c_format, k, count):
+    """Returns operands and results of at least `count` additions."""
+    a, b, c = tiles(random, rule, a_format, b_format, c_format, k, ceil(count / 32), rows=8, columns=4)
+    a, b = np.broadcast_arrays(a[:, :, None], b[:, None])
+    return a, b, c, add_many(rule, a_format, b_format, c_format, a, b, c)
+
+
+def explain(*words):
+    print(*words, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 //! A format is one row of a table ([`FloatFormat`]): the widths of its exponent and fraction, its bias, and which codes
 //! are not finite. The formats of 8 bits are in `fp8`, those of microscaling in `microscaling`, the others in `wide`.
 
-mod fp8;
-mod microscaling;
-mod wide;
+pub(crate) mod fp8;
+pub(crate) mod microscaling;
+pub(crate) mod wide;
 
 use std::fmt;
 use std::str::FromStr;
@@ -104,7 +104,13 @@ impl FloatFormat {
     ];
 
     /// A signed format with subnormals.
-    const fn new(name: &'static str, exponent_bits: u32, fraction_bits: u32, bias: i32, specials: Specials) -> Self {
+    const fn new(
+        name: &'static str,
+        exponent_bits: u32,
+        fraction_bits: u32,
+        bias: i32,
+        specials: Specials,
+    ) -> Self {
         Self { name, exponent_bits, fraction_bits, bias, specials, signed: true, has_zero: true }
     }
 
@@ -205,9 +211,8 @@ impl FloatFormat {
         if significand == 0 || negative && !self.signed {
             return self.nan().unwrap_or(0);
         }
-        let leading = exponent + significand.ilog2() as i32;
-        let place = leading.max(self.least_exponent());
-        let rounded = round(negative, significand, place - self.fraction_bits as i32 - exponent, rounding);
+        let place = (exponent + significand.ilog2() as i32).max(self.least_exponent());
+        let rounded = scaled(number, place - self.fraction_bits as i32, rounding).unsigned_abs() as u64;
         // The leading bit of a normal number adds one to the exponent field, and so does a carry.
         let steps = u64::from((place - self.least_exponent()) as u32) << self.fraction_bits;
         let hidden = if self.has_zero { 0 } else { 1 << self.fraction_bits };
@@ -233,28 +238,36 @@ impl FloatFormat {
     }
 }
 
-/// Returns the magnitude of `significand / 2^shift`, negative if `negative`, after rounding. `significand` is not 0. A
-/// negative shift is exact, and its result has to fit.
-fn round(negative: bool, significand: u64, shift: i32, rounding: FloatRounding) -> u64 {
+/// Returns `number` in units of `2^unit`, rounded. The result has to fit.
+pub(crate) fn scaled(number: Dyadic, unit: i32, rounding: FloatRounding) -> i128 {
+    let shift = unit - number.exponent;
+    let magnitude = i128::from(number.significand);
+    let signed = |magnitude: i128| if number.negative { -magnitude } else { magnitude };
+    if magnitude == 0 {
+        return 0;
+    }
     if shift <= 0 {
-        return significand << -shift;
+        return signed(magnitude << shift.unsigned_abs());
     }
-    let (shift, magnitude) = (shift as u32, i128::from(significand));
-    if let FloatRounding::Stochastic(word) = rounding {
-        let known = magnitude.checked_shr(shift.saturating_sub(63)).unwrap_or(0);
-        return stochastic_shift_right(known, shift.min(63), word) as u64;
+    let shift = shift as u32;
+    // Beyond 66 bits the number is a fraction below one half, which is all that matters to a deterministic rounding.
+    let (near, few) = if shift > 66 { (signed(1), 2) } else { (signed(magnitude), shift) };
+    match rounding {
+        FloatRounding::By(rounding) => rounding.shift_right(near, few),
+        FloatRounding::Ceil => -Rounding::Floor.shift_right(-near, few),
+        FloatRounding::Stochastic(word) => {
+            let known = magnitude.checked_shr(shift.saturating_sub(63)).unwrap_or(0);
+            signed(stochastic_shift_right(known, shift.min(63), word))
+        }
     }
-    // Beyond 66 bits the number is a fraction below one half, which is all that matters.
-    let (magnitude, shift) = if shift > 66 { (1, 2) } else { (magnitude, shift) };
-    let number = if negative { -magnitude } else { magnitude };
-    let rounded = match rounding {
-        FloatRounding::By(rounding) => rounding.shift_right(number, shift),
-        _ => -Rounding::Floor.shift_right(-number, shift),
-    };
-    rounded.unsigned_abs() as u64
 }
 
 impl Dyadic {
+    /// Returns the exponent of the leading bit, or `None` for zero.
+    pub fn leading_exponent(self) -> Option<i32> {
+        self.significand.checked_ilog2().map(|bit| self.exponent + bit as i32)
+    }
+
     /// Returns the number's exact value if it has at most 53 significant bits and lies within the range of `f64`.
     pub fn value(self) -> f64 {
         let magnitude = self.significand as f64 * 2f64.powi(self.exponent);
@@ -288,7 +301,10 @@ impl FromStr for FloatFormat {
     type Err = UnknownFloatFormat;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|format| format.name == name).ok_or_else(|| UnknownFloatFormat(name.into()))
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name == name)
+            .ok_or_else(|| UnknownFloatFormat(name.into()))
     }
 }
 
