@@ -160,6 +160,7 @@ fn rules() -> impl Strategy<Value = AlignedRule> {
         incoming: Incoming::Term,
         result: format(result),
         result_rounding: Rounding::HalfEven,
+        negative_zero: false,
         nan: 0,
     })
 }
@@ -208,56 +209,108 @@ proptest! {
     }
 }
 
+/// Returns the format of a name in scripts/second/aligned.py.
+fn named(line: &Value, key: &str) -> FloatFormat {
+    match line[key].as_str().unwrap() {
+        "e4m3" => format("e4m3fn"),
+        "f16" => format("float16"),
+        "bf16" => format("bfloat16"),
+        "f32" => format("float32"),
+        name => format(name),
+    }
+}
+
+fn codes(value: &Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|code| code.as_u64().unwrap() as u32).collect()
+}
+
+fn products(a: (FloatFormat, &[u32]), b: (FloatFormat, &[u32])) -> Vec<Term> {
+    a.1.iter().zip(b.1).map(|(&x, &y)| Term::of(a.0, x).times(Term::of(b.0, y))).collect()
+}
+
+/// Compares additions by one rule, all terms of which are aligned together. Returns how many, and how many lost bits.
+fn check_rule(line: &Value) -> (u32, u32) {
+    let [a_format, b_format, c_format] = ["a_format", "b_format", "c_format"].map(|key| named(line, key));
+    // The script writes a float32 with 13 fraction bits as a float32.
+    let (result, low_bits) = match line["result"].as_str().unwrap() {
+        "f32_e8m13" => ("e8m13", 10),
+        "f32" => ("float32", 0),
+        _ => ("float16", 0),
+    };
+    let result = format(result);
+    let rule = AlignedRule {
+        fraction_bits: line["fraction_bits"].as_u64().unwrap() as u32,
+        cut: if line["cut"] == "zero" { Rounding::TowardZero } else { Rounding::Floor },
+        incoming: Incoming::Term,
+        result,
+        result_rounding: if result == format("float16") { Rounding::HalfEven } else { Rounding::TowardZero },
+        negative_zero: line["negative_zero"].as_bool().unwrap(),
+        nan: (1 << (result.bits() - 1)) - 1,
+    };
+    let [a, b] = ["a", "b"].map(|key| line[key].as_array().unwrap().iter().map(codes).collect::<Vec<_>>());
+    let (mut compared, mut cut) = (0, 0);
+    for (((a, b), c), d) in a.iter().zip(&b).zip(codes(&line["c"])).zip(codes(&line["d"])) {
+        let sum = rule.add(&products((a_format, a), (b_format, b)), Term::of(c_format, c));
+        assert_eq!(sum.code, d >> low_bits, "{rule:?} {a_format} {b_format} {a:?} {b:?} {c:#x}");
+        compared += 1;
+        cut += u32::from(sum.cut_terms > 0);
+    }
+    (compared, cut)
+}
+
+/// Compares additions of a unit with block scales, or of one that adds the accumulator apart. Returns how many.
+fn check_unit(line: &Value) -> u32 {
+    let name = line["unit"].as_str().unwrap();
+    let (unit_name, scale) = match name {
+        "mxf8f6f4" => ("blackwell tcgen05 mxf8f6f4", "ue8m0"),
+        "mxf4" => ("blackwell tcgen05 mxf4nvf4", "ue8m0"),
+        "nvf4" => ("blackwell tcgen05 mxf4nvf4", "ue4m3"),
+        name => (name, "ue8m0"),
+    };
+    let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == unit_name).unwrap();
+    let (rule, scale) = (unit.rule(format("float32")), format(scale));
+    let [a_format, b_format] = ["a_format", "b_format"].map(|key| named(line, key));
+    let cases = line["cases"].as_array().unwrap();
+    for case in cases {
+        let (a, b) = (codes(&case[0]), codes(&case[1]));
+        let scales: Vec<Vec<u32>> = case[2].as_array().unwrap().iter().map(codes).collect();
+        let [c, expected] = [&case[3], &case[4]].map(|code| code.as_u64().unwrap() as u32);
+        let products = products((a_format, &a), (b_format, &b));
+        let scaled = |term: Term, at: usize| {
+            let pair = &scales[at * scales.len() / a.len()];
+            term.times(Term::of(scale, pair[0])).times(Term::of(scale, pair[1]))
+        };
+        let terms: Vec<Term> = match unit.scales {
+            BlockScales::None => products,
+            BlockScales::Whole => products.into_iter().map(|product| scaled(product, 0)).collect(),
+            BlockScales::Groups(size) => {
+                let groups = products.chunks(size).enumerate();
+                groups.map(|(group, products)| scaled(Term::exact(products), group * size)).collect()
+            }
+        };
+        let found = rule.add(&terms, Term::of(rule.result, c)).code;
+        assert_eq!(found, expected, "{name} {a_format} {b_format} {case}");
+    }
+    cases.len() as u32
+}
+
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
 fn sums_equal_a_second_implementation() {
     let python = std::env::var("GUARDBIT_ORACLE_PYTHON").expect("GUARDBIT_ORACLE_PYTHON");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/second/check_aligned.py");
-    let ran = Command::new(python).args([script, "--cases", "10000", "--print", "100000"]).output().unwrap();
+    let ran = Command::new(python).args([script, "--cases", "4000", "--print", "100000"]).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let codes = |value: &Value| -> Vec<u32> {
-        value.as_array().unwrap().iter().map(|code| code.as_u64().unwrap() as u32).collect()
-    };
-    let (mut compared, mut cut) = (0, 0);
+    let (mut compared, mut cut, mut of_units) = (0, 0, 0);
     for line in String::from_utf8(ran.stdout).unwrap().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
-        let formats = ["a_format", "b_format", "c_format"].map(|key| match line[key].as_str().unwrap() {
-            "e4m3" => format("e4m3fn"),
-            "f16" => format("float16"),
-            "bf16" => format("bfloat16"),
-            "f32" => format("float32"),
-            name => format(name),
-        });
-        // The script writes a float32 with 13 fraction bits as a float32.
-        let (result, low_bits) = match line["result"].as_str().unwrap() {
-            "f32_e8m13" => ("e8m13", 10),
-            "f32" => ("float32", 0),
-            _ => ("float16", 0),
-        };
-        let result = format(result);
-        let rule = AlignedRule {
-            fraction_bits: line["fraction_bits"].as_u64().unwrap() as u32,
-            cut: if line["cut"] == "zero" { Rounding::TowardZero } else { Rounding::Floor },
-            incoming: Incoming::Term,
-            result,
-            result_rounding: if result == format("float16") {
-                Rounding::HalfEven
-            } else {
-                Rounding::TowardZero
-            },
-            nan: (1 << (result.bits() - 1)) - 1,
-        };
-        let [a, b] =
-            ["a", "b"].map(|key| line[key].as_array().unwrap().iter().map(codes).collect::<Vec<_>>());
-        for (((a, b), c), d) in a.iter().zip(&b).zip(codes(&line["c"])).zip(codes(&line["d"])) {
-            let products =
-                a.iter().zip(b).map(|(&a, &b)| Term::of(formats[0], a).times(Term::of(formats[1], b)));
-            let sum = rule.add(&products.collect::<Vec<_>>(), Term::of(formats[2], c));
-            assert_eq!(sum.code, d >> low_bits, "{rule:?} {formats:?} {a:?} {b:?} {c:#x}");
-            compared += 1;
-            cut += u32::from(sum.cut_terms > 0);
+        if line.get("unit").is_some() {
+            of_units += check_unit(&line);
+        } else {
+            let (additions, lossy) = check_rule(&line);
+            (compared, cut) = (compared + additions, cut + lossy);
         }
     }
-    println!("{compared} additions compared, {cut} with cut terms");
-    assert!(compared >= 100_000 && cut > 10_000, "{compared}, {cut}");
+    println!("{compared} additions compared, {cut} with cut terms, and {of_units} of other units");
+    assert!(compared >= 100_000 && cut > 10_000 && of_units >= 8000, "{compared}, {cut}, {of_units}");
 }

@@ -101,23 +101,16 @@ fn a_format_without_zero_or_sign_has_no_code_for_them() {
 
 #[test]
 fn stochastic_rounding_goes_away_from_zero_as_often_as_the_fraction_says() {
-    let number = Dyadic { negative: true, significand: 0b1010_011, exponent: -3 };
-    let e2m1 = format("e2m3");
-    let up = (0..8).filter(|&word| {
-        e2m1.encode(
-            Dyadic { exponent: -6, ..number },
-            FloatRounding::Stochastic(word),
-            FloatOverflow::Saturate,
-        ) == e2m1.encode(
-            Dyadic { significand: 0b1011_000, exponent: -6, ..number },
-            EVEN,
-            FloatOverflow::Saturate,
-        )
-    });
-    assert_eq!(up.count(), 3);
+    // Three eighths of the way from 1.25 to 1.375.
+    let number = Dyadic { negative: true, significand: 0b101_0011, exponent: -6 };
+    let e2m3 = format("e2m3");
+    let by = |word| e2m3.encode(number, FloatRounding::Stochastic(word), FloatOverflow::Saturate);
+    let [near, far] = [-1.25, -1.375].map(|x| encode(e2m3, x, EVEN, FloatOverflow::Saturate).unwrap());
+    assert_eq!((0..8).map(by).filter(|&code| code == far).count(), 3);
+    assert_eq!((0..8).map(by).filter(|&code| code == near).count(), 5);
     for exponent in [-90, -200] {
         let tiny = Dyadic { negative: false, significand: u64::MAX, exponent };
-        let zero = e2m1.encode(tiny, FloatRounding::Stochastic(0), FloatOverflow::Saturate);
+        let zero = e2m3.encode(tiny, FloatRounding::Stochastic(0), FloatOverflow::Saturate);
         assert_eq!(zero, 0);
     }
 }

@@ -7,10 +7,11 @@ One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
 2. The exponent of a product is the sum of its operands' exponents. `c` is one more term.
 3. `E` is the largest exponent of all terms.
 4. Every term is cut to a multiple of `2^(E - F)`, F = `Rule.fraction_bits`, toward zero or down.
-5. The terms are added exactly. The sum is converted to the format of the result.
+5. The terms are added exactly. The sum is converted to the format of the result. A negative sum that becomes zero is
+   +0, or, as a variant, -0.
 6. A NaN, an infinity times zero, or infinities of both signs give NaN; an infinity gives itself.
 
-`add_exact` computes one addition in rational numbers. `add_many` computes many with NumPy, in 64-bit integers: a term
+`add_exact` computes one addition in rational numbers, as do its relatives for block scales and for CDNA3. `add_many` computes many with NumPy, in 64-bit integers: a term
 has at most F + 2 bits and a sign, and a sum of n terms and c at most `F + 3 + log2(n + 1)` bits, which is at most 44
 for F = 35 and n = 64. Both take and return codes (bit patterns).
 
@@ -19,7 +20,7 @@ Sources of the rule: arXiv 2511.10909 and its model, microsoft/MMA-Sim; DeepSeek
 
 from fractions import Fraction
 from functools import cache
-from math import floor, trunc
+from math import floor, prod, trunc
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ FORMATS = {
     "e2m3": Format(2, 3, 1, "none"),
     "e2m1": Format(2, 1, 1, "none"),
     "ue4m3": Format(4, 3, 7, "fn", signed=False),
+    "ue8m0": Format(8, 0, 127, "fn", signed=False),
     "f16": Format(5, 10, 15),
     "bf16": Format(8, 7, 127),
     "tf32": Format(8, 10, 127),
@@ -78,6 +80,8 @@ class Rule(NamedTuple):
     cut: str = "zero"
     # Whether a zero operand has its format's least exponent in place of ZERO_EXPONENT.
     zero_as_subnormal: bool = False
+    # Whether a negative sum that rounds to zero is -0 in place of 0.
+    negative_zero: bool = False
 
 
 ZERO_EXPONENT = -126
@@ -96,6 +100,9 @@ def decode(name, code):
         return NAN, 0, 0
     if form.specials == "fnuz" and sign < 0 and magnitude == 0:
         return NAN, 0, 0
+    if name == "ue8m0":
+        # The only format without zero: each code is a power of two.
+        return FINITE, 1, field - form.bias
     significand = fraction + (1 << form.fraction_bits if field else 0)
     return FINITE, sign * significand, max(field, 1) - form.bias - form.fraction_bits
 
@@ -110,10 +117,9 @@ def value(name, code):
     return significand * Fraction(2) ** exponent, leading
 
 
-def add_exact(rule, a_format, b_format, c_format, a, b, c):
-    """Returns the code of `c + sum(a[i] * b[i])` by the rule: one addition, in rational numbers."""
-    out, fraction_bits, rounding = RESULTS[rule.result]
-    signs, nan = set(), False
+def special(a_format, b_format, c_format, a, b, c, scales=()):
+    """Returns NAN, an infinity's sign as 1 or -1, or None if all products and c are finite."""
+    signs, nan = set(), any(decode(name, code)[0] == NAN for name, code in scales)
     kind, significand, _ = decode(c_format, c)
     nan |= kind == NAN
     if kind == INFINITE:
@@ -128,28 +134,90 @@ def add_exact(rule, a_format, b_format, c_format, a, b, c):
                 nan = True
             else:
                 signs.add(1 if product > 0 else -1)
-    form = FORMATS[out]
-    if nan or len(signs) == 2:
-        return NAN_CODES[out]
-    if signs:
-        return form.infinity | (signs.pop() < 0) << (form.bits - 1)
+    return NAN if nan or len(signs) == 2 else signs.pop() if signs else None
 
-    c_value, c_exponent = value(c_format, c)
-    terms = [(c_value, c_exponent if c_value else ZERO_EXPONENT)]
-    for x, y in zip(a, b):
-        (x_value, x_exponent), (y_value, y_exponent) = value(a_format, x), value(b_format, y)
-        if not rule.zero_as_subnormal:
-            x_exponent = x_exponent if x_value else ZERO_EXPONENT
-            y_exponent = y_exponent if y_value else ZERO_EXPONENT
-        terms.append((x_value * y_value, x_exponent + y_exponent))
+
+def term(name, code, zero_as_subnormal=False):
+    """Returns a finite code's value and the exponent with which it takes part in an addition."""
+    number, exponent = value(name, code)
+    return number, exponent if number or zero_as_subnormal else ZERO_EXPONENT
+
+
+def fused(terms, bits, cut=trunc):
+    """Returns the sum of terms, each cut to `bits` below the largest exponent, and that exponent."""
     largest = max(exponent for _, exponent in terms)
-    unit = Fraction(2) ** (largest - rule.fraction_bits)
-    cut = {"zero": trunc, "floor": floor}[rule.cut]
-    total = sum(cut(term / unit) for term, _ in terms) * unit
-    return encode_exact(form, fraction_bits, rounding, total)
+    unit = Fraction(2) ** (largest - bits)
+    return sum(cut(number / unit) for number, _ in terms) * unit, largest
 
 
-def encode_exact(form, fraction_bits, rounding, number):
+def infinity(form, sign):
+    return form.infinity | (sign < 0) << (form.bits - 1)
+
+
+def add_exact(rule, a_format, b_format, c_format, a, b, c):
+    """Returns the code of `c + sum(a[i] * b[i])` by the rule: one addition, in rational numbers."""
+    out, fraction_bits, rounding = RESULTS[rule.result]
+    found = special(a_format, b_format, c_format, a, b, c)
+    if found is not None:
+        return NAN_CODES[out] if found == NAN else infinity(FORMATS[out], found)
+    terms = [term(c_format, c)]
+    for x, y in zip(a, b):
+        factors = term(a_format, x, rule.zero_as_subnormal), term(b_format, y, rule.zero_as_subnormal)
+        terms.append(product(*factors))
+    total, _ = fused(terms, rule.fraction_bits, {"zero": trunc, "floor": floor}[rule.cut])
+    return encode_exact(FORMATS[out], fraction_bits, rounding, total, rule.negative_zero)
+
+
+def product(*factors):
+    return prod(number for number, _ in factors), sum(exponent for _, exponent in factors)
+
+
+def add_scaled_exact(fraction_bits, formats, scale_format, group, a, b, scales, c):
+    """Returns a float32 code by an addition whose products are scaled by block.
+
+    `scales` has a pair of codes for each of as many equal parts of the products. With `group` 1, each product is a term
+    of its own. Otherwise so many products are added exactly to one term, whose exponent is that of its scales.
+    """
+    pairs = [(scale_format, code) for pair in scales for code in pair]
+    found = special(*formats, "f32", a, b, c, pairs)
+    if found is not None:
+        return NAN_CODES["f32"] if found == NAN else infinity(FORMATS["f32"], found)
+    products = [product(term(formats[0], x), term(formats[1], y)) for x, y in zip(a, b)]
+    terms = [term("f32", c)]
+    for at in range(0, len(products), group):
+        both = [term(scale_format, code) for code in scales[at * len(scales) // len(products)]]
+        exact = sum(number for number, _ in products[at : at + group])
+        terms.append(product((exact, products[at][1] if group == 1 else 0), *both))
+    return encode_exact(FORMATS["f32"], 23, "zero", fused(terms, fraction_bits)[0], False)
+
+
+def add_apart_exact(formats, interleaved, reach, a, b, c):
+    """Returns a float32 code by an addition of CDNA3: 24 fraction bits, and c after the products.
+
+    `interleaved` adds even and odd products separately first. c is dropped if it is more than `reach` below.
+    """
+    pairs = list(zip(a, b))
+    found = special(*formats, "f32", a, b, c)
+    signs = set() if found is None else {found}
+    if found is None:
+        products = [product(term(formats[0], x), term(formats[1], y)) for x, y in pairs]
+        signs = {1 if number > 0 else -1 for number, _ in products if abs(number) >= 2**128}
+    if NAN in signs or len(signs) == 2:
+        return 0x7FC00000
+    if signs:
+        return infinity(FORMATS["f32"], signs.pop())
+    total = fused(products[::2], 24), fused(products[1::2], 24)
+    total = fused(total, 24, floor) if interleaved else fused(products, 24)
+    c_value, c_exponent = term("f32", c)
+    largest = max(total[1], c_exponent)
+    if reach is not None and c_exponent < largest - reach:
+        c_value = Fraction(0)
+    units = Fraction(2) ** (largest - 31), Fraction(2) ** (largest - 24)
+    both = floor(total[0] / units[0]) * units[0] + floor(c_value / units[1]) * units[1]
+    return encode_exact(FORMATS["f32"], 23, "even", both, True)
+
+
+def encode_exact(form, fraction_bits, rounding, number, negative_zero):
     magnitude, exponent = abs(number), form.least_exponent
     while magnitude >= Fraction(2) ** (exponent + 1):
         exponent += 1
@@ -158,7 +226,7 @@ def encode_exact(form, fraction_bits, rounding, number):
     significand = trunc(magnitude / unit) if rounding == "zero" else round(magnitude / unit)
     code = ((exponent - form.least_exponent) << fraction_bits) + significand
     code = min(code << (form.fraction_bits - fraction_bits), form.infinity)
-    return code | (number < 0) << (form.bits - 1)
+    return code | (number < 0 and (code > 0 or negative_zero)) << (form.bits - 1)
 
 
 @cache
@@ -188,7 +256,8 @@ def split(form, codes):
 
 
 def fields(name, codes):
-    """Returns kinds, significands and exponents of codes."""
+    """Returns kinds, significands and exponents of codes, in a format with zero."""
+    assert name != "ue8m0"
     if FORMATS[name].bits > 20:
         return split(FORMATS[name], codes)
     return tuple(table[codes] for table in tables(name))
@@ -234,7 +303,8 @@ def add_many(rule, a_format, b_format, c_format, a, b, c):
     significand = shifted(magnitude, largest - rule.fraction_bits - place + fraction_bits, rounding)
     code = ((place - form.least_exponent) << fraction_bits) + significand
     code = np.minimum(code << (form.fraction_bits - fraction_bits), form.infinity)
-    code |= (total < 0).astype(np.int64) << (form.bits - 1)
+    negative = (total < 0) & ((code > 0) | rule.negative_zero)
+    code |= negative.astype(np.int64) << (form.bits - 1)
 
     if a_kind.any() or b_kind.any() or c_kind.any():
         infinite = (a_kind == INFINITE) | (b_kind == INFINITE)

@@ -2,7 +2,7 @@
 //!
 //! Source of every row: arXiv 2511.10909 and its model, microsoft/MMA-Sim, which was checked on these devices.
 
-use super::{AlignedRule, Incoming};
+use super::rule::{AlignedRule, Incoming};
 use crate::float::{fp8::*, microscaling::*, wide::*};
 use crate::{FloatFormat, Rounding};
 
@@ -19,7 +19,7 @@ pub struct MatrixUnit {
     pub terms: usize,
     /// Bits kept below the largest exponent.
     pub fraction_bits: u32,
-    /// Formats of the result.
+    /// Formats of the result. NVIDIA's units add bfloat16 to float32 only.
     pub results: &'static [FloatFormat],
     /// Where the accumulator enters.
     pub incoming: Incoming,
@@ -34,7 +34,7 @@ pub enum BlockScales {
     None,
     /// One pair of scales for all products, added to their exponents.
     Whole,
-    /// Groups of this many products are added exactly ([`super::Term::exact`]), then multiplied by their scales.
+    /// Groups of this many products are added exactly ([`Term::exact`](super::Term::exact)), then multiplied by their scales.
     Groups(usize),
 }
 
@@ -99,6 +99,7 @@ impl MatrixUnit {
             incoming: self.incoming,
             result,
             result_rounding: if even { Rounding::HalfEven } else { Rounding::TowardZero },
+            negative_zero: !nvidia,
             // NVIDIA's NaN has all bits below the sign set.
             nan: if nvidia { (1 << (result.bits() - 1)) - 1 } else { result.nan().unwrap_or(0) },
         }

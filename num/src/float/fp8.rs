@@ -1,6 +1,6 @@
 //! Formats of 8 bits with a sign: OCP FP8 (e4m3fn, e5m2), and those of AMD and Graphcore (fnuz: one zero, one NaN).
 
-use super::{FloatFormat, Specials};
+use super::format::{FloatFormat, Specials};
 
 /// OCP 8-bit Floating Point Specification 1.0; largest 448.
 pub const E4M3FN: FloatFormat = FloatFormat::new("e4m3fn", 4, 3, 7, Specials::LastIsNan);

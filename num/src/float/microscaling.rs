@@ -1,6 +1,6 @@
 //! Elements of 4 and 6 bits, and scales of blocks: OCP Microscaling Formats 1.0, and the scale of NVFP4.
 
-use super::{FloatFormat, Specials};
+use super::format::{FloatFormat, Specials};
 
 /// Element of MXFP6; largest 28.
 pub const E3M2: FloatFormat = FloatFormat::new("e3m2", 3, 2, 3, Specials::None);

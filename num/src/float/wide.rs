@@ -1,6 +1,6 @@
 //! Formats of 16 to 32 bits: IEEE 754 and formats with the exponent of float32.
 
-use super::{FloatFormat, Specials};
+use super::format::{FloatFormat, Specials};
 
 /// IEEE 754 binary16.
 pub const FLOAT16: FloatFormat = FloatFormat::new("float16", 5, 10, 15, Specials::Ieee);

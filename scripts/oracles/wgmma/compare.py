@@ -79,6 +79,7 @@ def variants(rule):
     found = {f"fraction_bits {n}": rule._replace(fraction_bits=n) for n in (bits - 1, bits + 1, bits + 2)}
     found["cut floor"] = rule._replace(cut="floor")
     found["zero as subnormal"] = rule._replace(zero_as_subnormal=True)
+    found["negative zero"] = rule._replace(negative_zero=True)
     if rule.result == "f32_e8m13":
         found["result f32"] = rule._replace(result="f32")
     return found
