@@ -1,5 +1,7 @@
 //! Tests of `num`: one program, a module per file.
 
+mod aligned;
+mod float;
 mod laws;
 mod multiplier;
 mod overflow;

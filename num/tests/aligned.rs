@@ -1,0 +1,316 @@
+//! Aligned sums: laws, parameters of matrix units, and a second implementation in Python.
+
+use std::process::Command;
+
+use guardbit_num::{
+    AlignedRule, BlockScales, Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Incoming,
+    MatrixUnit, Rounding, Term,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn format(name: &str) -> FloatFormat {
+    name.parse().unwrap()
+}
+
+/// Returns the code of a number that the format holds.
+fn code(format: FloatFormat, value: f64) -> u32 {
+    let Decoded::Finite(number) = Decoded::from(value) else { panic!("{value}") };
+    let code = format.encode(number, FloatRounding::By(Rounding::Floor), FloatOverflow::Special);
+    assert_eq!(self::value(format, code), value, "{format}");
+    code
+}
+
+fn value(format: FloatFormat, code: u32) -> f64 {
+    match format.decode(code) {
+        Decoded::Finite(number) => number.value(),
+        Decoded::Infinite { negative } => f64::INFINITY.copysign(if negative { -1.0 } else { 1.0 }),
+        Decoded::Nan => f64::NAN,
+    }
+}
+
+/// Returns the format of a unit's operands that reaches the smallest numbers.
+fn operand(unit: MatrixUnit) -> FloatFormat {
+    *unit.operands.iter().min_by_key(|format| format.least_exponent()).unwrap()
+}
+
+/// Returns a product whose value is a power of two. It reaches further down than one operand.
+fn power(unit: MatrixUnit, negative: bool, exponent: i32) -> Term {
+    let sign = if negative { -1.0 } else { 1.0 };
+    let half = exponent / 2;
+    let [a, b] = [sign * 2f64.powi(half), 2f64.powi(exponent - half)];
+    Term::of(operand(unit), code(operand(unit), a)).times(Term::of(operand(unit), code(operand(unit), b)))
+}
+
+/// Returns the result of a unit's instruction, which adds `unit.terms` products at a time, from an accumulator of 0.
+fn run(unit: MatrixUnit, terms: &[Term]) -> f64 {
+    let rule = unit.rule(unit.results[0]);
+    let sum = terms.chunks(unit.terms).fold(0, |sum, terms| rule.add(terms, Term::of(rule.result, sum)).code);
+    value(rule.result, sum)
+}
+
+/// Returns 1, -1, zeros, and `2^exponent` at a place.
+fn hidden(unit: MatrixUnit, place: usize, exponent: i32) -> Vec<Term> {
+    let zero = Term::of(operand(unit), 0).times(Term::of(operand(unit), 0));
+    let mut terms = vec![zero; unit.products];
+    (terms[0], terms[1]) = (power(unit, false, 0), power(unit, true, 0));
+    terms[place] = power(unit, false, exponent);
+    terms
+}
+
+/// What arXiv 2511.10909 reports of each unit: fraction bits, and products of one addition.
+const REPORTED: [(&str, i32, usize); 21] = [
+    ("volta mma f16", 23, 4),
+    ("turing mma f16", 24, 8),
+    ("ampere mma f16", 24, 8),
+    ("ampere mma tf32", 24, 4),
+    ("ada mma f16", 24, 8),
+    ("ada mma tf32", 24, 4),
+    ("ada mma fp8", 13, 16),
+    ("hopper mma f16", 25, 16),
+    ("hopper mma tf32", 25, 8),
+    ("hopper wgmma f16", 25, 16),
+    ("hopper wgmma tf32", 25, 8),
+    ("hopper wgmma fp8", 13, 32),
+    ("blackwell tcgen05 f16", 25, 16),
+    ("blackwell tcgen05 tf32", 25, 8),
+    ("blackwell tcgen05 f8f6f4", 25, 32),
+    ("rtx-blackwell mma f16", 25, 16),
+    ("rtx-blackwell mma f8f6f4", 25, 32),
+    ("blackwell tcgen05 mxf8f6f4", 25, 32),
+    ("cdna3 mfma f16", 24, 8),
+    ("cdna3 mfma xf32", 24, 4),
+    ("cdna3 mfma fp8", 24, 16),
+];
+
+#[test]
+fn units_show_the_fraction_bits_and_terms_that_were_measured_on_devices() {
+    for (name, bits, terms) in REPORTED {
+        let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == name).unwrap();
+        // 1 and -1 hide what lies below the fraction bits, in their own addition only.
+        assert_eq!(run(unit, &hidden(unit, 2, -bits)), 2f64.powi(-bits), "{name}");
+        assert_eq!(run(unit, &hidden(unit, 2, -bits - 1)), 0.0, "{name}");
+        let seen = |place: &usize| run(unit, &hidden(unit, *place, -bits - 1)) != 0.0;
+        assert_eq!((2..unit.products).find(seen).unwrap_or(unit.products), terms, "{name}");
+    }
+    let left = MatrixUnit::ALL.into_iter().filter(|unit| REPORTED.iter().all(|row| row.0 != unit.name));
+    assert!(left.map(|unit| unit.name).eq(["blackwell tcgen05 mxf4nvf4"]));
+}
+
+#[test]
+fn groups_of_products_are_added_exactly_before_they_are_scaled() {
+    let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.scales == BlockScales::Groups(16)).unwrap();
+    let (element, scale) = (format("e2m1"), format("ue4m3"));
+    let term = |value| Term::of(element, code(element, value));
+    // 15 * 36 + 0.25 in one group: scales of 2^-9 and 448 follow.
+    let products: Vec<Term> = (0..16)
+        .map(|i| if i < 15 { term(6.0).times(term(6.0)) } else { term(0.5).times(term(0.5)) })
+        .collect();
+    let scaled = Term::exact(&products)
+        .times(Term::of(scale, code(scale, 2f64.powi(-9))))
+        .times(Term::of(scale, code(scale, 448.0)));
+    let rule = unit.rule(format("float32"));
+    let sum = rule.add(&[scaled], Term::of(rule.result, 0));
+    assert_eq!(value(rule.result, sum.code), 540.25 * 448.0 / 512.0);
+    assert_eq!(sum.cut_terms, 0);
+}
+
+#[test]
+fn infinities_and_nan_follow_ieee() {
+    let (e5m2, float32) = (format("e5m2"), format("float32"));
+    let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == "hopper wgmma fp8").unwrap();
+    let rule = AlignedRule { result: float32, ..unit.rule(float32) };
+    let [zero, one, infinity, nan] = [0, 0x3C, 0x7C, 0x7E].map(|code| Term::of(e5m2, code));
+    let minus = Term::of(e5m2, 0xFC);
+    let c = Term::of(float32, 0);
+    for (products, expected) in [
+        (vec![one.times(infinity)], 0x7F80_0000),
+        (vec![one.times(minus), one.times(one)], 0xFF80_0000),
+        (vec![one.times(minus), minus.times(minus)], 0x7FFF_FFFF),
+        (vec![zero.times(infinity)], 0x7FFF_FFFF),
+        (vec![nan.times(one)], 0x7FFF_FFFF),
+    ] {
+        assert_eq!(rule.add(&products, c).code, expected, "{products:?}");
+    }
+    assert_eq!(rule.add(&[one.times(one)], Term::of(float32, 0xFF80_0000)).code, 0xFF80_0000);
+}
+
+/// Generates the products of an addition and its accumulator, all finite.
+fn additions() -> impl Strategy<Value = (Vec<Term>, Term)> {
+    let operands = prop::sample::select(vec!["e4m3fn", "e5m2", "e2m3", "float16"]);
+    let codes = prop::collection::vec(any::<(u16, u16)>(), 1..33);
+    let c = prop_oneof![(-1.0..1.0f32).prop_map(f32::to_bits), any::<u32>()];
+    (operands, codes, c, -20..40i32).prop_filter_map("finite", |(name, codes, c, scale)| {
+        let operand = format(name);
+        let terms =
+            codes.into_iter().map(|(a, b)| Term::of(operand, a.into()).times(Term::of(operand, b.into())));
+        let c = (f32::from_bits(c) * 2f32.powi(scale)).to_bits();
+        let terms: Vec<Term> = terms.filter(|term| matches!(term.value, Decoded::Finite(_))).collect();
+        let c = Term::of(format("float32"), c);
+        matches!(c.value, Decoded::Finite(_)).then_some((terms, c))
+    })
+}
+
+fn rules() -> impl Strategy<Value = AlignedRule> {
+    let cut = prop::sample::select(vec![Rounding::TowardZero, Rounding::Floor, Rounding::HalfEven]);
+    let result = prop::sample::select(vec!["float32", "e8m13", "float16"]);
+    (1..=40u32, cut, result).prop_map(|(fraction_bits, cut, result)| AlignedRule {
+        fraction_bits,
+        cut,
+        incoming: Incoming::Term,
+        result: format(result),
+        result_rounding: Rounding::HalfEven,
+        negative_zero: false,
+        nan: 0,
+    })
+}
+
+/// Returns minus a term.
+fn negated(term: Term) -> Term {
+    match term.value {
+        Decoded::Finite(number) => {
+            Term { value: Decoded::Finite(Dyadic { negative: !number.negative, ..number }), ..term }
+        }
+        _ => term,
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_products_decides_nothing(
+        (mut products, c) in additions(), rule in rules(), turn in any::<prop::sample::Index>(),
+    ) {
+        let sum = rule.add(&products, c);
+        if !products.is_empty() {
+            let turn = turn.index(products.len());
+            products.rotate_left(turn);
+        }
+        prop_assert_eq!(rule.add(&products, c), sum);
+    }
+
+    #[test]
+    fn enough_fraction_bits_lose_nothing_and_one_bit_less_does((products, c) in additions(), rule in rules()) {
+        let needed = rule.add(&products, c).exact_fraction_bits;
+        prop_assume!((1..=40).contains(&needed));
+        let with = |fraction_bits| AlignedRule { fraction_bits, ..rule }.add(&products, c);
+        let exact = with(needed);
+        prop_assert_eq!((exact.cut_terms, exact.vanished_terms), (0, 0));
+        prop_assert_eq!(with(40).code, exact.code);
+        prop_assert!(with(needed - 1).cut_terms > 0);
+        prop_assert!(with(needed - 1).vanished_terms <= with(needed - 1).cut_terms);
+    }
+
+    #[test]
+    fn symmetric_cuts_are_symmetric((products, c) in additions(), rule in rules()) {
+        prop_assume!(rule.cut != Rounding::Floor);
+        let minus: Vec<Term> = products.iter().copied().map(negated).collect();
+        let (sum, opposite) = (rule.add(&products, c), rule.add(&minus, negated(c)));
+        prop_assert_eq!(value(rule.result, opposite.code), -value(rule.result, sum.code));
+    }
+}
+
+/// Returns the format of a name in scripts/second/aligned.py.
+fn named(line: &Value, key: &str) -> FloatFormat {
+    match line[key].as_str().unwrap() {
+        "e4m3" => format("e4m3fn"),
+        "f16" => format("float16"),
+        "bf16" => format("bfloat16"),
+        "f32" => format("float32"),
+        name => format(name),
+    }
+}
+
+fn codes(value: &Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|code| code.as_u64().unwrap() as u32).collect()
+}
+
+fn products(a: (FloatFormat, &[u32]), b: (FloatFormat, &[u32])) -> Vec<Term> {
+    a.1.iter().zip(b.1).map(|(&x, &y)| Term::of(a.0, x).times(Term::of(b.0, y))).collect()
+}
+
+/// Compares additions by one rule, all terms of which are aligned together. Returns how many, and how many lost bits.
+fn check_rule(line: &Value) -> (u32, u32) {
+    let [a_format, b_format, c_format] = ["a_format", "b_format", "c_format"].map(|key| named(line, key));
+    // The script writes a float32 with 13 fraction bits as a float32.
+    let (result, low_bits) = match line["result"].as_str().unwrap() {
+        "f32_e8m13" => ("e8m13", 10),
+        "f32" => ("float32", 0),
+        _ => ("float16", 0),
+    };
+    let result = format(result);
+    let rule = AlignedRule {
+        fraction_bits: line["fraction_bits"].as_u64().unwrap() as u32,
+        cut: if line["cut"] == "zero" { Rounding::TowardZero } else { Rounding::Floor },
+        incoming: Incoming::Term,
+        result,
+        result_rounding: if result == format("float16") { Rounding::HalfEven } else { Rounding::TowardZero },
+        negative_zero: line["negative_zero"].as_bool().unwrap(),
+        nan: (1 << (result.bits() - 1)) - 1,
+    };
+    let [a, b] = ["a", "b"].map(|key| line[key].as_array().unwrap().iter().map(codes).collect::<Vec<_>>());
+    let (mut compared, mut cut) = (0, 0);
+    for (((a, b), c), d) in a.iter().zip(&b).zip(codes(&line["c"])).zip(codes(&line["d"])) {
+        let sum = rule.add(&products((a_format, a), (b_format, b)), Term::of(c_format, c));
+        assert_eq!(sum.code, d >> low_bits, "{rule:?} {a_format} {b_format} {a:?} {b:?} {c:#x}");
+        compared += 1;
+        cut += u32::from(sum.cut_terms > 0);
+    }
+    (compared, cut)
+}
+
+/// Compares additions of a unit with block scales, or of one that adds the accumulator apart. Returns how many.
+fn check_unit(line: &Value) -> u32 {
+    let name = line["unit"].as_str().unwrap();
+    let (unit_name, scale) = match name {
+        "mxf8f6f4" => ("blackwell tcgen05 mxf8f6f4", "ue8m0"),
+        "mxf4" => ("blackwell tcgen05 mxf4nvf4", "ue8m0"),
+        "nvf4" => ("blackwell tcgen05 mxf4nvf4", "ue4m3"),
+        name => (name, "ue8m0"),
+    };
+    let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == unit_name).unwrap();
+    let (rule, scale) = (unit.rule(format("float32")), format(scale));
+    let [a_format, b_format] = ["a_format", "b_format"].map(|key| named(line, key));
+    let cases = line["cases"].as_array().unwrap();
+    for case in cases {
+        let (a, b) = (codes(&case[0]), codes(&case[1]));
+        let scales: Vec<Vec<u32>> = case[2].as_array().unwrap().iter().map(codes).collect();
+        let [c, expected] = [&case[3], &case[4]].map(|code| code.as_u64().unwrap() as u32);
+        let products = products((a_format, &a), (b_format, &b));
+        let scaled = |term: Term, at: usize| {
+            let pair = &scales[at * scales.len() / a.len()];
+            term.times(Term::of(scale, pair[0])).times(Term::of(scale, pair[1]))
+        };
+        let terms: Vec<Term> = match unit.scales {
+            BlockScales::None => products,
+            BlockScales::Whole => products.into_iter().map(|product| scaled(product, 0)).collect(),
+            BlockScales::Groups(size) => {
+                let groups = products.chunks(size).enumerate();
+                groups.map(|(group, products)| scaled(Term::exact(products), group * size)).collect()
+            }
+        };
+        let found = rule.add(&terms, Term::of(rule.result, c)).code;
+        assert_eq!(found, expected, "{name} {a_format} {b_format} {case}");
+    }
+    cases.len() as u32
+}
+
+#[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
+fn sums_equal_a_second_implementation() {
+    let python = std::env::var("GUARDBIT_ORACLE_PYTHON").expect("GUARDBIT_ORACLE_PYTHON");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/second/check_aligned.py");
+    let ran = Command::new(python).args([script, "--cases", "4000", "--print", "100000"]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let (mut compared, mut cut, mut of_units) = (0, 0, 0);
+    for line in String::from_utf8(ran.stdout).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if line.get("unit").is_some() {
+            of_units += check_unit(&line);
+        } else {
+            let (additions, lossy) = check_rule(&line);
+            (compared, cut) = (compared + additions, cut + lossy);
+        }
+    }
+    println!("{compared} additions compared, {cut} with cut terms, and {of_units} of other units");
+    assert!(compared >= 100_000 && cut > 10_000 && of_units >= 8000, "{compared}, {cut}, {of_units}");
+}
