@@ -92,7 +92,7 @@ fn float64_products_round_as_in_software() {
         std::fs::write(dir.path().join("tb.sv"), bench(in_w)).unwrap();
         let mut build = Command::new("iverilog");
         build.args(["-g2012", "-s", "tb", "-o", "tb.vvp"]);
-        build.args(["gb_codes.sv", "gb_requant.sv", "gb_float53.sv"].map(|file| rtl.join(file))).arg("tb.sv");
+        build.args(["gb_codes.sv", "gb_requant.sv", "gb_float.sv"].map(|file| rtl.join(file))).arg("tb.sv");
         assert!(build.current_dir(dir.path()).status().unwrap().success());
         let ran = Command::new("vvp").args(["-n", "tb.vvp"]).current_dir(dir.path()).output().unwrap();
         let text = String::from_utf8(ran.stdout).unwrap();

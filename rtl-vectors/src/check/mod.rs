@@ -26,7 +26,7 @@ use crate::bundle::Bundle;
 use crate::manifest::MANIFEST_SCHEMA;
 use crate::read::validated_manifest;
 use refused::Refused;
-use simulators::Bench;
+use simulators::{Bench, Manner};
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -67,6 +67,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
     report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
     report.checks.push(("files".into(), files::hashes(dir, &manifest)));
+    report.checks.push(("no other files".into(), files::others(dir, &manifest)));
     if !report.passed() {
         return Ok(report);
     }
@@ -88,12 +89,14 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
         return Ok(report);
     }
     for &simulator in request.simulators {
-        let outcome = replay(&made, simulator, Bench::Unit, request)?;
-        report.checks.push((simulator.name().into(), outcome));
-        // VHDL has no design of the array.
-        if made.manifest.array.is_some() && simulator != Simulator::Ghdl {
-            let outcome = replay(&made, simulator, Bench::Array, request)?;
-            report.checks.push((format!("{}, array", simulator.name()), outcome));
+        for (manner, outcome) in replay(&made, simulator, Bench::Unit, request)? {
+            let stressed = if manner == Manner::Stress { ", stress" } else { "" };
+            report.checks.push((format!("{}{stressed}", simulator.name()), outcome));
+        }
+        if made.manifest.array.is_some() {
+            for (_, outcome) in replay(&made, simulator, Bench::Array, request)? {
+                report.checks.push((format!("{}, array", simulator.name()), outcome));
+            }
         }
     }
     Ok(report)
@@ -111,21 +114,22 @@ fn replay(
     simulator: Simulator,
     bench: Bench,
     request: &CheckRequest<'_>,
-) -> Result<Outcome, VectorError> {
+) -> Result<Vec<(Manner, Outcome)>, VectorError> {
     let name = match bench {
         Bench::Unit => simulator.name().to_owned(),
         Bench::Array => format!("{}-array", simulator.name()),
     };
     let scratch = files::Scratch::new(request.work, &name)?;
     files::write(made, scratch.path())?;
-    let outcome = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
-    let expected = compare::comparisons(made, simulator, bench);
-    Ok(match outcome {
+    let outcomes = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
+    let expected = compare::comparisons(&made.manifest, bench);
+    let counted = |outcome| match outcome {
         Outcome::Pass { checked, .. } if checked != expected => {
             let details = format!("compared {checked} values, expected {expected}");
             let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
             Outcome::Fail { mismatches: 1, first }
         }
         outcome => outcome,
-    })
+    };
+    Ok(outcomes.into_iter().map(|(manner, outcome)| (manner, counted(outcome))).collect())
 }

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use guardbit_hwmodels::BiasPlace;
+
 use super::outcome::{Divergence, Outcome};
 use super::report::{Ran, number, value};
 use super::{array, process};
 use crate::VectorError;
 use crate::hdl::Sources;
-use crate::manifest::{Case, Manifest};
+use crate::manifest::{BiasAt, Case, Compared, Manifest};
 
 /// Simulator in which bundles are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,28 @@ impl Simulator {
     }
 }
 
+/// Arguments of a run with idle cycles and resets: names and values.
+const STRESS: [(&str, u32); 4] = [("idle", 10), ("idle_max", 16), ("resets", 6), ("seed", 1)];
+
+/// Manner in which the beats are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Beat by beat, as the files hold them.
+    Plain,
+    /// With idle cycles between beats, and resets.
+    Stress,
+}
+
+impl Bench {
+    /// Returns the runs of the bench, in order.
+    pub(super) fn manners(self) -> &'static [Manner] {
+        match self {
+            Self::Unit => &[Manner::Plain, Manner::Stress],
+            Self::Array => &[Manner::Plain],
+        }
+    }
+}
+
 /// Design that is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bench {
@@ -63,30 +87,33 @@ pub(super) enum Stop {
     AtMismatch,
 }
 
-/// Replays the bundle that was written to `work`.
+/// Replays the bundle that was written to `work`, in every manner. Without a simulator or a build there is one
+/// outcome.
 pub(super) fn run(
     simulator: Simulator,
     bench: Bench,
     work: &Path,
     manifest: &Manifest,
     limit: Duration,
-) -> Result<Outcome, VectorError> {
+) -> Result<Vec<(Manner, Outcome)>, VectorError> {
+    let absent = |reason: String| Ok(vec![(Manner::Plain, Outcome::Absent { reason })]);
     if !is_there(simulator) {
-        let reason = format!("`{}` is not installed", simulator.program());
-        return Ok(Outcome::Absent { reason });
+        return absent(format!("`{}` is not installed", simulator.program()));
     }
     let mut kinds = manifest.arithmetic.levels.iter().map(|level| level.reduce);
     if let (Simulator::Ghdl, Some(kind)) = (simulator, kinds.find(|kind| !kind.is_in_vhdl())) {
-        return Ok(Outcome::Absent { reason: format!("the reference RTL in VHDL has no {kind} level") });
+        return absent(format!("the reference RTL in VHDL has no {kind} level"));
     }
-    Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest, limit)? {
+    let outcome = |ran| match ran {
         Ran::Report(outcome) => outcome,
         Ran::Broken(text) => {
             let first =
                 Divergence { kind: "build or run".into(), details: tail(&text), ..Divergence::default() };
             Outcome::Fail { mismatches: 1, first }
         }
-    })
+    };
+    let runs = replay(simulator, bench, Stop::AtEnd, work, manifest, limit)?;
+    Ok(bench.manners().iter().copied().zip(runs.into_iter().map(outcome)).collect())
 }
 
 pub(super) fn is_there(simulator: Simulator) -> bool {
@@ -97,6 +124,8 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
     })
 }
 
+/// Builds the bench and runs it in every manner; with [`Stop::AtMismatch`] up to the first that does not pass.
+/// The result has at least one element, and only one if the bench cannot be built.
 pub(super) fn replay(
     simulator: Simulator,
     bench: Bench,
@@ -104,26 +133,23 @@ pub(super) fn replay(
     work: &Path,
     manifest: &Manifest,
     limit: Duration,
-) -> Result<Ran, VectorError> {
+) -> Result<Vec<Ran>, VectorError> {
     let Sources { top, files: sources } = match (bench, simulator) {
         (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(),
         (Bench::Unit, _) => Sources::unit(),
+        (Bench::Array, Simulator::Ghdl) => Sources::array_vhdl(),
         (Bench::Array, _) => Sources::array(),
     };
-    let (build, mut run) = match simulator {
+    let (build, run): (_, &[&str]) = match simulator {
         Simulator::Ghdl => {
             let mut build = Command::new("ghdl");
             build.args(["-a", "--std=08"]).args(&sources);
-            let mut run = Command::new("ghdl");
-            run.args(["--elab-run", "--std=08", top]);
-            (build, run)
+            (build, &["ghdl", "--elab-run", "--std=08", top])
         }
         Simulator::Icarus => {
             let mut build = Command::new("iverilog");
             build.args(["-g2012", "-s", top, "-o", "tb.vvp"]).args(&sources);
-            let mut run = Command::new("vvp");
-            run.args(["-n", "tb.vvp"]);
-            (build, run)
+            (build, &["vvp", "-n", "tb.vvp"])
         }
         Simulator::Verilator => {
             // A folder that the caller keeps may contain a build of other sources.
@@ -133,24 +159,36 @@ pub(super) fn replay(
             // A run takes a second, while optimizing the code of an array would take minutes.
             build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
             build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
-            (build, Command::new("./verilated/Vtb"))
+            (build, &["./verilated/Vtb"])
         }
     };
-    if bench == Bench::Array && stop == Stop::AtMismatch {
-        run.arg("+quick=1");
-    }
     let built = start(build, work, limit)?;
     if !built.status.is_some_and(|status| status.success()) {
-        return Ok(Ran::Broken(told(built, limit)));
+        return Ok(vec![Ran::Broken(told(built, limit))]);
     }
-    let ran = start(run, work, limit)?;
-    if ran.status.is_none() {
-        return Ok(Ran::Broken(told(ran, limit)));
+    let mut runs = Vec::new();
+    for &manner in bench.manners() {
+        let mut command = Command::new(run[0]);
+        command.args(&run[1..]);
+        let mark = if simulator == Simulator::Ghdl { "-g" } else { "+" };
+        if bench == Bench::Array && stop == Stop::AtMismatch {
+            command.arg(format!("{mark}quick=1"));
+        }
+        if manner == Manner::Stress {
+            command.args(STRESS.map(|(name, value)| format!("{mark}{name}={value}")));
+        }
+        let ran = start(command, work, limit)?;
+        runs.push(match (ran.status, bench) {
+            (None, _) => Ran::Broken(told(ran, limit)),
+            (Some(_), Bench::Unit) => parse(&ran.text, manifest),
+            (Some(_), Bench::Array) => array::parse(&ran.text, manifest),
+        });
+        let passed = matches!(runs.last(), Some(Ran::Report(Outcome::Pass { .. })));
+        if stop == Stop::AtMismatch && !passed {
+            break;
+        }
     }
-    Ok(match bench {
-        Bench::Unit => parse(&ran.text, manifest),
-        Bench::Array => array::parse(&ran.text, manifest),
-    })
+    Ok(runs)
 }
 
 fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::Ended, VectorError> {
@@ -180,7 +218,13 @@ fn parse(text: &str, manifest: &Manifest) -> Ran {
     let mismatches = number(result, "mismatches").unwrap_or(1);
     if mismatches == 0 {
         let checked = number(result, "checked").unwrap_or(0);
-        return Ran::Report(Outcome::Pass { checked, notes: notes(result, manifest) });
+        return Ran::Report(match shortfall(result, manifest) {
+            None => Outcome::Pass { checked, notes: notes(result, manifest) },
+            Some(details) => {
+                let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
+                Outcome::Fail { mismatches: 1, first }
+            }
+        });
     }
     let line = text.lines().find_map(|line| Some(&line[line.find("MISMATCH ")?..])).unwrap_or("");
     let beat = number(line, "beat").map(|b| b as usize);
@@ -202,22 +246,44 @@ fn details(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the first number of compared values that is not the manifest's.
+fn shortfall(result: &str, manifest: &Manifest) -> Option<String> {
+    let Compared { acc, sum, .. } = &manifest.compared;
+    let acc: Vec<String> = acc.iter().map(u64::to_string).collect();
+    // Codes of a requantization that the RTL does not have are counted, but not compared.
+    let all = [("acc", acc.join(",")), ("sum", sum.to_string()), ("out", sum.to_string())];
+    all.into_iter().find_map(|(kind, expected)| {
+        let found = value(result, kind).unwrap_or("none");
+        (found != expected).then(|| format!("compared {kind}: {found}, the manifest has {expected}"))
+    })
+}
+
 /// Returns the notes of a run that passed.
 fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
     let cycles = value(result, "cycles").unwrap_or_default();
     let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
-    if let (Some(acc), Some(out)) = (value(result, "acc_latency"), value(result, "out_latency")) {
+    let latencies = value(result, "acc_latency").zip(value(result, "out_latency"));
+    if let (Some((acc, out)), Some("0,0,0")) = (latencies, value(result, "resets")) {
         let (acc_asked, out_asked) = (manifest.interface.acc_latency, manifest.interface.out_latency);
         notes.push(format!(
             "measured latency: accumulators {acc}, outputs {out} (contract {acc_asked} and {out_asked})"
         ));
     }
-    if value(result, "vhdl").is_some() {
-        notes.push("exp_out not compared: the VHDL MAC has no requantizer".into());
-    } else if number(result, "outputs") == Some(0) {
-        let scheme = &manifest.arithmetic.requantize.scheme;
-        notes.push(format!("exp_out not compared: the reference RTL does not support `{scheme}`"));
+    if let Some((resets, gaps)) = value(result, "resets").filter(|&r| r != "0,0,0").zip(value(result, "gaps_inside"))
+    {
+        let between = value(result, "gaps_between").unwrap_or_default();
+        notes.push(format!(
+            "idle cycles (0, 1, 2, 3-7, 8+) before beats {gaps}, before dot products {between}; resets (between \
+             dot products, within one, after an overflow) {resets}"
+        ));
+    }
+    if number(result, "outputs") == Some(0) {
+        let reason = match manifest.arithmetic.bias.at {
+            at @ BiasAt::Some(BiasPlace::PostRequantize) => format!("a bias at `{at}`"),
+            _ => format!("`{}`", manifest.arithmetic.requantize.scheme),
+        };
+        notes.push(format!("exp_out not compared: the reference RTL does not support {reason}"));
     }
     notes
 }

@@ -8,6 +8,7 @@ use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 
 use super::Maker;
+use crate::manifest::LevelInfo;
 
 /// Rail of a level.
 #[derive(Clone, Copy)]
@@ -50,6 +51,36 @@ impl Maker<'_> {
         ] {
             self.path(level, &format!("{name}_{label}"), "boundary_zero", &steps, 0);
         }
+    }
+
+    /// Adds sums at and beyond the rails of a register of one bit less, and the greatest sums: they show the width of
+    /// a register whose own rails cannot be reached.
+    pub(super) fn widths(&mut self, level: usize, info: &LevelInfo, min: i128, max: i128) {
+        let name = &info.name;
+        for (side, edge, out) in [("max", max >> 1, 1), ("min", min / 2, -1)] {
+            if edge != 0 {
+                self.path(level, &format!("{name}_half_{side}_at"), "width", &[edge], 0);
+                self.path(level, &format!("{name}_half_{side}_beyond"), "width", &[edge + out], 0);
+            }
+            let bound = if out > 0 { info.bound_max } else { info.bound_min };
+            if let Some(farthest) = self.farthest(level, i128::from(bound).clamp(min, max)) {
+                self.path(level, &format!("{name}_farthest_{side}"), "width", &[farthest], 0);
+            }
+        }
+    }
+
+    /// Returns the sum nearest to `bound`, and between 0 and it, to which [`walk`](Self::walk) finds a way; `None` if
+    /// there is none but 0.
+    pub(super) fn farthest(&self, level: usize, bound: i128) -> Option<i128> {
+        let (mut near, mut far) = (0, bound.abs() + 1);
+        while far - near > 1 {
+            let middle = near + (far - near) / 2;
+            match self.walk(level, &[middle * bound.signum()]) {
+                Some(_) => near = middle,
+                None => far = middle,
+            }
+        }
+        (near != 0).then_some(near * bound.signum())
     }
 
     /// Adds sums inside a rail, at it and beyond it.

@@ -29,7 +29,7 @@ pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let below = files! { "rtl":
         "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv"
     };
-    let above = files! { "rtl": "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv" };
+    let above = files! { "rtl": "gb_reduce.sv" "gb_float.sv" "gb_requant.sv" "gb_unit.sv" };
     below.into_iter().chain(LEVELS).chain(above).collect()
 });
 
@@ -42,11 +42,15 @@ pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
 };
 
 /// Reference RTL in VHDL, in the order of compilation.
-pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" };
+pub(crate) const VHDL: [(&str, &str); 4] =
+    files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" "gb_output.vhd" };
+
+/// Arrays of the reference RTL in VHDL.
+pub(crate) const ARRAY_VHDL: [(&str, &str); 1] = files! { "rtl": "gb_arrays.vhd" };
 
 const BENCH: [(&str, &str); 5] =
     files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
-const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
+const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// Source files of a bench, in the order of compilation.
@@ -74,6 +78,13 @@ impl Sources {
         Self { top: "tb", files: rtl.chain(["tb_params.vhd", "tb.vhd"].map(String::from)).collect() }
     }
 
+    /// Returns the sources of the bench of the whole array in VHDL.
+    pub fn array_vhdl() -> Self {
+        let files = ["gb_codes", "gb_pkg", "gb_arrays", "gb_array"].map(|name| format!("rtl/{name}.vhd"));
+        let bench = ["tb_array_params.vhd", "tb_array.vhd"].map(String::from);
+        Self { top: "tb_array", files: files.into_iter().chain(bench).collect() }
+    }
+
     fn new(top: &'static str, modules: &[(&str, &str)], more: &[&str]) -> Self {
         let rtl = UNIT_RTL.iter().chain(modules).map(|(name, _)| format!("rtl/{name}"));
         Self { top, files: rtl.chain(more.iter().map(|&file| file.into())).collect() }
@@ -92,13 +103,16 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("lockstep/", &LOCKSTEP);
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
-    put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest))]);
+    put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);
     put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);
     if let Some(info) = &manifest.array {
         put("rtl/", &ARRAY_RTL);
+        put("rtl/", &ARRAY_VHDL);
         put("rtl/", &[("gb_array.sv", &array_design(manifest, info))]);
+        put("rtl/", &[("gb_array.vhd", &array::vhdl_design(manifest, info))]);
         put("", &ARRAY_BENCH);
         put("", &[("tb_array_params.sv", &array::bench_parameters(manifest, info))]);
+        put("", &[("tb_array_params.vhd", &array::vhdl_parameters(manifest, info))]);
         put("array/", &[("tiles.txt", &tiles(&info.tiles))]);
     }
     files

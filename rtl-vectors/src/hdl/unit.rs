@@ -207,6 +207,7 @@ pub(super) fn bench_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
         .number("BEATS", sizes.beats)
         .number("DOTS", sizes.dots)
         .number("OUTS", sizes.outputs)
+        .per_level("COMPARED", manifest.compared.acc.iter().map(|&count| count as i64))
         .flag("CHECK_OUT", requantize.in_rtl)
         .number("ACC_LATENCY", interface.acc_latency)
         .number("OUT_LATENCY", interface.out_latency)
@@ -287,9 +288,10 @@ endmodule
 }
 
 /// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
-pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
+pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, product) = (&arithmetic.levels, &arithmetic.product);
+    let (bias, requantize) = (&arithmetic.bias, &arithmetic.requantize);
     let mut all = Parameters::default();
     all.number("LANES", interface.lanes)
         .number("LEVELS", levels.len())
@@ -297,13 +299,26 @@ pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
         .number("A_SLOT", interface.activation_slot)
         .number("W_W", arithmetic.weight.bits)
         .number("W_SLOT", interface.weight_slot)
-        .number("BIAS_W", arithmetic.bias.input_bits)
+        .number("BIAS_W", bias.input_bits)
+        .number("MULT_W", requantize.mult_bits)
         .number("SUM_W", sum_width(manifest))
+        .number("CODE_W", requantize.out_bits)
         .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
-        .flag("PRELOAD", arithmetic.bias.at == BiasAt::PRELOAD)
+        .flag("PRELOAD", bias.at == BiasAt::PRELOAD)
+        .flag("POST", bias.at == BiasAt::POST)
+        .register("BIAS_", &bias.register)
+        .number("SCHEME", requantize.scheme.code())
+        .number("ZERO_POINT", requantize.zero_point)
+        .number("CLAMP_MIN", requantize.clamp_min)
+        .number("CLAMP_MAX", requantize.clamp_max)
         .shifted_register("P_", product);
     level_parameters(&mut all, levels);
-    all.number("OUTS", manifest.cases.iter().filter(|case| case.out_word.is_some()).count())
+    all.number("BEATS", sizes.beats)
+        .number("DOTS", sizes.dots)
+        .number("OUTS", sizes.outputs)
+        .per_level("COMPARED", manifest.compared.acc.iter().map(|&count| count as i64))
+        .flag("CHECK_OUT", requantize.in_rtl)
+        .number("ACC_LATENCY", interface.acc_latency)
         .number("SHOWN", SHOWN);
     let mut files = String::new();
     for (index, level) in levels.iter().enumerate() {

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub use arithmetic::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 pub use array::{ArrayCycleInfo, ArrayInfo, TileInfo, WordOrder};
-pub use cases::{Bin, Case, CaseGroup, Coverage, Expected};
+pub use cases::{Bin, Case, CaseGroup, Compared, Coverage, Expected};
 pub use interface::{Field, Interface, Packing};
 pub use layer::{LayerInfo, TensorInfo, WindowInfo};
 
 /// Version of the bundle format.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// Name of the manifest.
 pub const MANIFEST: &str = guardbit_files::Manifest::Bundle.file();
 /// Name of its schema.
@@ -54,6 +54,8 @@ pub struct Manifest {
     pub files: Vec<FileInfo>,
     /// Test cases in the order of the beats: each is one dot product.
     pub cases: Vec<Case>,
+    /// How many values a bench compares.
+    pub compared: Compared,
     /// What the cases reach.
     pub coverage: Coverage,
     /// Tiles of the layer for the whole array; none where there is no design of it.
