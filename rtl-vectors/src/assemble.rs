@@ -13,8 +13,8 @@ use crate::columns::{DataFile, array_files, data_files, plain_info};
 use crate::coverage::{Counter, Seen};
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing, SCHEMA,
-    Source, Timing, Tool,
+    ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest,
+    Packing, SCHEMA, Source, Timing, Tool,
 };
 use crate::waves::{WaveFormat, waves};
 use crate::{VectorError, hdl};

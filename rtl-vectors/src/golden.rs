@@ -157,9 +157,13 @@ impl GoldenModel {
             return if bias == 0 { Ok(()) } else { Err(GoldenError::Parameters(problem)) };
         };
         let half = 1i128 << (self.bias_bits - 1);
-        if !(-half..half).contains(&bias.into()) {
-            let problem =
-                format!("the bias is {bias}, but the port has {} bits: {} to {}", self.bias_bits, -half, half - 1);
+        if !(-half..half).contains(&i128::from(bias)) {
+            let problem = format!(
+                "the bias is {bias}, but the port has {} bits: {} to {}",
+                self.bias_bits,
+                -half,
+                half - 1
+            );
             return Err(GoldenError::Parameters(problem));
         }
         let datapath = &self.layer.datapath;

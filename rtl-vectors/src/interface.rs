@@ -30,9 +30,10 @@ pub(crate) fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing)
         lane_order: "lane 0 in the least significant bits; words zero-padded to whole digits".into(),
         ctrl,
         flags,
-        handshake: "a beat is accepted in every cycle with valid; without it every register holds; flags are \
+        handshake:
+            "a beat is accepted in every cycle with valid; without it every register holds; flags are \
                     compared in the cycles in which `updated` is 1"
-            .into(),
+                .into(),
         clear: "with the first beat of a dot product: every level starts its run anew with this beat; \
                 sticky flags start anew with every run of their level"
             .into(),

@@ -270,7 +270,8 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
             "measured latency: accumulators {acc}, outputs {out} (contract {acc_asked} and {out_asked})"
         ));
     }
-    if let Some((resets, gaps)) = value(result, "resets").filter(|&r| r != "0,0,0").zip(value(result, "gaps_inside"))
+    if let Some((resets, gaps)) =
+        value(result, "resets").filter(|&r| r != "0,0,0").zip(value(result, "gaps_inside"))
     {
         let between = value(result, "gaps_between").unwrap_or_default();
         notes.push(format!(

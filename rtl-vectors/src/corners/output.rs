@@ -129,7 +129,9 @@ impl Maker<'_> {
     pub(super) fn exponents(&mut self, arithmetic: &Arithmetic) {
         let (last, _) = self.last();
         let info = &arithmetic.levels[last];
-        let limit = |bound: i64, rail: Option<i64>| i128::from(bound).abs().min(rail.map_or(i128::MAX, |r| i128::from(r).abs()));
+        let limit = |bound: i64, rail: Option<i64>| {
+            i128::from(bound).abs().min(rail.map_or(i128::MAX, |r| i128::from(r).abs()))
+        };
         let most = limit(info.bound_max, info.max).min(limit(info.bound_min, info.min)) >> self.last().1;
         let requantize = &arithmetic.requantize;
         for exponent in requantize.exp_min.max(-40) as i32..=requantize.exp_max.min(0) as i32 {
@@ -156,7 +158,8 @@ impl Maker<'_> {
         for (label, end) in [("up", ends.max >> shift), ("down", -(-ends.min >> shift))] {
             // The sum that takes the bias back, as far as the register holds one.
             let limits = self.layer.datapath.levels[last].register.limits();
-            let bound = limits.map_or(-end << dropped, |limits| (-end << dropped).clamp(limits.min, limits.max));
+            let bound =
+                limits.map_or(-end << dropped, |limits| (-end << dropped).clamp(limits.min, limits.max));
             let Some(sum) = self.farthest(last, bound).map(|sum| sum >> dropped) else { continue };
             for (size, sum) in [("most", sum), ("half", sum / 2), ("few", sum / 16)] {
                 for total in [-2, -1, 0, 1, 2] {
@@ -239,14 +242,18 @@ impl Maker<'_> {
                 let out = if label == "max" { 1 } else { -1 };
                 steps.push((label, vec![rail - start, out, -3 * out]));
             }
-            for (label, half) in rails.iter().flat_map(|r| [("half_max", r.max >> 1), ("half_min", r.min / 2)]) {
+            for (label, half) in
+                rails.iter().flat_map(|r| [("half_max", r.max >> 1), ("half_min", r.min / 2)])
+            {
                 let out = if label == "half_max" { 1 } else { -1 };
                 steps.push((label, vec![half + out - start]));
             }
-            if let Some(rails) = rails {
-                let farthest = |rail: i128| self.farthest(last, rail - start);
-                steps.extend(farthest(rails.max).map(|step| ("farthest_max", vec![step])));
-                steps.extend(farthest(rails.min).map(|step| ("farthest_min", vec![step])));
+            for (label, rail) in rails.iter().flat_map(|r| [("max", r.max), ("min", r.min)]) {
+                let operands = self.farthest_operands(last, rail - start);
+                if !operands.is_empty() {
+                    let id = format!("preload_{end}_farthest_{label}");
+                    self.push(id, "preload", operands, Output::Biased(bias));
+                }
             }
             for (label, steps) in steps {
                 if let Some(operands) = self.walk(last, &steps).filter(|o| !o.is_empty()) {

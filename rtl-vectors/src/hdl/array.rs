@@ -91,7 +91,8 @@ pub(super) fn vhdl_design(manifest: &Manifest, info: &ArrayInfo) -> String {
     };
     let of = |info: &LevelInfo| level(&info.register, info.check == Check::HandOver);
     let levels = &arithmetic.levels;
-    let mut generics = format!("ROWS => {}, COLS => {}, A_W => {a}, B_W => {w}, OUT_W => {sum}", info.rows, info.cols);
+    let mut generics =
+        format!("ROWS => {}, COLS => {}, A_W => {a}, B_W => {w}, OUT_W => {sum}", info.rows, info.cols);
     let (module, ports) = if is_output_stationary(info) {
         ("gb_os_array", "in_last => in_last")
     } else {
