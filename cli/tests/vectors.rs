@@ -214,9 +214,22 @@ fn changed_files_are_found() {
     expect(manifest.replace("\"reduce\": \"serial\"", "\"reduce\": \"any\""), 1);
     let table = String::from_utf8(guardbit(&["check", &path]).stdout).unwrap();
     assert!(table.contains("FAIL") && table.contains("at /arithmetic/levels/0/reduce: \"any\""), "{table}");
-    expect(manifest.replace("\"schema\": 2", "\"schema\": 9"), 2);
+    expect(manifest.replace("\"schema\": 3", "\"schema\": 9"), 2);
     expect("{".into(), 2);
     expect(manifest, 0);
+    for file in ["GNUmakefile", "rtl/more.sv", "more.py", "build/tb-icarus/tb.vvp"] {
+        let path = bundle.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        let output = guardbit(&["check", &bundle.to_string_lossy()]);
+        let table = String::from_utf8(output.stdout).unwrap();
+        let first = if file.starts_with("build") { "build/" } else { file };
+        let said = format!("{first}: the manifest does not list it; delete it, or move it out of the bundle");
+        assert!(output.status.code() == Some(1) && table.contains(&said), "{file}: {table}");
+        fs::remove_file(&path).unwrap();
+    }
+    fs::remove_dir_all(bundle.join("build")).unwrap();
+    assert_eq!(guardbit(&["check", &path]).status.code(), Some(0));
 }
 
 #[test]

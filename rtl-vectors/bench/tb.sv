@@ -7,6 +7,8 @@
 //   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
 //   +resets=N        up to N resets: between dot products, within one, and within one that has overflowed
 //   +seed=S          other places of idle cycles and resets
+//   +acc_latency=N   compares only the latency of accumulators and sums, with N cycles
+//   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
 // A dot product that a reset interrupts is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
 module tb;
@@ -59,7 +61,7 @@ module tb;
 
     int cycle, beat, dot, drain, mismatches, sums, outs, due;
     int seen [0:LEVELS-1];
-    int first_in, first_last, acc_seen, out_seen, check_latency;
+    int first_in, first_last, acc_seen, sum_seen, out_seen, check_latency, acc_latency, check_acc, check_out;
     logic shown;
     // Counts a mismatch; `shown` says whether to print it.
     task note;
@@ -247,6 +249,7 @@ module tb;
         first_in = -1;
         first_last = -1;
         acc_seen = -1;
+        sum_seen = -1;
         out_seen = -1;
         shown = 1'b0;
         halted = 1'b0;
@@ -271,6 +274,9 @@ module tb;
         in_mult = 0;
         in_exp = 0;
         if (!$value$plusargs("latency=%d", check_latency)) check_latency = 1;
+        if (!$value$plusargs("acc_latency=%d", acc_latency)) acc_latency = -1;
+        if (!$value$plusargs("acc=%d", check_acc)) check_acc = 1;
+        if (!$value$plusargs("out=%d", check_out)) check_out = 1;
         if (!$value$plusargs("idle=%d", idle)) idle = 0;
         if (!$value$plusargs("idle_max=%d", idle_max)) idle_max = 64;
         if (!$value$plusargs("resets=%d", resets)) resets = 0;
@@ -346,6 +352,8 @@ module tb;
         end
     endtask
 
+    // The number of a beat needs fewer bits.
+    /* verilator lint_off UNUSEDSIGNAL */
     // Whether a beat ends a dot product, or starts one.
     function logic is_end(input int b);
         is_end = (ctrl[b][0] && ctrl[b][1+LEVELS]);
@@ -354,6 +362,16 @@ module tb;
     function logic is_start(input int b);
         is_start = (ctrl[b][0] && ctrl[b][1]);
     endfunction
+
+    // Whether a sticky flag is set.
+    int flag;
+    function logic has_overflowed(input int b);
+        begin
+            has_overflowed = 1'b0;
+            for (flag = 3; flag < LEVELS * 4; flag = flag + 4) if (exp_flags[b][flag]) has_overflowed = 1'b1;
+        end
+    endfunction
+    /* verilator lint_on UNUSEDSIGNAL */
 
     // Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 within
     // one that has overflowed.
@@ -372,19 +390,10 @@ module tb;
         end
     endtask
 
-    // Whether a sticky flag is set.
-    int flag;
-    function logic has_overflowed(input int b);
-        begin
-            has_overflowed = 1'b0;
-            for (flag = 3; flag < LEVELS * 4; flag = flag + 4) if (exp_flags[b][flag]) has_overflowed = 1'b1;
-        end
-    endfunction
-
     // Everything that was sent must have been compared by now.
     task check_drained;
         begin
-            for (level = 0; level < LEVELS; level = level + 1) begin
+            for (level = 0; level < LEVELS && check_acc != 0; level = level + 1) begin
                 next_beat();
                 if (at[level] < beat) begin
                     note();
@@ -398,7 +407,7 @@ module tb;
                 note();
                 if (shown) $display("MISMATCH kind=missing_sum level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, sums, due, sums);
             end
-            if (outs != due) begin
+            if (outs != due && check_out != 0) begin
                 note();
                 if (shown) $display("MISMATCH kind=missing_out level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, outs, due, outs);
             end
@@ -521,8 +530,9 @@ module tb;
 
     task compare_all;
         begin
-            for (level = 0; level < LEVELS; level = level + 1) compare_level();
+            for (level = 0; level < LEVELS && check_acc != 0; level = level + 1) compare_level();
             if (sum_valid === 1'b1) begin
+                if (sum_seen < 0) sum_seen = cycle;
                 if (sums >= OUTS || sum !== exp_sum[sums]) begin
                     note();
                     if (shown) begin
@@ -536,7 +546,8 @@ module tb;
                 note();
                 if (shown) $display("MISMATCH kind=sum_valid level=%0d cycle=%0d beat=%0d got=%b", LEVELS - 1, cycle, beat, sum_valid);
             end
-            if (out_valid === 1'b1) begin
+            if (check_out == 0) begin
+            end else if (out_valid === 1'b1) begin
                 if (out_seen < 0) out_seen = cycle;
                 if (outs >= OUTS || (CHECK_OUT != 0 && out_code !== exp_out[outs])) begin
                     note();
@@ -558,18 +569,24 @@ module tb;
     task done;
         begin
             check_drained();
-            checked = sums + ((CHECK_OUT != 0) ? outs : 0);
+            checked = sums + ((CHECK_OUT != 0 && check_out != 0) ? outs : 0);
             for (level = 0; level < LEVELS; level = level + 1) begin
                 checked = checked + seen[level];
-                if (seen[level] != COMPARED[level*32+:32]) count("acc", level, COMPARED[level*32+:32], seen[level]);
+                if (seen[level] != COMPARED[level*32+:32] && check_acc != 0) count("acc", level, COMPARED[level*32+:32], seen[level]);
             end
             if (sums != OUTS) count("sum", LEVELS - 1, OUTS, sums);
-            if (outs != OUTS) count("out", LEVELS - 1, OUTS, outs);
-            if (check_latency != 0 && acc_seen - first_in != ACC_LATENCY) begin
+            if (outs != OUTS && check_out != 0) count("out", LEVELS - 1, OUTS, outs);
+            if (acc_latency < 0 && check_latency != 0) acc_latency = ACC_LATENCY;
+            if (acc_latency != ACC_LATENCY) check_latency = 0;
+            if (acc_latency >= 0 && check_acc != 0 && acc_seen - first_in != acc_latency) begin
                 note();
-                if (shown) $display("MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d", cycle, ACC_LATENCY, acc_seen - first_in);
+                if (shown) $display("MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d", cycle, acc_latency, acc_seen - first_in);
             end
-            if (check_latency != 0 && out_seen - first_last != OUT_LATENCY) begin
+            if (acc_latency >= 0 && sum_seen - first_last != acc_latency) begin
+                note();
+                if (shown) $display("MISMATCH kind=sum_latency level=%0d cycle=%0d beat=0 expected=%0d got=%0d", LEVELS - 1, cycle, acc_latency, sum_seen - first_last);
+            end
+            if (check_latency != 0 && check_out != 0 && out_seen - first_last != OUT_LATENCY) begin
                 note();
                 if (shown) $display("MISMATCH kind=out_latency level=%0d cycle=%0d beat=0 expected=%0d got=%0d", LEVELS - 1, cycle, OUT_LATENCY, out_seen - first_last);
             end

@@ -248,7 +248,7 @@ architecture rtl of gb_ws_array is
     end function;
 
     -- Where the accumulator memory adds, and its sum.
-    impure function place(col : natural) return natural is
+    impure function word_at(col : natural) return natural is
     begin
         if entering(ROWS - 1, col).first = '1' then
             return 0;
@@ -257,7 +257,7 @@ architecture rtl of gb_ws_array is
     end function;
 
     impure function accumulated(col : natural) return sum_t is
-        constant word : sum_t := memory(place(col), col);
+        constant word : sum_t := memory(word_at(col), col);
     begin
         if entering(ROWS - 1, col).start = '1' then
             return add((others => '0'), false, chained(ROWS - 1, col).leaving, ACC);
@@ -306,8 +306,8 @@ begin
                     end if;
                 end loop;
                 if entering(ROWS - 1, col).valid = '1' then
-                    memory(place(col), col) <= accumulated(col);
-                    count(col) <= place(col) + 1;
+                    memory(word_at(col), col) <= accumulated(col);
+                    count(col) <= word_at(col) + 1;
                 end if;
                 if rst_n = '0' then
                     loaded(col) := 0;

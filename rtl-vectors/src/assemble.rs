@@ -14,7 +14,7 @@ use crate::coverage::{Counter, Seen};
 use crate::interface::interface;
 use crate::manifest::{
     ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest,
-    Packing, SCHEMA, Source, Timing, Tool,
+    Packing, SCHEMA, Source, Timing, Tool, manifest_schema,
 };
 use crate::waves::{WaveFormat, waves};
 use crate::{VectorError, hdl};
@@ -110,7 +110,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         "the accelerator, with the layer's own overrides",
         parts.accelerator.resolved_yaml(),
     ));
-    files.push(plain(MANIFEST_SCHEMA, "schema", manifest.schema_text()));
+    files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
     let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let mut manifest = Manifest { files: infos, ..manifest };
     // All keys of maps in a manifest are strings, so serialization cannot fail.

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::dut::Dut;
 use super::outcome::{Divergence, Outcome};
 use super::simulators::{Bench, find_case};
 use super::{array, files};
 use crate::bundle::Bundle;
 use crate::manifest::{Compared, FileInfo, Manifest};
+use crate::profile::DutProfile;
 use crate::read;
 use crate::words::{Mem, sign_extend};
 
@@ -89,11 +91,15 @@ fn shown(value: &Value) -> String {
 }
 
 /// Returns the number of values that a bench compares.
-pub(super) fn comparisons(manifest: &Manifest, bench: Bench) -> u64 {
+pub(super) fn comparisons(manifest: &Manifest, bench: Bench, dut: Option<&Dut>) -> u64 {
     let Compared { acc, sum, out, array_sum } = &manifest.compared;
+    let profile = dut.map_or(DutProfile::Full, |dut| dut.profile);
     match bench {
         Bench::Array => *array_sum,
-        Bench::Unit => acc.iter().sum::<u64>() + sum + out,
+        Bench::Unit => {
+            let acc = if profile.has_accumulators() { acc.iter().sum() } else { 0 };
+            acc + sum + if profile.has_codes() { *out } else { 0 }
+        }
     }
 }
 

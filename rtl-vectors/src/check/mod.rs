@@ -3,6 +3,7 @@
 mod again;
 mod array;
 mod compare;
+mod dut;
 mod files;
 mod mutants;
 mod outcome;
@@ -15,6 +16,7 @@ mod stimuli;
 use std::path::Path;
 use std::time::Duration;
 
+pub use dut::{Dut, DutLatency};
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use outcome::{CheckReport, Divergence, Outcome};
 pub use simulators::Simulator;
@@ -26,7 +28,7 @@ use crate::bundle::Bundle;
 use crate::manifest::MANIFEST_SCHEMA;
 use crate::read::validated_manifest;
 use refused::Refused;
-use simulators::{Bench, Manner};
+use simulators::{Bench, Manner, Replay, Stop};
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -40,11 +42,13 @@ pub struct CheckRequest<'a> {
     pub work: Option<&'a Path>,
     /// Limit of the time in which a simulator may build a bench, and of the time in which it may run it.
     pub time_limit: Duration,
+    /// Design that replaces the reference design of the MAC unit; the array is then not replayed.
+    pub dut: Option<&'a Dut>,
 }
 
 impl Default for CheckRequest<'_> {
     fn default() -> Self {
-        Self { simulators: &[], work: None, time_limit: TIME_LIMIT }
+        Self { simulators: &[], work: None, time_limit: TIME_LIMIT, dut: None }
     }
 }
 
@@ -90,10 +94,14 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     }
     for &simulator in request.simulators {
         for (manner, outcome) in replay(&made, simulator, Bench::Unit, request)? {
-            let stressed = if manner == Manner::Stress { ", stress" } else { "" };
+            let stressed = match manner {
+                Manner::Plain => String::new(),
+                Manner::Stress(1) => ", stress".into(),
+                Manner::Stress(seed) => format!(", stress, seed {seed}"),
+            };
             report.checks.push((format!("{}{stressed}", simulator.name()), outcome));
         }
-        if made.manifest.array.is_some() {
+        if made.manifest.array.is_some() && request.dut.is_none() {
             for (_, outcome) in replay(&made, simulator, Bench::Array, request)? {
                 report.checks.push((format!("{}, array", simulator.name()), outcome));
             }
@@ -121,8 +129,9 @@ fn replay(
     };
     let scratch = files::Scratch::new(request.work, &name)?;
     files::write(made, scratch.path())?;
-    let outcomes = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
-    let expected = compare::comparisons(&made.manifest, bench);
+    let replay = Replay { simulator, bench, dut: request.dut, stop: Stop::AtEnd, limit: request.time_limit };
+    let outcomes = replay.outcomes(scratch.path(), &made.manifest)?;
+    let expected = compare::comparisons(&made.manifest, bench, request.dut);
     let counted = |outcome| match outcome {
         Outcome::Pass { checked, .. } if checked != expected => {
             let details = format!("compared {checked} values, expected {expected}");

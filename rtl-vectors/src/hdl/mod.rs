@@ -13,6 +13,7 @@ use guardbit_hwmodels::Reduce;
 
 use crate::bundle::Sizes;
 use crate::manifest::{Case, Manifest, TileInfo};
+use crate::profile::DutProfile;
 
 pub(crate) use array::design as array_design;
 pub(crate) use unit::design as unit_design;
@@ -53,6 +54,9 @@ const BENCH: [(&str, &str); 5] =
 const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
+/// Files of the bench of one MAC unit.
+const UNIT_BENCH: [&str; 4] = ["tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"];
+
 /// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {
     /// Name of the top module.
@@ -63,7 +67,17 @@ pub(crate) struct Sources {
 impl Sources {
     /// Returns the sources of the bench of one MAC unit.
     pub fn unit() -> Self {
-        Self::new("tb", &[], &["rtl/gb_dut.sv", "tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"])
+        let mut sources = Self::new("tb", &[], &["rtl/gb_dut.sv"]);
+        sources.files.extend(UNIT_BENCH.map(String::from));
+        sources
+    }
+
+    /// Returns the sources of the bench of one MAC unit with another design, after the reference modules, which the
+    /// design may use.
+    pub fn unit_with(design: Vec<String>) -> Self {
+        let mut sources = Self::new("tb", &[], &[]);
+        sources.files.extend(design.into_iter().chain(UNIT_BENCH.map(String::from)));
+        sources
     }
 
     /// Returns the sources of the bench of the whole array.
@@ -72,10 +86,17 @@ impl Sources {
         Self::new("tb_array", &ARRAY_RTL, &more)
     }
 
-    /// Returns the sources of the bench of the MAC unit in VHDL.
-    pub fn vhdl() -> Self {
-        let rtl = VHDL.iter().map(|(name, _)| format!("rtl/{name}"));
-        Self { top: "tb", files: rtl.chain(["tb_params.vhd", "tb.vhd"].map(String::from)).collect() }
+    /// Returns the sources of the bench of the MAC unit in VHDL, with another `gb_mac` if `mac` is not empty.
+    pub fn vhdl(mac: Vec<String>) -> Self {
+        let mut files = Vec::new();
+        for (name, _) in VHDL {
+            match name == "gb_mac.vhd" && !mac.is_empty() {
+                true => files.extend(mac.iter().cloned()),
+                false => files.push(format!("rtl/{name}")),
+            }
+        }
+        files.extend(["tb_params.vhd", "tb.vhd"].map(String::from));
+        Self { top: "tb", files }
     }
 
     /// Returns the sources of the bench of the whole array in VHDL.
@@ -102,6 +123,10 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("", &BENCH);
     put("lockstep/", &LOCKSTEP);
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
+    for profile in DutProfile::ALL {
+        let name = format!("gb_dut_{}.sv", profile.name());
+        put("adapters/", &[(&name, &unit::adapter(manifest, profile))]);
+    }
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
     put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);
     put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);

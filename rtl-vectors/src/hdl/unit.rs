@@ -9,6 +9,7 @@ use super::parameters::{Parameters, SHOWN};
 use crate::beats::RUN_LAST;
 use crate::bundle::Sizes;
 use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
+use crate::profile::DutProfile;
 use crate::text::{comment, file_part};
 
 /// Port of `gb_dut`: direction, type, number of bits (`None` for a single bit), and name.
@@ -287,6 +288,49 @@ endmodule
     )
 }
 
+/// Returns an adapter: a module `gb_dut` with all ports around a design with those of `profile` only. The design's
+/// module is `my_dut`, or what the macro `GB_TOP` names.
+pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
+    let [before, after] = common_ports(manifest);
+    let (codes, accumulators) = (profile != DutProfile::Sums, profile == DutProfile::Full);
+    let is_there = |port: &&Port| match port.name.as_str() {
+        "in_mult" | "in_exp" | "out_valid" | "out_code" => codes,
+        "updated" | "flags" => accumulators,
+        _ => true,
+    };
+    let mut declarations: Vec<String> = before.iter().map(Port::declared).collect();
+    let mut connections: Vec<String> = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    for (index, level) in manifest.arithmetic.levels.iter().enumerate() {
+        declarations.push(format!("output logic signed [{}:0] acc_l{index}", acc_width(level) - 1));
+        match accumulators {
+            true => connections.push(format!(".acc_l{index}(acc_l{index})")),
+            false => missing.push(format!("acc_l{index}")),
+        }
+    }
+    declarations.extend(after.iter().map(Port::declared));
+    missing.extend(after.iter().filter(|port| !is_there(port)).map(|port| port.name.clone()));
+    connections.push(connected(before.iter().chain(&after).filter(is_there)).trim_start().to_owned());
+    let assigned: String = missing.iter().map(|name| format!("    assign {name} = '0;\n")).collect();
+    format!(
+        "// A design with the ports of profile `{}` as gb_dut; made by guardbit from the manifest.
+`ifndef GB_TOP
+`define GB_TOP my_dut
+`endif
+module gb_dut (
+{}
+);
+    `GB_TOP u_dut (
+        {}
+    );
+{assigned}endmodule
+",
+        profile.name(),
+        declared(&declarations),
+        connections.join(",\n        "),
+    )
+}
+
 /// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
 pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
@@ -318,7 +362,7 @@ pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
         .number("OUTS", sizes.outputs)
         .per_level("COMPARED", manifest.compared.acc.iter().map(|&count| count as i64))
         .flag("CHECK_OUT", requantize.in_rtl)
-        .number("ACC_LATENCY", interface.acc_latency)
+        .number("CONTRACT_LATENCY", interface.acc_latency)
         .number("SHOWN", SHOWN);
     let mut files = String::new();
     for (index, level) in levels.iter().enumerate() {

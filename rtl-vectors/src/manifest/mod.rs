@@ -153,21 +153,6 @@ pub fn manifest_schema() -> String {
     schema_text(&schemars::schema_for!(Manifest))
 }
 
-impl Manifest {
-    /// Returns the schema that lies in the bundle. That of a bundle without settings is the one of versions that listed none, so that
-    /// their bundles are made again byte by byte.
-    pub(crate) fn schema_text(&self) -> String {
-        let mut schema = schemars::schema_for!(Manifest);
-        if self.settings.is_empty()
-            && let Some(properties) =
-                schema.pointer_mut("/properties").and_then(serde_json::Value::as_object_mut)
-        {
-            properties.retain(|name, _| name != "settings");
-        }
-        schema_text(&schema)
-    }
-}
-
 fn schema_text(schema: &schemars::Schema) -> String {
     serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }

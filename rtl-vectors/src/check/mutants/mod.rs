@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::outcome::{Divergence, Outcome};
 use super::refused::Refused;
 use super::report::Ran;
-use super::simulators::{Bench, Simulator, Stop, replay};
+use super::simulators::{Bench, Replay, Simulator, Stop};
 use super::{CheckRequest, again, files};
 use crate::VectorError;
 use crate::bundle::Bundle;
@@ -175,14 +175,9 @@ impl Runner<'_> {
         let scratch = files::Scratch::new(self.request.work, &format!("mutant-{}", name.replace(", ", "-")))?;
         files::write(self.made, scratch.path())?;
         edit(scratch.path())?;
-        let mut runs = replay(
-            self.simulator,
-            bench,
-            Stop::AtMismatch,
-            scratch.path(),
-            &self.facts.manifest,
-            self.request.time_limit,
-        )?;
+        let limit = self.request.time_limit;
+        let replay = Replay { simulator: self.simulator, bench, dut: None, stop: Stop::AtMismatch, limit };
+        let mut runs = replay.run(scratch.path(), &self.facts.manifest)?;
         // The last run is the one that shows the mutant, if one does.
         let outcome = match runs.pop().unwrap_or(Ran::Broken(String::new())) {
             Ran::Report(outcome) => outcome,
