@@ -68,7 +68,7 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
 }
 
 /// Returns the design of `--dut`.
-fn dut(args: &Check) -> Result<Option<Dut>, Failure> {
+fn dut(args: &Given<Check>) -> Result<Option<Dut>, Failure> {
     let help = "see `guardbit check --help`";
     if args.dut.is_empty() {
         let names = [

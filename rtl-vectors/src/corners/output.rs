@@ -95,10 +95,11 @@ impl Maker<'_> {
         }
         let Some(ends) = self.biases() else { return };
         let shift = self.layer.datapath.unit_shift(last + 1);
-        let bias = (target << shift).clamp(ends.min, ends.max);
-        let delivered = target - (bias >> shift);
+        // Towards 0, so that the bias is one of the layer's range.
+        let word = (target << shift).clamp(ends.min, ends.max) / (1 << shift);
+        let delivered = target - word;
         if let Some(operands) = self.delivering(delivered) {
-            self.push(id, class, operands, Output::Scaled(multiplier, (target - delivered) << shift));
+            self.push(id, class, operands, Output::Scaled(multiplier, word << shift));
         }
     }
 
