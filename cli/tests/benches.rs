@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{digits, needed, succeed};
+use crate::common::{digits, guardbit, needed, succeed};
 
 /// Exports a layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
@@ -108,6 +108,89 @@ fn a_build_belongs_to_what_it_includes() {
         check(true);
         dut("32'd0");
         check(false);
+    }
+}
+
+/// Changes a file of the bundle itself.
+fn plant(bundle: &Path, file: &str, text: &str, by: &str) {
+    change(bundle, file, file, text, by);
+}
+
+/// Faults of outputs that never come, of reset and of idle cycles fail in every bench that has the design.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn silence_resets_and_idle_cycles_are_compared() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let intact = dir.path().join("intact");
+    export(&intact, "fpga-int14-os", "0", &[]);
+    let cocotb: &[&[&str]] = &[&["cocotb", "SIM=icarus"]];
+    let has_cocotb = std::env::var_os("GUARDBIT_COCOTB_BIN").is_some();
+    let sv: Vec<&[&str]> =
+        [&["icarus"] as &[&str]].into_iter().chain(cocotb.iter().copied().filter(|_| has_cocotb)).collect();
+    let vhdl: Vec<&[&str]> = vec![&["ghdl"]];
+    // File, text and replacement.
+    let rows = [
+        ("rtl/gb_level.sv", "updated <= valid;", "updated <= 1'b0;"),
+        ("rtl/gb_unit.sv", "out_valid <= rst_n && sum_valid;", "out_valid <= 1'b0;"),
+        ("rtl/gb_level.sv", "acc     <= {ACC_W{1'b0}};", ""),
+        ("rtl/gb_level.sv", "if (!rst_n) begin", "if (1'b0) begin"),
+        ("rtl/gb_unit.sv", "            valid1 <= 1'b0;\n", "            valid1 <= in_valid;\n"),
+        ("rtl/gb_mac.vhd", "updated(level) <= '1';", "null;"),
+        ("rtl/gb_mac.vhd", "                sum_valid <= valid;\n", ""),
+        ("rtl/gb_mac.vhd", "                reg    <= (others => (others => '0'));\n", ""),
+        ("rtl/gb_output.vhd", "to_integer(expo)) + ZERO_POINT;", "to_integer(expo));"),
+    ];
+    for (number, (file, text, by)) in rows.into_iter().enumerate() {
+        let bundle = dir.path().join(number.to_string());
+        assert!(Command::new("cp").arg("-r").args([&intact, &bundle]).status().unwrap().success());
+        plant(&bundle, file, text, by);
+        for target in if file.ends_with(".vhd") { &vhdl } else { &sv } {
+            let (passed, said) = make(&bundle, target);
+            assert!(!passed && said.contains("MISMATCH"), "{file} without `{text}`: {target:?}: {said}");
+        }
+    }
+}
+
+/// `check --dut` replays a design of the user with all ports of the contract, or with some.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn own_designs_run_in_check() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    let written = |name: &str, from: &str, text: &str, by: &str| {
+        let path = dir.path().join(name);
+        let source = fs::read_to_string(bundle.join(from)).unwrap();
+        assert!(source.contains(text));
+        fs::write(&path, source.replace(text, by)).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let mine = written("mine.sv", "rtl/gb_dut.sv", "module gb_dut", "module mine");
+    let wraps = written("wraps.sv", "rtl/gb_dut.sv", "module gb_dut", "module mine");
+    fs::write(&wraps, fs::read_to_string(&wraps).unwrap().replace(SATURATES, WRAPS)).unwrap();
+    let same = written("same.sv", "rtl/gb_dut.sv", "module gb_dut", "module gb_dut");
+    let mac = written("mac.vhd", "rtl/gb_mac.vhd", "entity gb_mac", "entity gb_mac");
+    let rows: [(&[&str], i32, &str); 11] = [
+        (&["--dut", &same], 0, "icarus, stress"),
+        (&["--dut", &same, "--seeds", "3"], 0, "icarus, stress, seed 3"),
+        (&["--dut", &mac], 0, "ghdl, stress"),
+        (&["--dut", &mine, "--top", "mine"], 0, "icarus"),
+        (&["--dut", &mine, "--top", "mine", "--profile", "sums"], 0, "icarus"),
+        (&["--dut", &mine, "--top", "mine", "--profile", "codes", "--latency", "2"], 0, "icarus"),
+        (&["--dut", &mine, "--top", "mine", "--latency", "3"], 1, "latency"),
+        (&["--dut", &wraps, "--top", "mine", "--profile", "sums"], 1, "sum, case"),
+        (&["--dut", &wraps, "--top", "mine"], 1, "acc, case"),
+        (&["--dut", &mine], 1, "build or run"),
+        (&["--top", "mine"], 2, "--top needs --dut"),
+    ];
+    let path = bundle.to_string_lossy();
+    for (args, code, part) in rows {
+        let output = guardbit(&[&["check", &path], args].concat());
+        let said = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned()).concat();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(part), "{args:?}: {said}");
     }
 }
 

@@ -1,6 +1,15 @@
 // Replays the vectors of this folder against gb_dut and compares every accumulator, flag, sum and output.
-// Prints the first mismatches. Plusargs: +latency=0 does not check latencies, +waves=FILE dumps every signal.
-// Ends with a line RESULT and, if anything differs, $fatal.
+// Prints the first mismatches. Ends with a line RESULT and, if anything differs or was not compared, $fatal.
+//
+// Plusargs:
+//   +latency=0       does not check latencies
+//   +waves=FILE      dumps every signal
+//   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
+//   +resets=N        up to N resets: between dot products, within one, and within one that has overflowed
+//   +seed=S          other places of idle cycles and resets
+//   +acc_latency=N   compares only the latency of accumulators and sums, with N cycles
+//   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
+// A dot product that a reset interrupts is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
 module tb;
     import tb_params::*;
@@ -8,8 +17,12 @@ module tb;
     // Edges order the stimuli here, not assignments.
     /* verilator lint_off BLKSEQ */
 
-    logic clk, rst_n;
-    tb_clock clock (.clk(clk), .rst_n(rst_n));
+    // Cycles after which nothing is under way in a design.
+    localparam int DRAIN = 64;
+
+    logic clk, begun, halted, rst_n;
+    tb_clock clock (.clk(clk), .rst_n(begun));
+    assign rst_n = begun && !halted;
 
     // The vectors. Of a dot product there is a word per beat, per start (bias, multiplier) or per end (sum, output).
     logic [LANES*A_SLOT-1:0] stim_a [0:BEATS-1];
@@ -46,8 +59,9 @@ module tb;
         .out_code(out_code)
     );
 
-    int cycle, beat, dot, drain, checked, mismatches, sums, outs;
-    int first_in, first_last, acc_seen, out_seen, check_latency;
+    int cycle, beat, dot, drain, mismatches, sums, outs, due;
+    int seen [0:LEVELS-1];
+    int first_in, first_last, acc_seen, sum_seen, out_seen, check_latency, acc_latency, check_acc, check_out;
     logic shown;
     // Counts a mismatch; `shown` says whether to print it.
     task note;
@@ -160,12 +174,12 @@ module tb;
             got  = acc[level*64+:64];
             if (updated[level] === 1'b1) begin
                 next_beat();
-                checked = checked + 1;
                 if (acc_seen < 0) acc_seen = cycle;
                 if (at[level] >= BEATS) begin
                     note();
                     if (shown) $display("MISMATCH kind=extra level=%0d cycle=%0d beat=%0d", level, cycle, BEATS);
                 end else begin
+                    seen[level] = seen[level] + 1;
                     want       = exp_acc[level*BEATS+at[level]];
                     got_flags  = flags[level*4+:4];
                     want_flags = exp_flags[at[level]][level*4+:4];
@@ -221,21 +235,35 @@ module tb;
         for (level = 0; level < LEVELS; level = level + 1) begin
             $readmemh(acc_file(level), exp_acc, level * BEATS, level * BEATS + BEATS - 1);
             at[level]   = 0;
+            seen[level] = 0;
             held[level] = 0;
         end
         cycle = 0;
         beat = 0;
         dot = -1;
         drain = 0;
-        checked = 0;
         mismatches = 0;
         sums = 0;
         outs = 0;
+        due = 0;
         first_in = -1;
         first_last = -1;
         acc_seen = -1;
+        sum_seen = -1;
         out_seen = -1;
         shown = 1'b0;
+        halted = 1'b0;
+        in_reset = 0;
+        gap = 0;
+        pause = 0;
+        quiet = 0;
+        extra = -1;
+        resetting = 0;
+        kind = 0;
+        next_reset = 0;
+        first_beat = 0;
+        first_dot = -1;
+        is_paused = 1'b0;
         in_valid = 1'b0;
         in_clear = 1'b0;
         in_run_last = 0;
@@ -246,42 +274,265 @@ module tb;
         in_mult = 0;
         in_exp = 0;
         if (!$value$plusargs("latency=%d", check_latency)) check_latency = 1;
+        if (!$value$plusargs("acc_latency=%d", acc_latency)) acc_latency = -1;
+        if (!$value$plusargs("acc=%d", check_acc)) check_acc = 1;
+        if (!$value$plusargs("out=%d", check_out)) check_out = 1;
+        if (!$value$plusargs("idle=%d", idle)) idle = 0;
+        if (!$value$plusargs("idle_max=%d", idle_max)) idle_max = 64;
+        if (!$value$plusargs("resets=%d", resets)) resets = 0;
+        if (!$value$plusargs("seed=%d", random)) random = 1;
+        random = random % 65536 + 1;
+        for (bin = 0; bin < 5; bin = bin + 1) begin
+            gaps_inside[bin]  = 0;
+            gaps_between[bin] = 0;
+        end
+        for (bin = 0; bin < 3; bin = bin + 1) done_resets[bin] = 0;
     end
 
-    // Inputs change a little after the edge; outputs are read a little before it.
-    always @(posedge clk) begin
-        #1;
-        if (rst_n) begin
-            in_valid = 1'b0;
-            if (beat < BEATS) begin
-                in_valid    = ctrl[beat][0];
-                in_clear    = ctrl[beat][1];
-                in_run_last = ctrl[beat][2+:LEVELS];
-                in_keep     = ctrl[beat][KEEP+:LANES];
-                in_a        = stim_a[beat];
-                in_w        = stim_w[beat];
-                if (in_valid && in_clear) dot = dot + 1;
-                if (dot >= 0) begin
-                    in_bias = stim_bias[dot];
-                    in_mult = stim_mult[dot];
-                    in_exp  = stim_exp[dot];
+    // Numbers from 0 to 65535, in the same order in every simulator.
+    int random;
+    function int draw(input int below);
+        begin
+            random = (random * 75 + 74) % 65537;
+            draw   = (random % 65536) % below;
+        end
+    endfunction
+
+    // Idle cycles and resets. A reset waits until the design is idle, lets a few beats enter that it must drop, and
+    // sends the dot product again.
+    int idle, idle_max, resets, gap, pause, quiet, extra, resetting, in_reset;
+    int kind, next_reset, first_beat, first_dot, bin;
+    logic is_paused, is_reset_due, noise;
+    int gaps_inside [0:4], gaps_between [0:4], done_resets [0:2];
+
+    // A cycle without a beat: no other input matters.
+    task no_beat;
+        begin
+            in_valid    = 1'b0;
+            in_clear    = draw(2) != 0;
+            in_run_last = {LEVELS{1'b1}};
+            in_keep     = {LANES{1'b1}};
+            noise       = draw(2) != 0;
+            in_a        = {LANES*A_SLOT{noise}};
+            in_w        = {LANES*W_SLOT{noise}};
+            gap = gap + 1;
+        end
+    endtask
+
+    task send;
+        begin
+            in_valid    = ctrl[beat][0];
+            in_clear    = ctrl[beat][1];
+            in_run_last = ctrl[beat][2+:LEVELS];
+            in_keep     = ctrl[beat][KEEP+:LANES];
+            in_a        = stim_a[beat];
+            in_w        = stim_w[beat];
+            if (in_valid) begin
+                bin = (gap < 3) ? gap : (gap < 8) ? 3 : 4;
+                gap = 0;
+                if (in_clear) begin
+                    gaps_between[bin] = gaps_between[bin] + 1;
+                    first_beat = beat;
+                    first_dot  = dot;
+                    dot = dot + 1;
+                end else begin
+                    gaps_inside[bin] = gaps_inside[bin] + 1;
                 end
-                beat = beat + 1;
+                if (in_run_last[LEVELS-1]) due = due + 1;
             end else begin
+                gap = gap + 1;
+            end
+            if (dot >= 0) begin
+                in_bias = stim_bias[dot];
+                in_mult = stim_mult[dot];
+                in_exp  = stim_exp[dot];
+            end
+            beat = beat + 1;
+            is_paused = 1'b0;
+        end
+    endtask
+
+    // The number of a beat needs fewer bits.
+    /* verilator lint_off UNUSEDSIGNAL */
+    // Whether a beat ends a dot product, or starts one.
+    function logic is_end(input int b);
+        is_end = (ctrl[b][0] && ctrl[b][1+LEVELS]);
+    endfunction
+
+    function logic is_start(input int b);
+        is_start = (ctrl[b][0] && ctrl[b][1]);
+    endfunction
+
+    // Whether a sticky flag is set.
+    int flag;
+    function logic has_overflowed(input int b);
+        begin
+            has_overflowed = 1'b0;
+            for (flag = 3; flag < LEVELS * 4; flag = flag + 4) if (exp_flags[b][flag]) has_overflowed = 1'b1;
+        end
+    endfunction
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    // Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 within
+    // one that has overflowed.
+    task look_for_reset;
+        begin
+            is_reset_due = 1'b0;
+            if (resets > 0 && beat >= next_reset && beat > 0 && ctrl[beat][0]) begin
+                case (kind)
+                    0: is_reset_due = is_start(beat);
+                    1: is_reset_due = !is_start(beat);
+                    default: is_reset_due = !is_start(beat) && has_overflowed(beat - 1);
+                endcase
+                // Not every bundle overflows.
+                if (kind == 2 && beat >= next_reset + BEATS / 4) kind = 0;
+            end
+        end
+    endtask
+
+    // Everything that was sent must have been compared by now.
+    task check_drained;
+        begin
+            for (level = 0; level < LEVELS && check_acc != 0; level = level + 1) begin
+                next_beat();
+                if (at[level] < beat) begin
+                    note();
+                    if (shown) begin
+                        $write("MISMATCH kind=missing level=%0d cycle=%0d beat=%0d", level, cycle, at[level]);
+                        of_beat(at[level]);
+                    end
+                end
+            end
+            if (sums != due) begin
+                note();
+                if (shown) $display("MISMATCH kind=missing_sum level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, sums, due, sums);
+            end
+            if (outs != due && check_out != 0) begin
+                note();
+                if (shown) $display("MISMATCH kind=missing_out level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, outs, due, outs);
+            end
+        end
+    endtask
+
+    // Back to the first beat of the dot product; what was compared of it does not count.
+    task send_again;
+        begin
+            beat = first_beat;
+            dot  = first_dot;
+            for (level = 0; level < LEVELS; level = level + 1) begin
+                while (at[level] > first_beat) begin
+                    at[level] = at[level] - 1;
+                    if (mask[at[level]][level]) seen[level] = seen[level] - 1;
+                end
+            end
+        end
+    endtask
+
+    // Inputs change a little after the edge; outputs are read a little before the next one.
+    always @(posedge clk) begin
+        in_reset = rst_n ? 0 : in_reset + 1;
+        #1;
+        if (begun) begin
+            if (resetting > 0) begin
+                no_beat();
+                // Beats during a reset must have no effect.
+                in_valid  = (resetting > 1 && draw(2) != 0);
+                resetting = resetting - 1;
+                if (resetting == 0) begin
+                    halted = 1'b0;
+                    send_again();
+                end
+            end else if (quiet > 0) begin
+                no_beat();
+                quiet = quiet - 1;
+                if (quiet == 0) begin
+                    check_drained();
+                    extra = draw(3);
+                    // A reset between dot products drops beats of the next one.
+                    if (kind == 0) begin
+                        first_beat = beat;
+                        first_dot  = dot;
+                    end
+                end
+            end else if (extra >= 0) begin
+                if (extra > 0 && beat < BEATS && !is_end(beat) && (!is_start(beat) || beat == first_beat)) begin
+                    send();
+                    extra = extra - 1;
+                end else begin
+                    no_beat();
+                    halted    = 1'b1;
+                    resetting = 3 + draw(4);
+                    extra     = -1;
+                    done_resets[kind] = done_resets[kind] + 1;
+                    kind   = (kind + 1) % 3;
+                    resets = resets - 1;
+                    next_reset = next_reset + BEATS / (resets + 1) / 2;
+                end
+            end else if (pause > 0) begin
+                no_beat();
+                pause = pause - 1;
+            end else if (beat < BEATS) begin
+                look_for_reset();
+                if (is_reset_due) begin
+                    no_beat();
+                    quiet = DRAIN;
+                end else if (idle > 0 && !is_paused && ctrl[beat][0] && draw(100) < idle) begin
+                    // As often one or two cycles as several or many.
+                    pause = draw(4);
+                    pause = (pause < 2) ? pause + 1 : (pause == 2) ? 3 + draw(5) : 8 + draw(idle_max);
+                    if (pause > idle_max) pause = idle_max;
+                    no_beat();
+                    pause = pause - 1;
+                    is_paused = 1'b1;
+                end else begin
+                    send();
+                end
+            end else begin
+                no_beat();
                 drain = drain + 1;
-                if (drain > 64) done();
+                if (drain > DRAIN) done();
             end
         end
     end
 
     always @(negedge clk) begin
-        if (rst_n) begin
+        if (begun) begin
             cycle = cycle + 1;
             if (in_valid && first_in < 0) first_in = cycle;
-            if (in_valid && first_last < 0 && &in_run_last) first_last = cycle;
-            for (level = 0; level < LEVELS; level = level + 1) compare_level();
+            if (in_valid && first_last < 0 && in_run_last[LEVELS-1]) first_last = cycle;
+        end
+        if (in_reset == 0) compare_all();
+        else if (in_reset > 1) compare_reset();
+    end
+
+    // From the second cycle of a reset on, nothing is held and nothing is valid.
+    task compare_reset;
+        begin
+            for (level = 0; level < LEVELS; level = level + 1) begin
+                held[level] = 0;
+                got         = acc[level*64+:64];
+                got_flags   = flags[level*4+:4];
+                if (got !== 64'd0 || updated[level] !== 1'b0 || got_flags !== 4'd0) begin
+                    note();
+                    if (shown) begin
+                        $write("MISMATCH kind=reset level=%0d cycle=%0d beat=%0d expected=0 got=", level, cycle, beat);
+                        hex(got, 64);
+                        $display(" updated=%b flags=%h", updated[level], got_flags);
+                    end
+                end
+            end
+            if (sum_valid !== 1'b0 || out_valid !== 1'b0) begin
+                note();
+                if (shown) $display("MISMATCH kind=reset level=%0d cycle=%0d beat=%0d sum_valid=%b out_valid=%b", LEVELS - 1, cycle, beat, sum_valid, out_valid);
+            end
+        end
+    endtask
+
+    task compare_all;
+        begin
+            for (level = 0; level < LEVELS && check_acc != 0; level = level + 1) compare_level();
             if (sum_valid === 1'b1) begin
-                checked = checked + 1;
+                if (sum_seen < 0) sum_seen = cycle;
                 if (sums >= OUTS || sum !== exp_sum[sums]) begin
                     note();
                     if (shown) begin
@@ -291,53 +542,75 @@ module tb;
                     end
                 end
                 sums = sums + 1;
+            end else if (sum_valid !== 1'b0) begin
+                note();
+                if (shown) $display("MISMATCH kind=sum_valid level=%0d cycle=%0d beat=%0d got=%b", LEVELS - 1, cycle, beat, sum_valid);
             end
-            if (out_valid === 1'b1) begin
+            if (check_out == 0) begin
+            end else if (out_valid === 1'b1) begin
                 if (out_seen < 0) out_seen = cycle;
-                if (CHECK_OUT != 0) begin
-                    checked = checked + 1;
-                    if (outs >= OUTS || out_code !== exp_out[outs]) begin
-                        note();
-                        if (shown) begin
-                            $write("MISMATCH kind=out level=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d",
-                                LEVELS - 1, cycle, outs, exp_out[outs], out_code, exp_out[outs], out_code);
-                            of_word(outs);
-                        end
+                if (outs >= OUTS || (CHECK_OUT != 0 && out_code !== exp_out[outs])) begin
+                    note();
+                    if (shown) begin
+                        $write("MISMATCH kind=out level=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d",
+                            LEVELS - 1, cycle, outs, exp_out[outs], out_code, exp_out[outs], out_code);
+                        of_word(outs);
                     end
                 end
                 outs = outs + 1;
+            end else if (out_valid !== 1'b0) begin
+                note();
+                if (shown) $display("MISMATCH kind=out_valid level=%0d cycle=%0d beat=%0d got=%b", LEVELS - 1, cycle, beat, out_valid);
             end
         end
-    end
+    endtask
 
+    int checked;
     task done;
         begin
+            check_drained();
+            checked = sums + ((CHECK_OUT != 0 && check_out != 0) ? outs : 0);
             for (level = 0; level < LEVELS; level = level + 1) begin
-                next_beat();
-                if (at[level] < BEATS) begin
-                    note();
-                    if (shown) begin
-                        $write("MISMATCH kind=missing level=%0d cycle=%0d beat=%0d", level, cycle, at[level]);
-                        of_beat(at[level]);
-                    end
-                end
+                checked = checked + seen[level];
+                if (seen[level] != COMPARED[level*32+:32] && check_acc != 0) count("acc", level, COMPARED[level*32+:32], seen[level]);
             end
-            if (sums != OUTS || outs != OUTS) begin
+            if (sums != OUTS) count("sum", LEVELS - 1, OUTS, sums);
+            if (outs != OUTS && check_out != 0) count("out", LEVELS - 1, OUTS, outs);
+            if (acc_latency < 0 && check_latency != 0) acc_latency = ACC_LATENCY;
+            if (acc_latency != ACC_LATENCY) check_latency = 0;
+            if (acc_latency >= 0 && check_acc != 0 && acc_seen - first_in != acc_latency) begin
                 note();
-                if (shown) $display("MISMATCH kind=count level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, sums, OUTS, outs);
+                if (shown) $display("MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d", cycle, acc_latency, acc_seen - first_in);
             end
-            if (check_latency != 0 && acc_seen - first_in != ACC_LATENCY) begin
+            if (acc_latency >= 0 && sum_seen - first_last != acc_latency) begin
                 note();
-                if (shown) $display("MISMATCH kind=latency level=0 cycle=%0d beat=0 expected=%0d got=%0d", cycle, ACC_LATENCY, acc_seen - first_in);
+                if (shown) $display("MISMATCH kind=sum_latency level=%0d cycle=%0d beat=0 expected=%0d got=%0d", LEVELS - 1, cycle, acc_latency, sum_seen - first_last);
             end
-            if (check_latency != 0 && out_seen - first_last != OUT_LATENCY) begin
+            if (check_latency != 0 && check_out != 0 && out_seen - first_last != OUT_LATENCY) begin
                 note();
                 if (shown) $display("MISMATCH kind=out_latency level=%0d cycle=%0d beat=0 expected=%0d got=%0d", LEVELS - 1, cycle, OUT_LATENCY, out_seen - first_last);
             end
-            $display("RESULT checked=%0d mismatches=%0d cycles=%0d acc_latency=%0d out_latency=%0d outputs=%0d",
+            $write("RESULT checked=%0d mismatches=%0d cycles=%0d acc_latency=%0d out_latency=%0d outputs=%0d acc=",
                 checked, mismatches, cycle, acc_seen - first_in, out_seen - first_last, CHECK_OUT);
+            for (level = 0; level < LEVELS; level = level + 1) begin
+                if (level > 0) $write(",");
+                $write("%0d", seen[level]);
+            end
+            $display(" sum=%0d out=%0d gaps_inside=%0d,%0d,%0d,%0d,%0d gaps_between=%0d,%0d,%0d,%0d,%0d resets=%0d,%0d,%0d",
+                sums, outs, gaps_inside[0], gaps_inside[1], gaps_inside[2], gaps_inside[3], gaps_inside[4],
+                gaps_between[0], gaps_between[1], gaps_between[2], gaps_between[3], gaps_between[4],
+                done_resets[0], done_resets[1], done_resets[2]);
             if (mismatches != 0) $fatal(1, "vectors differ");
             $finish;
+        end
+    endtask
+
+    // Not as many values were compared as the manifest requires.
+    task count(input logic [8*4-1:0] what, input int of_level, input int expected, input int found);
+        begin
+            note();
+            // Never hidden by other mismatches.
+            $display("MISMATCH kind=count level=%0d cycle=%0d what=%0s expected=%0d got=%0d", of_level, cycle, what, expected, found);
         end
     endtask
 endmodule

@@ -1,4 +1,9 @@
--- Replays the vectors of this folder against gb_mac (VHDL-2008). Prints the first mismatches and ends with a line RESULT.
+-- Replays the vectors of this folder against gb_mac and gb_output (VHDL-2008) and compares every accumulator, flag, sum
+-- and output. Prints the first mismatches and ends with a line RESULT, and with a failure if anything differs or was
+-- not compared.
+--
+-- Generics, set with -gNAME=VALUE: latency 0 does not check latencies; acc_latency, idle, idle_max, resets and seed are
+-- those of tb.sv.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -7,146 +12,73 @@ use work.gb_pkg.all;
 use work.tb_params.all;
 
 entity tb is
+    generic (
+        latency  : integer := 1;
+        acc_latency : integer := -1;
+        idle     : integer := 0;
+        idle_max : integer := 64;
+        resets   : integer := 0;
+        seed     : integer := 1
+    );
 end entity;
 
 architecture bench of tb is
     -- Of a control word: the first of the bits that end a run, and of those that mark lanes in use.
     constant RUN_LAST : natural := 2;
     constant KEEP     : natural := RUN_LAST + LEVELS;
+    -- Cycles after which nothing is under way in a design.
+    constant DRAIN    : natural := 64;
 
-    subtype ctrl_t is std_logic_vector(KEEP + LANES - 1 downto 0);
-    subtype a_t is std_logic_vector(LANES * A_SLOT - 1 downto 0);
-    subtype w_t is std_logic_vector(LANES * W_SLOT - 1 downto 0);
-    -- Per level, and of the delivered sums.
-    type counts_t is array (0 to LEVELS) of natural;
+    type memory_t is array (natural range <>) of std_logic_vector;
+    type counts_t is array (natural range <>) of integer;
 
-    signal clk, rst_n, in_valid, in_clear, sum_valid, stop : std_logic := '0';
+    -- The words of a file of hexadecimal digits, with zeros in front up to `width` bits.
+    impure function load(name : string; words, bits, width : natural) return memory_t is
+        file source : text open read_mode is name;
+        variable all_words : memory_t(0 to words - 1)(width - 1 downto 0) := (others => (others => '0'));
+        variable word : std_logic_vector(bits - 1 downto 0);
+        variable l : line;
+        variable ok : boolean;
+    begin
+        for i in all_words'range loop
+            readline(source, l);
+            hread(l, word, ok);
+            assert ok report name & " does not read" severity failure;
+            all_words(i)(bits - 1 downto 0) := word;
+        end loop;
+        return all_words;
+    end function;
+
+    impure function load(name : string; words, bits : natural) return memory_t is
+    begin
+        return load(name, words, bits, bits);
+    end function;
+
+    -- The expected accumulators, level after level.
+    impure function load_acc return memory_t is
+        variable all_words : memory_t(0 to LEVELS * BEATS - 1)(63 downto 0);
+    begin
+        for level in 0 to LEVELS - 1 loop
+            all_words(level * BEATS to level * BEATS + BEATS - 1) := load(acc_file(level), BEATS, ACC_BITS(level), 64);
+        end loop;
+        return all_words;
+    end function;
+
+    signal clk, rst_n, in_valid, in_clear, sum_valid : std_logic := '0';
+    signal stop : boolean := false;
     signal in_run_last, updated : std_logic_vector(LEVELS - 1 downto 0) := (others => '0');
     signal in_keep : std_logic_vector(LANES - 1 downto 0) := (others => '0');
-    signal in_a : a_t := (others => '0');
-    signal in_w : w_t := (others => '0');
+    signal in_a : std_logic_vector(LANES * A_SLOT - 1 downto 0) := (others => '0');
+    signal in_w : std_logic_vector(LANES * W_SLOT - 1 downto 0) := (others => '0');
     signal in_bias : signed(63 downto 0) := (others => '0');
     signal acc : words_t(0 to LEVELS - 1);
     signal flags : std_logic_vector(4 * LEVELS - 1 downto 0);
     signal sum : signed(63 downto 0);
-    signal cycle : natural := 0;
-    signal mismatches, checked : counts_t := (others => 0);
-
-    -- Whether one more mismatch is to be printed, of all that processes find.
-    type shown_t is protected
-        impure function again return boolean;
-    end protected;
-    type shown_t is protected body
-        variable printed : natural := 0;
-        impure function again return boolean is
-        begin
-            printed := printed + 1;
-            return printed <= SHOWN;
-        end function;
-    end protected body;
-    shared variable prints : shown_t;
-
-    -- The next word of a file of hexadecimal digits.
-    procedure next_word(file words : text; name : string; word : out std_logic_vector) is
-        variable l : line;
-        variable value : std_logic_vector(word'length - 1 downto 0);
-        variable ok : boolean;
-    begin
-        readline(words, l);
-        hread(l, value, ok);
-        assert ok report name & " does not read" severity failure;
-        word := value;
-    end procedure;
-
-    -- The case that a beat belongs to, or that gives an output word (where beat is below 0), as cases.txt has it.
-    procedure find_case(beat, word : integer; last_beat : out integer; id : inout line) is
-        file cases : text;
-        variable l : line;
-        variable first_beat, beats, out_word : integer;
-        variable c : character;
-        variable ok : boolean;
-    begin
-        file_open(cases, "cases.txt", read_mode);
-        last_beat := -1;
-        while not endfile(cases) loop
-            readline(cases, l);
-            read(l, first_beat);
-            read(l, beats);
-            read(l, out_word);
-            if (beat >= 0 and beat < first_beat + beats) or (beat < 0 and out_word = word) then
-                last_beat := first_beat + beats - 1;
-                loop
-                    read(l, c, ok);
-                    exit when not ok;
-                    if c /= ' ' then
-                        write(id, c);
-                    end if;
-                end loop;
-                exit;
-            end if;
-        end loop;
-        file_close(cases);
-    end procedure;
-
-    -- The operands of a beat: activation * weight of every lane in use.
-    procedure operands(beat : natural; text_line : inout line) is
-        file as, ws, ctrls : text;
-        variable a : a_t;
-        variable w : w_t;
-        variable ctrl : ctrl_t;
-        variable comma : boolean := false;
-    begin
-        file_open(as, "stim_a.mem", read_mode);
-        file_open(ws, "stim_w.mem", read_mode);
-        file_open(ctrls, "ctrl.mem", read_mode);
-        for i in 0 to beat loop
-            next_word(as, "stim_a.mem", a);
-            next_word(ws, "stim_w.mem", w);
-            next_word(ctrls, "ctrl.mem", ctrl);
-        end loop;
-        file_close(as);
-        file_close(ws);
-        file_close(ctrls);
-        for lane in 0 to LANES - 1 loop
-            if ctrl(KEEP + lane) = '1' then
-                if comma then
-                    write(text_line, ',');
-                end if;
-                write(text_line, integer'image(to_integer(signed(a(lane * A_SLOT + A_W - 1 downto lane * A_SLOT)))) & "*"
-                    & integer'image(to_integer(signed(w(lane * W_SLOT + W_W - 1 downto lane * W_SLOT)))));
-                comma := true;
-            end if;
-        end loop;
-    end procedure;
-
-    impure function described(beat, word : integer) return string is
-        variable id, products : line;
-        variable last_beat : integer;
-    begin
-        find_case(beat, word, last_beat, id);
-        if last_beat < 0 then
-            return "";
-        end if;
-        if beat < 0 then
-            operands(last_beat, products);
-        else
-            operands(beat, products);
-        end if;
-        return " case=" & id.all & " operands=" & products.all;
-    end function;
-
-    impure function of_beat(beat : natural) return string is
-    begin
-        return described(beat, -1);
-    end function;
-
-    -- Of a finished dot product: the operands of its last beat.
-    impure function of_word(word : natural) return string is
-    begin
-        return described(-1, word);
-    end function;
+    -- From a delivered sum to its code.
+    signal out_sum, out_bias, out_mult, out_code : signed(63 downto 0) := (others => '0');
+    signal out_exp : signed(7 downto 0) := (others => '0');
 begin
-    clk <= not clk after 5 ns when stop = '0';
+    clk <= not clk after 5 ns when not stop;
 
     dut : entity work.gb_mac
         generic map (
@@ -162,130 +94,507 @@ begin
             flags => flags, sum_valid => sum_valid, sum => sum
         );
 
-    drive : process
-        file ctrls : text open read_mode is "ctrl.mem";
-        file as : text open read_mode is "stim_a.mem";
-        file ws : text open read_mode is "stim_w.mem";
-        file biases : text open read_mode is "stim_bias.mem";
-        variable ctrl : ctrl_t;
-        variable a : a_t;
-        variable w : w_t;
-        variable bias : std_logic_vector(BIAS_W - 1 downto 0);
-        variable total, bad : natural;
+    -- Bias and multiplier of the dot product that a sum belongs to come from the bench, so the MAC may take any time.
+    requantizer : entity work.gb_output
+        generic map (
+            POST => POST, BIAS_BITS => BIAS_BITS, BIAS_SIGNED => BIAS_SIGNED, BIAS_MODE => BIAS_MODE, SCHEME => SCHEME,
+            ZERO_POINT => ZERO_POINT, CLAMP_MIN => CLAMP_MIN, CLAMP_MAX => CLAMP_MAX
+        )
+        port map (sum => out_sum, bias => out_bias, mult => out_mult, expo => out_exp, code => out_code);
+
+    bench : process
+        constant ctrl : memory_t(0 to BEATS - 1)(KEEP + LANES - 1 downto 0) := load("ctrl.mem", BEATS, KEEP + LANES);
+        constant a : memory_t(0 to BEATS - 1)(LANES * A_SLOT - 1 downto 0) := load("stim_a.mem", BEATS, LANES * A_SLOT);
+        constant w : memory_t(0 to BEATS - 1)(LANES * W_SLOT - 1 downto 0) := load("stim_w.mem", BEATS, LANES * W_SLOT);
+        constant biases : memory_t(0 to DOTS - 1)(BIAS_W - 1 downto 0) := load("stim_bias.mem", DOTS, BIAS_W);
+        constant mults : memory_t(0 to DOTS - 1)(MULT_W - 1 downto 0) := load("stim_mult.mem", DOTS, MULT_W);
+        constant exps : memory_t(0 to DOTS - 1)(7 downto 0) := load("stim_exp.mem", DOTS, 8);
+        constant mask : memory_t(0 to BEATS - 1)(LEVELS - 1 downto 0) := load("mask.mem", BEATS, LEVELS);
+        constant exp_flags : memory_t(0 to BEATS - 1)(4 * LEVELS - 1 downto 0) := load("exp_flags.mem", BEATS, 4 * LEVELS);
+        constant exp_acc : memory_t(0 to LEVELS * BEATS - 1)(63 downto 0) := load_acc;
+        constant exp_sum : memory_t(0 to OUTS - 1)(SUM_W - 1 downto 0) := load("exp_sum.mem", OUTS, SUM_W);
+        constant exp_out : memory_t(0 to OUTS - 1)(CODE_W - 1 downto 0) := load("exp_out.mem", OUTS, CODE_W);
+
+        variable cycle, beat, gap, mismatches, sums, due, checked : natural := 0;
+        variable dot, first_in, first_last, acc_seen, sum_seen, first_dot : integer := -1;
+        -- Per level: the beat that it shows next, and the values compared.
+        variable at, seen : counts_t(0 to LEVELS - 1) := (others => 0);
+        variable held : words_t(0 to LEVELS - 1) := (others => (others => '0'));
+        variable dot_of_word : counts_t(0 to OUTS) := (others => 0);
+        variable random : natural := seed mod 65536 + 1;
+        variable resets_left : integer := resets;
+        variable next_reset, kind, first_beat, pause, extra, limit : integer := 0;
+        variable gaps_inside, gaps_between : counts_t(0 to 4) := (others => 0);
+        variable done_resets : counts_t(0 to 2) := (others => 0);
+        variable is_reset_due : boolean;
+
+        -- Numbers from 0 to below - 1, in the same order in every simulator.
+        impure function draw(below : positive) return natural is
+        begin
+            random := (random * 75 + 74) mod 65537;
+            return (random mod 65536) mod below;
+        end function;
+
+        function is_end(b : natural) return boolean is
+        begin
+            return ctrl(b)(0) = '1' and ctrl(b)(KEEP - 1) = '1';
+        end function;
+
+        function is_start(b : natural) return boolean is
+        begin
+            return ctrl(b)(0) = '1' and ctrl(b)(1) = '1';
+        end function;
+
+        -- Counts a mismatch; returns whether to print it.
+        impure function noted return boolean is
+        begin
+            mismatches := mismatches + 1;
+            return mismatches <= SHOWN;
+        end function;
+
+        -- The operands of a beat: activation * weight of every lane in use.
+        procedure operands(of_beat : natural; text_line : inout line) is
+            variable comma : boolean := false;
+        begin
+            write(text_line, string'(" operands="));
+            for lane in 0 to LANES - 1 loop
+                if ctrl(of_beat)(KEEP + lane) = '1' then
+                    if comma then
+                        write(text_line, ',');
+                    end if;
+                    write(text_line, to_integer(signed(a(of_beat)(lane * A_SLOT + A_W - 1 downto lane * A_SLOT))));
+                    write(text_line, '*');
+                    write(text_line, to_integer(signed(w(of_beat)(lane * W_SLOT + W_W - 1 downto lane * W_SLOT))));
+                    comma := true;
+                end if;
+            end loop;
+        end procedure;
+
+        -- The case that a beat belongs to, or that gives an output word (where of_beat is below 0), as cases.txt has it,
+        -- with operands: those of the beat, or of the last one.
+        impure function described(of_beat, word : integer) return string is
+            file cases : text open read_mode is "cases.txt";
+            variable source, told : line;
+            variable from, beats_here, out_word : integer;
+            variable c : character;
+            variable ok : boolean;
+        begin
+            while not endfile(cases) loop
+                readline(cases, source);
+                read(source, from);
+                read(source, beats_here);
+                read(source, out_word);
+                if (of_beat >= 0 and of_beat < from + beats_here) or (of_beat < 0 and out_word = word) then
+                    write(told, string'(" case="));
+                    loop
+                        read(source, c, ok);
+                        exit when not ok;
+                        if c /= ' ' then
+                            write(told, c);
+                        end if;
+                    end loop;
+                    if of_beat >= 0 then
+                        operands(of_beat, told);
+                    else
+                        operands(from + beats_here - 1, told);
+                    end if;
+                    return told.all;
+                end if;
+            end loop;
+            return "";
+        end function;
+
+        impure function place(level : natural) return string is
+        begin
+            return " level=" & integer'image(level) & " cycle=" & integer'image(cycle);
+        end function;
+
+        -- Skips the beats in which a level does nothing.
+        procedure next_beat(level : natural) is
+        begin
+            while at(level) < BEATS loop
+                exit when mask(at(level))(level) = '1';
+                at(level) := at(level) + 1;
+            end loop;
+        end procedure;
+
+        procedure compare_level(level : natural) is
+            variable want, got : std_logic_vector(ACC_BITS(level) - 1 downto 0);
+            variable want_flags, got_flags : std_logic_vector(3 downto 0);
+        begin
+            if updated(level) = '1' then
+                next_beat(level);
+                if acc_seen < 0 then
+                    acc_seen := cycle;
+                end if;
+                if at(level) >= BEATS then
+                    if noted then
+                        report "MISMATCH kind=extra" & place(level) & " beat=" & integer'image(BEATS) severity note;
+                    end if;
+                else
+                    seen(level) := seen(level) + 1;
+                    want := exp_acc(level * BEATS + at(level))(want'range);
+                    got := std_logic_vector(acc(level)(got'range));
+                    want_flags := exp_flags(at(level))(4 * level + 3 downto 4 * level);
+                    got_flags := flags(4 * level + 3 downto 4 * level);
+                    if got /= want then
+                        if noted then
+                            report "MISMATCH kind=acc" & place(level) & " beat=" & integer'image(at(level))
+                                & " expected=" & to_hstring(want) & " got=" & to_hstring(got)
+                                & described(at(level), -1) severity note;
+                        end if;
+                    end if;
+                    if got_flags /= want_flags then
+                        if noted then
+                            report "MISMATCH kind=flags" & place(level) & " beat=" & integer'image(at(level))
+                                & " expected=" & to_hstring(want_flags) & " got=" & to_hstring(got_flags)
+                                & described(at(level), -1) severity note;
+                        end if;
+                    end if;
+                end if;
+                at(level) := at(level) + 1;
+            elsif updated(level) /= '0' or acc(level) /= held(level) then
+                if noted then
+                    report "MISMATCH kind=hold" & place(level) & " beat=" & integer'image(at(level))
+                        & " expected=" & to_hstring(held(level)) & " got=" & to_hstring(acc(level))
+                        & described(minimum(at(level), BEATS - 1), -1) severity note;
+                end if;
+            end if;
+            held(level) := acc(level);
+        end procedure;
+
+        -- From the second cycle of a reset on, nothing is held and nothing is valid.
+        procedure compare_reset is
+            constant NONE : std_logic_vector(4 * LEVELS - 1 downto 0) := (others => '0');
+        begin
+            for level in 0 to LEVELS - 1 loop
+                held(level) := (others => '0');
+                if acc(level) /= 0 or updated(level) /= '0' or flags /= NONE or sum_valid /= '0' then
+                    if noted then
+                        report "MISMATCH kind=reset" & place(level) & " beat=" & integer'image(beat)
+                            & " expected=0 got=" & to_hstring(acc(level)) & " updated=" & to_string(updated)
+                            & " flags=" & to_hstring(flags) & " sum_valid=" & to_string(sum_valid) severity note;
+                    end if;
+                end if;
+            end loop;
+        end procedure;
+
+        procedure compare_output is
+            variable dot_here : natural;
+        begin
+            if sum_valid = '1' then
+                if sum_seen < 0 then
+                    sum_seen := cycle;
+                end if;
+                if sums >= OUTS then
+                    if noted then
+                        report "MISMATCH kind=extra_sum" & place(LEVELS - 1) & " word=" & integer'image(sums) severity note;
+                    end if;
+                else
+                    if std_logic_vector(sum(SUM_W - 1 downto 0)) /= exp_sum(sums) then
+                        if noted then
+                            report "MISMATCH kind=sum" & place(LEVELS - 1) & " word=" & integer'image(sums)
+                                & " expected=" & to_hstring(exp_sum(sums)) & " got=" & to_hstring(sum(SUM_W - 1 downto 0))
+                                & described(-1, sums) severity note;
+                        end if;
+                    end if;
+                    dot_here := dot_of_word(sums);
+                    out_sum  <= resize(sum(SUM_W - 1 downto 0), 64);
+                    out_bias <= resize(signed(biases(dot_here)), 64);
+                    out_mult <= resize(signed(mults(dot_here)), 64);
+                    out_exp  <= signed(exps(dot_here));
+                    wait for 1 ns;
+                    if CHECK_OUT = 1 and std_logic_vector(out_code(CODE_W - 1 downto 0)) /= exp_out(sums) then
+                        if noted then
+                            report "MISMATCH kind=out" & place(LEVELS - 1) & " word=" & integer'image(sums)
+                                & " expected=" & to_hstring(exp_out(sums)) & " got=" & to_hstring(out_code(CODE_W - 1 downto 0))
+                                & described(-1, sums) severity note;
+                        end if;
+                    end if;
+                end if;
+                sums := sums + 1;
+            elsif sum_valid /= '0' then
+                if noted then
+                    report "MISMATCH kind=sum_valid" & place(LEVELS - 1) & " beat=" & integer'image(beat)
+                        & " got=" & to_string(sum_valid) severity note;
+                end if;
+            end if;
+        end procedure;
+
+        procedure clock is
+        begin
+            wait until falling_edge(clk);
+            cycle := cycle + 1;
+            for level in 0 to LEVELS - 1 loop
+                compare_level(level);
+            end loop;
+            compare_output;
+        end procedure;
+
+        -- A cycle without a beat: no other input matters.
+        procedure no_beat is
+            variable noise : std_logic := '0';
+        begin
+            in_valid <= '0';
+            in_clear <= '0';
+            if draw(2) = 1 then
+                in_clear <= '1';
+            end if;
+            if draw(2) = 1 then
+                noise := '1';
+            end if;
+            in_run_last <= (others => '1');
+            in_keep     <= (others => '1');
+            in_a        <= (others => noise);
+            in_w        <= (others => noise);
+            gap := gap + 1;
+        end procedure;
+
+        procedure idle_cycle is
+        begin
+            no_beat;
+            clock;
+        end procedure;
+
+        procedure send is
+            variable bin : natural;
+        begin
+            in_valid    <= ctrl(beat)(0);
+            in_clear    <= ctrl(beat)(1);
+            in_run_last <= ctrl(beat)(KEEP - 1 downto RUN_LAST);
+            in_keep     <= ctrl(beat)(KEEP + LANES - 1 downto KEEP);
+            in_a        <= a(beat);
+            in_w        <= w(beat);
+            if ctrl(beat)(0) = '1' then
+                bin := gap;
+                if gap > 7 then
+                    bin := 4;
+                elsif gap > 2 then
+                    bin := 3;
+                end if;
+                gap := 0;
+                if first_in < 0 then
+                    first_in := cycle;
+                end if;
+                if is_start(beat) then
+                    gaps_between(bin) := gaps_between(bin) + 1;
+                    first_beat := beat;
+                    first_dot  := dot;
+                    dot := dot + 1;
+                else
+                    gaps_inside(bin) := gaps_inside(bin) + 1;
+                end if;
+                if is_end(beat) then
+                    due := due + 1;
+                    if first_last < 0 then
+                        first_last := cycle;
+                    end if;
+                end if;
+            else
+                gap := gap + 1;
+            end if;
+            if dot >= 0 then
+                in_bias <= resize(signed(biases(dot)), 64);
+            end if;
+            beat := beat + 1;
+            clock;
+        end procedure;
+
+        -- Everything that was sent must have been compared by now.
+        procedure check_drained is
+        begin
+            for level in 0 to LEVELS - 1 loop
+                next_beat(level);
+                if at(level) < beat then
+                    if noted then
+                        report "MISMATCH kind=missing" & place(level) & " beat=" & integer'image(at(level))
+                            & described(at(level), -1) severity note;
+                    end if;
+                end if;
+            end loop;
+            if sums /= due then
+                if noted then
+                    report "MISMATCH kind=missing_sum" & place(LEVELS - 1) & " word=" & integer'image(sums)
+                        & " expected=" & integer'image(due) & " got=" & integer'image(sums) severity note;
+                end if;
+            end if;
+        end procedure;
+
+        impure function has_overflowed(b : natural) return boolean is
+        begin
+            for level in 0 to LEVELS - 1 loop
+                if exp_flags(b)(4 * level + 3) = '1' then
+                    return true;
+                end if;
+            end loop;
+            return false;
+        end function;
+
+        -- Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 within
+        -- one that has overflowed.
+        procedure look_for_reset is
+        begin
+            is_reset_due := false;
+            if resets_left > 0 and beat >= next_reset and beat > 0 and ctrl(beat)(0) = '1' then
+                case kind is
+                    when 0 => is_reset_due := is_start(beat);
+                    when 1 => is_reset_due := not is_start(beat);
+                    when others => is_reset_due := not is_start(beat) and has_overflowed(beat - 1);
+                end case;
+                -- Not every bundle overflows.
+                if kind = 2 and beat >= next_reset + BEATS / 4 then
+                    kind := 0;
+                end if;
+            end if;
+        end procedure;
+
+        -- Waits until the design is idle, lets a few beats enter that the reset must drop, resets, and goes back to the
+        -- first beat of the dot product. What was compared of it does not count.
+        procedure reset is
+        begin
+            for i in 1 to DRAIN loop
+                idle_cycle;
+            end loop;
+            check_drained;
+            if kind = 0 then
+                first_beat := beat;
+                first_dot  := dot;
+            end if;
+            extra := draw(3);
+            while extra > 0 and beat < BEATS loop
+                exit when is_end(beat) or (is_start(beat) and beat /= first_beat);
+                send;
+                extra := extra - 1;
+            end loop;
+            no_beat;
+            rst_n <= '0';
+            limit := 3 + draw(4);
+            for i in 1 to limit loop
+                wait until falling_edge(clk);
+                cycle := cycle + 1;
+                if i > 1 then
+                    compare_reset;
+                end if;
+                no_beat;
+                -- Beats during a reset must have no effect.
+                if i < limit and draw(2) = 1 then
+                    in_valid <= '1';
+                end if;
+            end loop;
+            rst_n <= '1';
+            beat := first_beat;
+            dot  := first_dot;
+            for level in 0 to LEVELS - 1 loop
+                while at(level) > first_beat loop
+                    at(level) := at(level) - 1;
+                    if mask(at(level))(level) = '1' then
+                        seen(level) := seen(level) - 1;
+                    end if;
+                end loop;
+            end loop;
+            done_resets(kind) := done_resets(kind) + 1;
+            kind := (kind + 1) mod 3;
+            resets_left := resets_left - 1;
+            next_reset  := next_reset + BEATS / (resets_left + 1) / 2;
+        end procedure;
+
+        procedure count(what : string; level, expected, found : integer) is
+            variable is_shown : boolean;
+        begin
+            if expected /= found then
+                -- Never hidden by other mismatches.
+                is_shown := noted;
+                report "MISMATCH kind=count" & place(level) & " what=" & what & " expected="
+                    & integer'image(expected) & " got=" & integer'image(found) severity note;
+            end if;
+        end procedure;
+
+        procedure check_latency(what : string; found : integer) is
+            variable expected : integer := ACC_LATENCY;
+        begin
+            if acc_latency < 0 then
+                expected := CONTRACT_LATENCY;
+            end if;
+            if (latency /= 0 or acc_latency >= 0) and expected /= found then
+                if noted then
+                    report "MISMATCH kind=" & what & place(0) & " beat=0 expected=" & integer'image(expected)
+                        & " got=" & integer'image(found) severity note;
+                end if;
+            end if;
+        end procedure;
+
+        impure function listed(counts : counts_t) return string is
+            variable l : line;
+        begin
+            for i in counts'range loop
+                if i > counts'low then
+                    write(l, ',');
+                end if;
+                write(l, counts(i));
+            end loop;
+            return l.all;
+        end function;
     begin
+        for b in 0 to BEATS - 1 loop
+            if is_start(b) then
+                dot := dot + 1;
+            end if;
+            if is_end(b) then
+                dot_of_word(sums) := dot;
+                sums := sums + 1;
+            end if;
+        end loop;
+        dot  := -1;
+        sums := 0;
         for i in 1 to 4 loop
             wait until falling_edge(clk);
+            if i > 2 then
+                compare_reset;
+            end if;
         end loop;
         rst_n <= '1';
-        while not endfile(ctrls) loop
-            next_word(ctrls, "ctrl.mem", ctrl);
-            next_word(as, "stim_a.mem", a);
-            next_word(ws, "stim_w.mem", w);
-            if ctrl(0) = '1' and ctrl(1) = '1' then
-                next_word(biases, "stim_bias.mem", bias);
-                in_bias <= resize(signed(bias), 64);
-            end if;
-            in_valid <= ctrl(0);
-            in_clear <= ctrl(1);
-            in_run_last <= ctrl(KEEP - 1 downto RUN_LAST);
-            in_keep <= ctrl(KEEP + LANES - 1 downto KEEP);
-            in_a <= a;
-            in_w <= w;
-            wait until falling_edge(clk);
-            cycle <= cycle + 1;
-        end loop;
-        in_valid <= '0';
-        for i in 1 to 8 loop
-            wait until falling_edge(clk);
-        end loop;
-        total := 0;
-        bad := 0;
-        for i in 0 to LEVELS loop
-            total := total + checked(i);
-            bad := bad + mismatches(i);
-        end loop;
-        if checked(LEVELS) /= OUTS then
-            bad := bad + 1;
-            report "MISMATCH kind=count level=" & integer'image(LEVELS - 1) & " cycle=" & integer'image(cycle)
-                & " word=" & integer'image(checked(LEVELS));
-        end if;
-        report "RESULT checked=" & integer'image(total) & " mismatches=" & integer'image(bad) & " cycles=" & integer'image(cycle)
-            & " outputs=0 vhdl=1";
-        assert bad = 0 report "vectors differ" severity failure;
-        stop <= '1';
-        wait;
-    end process;
-
-    compare_levels : for level in 0 to LEVELS - 1 generate
-        constant BITS_HERE : positive := ACC_BITS(level);
-    begin
-        compare : process (clk)
-            file accs : text open read_mode is acc_file(level);
-            file masks : text open read_mode is "mask.mem";
-            file expected_flags : text open read_mode is "exp_flags.mem";
-            variable word, got : std_logic_vector(BITS_HERE - 1 downto 0);
-            variable mask_word : std_logic_vector(LEVELS - 1 downto 0);
-            variable flag_word : std_logic_vector(4 * LEVELS - 1 downto 0);
-            variable want_flags, got_flags : std_logic_vector(3 downto 0);
-            variable beat : integer := -1;
-            variable bad : natural := 0;
-            variable seen : natural := 0;
-        begin
-            if falling_edge(clk) then
-                if updated(level) = '1' then
-                    loop
-                        exit when endfile(masks);
-                        next_word(masks, "mask.mem", mask_word);
-                        next_word(accs, acc_file(level), word);
-                        next_word(expected_flags, "exp_flags.mem", flag_word);
-                        beat := beat + 1;
-                        exit when mask_word(level) = '1';
+        while beat < BEATS loop
+            look_for_reset;
+            if is_reset_due then
+                reset;
+            else
+                if idle > 0 and ctrl(beat)(0) = '1' and draw(100) < idle then
+                    -- As often one or two cycles as several or many.
+                    pause := draw(4);
+                    if pause < 2 then
+                        pause := pause + 1;
+                    elsif pause = 2 then
+                        pause := 3 + draw(5);
+                    else
+                        pause := 8 + draw(idle_max);
+                    end if;
+                    for i in 1 to minimum(pause, idle_max) loop
+                        idle_cycle;
                     end loop;
-                    seen := seen + 1;
-                    got := std_logic_vector(acc(level)(BITS_HERE - 1 downto 0));
-                    want_flags := flag_word(4 * level + 3 downto 4 * level);
-                    got_flags := flags(4 * level + 3 downto 4 * level);
-                    if got /= word or got_flags /= want_flags then
-                        if prints.again then
-                            report "MISMATCH kind=acc level=" & integer'image(level) & " cycle=" & integer'image(cycle)
-                                & " beat=" & integer'image(beat) & " expected=" & to_hstring(word) & " got=" & to_hstring(got)
-                                & " expected_flags=" & to_hstring(want_flags) & " got_flags=" & to_hstring(got_flags)
-                                & of_beat(beat) severity note;
-                        end if;
-                        bad := bad + 1;
-                    end if;
-                    mismatches(level) <= bad;
-                    checked(level) <= seen;
                 end if;
+                send;
             end if;
-        end process;
-    end generate;
-
-    compare_sum : process (clk)
-        file sums : text open read_mode is "exp_sum.mem";
-        variable word, got : std_logic_vector(SUM_W - 1 downto 0);
-        variable ok : boolean;
-        variable bad, seen : natural := 0;
-    begin
-        if falling_edge(clk) then
-            if sum_valid = '1' then
-                ok := not endfile(sums);
-                if ok then
-                    next_word(sums, "exp_sum.mem", word);
-                end if;
-                got := std_logic_vector(sum(SUM_W - 1 downto 0));
-                if not ok or got /= word then
-                    if prints.again then
-                        report "MISMATCH kind=sum level=" & integer'image(LEVELS - 1) & " cycle=" & integer'image(cycle)
-                            & " word=" & integer'image(seen) & " expected=" & to_hstring(word) & " got=" & to_hstring(got)
-                            & of_word(seen) severity note;
-                    end if;
-                    bad := bad + 1;
-                end if;
-                seen := seen + 1;
-                mismatches(LEVELS) <= bad;
-                checked(LEVELS) <= seen;
-            end if;
-        end if;
+        end loop;
+        for i in 0 to DRAIN loop
+            idle_cycle;
+        end loop;
+        check_drained;
+        checked := sums + CHECK_OUT * sums;
+        for level in 0 to LEVELS - 1 loop
+            checked := checked + seen(level);
+            count("acc", level, COMPARED(level), seen(level));
+        end loop;
+        count("sum", LEVELS - 1, OUTS, sums);
+        check_latency("latency", acc_seen - first_in);
+        check_latency("sum_latency", sum_seen - first_last);
+        report "RESULT checked=" & integer'image(checked) & " mismatches=" & integer'image(mismatches)
+            & " cycles=" & integer'image(cycle) & " acc_latency=" & integer'image(acc_seen - first_in)
+            & " sum_latency=" & integer'image(sum_seen - first_last) & " outputs=" & integer'image(CHECK_OUT)
+            & " acc=" & listed(seen) & " sum=" & integer'image(sums) & " out=" & integer'image(sums)
+            & " gaps_inside=" & listed(gaps_inside) & " gaps_between=" & listed(gaps_between)
+            & " resets=" & listed(done_resets);
+        assert mismatches = 0 report "vectors differ" severity failure;
+        stop <= true;
+        wait;
     end process;
 end architecture;

@@ -176,6 +176,11 @@ module tb_array;
                     if (shown) $display("MISMATCH kind=count column=%0d cycle=%0d word=%0d expected=%0d got=%0d", col, cycle, at[col], WORDS, at[col]);
                 end
             end
+            if (checked != COMPARED) begin
+                note();
+                // Never hidden by other mismatches.
+                $display("MISMATCH kind=count column=0 cycle=%0d word=0 expected=%0d got=%0d", cycle, COMPARED, checked);
+            end
             if (check_cycles != 0 && last_out + 1 != CYCLES) begin
                 note();
                 if (shown) $display("MISMATCH kind=cycles column=0 cycle=%0d word=0 expected=%0d got=%0d", last_out, CYCLES, last_out + 1);

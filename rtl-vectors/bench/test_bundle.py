@@ -3,11 +3,16 @@
     make cocotb SIM=icarus [WAVES=dump.vcd]
 
 Everything comes from manifest.json and the .mem files; values are compared as plain integers. The first ten mismatches
-are logged with their case and operands; any fails the test.
+are logged with their case and operands; any fails the test, as does a value that was not compared.
+
+`replay` sends the beats as they are. `stress` has idle cycles between beats, and resets. Variables of the environment:
+GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_RESETS and GUARDBIT_SEED are the percentage of beats
+with idle cycles before them, the number of resets, and the seed of their places.
 """
 
 import json
 import os
+import random
 from pathlib import Path
 
 import cocotb
@@ -16,6 +21,12 @@ from cocotb.triggers import FallingEdge
 
 BUNDLE = Path(os.environ.get("GUARDBIT_BUNDLE", "."))
 SHOWN = 10
+# Cycles after which nothing is under way in a design.
+DRAIN = 64
+
+
+def setting(name, default):
+    return int(os.environ.get(f"GUARDBIT_{name}", default))
 
 
 def words(name):
@@ -69,79 +80,237 @@ class Mismatches:
 
 
 class Level:
-    """One accumulation level: compares where it adds."""
+    """One accumulation level: compares where it adds, and that it holds its value elsewhere."""
 
-    def __init__(self, dut, index, info):
+    def __init__(self, dut, index, info, mask):
         self.acc = getattr(dut, f"acc_l{index}")
-        self.index, self.name, self.mask = index, info["name"], (1 << info["acc_bits"]) - 1
+        self.index, self.name, self.bits = index, info["name"], (1 << info["acc_bits"]) - 1
         self.expected = words(f"exp_acc_{info['name']}")
-        adds = [beat for beat, word in enumerate(words("mask")) if word >> index & 1]
-        self.beats = iter(adds)
-        self.left = len(adds)
+        self.beats = [beat for beat, word in enumerate(mask) if word >> index & 1]
+        # The next beat to show, as a place in `beats`; the port's last value; the cycle of the first value.
+        self.at, self.held, self.seen = 0, 0, None
+
+    def beat(self):
+        """The next beat to show; the number of all beats after the last one."""
+        return self.beats[self.at] if self.at < len(self.beats) else len(self.expected)
 
     def compare(self, dut, flags, wide, cycle, mismatches):
+        port, where = unsigned(self.acc), f"level={self.name} cycle={cycle}"
         if not unsigned(dut.updated) >> self.index & 1:
+            mismatches.compare("hold", port, self.held, where, beat=min(self.beat(), len(wide) - 1))
+            self.held = port
             return
-        beat = next(self.beats, None)
-        self.left -= 1
-        if beat is None:
-            mismatches.compare("extra", 1, 0, f"level={self.name} cycle={cycle}")
+        self.held = port
+        self.seen = cycle if self.seen is None else self.seen
+        if self.at == len(self.beats):
+            mismatches.compare("extra", 1, 0, where)
             return
-        where = f"level={self.name} cycle={cycle} beat={beat} exact={wide[beat]}"
-        mismatches.compare("acc", unsigned(self.acc) & self.mask, self.expected[beat], where, beat=beat)
+        beat = self.beats[self.at]
+        self.at += 1
+        where = f"{where} beat={beat} exact={wide[beat]}"
+        mismatches.compare("acc", port & self.bits, self.expected[beat], where, beat=beat)
         got, expected = unsigned(dut.flags) >> 4 * self.index & 15, flags[beat] >> 4 * self.index & 15
         mismatches.compare("flags", got, expected, where, beat=beat)
+
+    def back_to(self, beat):
+        """Shows the beats from `beat` on again."""
+        while self.at > 0 and self.beats[self.at - 1] >= beat:
+            self.at -= 1
+        self.held = 0
+
+
+class Bench:
+    """Sends beats, compares what leaves the design, and counts it."""
+
+    def __init__(self, dut):
+        self.dut, self.manifest = dut, json.loads((BUNDLE / "manifest.json").read_text())
+        self.interface, self.arithmetic = self.manifest["interface"], self.manifest["arithmetic"]
+        levels, mask = self.arithmetic["levels"], words("mask")
+        self.levels = [Level(dut, i, info, mask) for i, info in enumerate(levels)]
+        self.ctrl, self.a, self.w = words("ctrl"), words("stim_a"), words("stim_w")
+        self.bias, self.mult, self.expo = words("stim_bias"), words("stim_mult"), words("stim_exp")
+        self.flags, self.wide = words("exp_flags"), [signed(word, 64) for word in words("exp_wide")]
+        self.expected = {"sum": words("exp_sum"), "out": words("exp_out")}
+        self.compared = {"sum": 0, "out": 0}
+        self.mismatches = Mismatches(dut, self.manifest)
+        self.cycle, self.dot, self.due = 0, -1, 0
+        self.first_in = self.first_last = self.first_out = None
+        self.inputs = (dut.in_valid, dut.in_clear, dut.in_run_last, dut.in_keep, dut.in_a, dut.in_w)
+
+    def is_valid(self, beat):
+        return self.ctrl[beat] & 1
+
+    def is_start(self, beat):
+        return self.ctrl[beat] & 3 == 3
+
+    def is_end(self, beat):
+        return self.ctrl[beat] & 1 and self.ctrl[beat] >> 1 + len(self.levels) & 1
+
+    def has_overflowed(self, beat):
+        return any(self.flags[beat] >> 4 * i & 8 for i in range(len(self.levels)))
+
+    async def begin(self):
+        dut = self.dut
+        for signal in self.inputs + (dut.in_bias, dut.in_mult, dut.in_exp):
+            signal.value = 0
+        dut.rst_n.value = 0
+        try:
+            clock = Clock(dut.clk, 10, unit="ns")
+        except TypeError:
+            clock = Clock(dut.clk, 10, units="ns")
+        cocotb.start_soon(clock.start())
+        for cycle in range(4):
+            await FallingEdge(dut.clk)
+            if cycle > 1:
+                self.compare_reset()
+        dut.rst_n.value = 1
+
+    def drive(self, word, a, w):
+        count, lanes = len(self.levels), self.interface["lanes"]
+        values = (word & 1, word >> 1 & 1, word >> 2 & (1 << count) - 1, word >> 2 + count & (1 << lanes) - 1, a, w)
+        for signal, value in zip(self.inputs, values):
+            signal.value = value
+
+    async def send(self, beat):
+        self.drive(self.ctrl[beat], self.a[beat], self.w[beat])
+        if self.is_valid(beat):
+            self.first_in = self.cycle if self.first_in is None else self.first_in
+            self.dot += self.is_start(beat)
+            if self.is_end(beat):
+                self.due += 1
+                self.first_last = self.cycle if self.first_last is None else self.first_last
+        # Before the first dot product they do not matter.
+        dot = max(self.dot, 0)
+        dut = self.dut
+        dut.in_bias.value, dut.in_mult.value, dut.in_exp.value = self.bias[dot], self.mult[dot], self.expo[dot]
+        await self.clock()
+
+    def no_beat(self, rng):
+        """A cycle without a beat: no other input matters."""
+        bits = 2 + len(self.levels) + self.interface["lanes"]
+        noise = [rng.getrandbits(self.interface["lanes"] * self.interface[f"{side}_slot"]) for side in ("activation", "weight")]
+        self.drive((1 << bits) - 2, *noise)
+
+    async def idle(self, cycles, rng):
+        for _ in range(cycles):
+            self.no_beat(rng)
+            await self.clock()
+
+    async def clock(self):
+        dut = self.dut
+        await FallingEdge(dut.clk)
+        self.cycle += 1
+        for level in self.levels:
+            level.compare(dut, self.flags, self.wide, self.cycle, self.mismatches)
+        for key, valid, signal in (("sum", dut.sum_valid, dut.sum), ("out", dut.out_valid, dut.out_code)):
+            if not unsigned(valid):
+                continue
+            word, expected = self.compared[key], self.expected[key]
+            if key == "out" and self.first_out is None:
+                self.first_out = self.cycle
+            if key == "sum" or self.arithmetic["requantize"]["in_rtl"] or word >= len(expected):
+                want = expected[word] if word < len(expected) else -1
+                self.mismatches.compare(key, unsigned(signal), want, f"cycle={self.cycle} word={word}", word=word)
+            self.compared[key] += 1
+
+    def compare_reset(self):
+        """From the second cycle of a reset on, nothing is held and nothing is valid."""
+        dut = self.dut
+        ports = [level.acc for level in self.levels] + [dut.updated, dut.flags, dut.sum_valid, dut.out_valid]
+        for port in ports:
+            self.mismatches.compare("reset", unsigned(port), 0, f"cycle={self.cycle} port={port._name}")
+
+    def check_drained(self, beat):
+        """Everything that was sent must have been compared by now."""
+        for level in self.levels:
+            missing = max(beat - level.beat(), 0)
+            self.mismatches.compare("missing", missing, 0, f"level={level.name} beat={level.beat()}")
+        for key, count in self.compared.items():
+            self.mismatches.compare(f"missing_{key}", count, self.due, f"cycle={self.cycle}")
+
+    async def reset(self, beat, kind, rng):
+        """Waits until the design is idle, lets a few beats enter that the reset must drop, and resets.
+
+        Returns the first beat of the dot product, which is sent again.
+        """
+        await self.idle(DRAIN, rng)
+        self.check_drained(beat)
+        first, dot = beat, self.dot
+        if kind != "between":
+            first = max(b for b in range(beat) if self.is_start(b))
+            dot -= 1
+        for more in range(beat, min(beat + rng.randrange(3), len(self.ctrl))):
+            if self.is_end(more) or self.is_start(more) and more != first:
+                break
+            await self.send(more)
+        self.no_beat(rng)
+        self.dut.rst_n.value = 0
+        for cycle in range(rng.randrange(3, 7)):
+            await FallingEdge(self.dut.clk)
+            self.cycle += 1
+            if cycle > 0:
+                self.compare_reset()
+            # Beats during a reset must have no effect.
+            self.dut.in_valid.value = rng.randrange(2)
+        self.dut.in_valid.value = 0
+        self.dut.rst_n.value = 1
+        self.dot = dot
+        for level in self.levels:
+            level.back_to(first)
+        return first
+
+    async def end(self):
+        await self.idle(DRAIN, random.Random(0))
+        self.check_drained(len(self.ctrl))
+        compared = self.manifest["compared"]
+        found = {"acc": [level.at for level in self.levels], **self.compared}
+        for key in ("acc", "sum", "out"):
+            # Codes of a scheme that the reference RTL does not have are counted, but not compared.
+            if key != "out" or self.arithmetic["requantize"]["in_rtl"]:
+                assert found[key] == compared[key], f"compared {key}: {found[key]}, the manifest has {compared[key]}"
+        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} {found}")
+        if setting("LATENCY", 1):
+            where = f"cycle={self.cycle}"
+            acc = min(level.seen for level in self.levels if level.seen is not None) - self.first_in
+            self.mismatches.compare("latency", acc, self.interface["acc_latency"], where)
+            out = self.first_out - self.first_last
+            self.mismatches.compare("out_latency", out, self.interface["out_latency"], where)
+        assert self.mismatches.count == 0, f"{self.mismatches.count} mismatches"
 
 
 @cocotb.test()
 async def replay(dut):
-    manifest = json.loads((BUNDLE / "manifest.json").read_text())
-    interface, arithmetic = manifest["interface"], manifest["arithmetic"]
-    levels = [Level(dut, i, info) for i, info in enumerate(arithmetic["levels"])]
-    count, lanes = len(levels), interface["lanes"]
-    ctrl, a, w = words("ctrl"), words("stim_a"), words("stim_w")
-    bias, mult, expo = words("stim_bias"), words("stim_mult"), words("stim_exp")
-    flags, sums, codes = words("exp_flags"), words("exp_sum"), words("exp_out")
-    wide = [signed(word, 64) for word in words("exp_wide")]
-    mismatches = Mismatches(dut, manifest)
-    inputs = (dut.in_valid, dut.in_clear, dut.in_run_last, dut.in_keep, dut.in_a, dut.in_w, dut.in_bias, dut.in_mult, dut.in_exp)
-    for signal in inputs:
-        signal.value = 0
-    dut.rst_n.value = 0
-    try:
-        clock = Clock(dut.clk, 10, unit="ns")
-    except TypeError:
-        clock = Clock(dut.clk, 10, units="ns")
-    cocotb.start_soon(clock.start())
-    for _ in range(4):
-        await FallingEdge(dut.clk)
-    dut.rst_n.value = 1
+    """Sends the beats as they are."""
+    bench = Bench(dut)
+    await bench.begin()
+    for beat in range(len(bench.ctrl)):
+        await bench.send(beat)
+    await bench.end()
 
-    sent = {"sum": 0, "out": 0}
-    started = -1
-    for cycle in range(len(ctrl) + interface["out_latency"] + 4):
-        word = ctrl[cycle] if cycle < len(ctrl) else 0
-        dut.in_valid.value = word & 1
-        if cycle < len(ctrl):
-            dut.in_clear.value = word >> 1 & 1
-            dut.in_run_last.value = word >> 2 & ((1 << count) - 1)
-            dut.in_keep.value = word >> 2 + count & ((1 << lanes) - 1)
-            dut.in_a.value, dut.in_w.value = a[cycle], w[cycle]
-            started += word & 1 and word >> 1 & 1
-            dut.in_bias.value, dut.in_mult.value, dut.in_exp.value = bias[started], mult[started], expo[started]
-        await FallingEdge(dut.clk)
-        for level in levels:
-            level.compare(dut, flags, wide, cycle, mismatches)
-        for key, valid, signal, expected in (
-            ("sum", dut.sum_valid, dut.sum, sums),
-            ("out", dut.out_valid, dut.out_code, codes),
-        ):
-            if unsigned(valid):
-                if key == "sum" or arithmetic["requantize"]["in_rtl"]:
-                    want = expected[sent[key]] if sent[key] < len(expected) else -1
-                    where = f"cycle={cycle} word={sent[key]}"
-                    mismatches.compare(key, unsigned(signal), want, where, word=sent[key])
-                sent[key] += 1
-    assert mismatches.count == 0, f"{mismatches.count} mismatches"
-    assert sent == {"sum": len(sums), "out": len(codes)}, sent
-    assert all(level.left == 0 for level in levels)
+
+@cocotb.test()
+async def stress(dut):
+    """Sends the beats with idle cycles before some, and resets between dot products, within one, and within one that
+    has overflowed."""
+    bench, rng = Bench(dut), random.Random(setting("SEED", 1))
+    idle, resets = setting("IDLE", 10), setting("RESETS", 6)
+    kinds, beat, next_reset = ["between", "within", "overflowed"], 0, 0
+    await bench.begin()
+    while beat < len(bench.ctrl):
+        kind = kinds[0]
+        if resets > 0 and beat >= next_reset and beat > 0 and bench.is_valid(beat):
+            # Not every bundle overflows.
+            if kind == "overflowed" and beat >= next_reset + len(bench.ctrl) // 4:
+                kind = kinds[0] = "between"
+            starts = bench.is_start(beat)
+            if starts if kind == "between" else not starts and (kind == "within" or bench.has_overflowed(beat - 1)):
+                beat = await bench.reset(beat, kind, rng)
+                kinds, resets = ["between", "within", "overflowed"], resets - 1
+                kinds = kinds[resets % 3 :] + kinds[: resets % 3]
+                next_reset += len(bench.ctrl) // (resets + 1) // 2
+        if bench.is_valid(beat) and rng.randrange(100) < idle:
+            # As often one or two cycles as several or many.
+            await bench.idle(rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 17))), rng)
+        await bench.send(beat)
+        beat += 1
+    await bench.end()

@@ -30,6 +30,7 @@ package gb_codes;
     localparam int SCHEME_DOUBLE = 0;
     localparam int SCHEME_SINGLE = 1;
     localparam int SCHEME_AWAY = 2;
+    localparam int SCHEME_EVEN = 3;
     localparam int SCHEME_FLOAT64_AWAY = 6;
 
     // What is true of an overflow mode: bit MODE.

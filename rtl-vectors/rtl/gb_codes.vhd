@@ -31,6 +31,7 @@ package gb_codes is
     constant SCHEME_DOUBLE : natural := 0;
     constant SCHEME_SINGLE : natural := 1;
     constant SCHEME_AWAY : natural := 2;
+    constant SCHEME_EVEN : natural := 3;
     constant SCHEME_FLOAT64_AWAY : natural := 6;
 
     -- Whether the lower rail is the negative of the upper one.

@@ -2,8 +2,10 @@
 //
 // SCHEME, by gb_codes: double (TensorFlow Lite, gemmlowp: two roundings in 32 bits), single (one rounding, half up),
 // away (one rounding, half away from zero): the multiplier is mult * 2^(expo - 31), MULT_W = 32.
-// float64_away (LiteRT's fully connected layers): it is the float64 mult * 2^(expo - 53), MULT_W = 54, expo from -64
-// to 30. Sum and product are rounded to a float64 each, the product then half away from zero. IN_W is at most 62.
+// even (ONNX Runtime): the multiplier is the float32 mult * 2^(expo - 31), MULT_W = 32; float64_away (LiteRT's fully
+// connected layers): it is the float64 mult * 2^(expo - 53), MULT_W = 54. In both, expo is from -64 to 30. Sum and product
+// are rounded to a float of that size each, the product then to an integer: half to even, or half away from zero. IN_W is
+// at most 62.
 // Any other scheme is not here: the code is 0.
 module gb_requant #(
     parameter int IN_W = 32,
@@ -46,18 +48,27 @@ module gb_requant #(
             assign high_half = (product + (ONE <<< 30)) >>> 31;
             assign adjusted  = high_half + ((ONE <<< right) >>> 1) - ((high_half[W-1] && right != 0) ? ONE : (ONE - ONE));
             assign scaled    = adjusted >>> right;
-        end else if (SCHEME == gb_codes::SCHEME_FLOAT64_AWAY) begin : g_float64
+        end else if (SCHEME == gb_codes::SCHEME_FLOAT64_AWAY || SCHEME == gb_codes::SCHEME_EVEN) begin : g_float
+            localparam int BITS = (SCHEME == gb_codes::SCHEME_EVEN) ? 24 : 53;
+            localparam logic [7:0] POINT = (SCHEME == gb_codes::SCHEME_EVEN) ? 8'd31 : 8'd53;
             // Unsigned: the sign is taken off first, as a float has it.
             logic [7:0] shift;
             logic [IN_W-1:0] size, float_x;
             logic [W-1:0] product, float_product, rounded;
             assign size = x[IN_W-1] ? -x : x;
-            gb_float53 #(.W(IN_W)) u_sum (.x(size), .y(float_x));
+            gb_float #(.W(IN_W), .BITS(BITS)) u_sum (.x(size), .y(float_x));
             assign product = {{(W - IN_W) {1'b0}}, float_x} * wide_mult;
-            gb_float53 #(.W(W)) u_product (.x(product), .y(float_product));
-            assign shift   = 8'd53 - expo;
-            assign rounded = (float_product + ((ONE <<< shift) >>> 1)) >> shift;
-            assign scaled  = x[IN_W-1] ? -rounded : rounded;
+            gb_float #(.W(W), .BITS(BITS)) u_product (.x(product), .y(float_product));
+            assign shift = POINT - expo;
+            // Whether a tie rounds down.
+            logic tie_down;
+            /* verilator lint_off UNUSEDSIGNAL */
+            logic [W-1:0] whole;
+            /* verilator lint_on UNUSEDSIGNAL */
+            assign whole    = float_product >> shift;
+            assign tie_down = (SCHEME == gb_codes::SCHEME_EVEN) && !whole[0];
+            assign rounded  = (float_product + ((ONE <<< shift) >>> 1) - (tie_down ? ONE : (ONE - ONE))) >> shift;
+            assign scaled   = x[IN_W-1] ? -rounded : rounded;
         end else if (SCHEME == gb_codes::SCHEME_SINGLE || SCHEME == gb_codes::SCHEME_AWAY) begin : g_single
             logic [7:0] shift;
             logic signed [W-1:0] product, adjusted;

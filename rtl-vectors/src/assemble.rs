@@ -13,8 +13,8 @@ use crate::columns::{DataFile, array_files, data_files, plain_info};
 use crate::coverage::{Counter, Seen};
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, Case, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Packing, SCHEMA,
-    Source, Timing, Tool,
+    ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest,
+    Packing, SCHEMA, Source, Timing, Tool, manifest_schema,
 };
 use crate::waves::{WaveFormat, waves};
 use crate::{VectorError, hdl};
@@ -59,6 +59,13 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         }
         cases.push(case(dot, sent));
     }
+    let sums = beats.sums.len() as u64;
+    let mut compared = Compared {
+        acc: beats.states.iter().map(|states| states.iter().filter(|s| s.updated).count() as u64).collect(),
+        sum: sums,
+        out: if arithmetic.requantize.in_rtl { sums } else { 0 },
+        array_sum: 0,
+    };
     let mut files = data_files(&beats, &arithmetic, parts.packing, parts.formats);
     for &format in parts.waves {
         let bytes = waves(&beats, &arithmetic, &cases, format)?;
@@ -68,6 +75,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     }
     let (array, array_absent) = match parts.array {
         ArrayOfBundle::Present(part) => {
+            compared.array_sum = part.mask.iter().sum::<i64>() as u64;
             files.extend(array_files(&part, &arithmetic, parts.formats));
             (Some(part.info), None)
         }
@@ -85,6 +93,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         arithmetic,
         files: Vec::new(),
         cases,
+        compared,
         array,
         array_absent,
         sha256: UNSEALED.into(),
@@ -101,7 +110,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         "the accelerator, with the layer's own overrides",
         parts.accelerator.resolved_yaml(),
     ));
-    files.push(plain(MANIFEST_SCHEMA, "schema", manifest.schema_text()));
+    files.push(plain(MANIFEST_SCHEMA, "schema", manifest_schema()));
     let infos: Vec<FileInfo> = files.iter().map(|f| f.info.clone()).collect();
     let mut manifest = Manifest { files: infos, ..manifest };
     // All keys of maps in a manifest are strings, so serialization cannot fail.

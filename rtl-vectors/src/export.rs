@@ -47,6 +47,7 @@ pub fn export(
     let mut random = Pcg64Mcg::seed_from_u64(request.source.seed);
     let mut dots = real::real(layer, inputs, request.source.cases, &mut random);
     dots.extend(corners::corners(layer, &arithmetic));
+    dots.extend(corners::search(layer, &arithmetic, &dots, request.source.seed));
     if dots.is_empty() {
         return Err(VectorError::Empty { layer: name });
     }

@@ -21,6 +21,9 @@ use crate::synthetic::LayerParameters;
 use crate::words::{field, sign_extend, signed_field};
 use crate::{GoldenError, VectorError};
 
+/// Width of a bias in the layers that accelerators run, in bits.
+const LAYER_BIAS_BITS: u32 = 32;
+
 /// MAC unit that runs beat by beat.
 #[derive(Debug, Clone)]
 pub struct GoldenModel {
@@ -28,6 +31,8 @@ pub struct GoldenModel {
     interface: Interface,
     terms: usize,
     layer: MacLayer,
+    /// Width of the bias port in two's complement.
+    bias_bits: u32,
     has_multiplier: bool,
     live: LiveDot,
     display: Display,
@@ -49,7 +54,8 @@ impl GoldenModel {
         let manifest = read_manifest(dir)?;
         let checked = sizes::check(&manifest.arithmetic, &manifest.interface, manifest.layer.terms);
         checked.map_err(|problem| VectorError::Manifest { path: dir.join(MANIFEST), problem })?;
-        Self::new(manifest.arithmetic, manifest.interface, manifest.layer.terms)
+        let bits = manifest.arithmetic.bias.input_bits;
+        Self::new(manifest.arithmetic, manifest.interface, manifest.layer.terms, bits)
     }
 
     /// Opens the unit that runs a layer with these `parameters` on an accelerator. `hw` is the name of a
@@ -70,10 +76,17 @@ impl GoldenModel {
             return Err(VectorError::Unsupported { layer: layer.name.clone(), what }.into());
         }
         let interface = interface(&arithmetic, lanes, Packing::Dense);
-        Self::new(arithmetic, interface, parameters.terms)
+        // Without a network, any bias of a layer may be set.
+        let bits = arithmetic.bias.input_bits.max(LAYER_BIAS_BITS);
+        Self::new(arithmetic, interface, parameters.terms, bits)
     }
 
-    fn new(arithmetic: Arithmetic, interface: Interface, terms: usize) -> Result<Self, GoldenError> {
+    fn new(
+        arithmetic: Arithmetic,
+        interface: Interface,
+        terms: usize,
+        bias_bits: u32,
+    ) -> Result<Self, GoldenError> {
         let bias = (arithmetic.bias.at != BiasAt::None).then_some(0);
         let layer = Layers::new(&arithmetic)?.of(&any_case(terms, bias), terms)?;
         let unsupported =
@@ -87,6 +100,7 @@ impl GoldenModel {
         Ok(Self {
             display: Display::new(&layer.datapath),
             states: vec![LevelState::default(); layer.datapath.levels.len()],
+            bias_bits,
             has_multiplier: false,
             beat: 0,
             exact: 0,
@@ -136,12 +150,22 @@ impl GoldenModel {
     /// is read when its level starts a run, any other bias when the dot product ends.
     ///
     /// # Errors
-    /// [`GoldenError::Parameters`] if there is no bias adder and `bias` is not 0.
+    /// [`GoldenError::Parameters`] if `bias` does not fit the port, or if there is no bias adder and `bias` is not 0.
     pub fn set_bias(&mut self, bias: i64) -> Result<(), GoldenError> {
         let Some(value) = &mut self.layer.bias else {
             let problem = format!("the bias is {bias}, but the unit has no bias adder");
             return if bias == 0 { Ok(()) } else { Err(GoldenError::Parameters(problem)) };
         };
+        let half = 1i128 << (self.bias_bits - 1);
+        if !(-half..half).contains(&i128::from(bias)) {
+            let problem = format!(
+                "the bias is {bias}, but the port has {} bits: {} to {}",
+                self.bias_bits,
+                -half,
+                half - 1
+            );
+            return Err(GoldenError::Parameters(problem));
+        }
         let datapath = &self.layer.datapath;
         let end = datapath.levels.len();
         let at = if datapath.bias.at == BiasPlace::Preload { end - 1 } else { end };

@@ -30,11 +30,16 @@ pub(crate) fn interface(arithmetic: &Arithmetic, lanes: usize, packing: Packing)
         lane_order: "lane 0 in the least significant bits; words zero-padded to whole digits".into(),
         ctrl,
         flags,
-        handshake: "a beat is accepted in every cycle with valid; without it every register holds".into(),
+        handshake:
+            "a beat is accepted in every cycle with valid; without it every register holds; flags are \
+                    compared in the cycles in which `updated` is 1"
+                .into(),
         clear: "with the first beat of a dot product: every level starts its run anew with this beat; \
                 sticky flags start anew with every run of their level"
             .into(),
-        reset: "rst_n, active low, synchronous, at least 2 cycles".into(),
+        reset: "rst_n, active low, synchronous, at least 2 cycles, in which beats have no effect; from the \
+                second one on every register, flag and valid is 0"
+            .into(),
         acc_latency: ACC_LATENCY,
         out_latency: OUT_LATENCY,
     }

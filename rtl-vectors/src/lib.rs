@@ -23,6 +23,7 @@ mod golden;
 mod hdl;
 mod interface;
 pub mod manifest;
+mod profile;
 mod reach;
 mod read;
 mod real;
@@ -36,12 +37,13 @@ mod words;
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};
 pub use check::{
-    CheckReport, CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict, check,
-    mutate,
+    CheckReport, CheckRequest, Divergence, Dut, DutLatency, MutantResult, Outcome, Simulator, TIME_LIMIT,
+    Verdict, check, mutate,
 };
 pub use error::{GoldenError, VectorError};
 pub use export::export;
 pub use golden::GoldenModel;
+pub use profile::DutProfile;
 pub use synthetic::LayerParameters;
 pub use waves::WaveFormat;
 pub use words::Words;

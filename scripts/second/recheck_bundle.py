@@ -283,14 +283,14 @@ def half_away(value):
     return whole if value >= 0 else -whole
 
 
-def multiplier_words(real, point):
-    f, e = math.frexp(real)
+def multiplier_words(real, point, scheme=None):
+    f, e = math.frexp(float(np.float32(real)) if scheme == "even" else real)
     if point == 53:
         return (int(math.ldexp(f, 53)), e) if e >= -64 and real else (0, 0)
     m = half_away(Fraction(f) * 2**31)
     if m == 1 << 31:
         m, e = 1 << 30, e + 1
-    return (m, e) if e >= -31 else (0, 0)
+    return (m, e) if e >= (-64 if scheme == "even" else -31) else (0, 0)
 
 
 def float_even(value):
@@ -364,6 +364,14 @@ class Cases:
             self.check.same(f"words of {name}", self.beat, len(self.data[name]))
         for name in ("exp_sum", "exp_out"):
             self.check.same(f"words of {name}", self.word, len(self.data[name]))
+        masks = [word[0] for word in self.data["mask"].values]
+        ones = [sum(word >> level & 1 for word in masks) for level in range(len(self.levels))]
+        found = self.manifest["compared"]
+        self.check.same("compared acc", ones, found["acc"])
+        self.check.same("compared sum", self.word, found["sum"])
+        self.check.same("compared out", self.word if self.arithmetic["requantize"]["in_rtl"] else 0, found["out"])
+        tiles = self.data["array/exp_mask"].values if self.manifest["array"] is not None else []
+        self.check.same("compared array_sum", sum(map(sum, tiles)), found["array_sum"])
         for name in ("stim_bias", "stim_mult", "stim_exp"):
             self.check.same(f"words of {name}", len(self.manifest["cases"]), len(self.data[name]))
 
@@ -397,7 +405,9 @@ class Cases:
         stim_bias = drop(stim_bias, bias["unit_shift"], bias["unit_round"])
         check.same(f"stim_bias of {name}", stim_bias, self.data["stim_bias"].one(index))
         out = self.arithmetic["requantize"]
-        words = multiplier_words(case["multiplier"] * 2.0 ** out["unit_shift"], out["mult_point"])
+        words = multiplier_words(case["multiplier"] * 2.0 ** out["unit_shift"], out["mult_point"], out["scheme"])
+        if case["group"] == "real" and words[0] != 0:
+            check.same(f"{name}: exponent within the layer's", True, out["exp_min"] <= words[1] <= out["exp_max"])
         check.same(f"multiplier of {name}", words, (self.data["stim_mult"].one(index), self.data["stim_exp"].one(index)))
 
         preloaded = bias["at"] == "preload"

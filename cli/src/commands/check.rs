@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use guardbit_files::WorkFolder;
 use guardbit_reports::text_table;
-use guardbit_rtl_vectors::{CheckRequest, Divergence, MutantResult, Outcome, Simulator, TIME_LIMIT, Verdict};
+use guardbit_rtl_vectors::{
+    CheckRequest, Divergence, Dut, DutLatency, DutProfile, MutantResult, Outcome, Simulator, TIME_LIMIT,
+    Verdict,
+};
 use guardbit_study::Seconds;
 use serde_json::{Value, json};
 
@@ -17,11 +20,12 @@ use crate::output::{print, print_json};
 
 pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> {
     let dir = args.bundle.as_deref().unwrap_or(Path::new(""));
-    let simulators = simulators(args.simulator.as_deref().unwrap_or_default());
+    let dut = dut(args)?;
+    let simulators = simulators_of(args.simulator.as_deref(), dut.as_ref());
     let work = args.work.as_deref();
     let kept = work.map(|work| WorkFolder::claim(work, dir, existing(global))).transpose()?;
     let time_limit = args.timeout.map_or(TIME_LIMIT, |Seconds(seconds)| Duration::from_secs(seconds));
-    let request = CheckRequest { simulators, work, time_limit };
+    let request = CheckRequest { simulators: &simulators, work, time_limit, dut: dut.as_ref() };
     let report = guardbit_rtl_vectors::check(dir, &request)?;
     let mut passed = report.passed();
     let mut mutants = Vec::new();
@@ -61,6 +65,53 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
         }
     }
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Returns the design of `--dut`.
+fn dut(args: &Given<Check>) -> Result<Option<Dut>, Failure> {
+    let help = "see `guardbit check --help`";
+    if args.dut.is_empty() {
+        let names = [
+            ("--top", args.top.is_some()),
+            ("--profile", args.dut_profile.is_some()),
+            ("--latency", args.latency.is_some()),
+            ("--seeds", args.seeds.is_some()),
+        ];
+        return match names.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => Err(Failure::usage(format!("{name} needs --dut"), help)),
+            None => Ok(None),
+        };
+    }
+    if args.mutate {
+        let help = "run `guardbit check BUNDLE --mutate` on its own";
+        return Err(Failure::usage("--mutate changes the reference design, not --dut".into(), help));
+    }
+    let top = args.top.clone();
+    let is_name = |top: &String| {
+        top.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && top.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    if let Some(top) = top.as_ref().filter(|top| !is_name(top)) {
+        return Err(Failure::usage(format!("invalid module name `{top}` of --top"), "letters, digits and _"));
+    }
+    let profile = args.dut_profile.as_deref().unwrap_or_default();
+    let profile = DutProfile::ALL.into_iter().find(|p| p.name() == profile).unwrap_or_default();
+    let latency = args.latency.as_deref().unwrap_or("contract").parse();
+    let latency: DutLatency = latency.map_err(|error| Failure::usage(error, help))?;
+    let seeds = u32::try_from(args.seeds.unwrap_or(1)).unwrap_or(u32::MAX);
+    Ok(Some(Dut { files: args.dut.clone(), top, profile, latency, seeds }))
+}
+
+/// Returns the simulators of `--simulator`. Of `all` those that read the language of the design; without the option,
+/// one for a design.
+fn simulators_of(name: Option<&str>, dut: Option<&Dut>) -> Vec<Simulator> {
+    let Some(dut) = dut else { return simulators(name.unwrap_or_default()).to_vec() };
+    let reads = |simulator: &Simulator| (*simulator == Simulator::Ghdl) == dut.is_vhdl();
+    match name {
+        None => Simulator::ALL.into_iter().find(reads).into_iter().collect(),
+        Some("all") => Simulator::ALL.into_iter().filter(reads).collect(),
+        Some(name) => simulators(name).to_vec(),
+    }
 }
 
 /// Those that a value of `--simulator` names.

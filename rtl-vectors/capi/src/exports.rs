@@ -150,7 +150,7 @@ pub extern "C" fn guardbit_clear(model: i32) -> i32 {
 }
 
 /// Sets the bias, in the unit of the place where it is added, as on in_bias. A preloaded bias takes effect
-/// when its level starts a run, any other when the dot product ends.
+/// when its level starts a run, any other when the dot product ends. A bias that does not fit the port is an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn guardbit_set_bias(model: i32, bias: i64) -> i32 {
     with(model, |m| Ok(m.set_bias(bias).map(|()| GUARDBIT_OK)?))

@@ -9,7 +9,7 @@ use guardbit_hwmodels::{
     ActivationOffset, BiasPlace, Check, Datapath, Level, MacLayer, OutputFit, Packing, ReductionOrder,
     Register, Terms, Walk, ZeroPoint,
 };
-use guardbit_num::{Overflow, Requantizer, Rounding, Scheme};
+use guardbit_num::{Multiplier, Overflow, Requantizer, Rounding, Scheme};
 
 pub(crate) use layers::{Layers, any_case, one_channel, register};
 
@@ -19,9 +19,9 @@ use crate::manifest::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, Register
 use crate::sizes::{MAX_LEVELS, MAX_WORD};
 
 /// Requantization schemes that `gb_requant.sv` implements.
-pub(crate) const RTL_SCHEMES: [Scheme; 4] =
-    [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Float64Away];
-/// Least exponent of a float64 multiplier. With any smaller exponent, every sum of [`MAX_WORD`] bits gives 0.
+pub(crate) const RTL_SCHEMES: [Scheme; 5] =
+    [Scheme::Double, Scheme::Single, Scheme::Away, Scheme::Even, Scheme::Float64Away];
+/// Least exponent of a float multiplier. With any smaller exponent, every sum of [`MAX_WORD`] bits gives 0.
 const MIN_EXPONENT: i32 = -64;
 
 /// Returns the width in two's complement of a port that holds every value of `range`.
@@ -91,6 +91,8 @@ pub(crate) struct Unit<'a> {
     /// added.
     pub words: Range,
     pub scheme: Scheme,
+    /// Least and greatest exponent of the layer's multipliers.
+    pub exponents: (i64, i64),
     pub zero_point: i32,
     pub clamp: (i32, i32),
 }
@@ -130,6 +132,7 @@ pub(crate) fn arithmetic(graph: &Graph, layer: &MacLayer) -> Result<Arithmetic, 
         has_side: layer.input_sum_factor.iter().any(|&f| f != 0),
         words: bias_words(layer, operands),
         scheme: layer.requantizers.first().map_or(Scheme::Double, |r| r.scheme()),
+        exponents: exponents(&layer.requantizers),
         zero_point: output.output_zero_point,
         clamp: output.clamp,
     }
@@ -331,6 +334,8 @@ impl Unit<'_> {
             out_bits: port_bits(clamp),
             mult_bits,
             mult_point,
+            exp_min: self.exponents.0,
+            exp_max: self.exponents.1,
             in_rtl: RTL_SCHEMES.contains(&scheme) && datapath.bias.at != BiasPlace::PostRequantize,
         }
     }
@@ -399,6 +404,13 @@ fn bias_words(layer: &MacLayer, operands: [Range; 2]) -> Range {
     Range { min, max }
 }
 
+/// Returns the least and the greatest exponent of the multipliers other than 0.
+fn exponents(requantizers: &[Requantizer]) -> (i64, i64) {
+    let words = requantizers.iter().map(|&requantizer| multiplier_words(requantizer));
+    let exponents = || words.clone().filter(|[mult, _]| *mult != 0).map(|[_, exponent]| exponent);
+    (exponents().min().unwrap_or(0), exponents().max().unwrap_or(0))
+}
+
 fn is_float64(scheme: Scheme) -> bool {
     scheme == Scheme::Float64Away
 }
@@ -406,10 +418,16 @@ fn is_float64(scheme: Scheme) -> bool {
 /// Returns the values of the multiplier ports: significand and exponent.
 pub(crate) fn multiplier_words(requantizer: Requantizer) -> [i64; 2] {
     let multiplier = requantizer.multiplier();
-    if !is_float64(requantizer.scheme()) {
-        return [multiplier.significand().into(), multiplier.exponent().into()];
-    }
-    let (significand, exponent) = multiplier.exact();
+    let (significand, exponent) = match requantizer.scheme() {
+        Scheme::Float64Away => multiplier.exact(),
+        Scheme::Even => {
+            let float32 = Multiplier::new(f64::from(multiplier.real() as f32)).unwrap_or(multiplier);
+            let (significand, exponent) = float32.exact();
+            // A float32 has 24 bits, so none is lost.
+            (significand >> 22, exponent)
+        }
+        _ => return [multiplier.significand().into(), multiplier.exponent().into()],
+    };
     if exponent < MIN_EXPONENT { [0, 0] } else { [significand as i64, exponent.into()] }
 }
 

@@ -37,8 +37,9 @@ pub(super) fn append(
     random: &mut Pcg64Mcg,
 ) {
     let pixels = if is_output_stationary(info) { info.rows } else { info.rows.max(LEAST_PIXELS) };
-    let mut maker = Maker { layer, arithmetic, pixels, channels: info.cols, random };
+    let mut maker = Maker { layer, arithmetic, rows: info.rows, pixels, channels: info.cols, random };
     let mut corners = maker.random_tiles(2 * info.rows + info.rows / 2);
+    corners.extend(maker.extremes());
     corners.extend(maker.paths());
     let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };
     let (first, last) = (next, next + MAX_BEATS);
@@ -98,6 +99,7 @@ fn tiles(info: &ArrayInfo, corner: &Corner, group: usize, next: &mut usize) -> V
 struct Maker<'a> {
     layer: &'a MacLayer,
     arithmetic: &'a Arithmetic,
+    rows: usize,
     pixels: usize,
     channels: usize,
     random: &'a mut Pcg64Mcg,
@@ -113,6 +115,17 @@ impl Maker<'_> {
         let small: Vec<Corner> = small.collect();
         let quiet = small.into_iter().find(|corner| !self.overflows(corner));
         quiet.into_iter().chain([self.random_tile("corner: random", terms, 0)]).collect()
+    }
+
+    /// Returns tiles in which every element multiplies all four pairs of extreme operands, each of them last once.
+    fn extremes(&self) -> Vec<Corner> {
+        let (a, w) = (&self.arithmetic.activation, &self.arithmetic.weight);
+        let pairs = [(a.min, w.min), (a.min, w.max), (a.max, w.min), (a.max, w.max)];
+        let terms = self.rows.max(pairs.len()).min(self.layer.order.len());
+        let tile = |turn: usize| -> Vec<TraceOperand> {
+            pairs.iter().cycle().skip(turn).take(terms).map(|&(a, w)| operand(a, w)).collect()
+        };
+        (0..pairs.len()).map(|turn| self.uniform(format!("corner: extremes {turn}"), &tile(turn))).collect()
     }
 
     fn random_tile(&mut self, class: &str, terms: usize, halvings: u32) -> Corner {

@@ -9,25 +9,28 @@ use guardbit_hwmodels::timing::{LayerTiming, MAX_CYCLES, Widths};
 use guardbit_hwmodels::{
     Accelerator, ActivationOffset, Datapath, MAC_OPERATIONS, ZeroPoint, from_complete_yaml,
 };
-use guardbit_num::Scheme;
+use guardbit_num::{Multiplier, Requantizer, Scheme};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::refused::{Refused, claim};
 use super::{array, files, stimuli};
-use crate::arithmetic::{Codes, Unit, in_bias_unit};
+use crate::arithmetic::{Codes, Unit, in_bias_unit, multiplier_words};
 use crate::assemble::{Parts, assemble};
 use crate::beats::{self, Dot};
 use crate::bundle::Bundle;
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Source, TensorInfo, WindowInfo,
+    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, RequantizeInfo, Source, TensorInfo, WindowInfo,
 };
 use crate::real;
 use crate::sizes::{MAX_LANES, MAX_TERMS};
 
 /// Greatest size of an accelerator file in bytes.
 const MAX_ACCELERATOR: u64 = 1 << 18;
+
+/// Greatest exponent of a multiplier.
+const MAX_EXPONENT: i64 = 30;
 
 /// Greatest length of a case's identifier and class.
 const MAX_ID: usize = 100;
@@ -260,11 +263,35 @@ fn arithmetic(
         has_side: datapath.operands.zero_point == ZeroPoint::Fold && types.weight.1.iter().any(|&z| z != 0),
         words: Range { min: claimed.bias.word_min.into(), max: claimed.bias.word_max.into() },
         scheme,
+        exponents: (claimed.requantize.exp_min, claimed.requantize.exp_max),
         zero_point,
         clamp: (min, max),
     };
+    exponents(manifest)?;
     biases(manifest, &unit, &types.weight.1)?;
     Ok(unit.arithmetic()?)
+}
+
+/// Checks that the multipliers of real cases have exponents of the layer.
+fn exponents(manifest: &Manifest) -> Result<(), Refused> {
+    let RequantizeInfo { scheme, unit_shift, exp_min, exp_max, .. } = manifest.arithmetic.requantize;
+    if !(-1100..=MAX_EXPONENT).contains(&exp_min) || !(exp_min..=MAX_EXPONENT).contains(&exp_max) {
+        return Err(claim(
+            "/arithmetic/requantize/exp_min",
+            format!("{exp_min} to {exp_max} is not a valid range of exponents"),
+        ));
+    }
+    for (index, case) in manifest.cases.iter().enumerate().filter(|(_, case)| case.group == CaseGroup::Real) {
+        let refused = |problem: String| claim(&format!("/cases/{index}/multiplier"), problem);
+        let multiplier = Multiplier::new(case.multiplier).and_then(|m| m.scaled_up(unit_shift));
+        let multiplier = multiplier.map_err(|error| refused(error.to_string()))?;
+        let [significand, exponent] = multiplier_words(Requantizer::new(scheme, multiplier));
+        if significand != 0 && !(exp_min..=exp_max).contains(&exponent) {
+            let range = format!("{exp_min} to {exp_max} (exp_min, exp_max)");
+            return Err(refused(format!("its exponent is {exponent}; expected {range}")));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the biases of all cases can belong to one layer.

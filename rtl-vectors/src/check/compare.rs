@@ -4,11 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::dut::Dut;
 use super::outcome::{Divergence, Outcome};
-use super::simulators::{Bench, Simulator, find_case};
+use super::simulators::{Bench, find_case};
 use super::{array, files};
 use crate::bundle::Bundle;
-use crate::manifest::{FileInfo, Manifest};
+use crate::manifest::{Compared, FileInfo, Manifest};
+use crate::profile::DutProfile;
 use crate::read;
 use crate::words::{Mem, sign_extend};
 
@@ -88,24 +90,17 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Returns the number of values that a bench compares: the marked values of the masks, and the sums and codes
-/// of finished dot products.
-pub(super) fn comparisons(made: &Bundle, simulator: Simulator, bench: Bench) -> u64 {
-    let ones = |name: &str| {
-        let bytes = made.files.iter().find(|(path, _)| path == name).map_or(&[][..], |(_, bytes)| bytes);
-        bytes
-            .iter()
-            .filter_map(|&digit| char::from(digit).to_digit(16))
-            .map(|digit| u64::from(digit.count_ones()))
-            .sum()
-    };
-    if bench == Bench::Array {
-        return ones("array/exp_mask.mem");
+/// Returns the number of values that a bench compares.
+pub(super) fn comparisons(manifest: &Manifest, bench: Bench, dut: Option<&Dut>) -> u64 {
+    let Compared { acc, sum, out, array_sum } = &manifest.compared;
+    let profile = dut.map_or(DutProfile::Full, |dut| dut.profile);
+    match bench {
+        Bench::Array => *array_sum,
+        Bench::Unit => {
+            let acc = if profile.has_accumulators() { acc.iter().sum() } else { 0 };
+            acc + sum + if profile.has_codes() { *out } else { 0 }
+        }
     }
-    let sums = made.manifest.cases.iter().filter(|case| case.out_word.is_some()).count() as u64;
-    // The VHDL unit has no requantizer and ends with the sum.
-    let has_codes = made.manifest.arithmetic.requantize.in_rtl && simulator != Simulator::Ghdl;
-    ones("mask.mem") + sums + if has_codes { sums } else { 0 }
 }
 
 /// Compares every word of the files of the unit, or of the array; the expected words come from the reference

@@ -88,6 +88,41 @@ pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
     outcome("file", problems, manifest.files.len() as u64)
 }
 
+/// Checks that the folder has no files but those of the manifest: `make` could run a `GNUmakefile` or a module of
+/// an equal name instead. Does not follow links.
+pub(super) fn others(dir: &Path, manifest: &Manifest) -> Outcome {
+    let mut known: HashSet<PathBuf> = HashSet::from([MANIFEST.into()]);
+    for file in &manifest.files {
+        known.extend(Path::new(&file.path).ancestors().map(Path::to_owned));
+    }
+    let (mut problems, mut folders, mut checked) = (Vec::new(), vec![PathBuf::new()], 0);
+    while let Some(folder) = folders.pop() {
+        let mut found: Vec<PathBuf> = Vec::new();
+        match fs::read_dir(dir.join(&folder)) {
+            Ok(entries) => found.extend(entries.flatten().map(|entry| folder.join(entry.file_name()))),
+            Err(error) => problems.push(format!("{}: {error}", folder.display())),
+        }
+        found.sort();
+        for path in found {
+            checked += 1;
+            let is_folder = fs::symlink_metadata(dir.join(&path)).is_ok_and(|found| found.is_dir());
+            if !known.contains(&path) {
+                problems.push(format!(
+                    "{}{}: the manifest does not list it; delete it, or move it out of the bundle",
+                    path.display(),
+                    if is_folder { "/" } else { "" }
+                ));
+            } else if is_folder {
+                folders.push(path);
+            }
+            if problems.len() > MAX_FILES {
+                return outcome("file", problems, checked);
+            }
+        }
+    }
+    outcome("file", problems, checked)
+}
+
 /// Returns the SHA-256 of a file, and subtracts its size from `left`.
 fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
     let file = read::open(dir, path)?;

@@ -3,6 +3,7 @@
 mod again;
 mod array;
 mod compare;
+mod dut;
 mod files;
 mod mutants;
 mod outcome;
@@ -15,6 +16,7 @@ mod stimuli;
 use std::path::Path;
 use std::time::Duration;
 
+pub use dut::{Dut, DutLatency};
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use outcome::{CheckReport, Divergence, Outcome};
 pub use simulators::Simulator;
@@ -26,7 +28,7 @@ use crate::bundle::Bundle;
 use crate::manifest::MANIFEST_SCHEMA;
 use crate::read::validated_manifest;
 use refused::Refused;
-use simulators::Bench;
+use simulators::{Bench, Manner, Replay, Stop};
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -40,11 +42,13 @@ pub struct CheckRequest<'a> {
     pub work: Option<&'a Path>,
     /// Limit of the time in which a simulator may build a bench, and of the time in which it may run it.
     pub time_limit: Duration,
+    /// Design that replaces the reference design of the MAC unit; the array is then not replayed.
+    pub dut: Option<&'a Dut>,
 }
 
 impl Default for CheckRequest<'_> {
     fn default() -> Self {
-        Self { simulators: &[], work: None, time_limit: TIME_LIMIT }
+        Self { simulators: &[], work: None, time_limit: TIME_LIMIT, dut: None }
     }
 }
 
@@ -67,6 +71,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
     report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
     report.checks.push(("files".into(), files::hashes(dir, &manifest)));
+    report.checks.push(("no other files".into(), files::others(dir, &manifest)));
     if !report.passed() {
         return Ok(report);
     }
@@ -88,12 +93,18 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
         return Ok(report);
     }
     for &simulator in request.simulators {
-        let outcome = replay(&made, simulator, Bench::Unit, request)?;
-        report.checks.push((simulator.name().into(), outcome));
-        // VHDL has no design of the array.
-        if made.manifest.array.is_some() && simulator != Simulator::Ghdl {
-            let outcome = replay(&made, simulator, Bench::Array, request)?;
-            report.checks.push((format!("{}, array", simulator.name()), outcome));
+        for (manner, outcome) in replay(&made, simulator, Bench::Unit, request)? {
+            let stressed = match manner {
+                Manner::Plain => String::new(),
+                Manner::Stress(1) => ", stress".into(),
+                Manner::Stress(seed) => format!(", stress, seed {seed}"),
+            };
+            report.checks.push((format!("{}{stressed}", simulator.name()), outcome));
+        }
+        if made.manifest.array.is_some() && request.dut.is_none() {
+            for (_, outcome) in replay(&made, simulator, Bench::Array, request)? {
+                report.checks.push((format!("{}, array", simulator.name()), outcome));
+            }
         }
     }
     Ok(report)
@@ -111,21 +122,23 @@ fn replay(
     simulator: Simulator,
     bench: Bench,
     request: &CheckRequest<'_>,
-) -> Result<Outcome, VectorError> {
+) -> Result<Vec<(Manner, Outcome)>, VectorError> {
     let name = match bench {
         Bench::Unit => simulator.name().to_owned(),
         Bench::Array => format!("{}-array", simulator.name()),
     };
     let scratch = files::Scratch::new(request.work, &name)?;
     files::write(made, scratch.path())?;
-    let outcome = simulators::run(simulator, bench, scratch.path(), &made.manifest, request.time_limit)?;
-    let expected = compare::comparisons(made, simulator, bench);
-    Ok(match outcome {
+    let replay = Replay { simulator, bench, dut: request.dut, stop: Stop::AtEnd, limit: request.time_limit };
+    let outcomes = replay.outcomes(scratch.path(), &made.manifest)?;
+    let expected = compare::comparisons(&made.manifest, bench, request.dut);
+    let counted = |outcome| match outcome {
         Outcome::Pass { checked, .. } if checked != expected => {
             let details = format!("compared {checked} values, expected {expected}");
             let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
             Outcome::Fail { mismatches: 1, first }
         }
         outcome => outcome,
-    })
+    };
+    Ok(outcomes.into_iter().map(|(manner, outcome)| (manner, counted(outcome))).collect())
 }

@@ -1,15 +1,20 @@
 //! Real simulators: builds and runs the bench of a bundle, and interprets its report.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use guardbit_hwmodels::BiasPlace;
+
+use super::dut::{Dut, DutLatency};
 use super::outcome::{Divergence, Outcome};
 use super::report::{Ran, number, value};
 use super::{array, process};
 use crate::VectorError;
 use crate::hdl::Sources;
-use crate::manifest::{Case, Manifest};
+use crate::manifest::{BiasAt, Case, Compared, Manifest};
+use crate::profile::DutProfile;
 
 /// Simulator in which bundles are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +50,18 @@ impl Simulator {
     }
 }
 
+/// Arguments of a run with idle cycles and resets, apart from the seed: names and values.
+const STRESS: [(&str, u32); 3] = [("idle", 10), ("idle_max", 16), ("resets", 6)];
+
+/// Manner in which the beats are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Beat by beat, as the files hold them.
+    Plain,
+    /// With idle cycles between beats, and resets, at places that this seed determines.
+    Stress(u32),
+}
+
 /// Design that is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bench {
@@ -63,30 +80,158 @@ pub(super) enum Stop {
     AtMismatch,
 }
 
-/// Replays the bundle that was written to `work`.
-pub(super) fn run(
-    simulator: Simulator,
-    bench: Bench,
-    work: &Path,
-    manifest: &Manifest,
-    limit: Duration,
-) -> Result<Outcome, VectorError> {
-    if !is_there(simulator) {
-        let reason = format!("`{}` is not installed", simulator.program());
-        return Ok(Outcome::Absent { reason });
-    }
-    let mut kinds = manifest.arithmetic.levels.iter().map(|level| level.reduce);
-    if let (Simulator::Ghdl, Some(kind)) = (simulator, kinds.find(|kind| !kind.is_in_vhdl())) {
-        return Ok(Outcome::Absent { reason: format!("the reference RTL in VHDL has no {kind} level") });
-    }
-    Ok(match replay(simulator, bench, Stop::AtEnd, work, manifest, limit)? {
-        Ran::Report(outcome) => outcome,
-        Ran::Broken(text) => {
-            let first =
-                Divergence { kind: "build or run".into(), details: tail(&text), ..Divergence::default() };
-            Outcome::Fail { mismatches: 1, first }
+/// A bench with a design in a simulator.
+#[derive(Clone, Copy)]
+pub(super) struct Replay<'a> {
+    pub simulator: Simulator,
+    pub bench: Bench,
+    /// Design that replaces the reference design.
+    pub dut: Option<&'a Dut>,
+    pub stop: Stop,
+    /// Limit of the time in which the simulator may build the bench, and of the time of each run.
+    pub limit: Duration,
+}
+
+impl Replay<'_> {
+    /// Replays the bundle that was written to `work`, in every manner. Without a simulator or a build there is one
+    /// outcome.
+    pub fn outcomes(&self, work: &Path, manifest: &Manifest) -> Result<Vec<(Manner, Outcome)>, VectorError> {
+        let absent = |reason: String| Ok(vec![(Manner::Plain, Outcome::Absent { reason })]);
+        let simulator = self.simulator;
+        if let Some(reason) = self.dut.and_then(|dut| dut.refuses(simulator)) {
+            return absent(reason);
         }
-    })
+        if !is_there(simulator) {
+            return absent(format!("`{}` is not installed", simulator.program()));
+        }
+        let mut kinds = manifest.arithmetic.levels.iter().map(|level| level.reduce);
+        if let (Simulator::Ghdl, None, Some(kind)) =
+            (simulator, self.dut, kinds.find(|kind| !kind.is_in_vhdl()))
+        {
+            return absent(format!("the reference RTL in VHDL has no {kind} level"));
+        }
+        let outcome = |ran| match ran {
+            Ran::Report(outcome) => outcome,
+            Ran::Broken(text) => {
+                let first =
+                    Divergence { kind: "build or run".into(), details: tail(&text), ..Divergence::default() };
+                Outcome::Fail { mismatches: 1, first }
+            }
+        };
+        let runs = self.run(work, manifest)?;
+        Ok(self.manners().into_iter().zip(runs.into_iter().map(outcome)).collect())
+    }
+
+    /// Returns the runs of the bench, in order.
+    fn manners(&self) -> Vec<Manner> {
+        let seeds = match self.bench {
+            Bench::Unit => self.dut.map_or(1, |dut| dut.seeds),
+            Bench::Array => 0,
+        };
+        [Manner::Plain].into_iter().chain((1..=seeds).map(Manner::Stress)).collect()
+    }
+
+    /// Builds the bench and runs it in every manner; with [`Stop::AtMismatch`] up to the first that does not pass.
+    /// The result has at least one element, and only one if the bench cannot be built.
+    pub fn run(&self, work: &Path, manifest: &Manifest) -> Result<Vec<Ran>, VectorError> {
+        let Self { simulator, bench, dut, stop, limit } = *self;
+        let (mut design, mut folders) = (Vec::new(), Vec::new());
+        if let Some(dut) = dut {
+            design = dut.copied(work)?;
+            design.extend(dut.adapter());
+            folders = dut.folders();
+        }
+        let Sources { top, files: sources } = match (bench, simulator) {
+            (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(design),
+            (Bench::Unit, _) if dut.is_some() => Sources::unit_with(design),
+            (Bench::Unit, _) => Sources::unit(),
+            (Bench::Array, Simulator::Ghdl) => Sources::array_vhdl(),
+            (Bench::Array, _) => Sources::array(),
+        };
+        // Options that Icarus and Verilator share.
+        let mut options: Vec<OsString> = Vec::new();
+        for folder in folders {
+            let mut option = OsString::from("-I");
+            option.push(folder);
+            options.push(option);
+        }
+        if let Some(name) = dut.and_then(|dut| dut.top.as_ref()) {
+            options.push(format!("-DGB_TOP={name}").into());
+        }
+        let (build, run): (_, &[&str]) = match simulator {
+            Simulator::Ghdl => {
+                let mut build = Command::new("ghdl");
+                build.args(["-a", "--std=08"]).args(&sources);
+                (build, &["ghdl", "--elab-run", "--std=08", top])
+            }
+            Simulator::Icarus => {
+                let mut build = Command::new("iverilog");
+                build.args(["-g2012", "-s", top, "-o", "tb.vvp"]).args(options).args(&sources);
+                (build, &["vvp", "-n", "tb.vvp"])
+            }
+            Simulator::Verilator => {
+                // A folder that the caller keeps may contain a build of other sources.
+                let _ = std::fs::remove_dir_all(work.join("verilated"));
+                let mut build = Command::new("verilator");
+                build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
+                // A run takes a second, while optimizing the code of an array would take minutes.
+                build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
+                build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(options).args(&sources);
+                (build, &["./verilated/Vtb"])
+            }
+        };
+        let built = start(build, work, limit)?;
+        if !built.status.is_some_and(|status| status.success()) {
+            return Ok(vec![Ran::Broken(told(built, limit))]);
+        }
+        let mut runs = Vec::new();
+        for manner in self.manners() {
+            let mut command = Command::new(run[0]);
+            command.args(&run[1..]);
+            let mark = if simulator == Simulator::Ghdl { "-g" } else { "+" };
+            command.args(
+                self.arguments(manner).into_iter().map(|(name, value)| format!("{mark}{name}={value}")),
+            );
+            let ran = start(command, work, limit)?;
+            runs.push(match (ran.status, bench) {
+                (None, _) => Ran::Broken(told(ran, limit)),
+                (Some(_), Bench::Unit) => parse(&ran.text, manifest, dut),
+                (Some(_), Bench::Array) => array::parse(&ran.text, manifest),
+            });
+            let passed = matches!(runs.last(), Some(Ran::Report(Outcome::Pass { .. })));
+            if stop == Stop::AtMismatch && !passed {
+                break;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Returns the arguments of a run: names and values.
+    fn arguments(&self, manner: Manner) -> Vec<(&'static str, u32)> {
+        let mut all = Vec::new();
+        if self.bench == Bench::Array && self.stop == Stop::AtMismatch {
+            all.push(("quick", 1));
+        }
+        if let Some(dut) = self.dut {
+            match dut.latency {
+                DutLatency::Contract => {}
+                DutLatency::Any => all.push(("latency", 0)),
+                DutLatency::Cycles(cycles) => all.extend([("latency", 0), ("acc_latency", cycles)]),
+            }
+            // The bench in VHDL always compares all ports.
+            if !dut.profile.has_accumulators() {
+                all.push(("acc", 0));
+            }
+            if !dut.profile.has_codes() {
+                all.push(("out", 0));
+            }
+        }
+        if let Manner::Stress(seed) = manner {
+            all.extend(STRESS);
+            all.push(("seed", seed));
+        }
+        all
+    }
 }
 
 pub(super) fn is_there(simulator: Simulator) -> bool {
@@ -94,62 +239,6 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
         let mut command = Command::new(simulator.program());
         command.arg(argument);
         process::run(command, Duration::from_secs(60)).is_ok()
-    })
-}
-
-pub(super) fn replay(
-    simulator: Simulator,
-    bench: Bench,
-    stop: Stop,
-    work: &Path,
-    manifest: &Manifest,
-    limit: Duration,
-) -> Result<Ran, VectorError> {
-    let Sources { top, files: sources } = match (bench, simulator) {
-        (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(),
-        (Bench::Unit, _) => Sources::unit(),
-        (Bench::Array, _) => Sources::array(),
-    };
-    let (build, mut run) = match simulator {
-        Simulator::Ghdl => {
-            let mut build = Command::new("ghdl");
-            build.args(["-a", "--std=08"]).args(&sources);
-            let mut run = Command::new("ghdl");
-            run.args(["--elab-run", "--std=08", top]);
-            (build, run)
-        }
-        Simulator::Icarus => {
-            let mut build = Command::new("iverilog");
-            build.args(["-g2012", "-s", top, "-o", "tb.vvp"]).args(&sources);
-            let mut run = Command::new("vvp");
-            run.args(["-n", "tb.vvp"]);
-            (build, run)
-        }
-        Simulator::Verilator => {
-            // A folder that the caller keeps may contain a build of other sources.
-            let _ = std::fs::remove_dir_all(work.join("verilated"));
-            let mut build = Command::new("verilator");
-            build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", top]);
-            // A run takes a second, while optimizing the code of an array would take minutes.
-            build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
-            build.args(["--Mdir", "verilated", "-o", "Vtb"]).args(&sources);
-            (build, Command::new("./verilated/Vtb"))
-        }
-    };
-    if bench == Bench::Array && stop == Stop::AtMismatch {
-        run.arg("+quick=1");
-    }
-    let built = start(build, work, limit)?;
-    if !built.status.is_some_and(|status| status.success()) {
-        return Ok(Ran::Broken(told(built, limit)));
-    }
-    let ran = start(run, work, limit)?;
-    if ran.status.is_none() {
-        return Ok(Ran::Broken(told(ran, limit)));
-    }
-    Ok(match bench {
-        Bench::Unit => parse(&ran.text, manifest),
-        Bench::Array => array::parse(&ran.text, manifest),
     })
 }
 
@@ -173,14 +262,20 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(12)..].join("\n")
 }
 
-fn parse(text: &str, manifest: &Manifest) -> Ran {
+fn parse(text: &str, manifest: &Manifest, dut: Option<&Dut>) -> Ran {
     let Some(result) = text.lines().find_map(|line| Some(&line[line.find("RESULT ")?..])) else {
         return Ran::Broken(text.into());
     };
     let mismatches = number(result, "mismatches").unwrap_or(1);
     if mismatches == 0 {
         let checked = number(result, "checked").unwrap_or(0);
-        return Ran::Report(Outcome::Pass { checked, notes: notes(result, manifest) });
+        return Ran::Report(match shortfall(result, manifest, dut) {
+            None => Outcome::Pass { checked, notes: notes(result, manifest) },
+            Some(details) => {
+                let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
+                Outcome::Fail { mismatches: 1, first }
+            }
+        });
     }
     let line = text.lines().find_map(|line| Some(&line[line.find("MISMATCH ")?..])).unwrap_or("");
     let beat = number(line, "beat").map(|b| b as usize);
@@ -202,22 +297,51 @@ fn details(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the first number of compared values that is not the manifest's.
+fn shortfall(result: &str, manifest: &Manifest, dut: Option<&Dut>) -> Option<String> {
+    let Compared { acc, sum, .. } = &manifest.compared;
+    let acc: Vec<String> = acc.iter().map(u64::to_string).collect();
+    // Codes of a requantization that the RTL does not have are counted, but not compared.
+    let profile = dut.map_or(DutProfile::Full, |dut| dut.profile);
+    let all = [
+        ("acc", acc.join(","), profile.has_accumulators()),
+        ("sum", sum.to_string(), true),
+        ("out", sum.to_string(), profile.has_codes()),
+    ];
+    let all = all.into_iter().filter(|(_, _, is_compared)| *is_compared);
+    all.map(|(kind, expected, _)| (kind, expected)).find_map(|(kind, expected)| {
+        let found = value(result, kind).unwrap_or("none");
+        (found != expected).then(|| format!("compared {kind}: {found}, the manifest has {expected}"))
+    })
+}
+
 /// Returns the notes of a run that passed.
 fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
     let cycles = value(result, "cycles").unwrap_or_default();
     let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
-    if let (Some(acc), Some(out)) = (value(result, "acc_latency"), value(result, "out_latency")) {
+    let latencies = value(result, "acc_latency").zip(value(result, "out_latency"));
+    if let (Some((acc, out)), Some("0,0,0")) = (latencies, value(result, "resets")) {
         let (acc_asked, out_asked) = (manifest.interface.acc_latency, manifest.interface.out_latency);
         notes.push(format!(
             "measured latency: accumulators {acc}, outputs {out} (contract {acc_asked} and {out_asked})"
         ));
     }
-    if value(result, "vhdl").is_some() {
-        notes.push("exp_out not compared: the VHDL MAC has no requantizer".into());
-    } else if number(result, "outputs") == Some(0) {
-        let scheme = &manifest.arithmetic.requantize.scheme;
-        notes.push(format!("exp_out not compared: the reference RTL does not support `{scheme}`"));
+    if let Some((resets, gaps)) =
+        value(result, "resets").filter(|&r| r != "0,0,0").zip(value(result, "gaps_inside"))
+    {
+        let between = value(result, "gaps_between").unwrap_or_default();
+        notes.push(format!(
+            "idle cycles (0, 1, 2, 3-7, 8+) before beats {gaps}, before dot products {between}; resets (between \
+             dot products, within one, after an overflow) {resets}"
+        ));
+    }
+    if number(result, "outputs") == Some(0) {
+        let reason = match manifest.arithmetic.bias.at {
+            at @ BiasAt::Some(BiasPlace::PostRequantize) => format!("a bias at `{at}`"),
+            _ => format!("`{}`", manifest.arithmetic.requantize.scheme),
+        };
+        notes.push(format!("exp_out not compared: the reference RTL does not support {reason}"));
     }
     notes
 }

@@ -7,8 +7,11 @@
 
 mod output;
 mod paths;
+mod search;
 mod unit;
 mod visible;
+
+pub(crate) use search::search;
 
 use guardbit_hwmodels::MacLayer;
 use guardbit_num::Multiplier;
@@ -29,6 +32,7 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     for (level, info) in arithmetic.levels.iter().enumerate() {
         if let (Some(min), Some(max)) = (info.min, info.max) {
             maker.level(level, &info.name, min.into(), max.into());
+            maker.widths(level, info, min.into(), max.into());
         }
     }
     maker.product(arithmetic);
@@ -37,7 +41,9 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.flow();
     maker.requantize();
     maker.requantize_float();
+    maker.exponents(arithmetic);
     maker.post_bias(arithmetic);
+    maker.opposite_signs(arithmetic);
     maker.preload(arithmetic);
     maker.dots
 }
@@ -67,8 +73,8 @@ struct Maker<'a> {
 enum Output {
     /// Bias of the layer, and a multiplier for which a change of the sum by one unit changes the code.
     Visible,
-    /// Given multiplier, and a bias of 0.
-    Scaled(Multiplier),
+    /// Given multiplier and bias at unit 1.
+    Scaled(Multiplier, i128),
     /// Given bias at unit 1.
     Biased(i128),
     /// Bias and multiplier of a channel.
@@ -103,12 +109,11 @@ impl<'a> Maker<'a> {
         }
         let mut layer = match output {
             Output::Visible | Output::Biased(_) => one_channel(self.layer, 0, None),
-            Output::Scaled(multiplier) => one_channel(self.layer, 0, Some(multiplier)),
+            Output::Scaled(multiplier, _) => one_channel(self.layer, 0, Some(multiplier)),
             Output::Channel(channel) => one_channel(self.layer, channel, None),
         };
         let bias = match output {
-            Output::Biased(bias) => Some(bias),
-            Output::Scaled(_) => Some(0),
+            Output::Biased(bias) | Output::Scaled(_, bias) => Some(bias),
             Output::Visible | Output::Channel(_) => None,
         };
         if let (Some(bias), Some(biases)) = (bias, layer.bias.as_mut()) {
@@ -118,7 +123,7 @@ impl<'a> Maker<'a> {
         match output {
             Output::Visible => layer = visible::biased(self.layer, layer, &operands, number),
             Output::Biased(_) => layer = visible::scaled(layer, &operands, number),
-            Output::Scaled(_) | Output::Channel(_) => {}
+            Output::Scaled(..) | Output::Channel(_) => {}
         }
         self.dots.push(Dot {
             id,

@@ -1,8 +1,11 @@
 //! Corner cases of the bias adder and the requantizer.
 
+use std::collections::BTreeSet;
+
 use guardbit_hwmodels::BiasPlace;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_num::{Multiplier, Scheme};
+use guardbit_sim::trace::TraceOperand;
 
 use super::{Maker, Output};
 use crate::beats::weight_side;
@@ -27,6 +30,12 @@ fn float_ties() -> impl Iterator<Item = (i128, Multiplier)> {
 impl Maker<'_> {
     /// Adds ties of both parities and signs, clamp edges, and multipliers of 0 and almost 1.
     pub(super) fn requantize(&mut self) {
+        let clamp = match &self.layer.dots.finish {
+            guardbit_graph::Finish::Requantize(stage) => stage.clamp,
+            guardbit_graph::Finish::Divide(_) => (i32::MIN, i32::MAX),
+        };
+        let around = |code: i32| [code.saturating_sub(1), code, code.saturating_add(1)];
+        let codes: BTreeSet<i32> = around(clamp.0).into_iter().chain(around(clamp.1)).collect();
         for exponent in [1u32, 3, 7] {
             let Ok(multiplier) = Multiplier::new(0.5f64.powi(exponent as i32)) else { continue };
             let half = 1i128 << (exponent - 1);
@@ -39,8 +48,8 @@ impl Maker<'_> {
                 guardbit_graph::Finish::Requantize(stage) => stage.output_zero_point,
                 guardbit_graph::Finish::Divide(_) => 0,
             };
-            for code in [-129, -128, -127, 126, 127, 128, 255, 256] {
-                let target = i128::from(code - zero_point) << exponent;
+            for code in codes.iter().copied() {
+                let target = (i128::from(code) - i128::from(zero_point)) << exponent;
                 self.scaled(format!("clamp_{exponent}_{code}"), "requantize_clamp", target, multiplier);
             }
         }
@@ -72,13 +81,97 @@ impl Maker<'_> {
     }
 
     /// Adds a dot product whose requantizer input is `target`: it delivers `target` in the unit at the end of
-    /// the datapath, with a bias of 0.
+    /// the datapath, with a bias of 0, or a part of it, with a bias that makes up for the rest.
     fn scaled(&mut self, id: String, class: &str, target: i128, multiplier: Multiplier) {
-        let (last, dropped) = self.last();
+        let (last, _) = self.last();
         let unit = 2f64.powi(self.layer.datapath.unit_shift(last + 1) as i32);
         let Ok(multiplier) = Multiplier::new(multiplier.real() / unit) else { return };
-        if let Some(operands) = self.walk(last, &[target << dropped]).filter(|o| !o.is_empty()) {
-            self.push(id, class, operands, Output::Scaled(multiplier));
+        if let Some(operands) = self.delivering(target) {
+            self.push(id, class, operands, Output::Scaled(multiplier, 0));
+            return;
+        }
+        if self.layer.datapath.bias.at != BiasPlace::Post || self.has_sums_of_operands() {
+            return;
+        }
+        let Some(ends) = self.biases() else { return };
+        let shift = self.layer.datapath.unit_shift(last + 1);
+        // Towards 0, so that the bias is one of the layer's range.
+        let word = (target << shift).clamp(ends.min, ends.max) / (1 << shift);
+        let delivered = target - word;
+        if let Some(operands) = self.delivering(delivered) {
+            self.push(id, class, operands, Output::Scaled(multiplier, word << shift));
+        }
+    }
+
+    /// Returns operands for which the last level delivers exactly `sum`; `None` if its register does not hold it, or
+    /// if there are none.
+    fn delivering(&self, sum: i128) -> Option<Vec<TraceOperand>> {
+        let (last, dropped) = self.last();
+        let value = sum << dropped;
+        let limits = self.layer.datapath.levels[last].register.limits();
+        if limits.is_some_and(|limits| !limits.contains(Range::point(value))) {
+            return None;
+        }
+        self.walk(last, &[value]).filter(|operands| !operands.is_empty())
+    }
+
+    /// Returns the range of the layer's biases, including 0; `None` without biases.
+    fn biases(&self) -> Option<Range> {
+        let biases = self.layer.bias.as_ref()?;
+        Some(biases.iter().fold(Range::ZERO, |range, &bias| range.hull(Range::point(bias))))
+    }
+
+    /// Returns whether a multiple of a sum of operands is added with the bias.
+    fn has_sums_of_operands(&self) -> bool {
+        self.layer.input_sum_factor[0] != 0 || self.layer.weight_sum_factor != 0
+    }
+
+    /// Adds multipliers of every exponent of the layer's own, with sums of both signs.
+    pub(super) fn exponents(&mut self, arithmetic: &Arithmetic) {
+        let (last, _) = self.last();
+        let info = &arithmetic.levels[last];
+        let limit = |bound: i64, rail: Option<i64>| {
+            i128::from(bound).abs().min(rail.map_or(i128::MAX, |r| i128::from(r).abs()))
+        };
+        let most = limit(info.bound_max, info.max).min(limit(info.bound_min, info.min)) >> self.last().1;
+        let requantize = &arithmetic.requantize;
+        for exponent in requantize.exp_min.max(-40) as i32..=requantize.exp_max.min(0) as i32 {
+            for (label, fraction) in [("least", 0.5), ("greatest", 1.0 - 2f64.powi(-24))] {
+                let Ok(multiplier) = Multiplier::new(fraction * 2f64.powi(exponent)) else { continue };
+                // About 50 steps of the output code from the zero point, if the sum reaches so far.
+                let size = (50.0 / multiplier.real()).min(most as f64) as i128;
+                for sign in [1, -1] {
+                    let id = format!("exponent_{exponent}_{label}_{}", if sign > 0 { "up" } else { "down" });
+                    self.scaled(id, "requantize_exponent", sign * size, multiplier);
+                }
+            }
+        }
+    }
+
+    /// Adds sums and biases of opposite signs whose total lies around 0.
+    pub(super) fn opposite_signs(&mut self, arithmetic: &Arithmetic) {
+        let Some(ends) = self.biases().filter(|_| arithmetic.bias.at == BiasAt::POST) else { return };
+        if self.has_sums_of_operands() {
+            return;
+        }
+        let (last, dropped) = self.last();
+        let shift = self.layer.datapath.unit_shift(last + 1);
+        for (label, end) in [("up", ends.max >> shift), ("down", -(-ends.min >> shift))] {
+            // The sum that takes the bias back, as far as the register holds one.
+            let limits = self.layer.datapath.levels[last].register.limits();
+            let bound =
+                limits.map_or(-end << dropped, |limits| (-end << dropped).clamp(limits.min, limits.max));
+            let Some(sum) = self.farthest(last, bound).map(|sum| sum >> dropped) else { continue };
+            for (size, sum) in [("most", sum), ("half", sum / 2), ("few", sum / 16)] {
+                for total in [-2, -1, 0, 1, 2] {
+                    let bias = (total - sum) << shift;
+                    let Some(operands) = self.delivering(sum) else { continue };
+                    if (ends.min..=ends.max).contains(&bias) {
+                        let id = format!("opposite_{label}_{size}_{total}");
+                        self.push(id, "bias_opposite", operands, Output::Biased(bias));
+                    }
+                }
+            }
         }
     }
 
@@ -101,7 +194,7 @@ impl Maker<'_> {
             min: biases.iter().copied().min().unwrap_or(0).min(0),
             max: biases.iter().copied().max().unwrap_or(0).max(0),
         };
-        let (last, dropped) = self.last();
+        let (last, _) = self.last();
         let shift = self.layer.datapath.unit_shift(last + 1);
         let factor = i128::from(self.layer.input_sum_factor[0]);
         let beyond = (rails.max - rails.min) / 4;
@@ -115,12 +208,12 @@ impl Maker<'_> {
         for (label, target) in targets.collect::<Vec<_>>() {
             for (number, bias) in [ends.max, ends.min, ends.max / 2, ends.min / 2].into_iter().enumerate() {
                 let delivered = target - (bias >> shift);
-                let Some(operands) = self.walk(last, &[delivered << dropped]) else { continue };
+                let Some(operands) = self.delivering(delivered) else { continue };
                 // Two steps, since each shows the neighbours of a sum from one side only.
                 let activations: i128 = operands.iter().map(|o| o.activation).sum();
                 let side = factor * activations + weight_side(self.layer, &operands);
                 let bias = ((target - delivered) << shift) - side;
-                if operands.is_empty() || !(ends.min..=ends.max).contains(&bias) {
+                if !(ends.min..=ends.max).contains(&bias) {
                     continue;
                 }
                 for side in ["up", "down"] {
@@ -149,6 +242,19 @@ impl Maker<'_> {
             for (label, rail) in rails.iter().flat_map(|r| [("max", r.max), ("min", r.min)]) {
                 let out = if label == "max" { 1 } else { -1 };
                 steps.push((label, vec![rail - start, out, -3 * out]));
+            }
+            for (label, half) in
+                rails.iter().flat_map(|r| [("half_max", r.max >> 1), ("half_min", r.min / 2)])
+            {
+                let out = if label == "half_max" { 1 } else { -1 };
+                steps.push((label, vec![half + out - start]));
+            }
+            for (label, rail) in rails.iter().flat_map(|r| [("max", r.max), ("min", r.min)]) {
+                let operands = self.farthest_operands(last, rail - start);
+                if !operands.is_empty() {
+                    let id = format!("preload_{end}_farthest_{label}");
+                    self.push(id, "preload", operands, Output::Biased(bias));
+                }
             }
             for (label, steps) in steps {
                 if let Some(operands) = self.walk(last, &steps).filter(|o| !o.is_empty()) {

@@ -8,6 +8,10 @@ use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 
 use super::Maker;
+use crate::manifest::LevelInfo;
+
+/// Number of values that are tried in place of one that no products sum to.
+const NEAR: i128 = 64;
 
 /// Rail of a level.
 #[derive(Clone, Copy)]
@@ -50,6 +54,59 @@ impl Maker<'_> {
         ] {
             self.path(level, &format!("{name}_{label}"), "boundary_zero", &steps, 0);
         }
+    }
+
+    /// Adds sums at and beyond the rails of a register of one bit less, and the greatest sums: they show the width of
+    /// a register whose own rails cannot be reached.
+    pub(super) fn widths(&mut self, level: usize, info: &LevelInfo, min: i128, max: i128) {
+        let name = &info.name;
+        for (side, edge, out) in [("max", max >> 1, 1), ("min", min / 2, -1)] {
+            if edge != 0 {
+                self.path(level, &format!("{name}_half_{side}_at"), "width", &[edge], 0);
+                self.path(level, &format!("{name}_half_{side}_beyond"), "width", &[edge + out], 0);
+            }
+            let bound = if out > 0 { info.bound_max } else { info.bound_min };
+            let operands = self.farthest_operands(level, i128::from(bound).clamp(min, max));
+            self.add(format!("l{level}_{name}_farthest_{side}"), "width", operands);
+        }
+    }
+
+    /// Returns the sum nearest to `bound`, and between 0 and it, to which [`walk`](Self::walk) finds a way; `None` if
+    /// there is none but 0.
+    pub(super) fn farthest(&self, level: usize, bound: i128) -> Option<i128> {
+        let (mut near, mut far) = (0, bound.abs() + 1);
+        while far - near > 1 {
+            let middle = near + (far - near) / 2;
+            match self.walk(level, &[middle * bound.signum()]) {
+                Some(_) => near = middle,
+                None => far = middle,
+            }
+        }
+        (near != 0).then_some(near * bound.signum())
+    }
+
+    /// Returns operands with a sum near `bound`, or as near as the values of a run lead, the last one from fewer
+    /// products than a whole value has.
+    pub(super) fn farthest_operands(&self, level: usize, bound: i128) -> Vec<TraceOperand> {
+        if level == 0 {
+            let steps = self.farthest(level, bound);
+            return steps.and_then(|step| self.walk(level, &[step])).unwrap_or_default();
+        }
+        let dropped: u32 = self.layer.datapath.levels[..level].iter().map(|l| l.shift).sum();
+        let (room, end) = (self.value_terms(level), self.value_terms(level + 1).min(self.terms));
+        let (mut operands, mut sum) = (Vec::new(), 0);
+        while operands.len() < end && sum != bound {
+            let here = room.min(end - operands.len());
+            let Some(most) = self.largest_value(level, bound - sum) else { break };
+            // Not every value is a sum of few products.
+            let mut values = (0..NEAR).map(|less| most - less * most.signum()).filter(|v| v * most > 0);
+            let found = values.find_map(|v| Some((v, self.ranges.solve(v << dropped, here, 1 << dropped)?)));
+            let Some((value, mut products)) = found else { break };
+            products.resize(here, self.ranges.zero());
+            operands.extend(products);
+            sum += value;
+        }
+        operands
     }
 
     /// Adds sums inside a rail, at it and beyond it.

@@ -21,6 +21,10 @@ enum Coverpoint {
     Unit,
 }
 
+/// Names of registers that are no level.
+const PRODUCT: &str = "product";
+const BIAS: &str = "bias";
+
 /// Number of cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
@@ -98,6 +102,17 @@ impl Seen {
             _ => {}
         }
         self
+    }
+
+    /// Returns the register and the name of every bin.
+    pub fn named(&self, arithmetic: &Arithmetic) -> BTreeSet<(String, String)> {
+        let register = |place: &Coverpoint| match place {
+            Coverpoint::Product => PRODUCT.to_owned(),
+            Coverpoint::Level(index) => arithmetic.levels[*index].name.clone(),
+            Coverpoint::Bias => BIAS.to_owned(),
+            Coverpoint::Unit => String::new(),
+        };
+        self.bins.iter().map(|(place, name)| (register(place), name.clone())).collect()
     }
 
     fn bin(&mut self, place: Coverpoint, name: impl Into<String>) {
@@ -190,12 +205,19 @@ impl Counter {
         }
     }
 
+    /// Returns the register and the name of every bin that could be hit and is not.
+    pub fn missed(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> BTreeSet<(String, String)> {
+        let bins = self.table(arithmetic, terms, lanes).bins.into_iter();
+        let missed = bins.filter(|bin| bin.cases == 0 && bin.unreachable.is_none());
+        missed.map(|bin| (bin.level, bin.name)).collect()
+    }
+
     /// Returns the table of all possible bins, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();
         if let Some(rails) = rails(&arithmetic.product) {
-            all.push((Coverpoint::Product, "product", proofs::products(rails, reach.product, arithmetic)));
+            all.push((Coverpoint::Product, PRODUCT, proofs::products(rails, reach.product, arithmetic)));
         }
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
             let Some(rails) = rails(&level.register) else { continue };
@@ -207,7 +229,7 @@ impl Counter {
             all.push((Coverpoint::Level(index), &level.name, bins));
         }
         if let (Some(rails), Some(reach)) = (rails(&arithmetic.bias.register), reach.bias) {
-            all.push((Coverpoint::Bias, "bias", proofs::values(rails, reach)));
+            all.push((Coverpoint::Bias, BIAS, proofs::values(rails, reach)));
         }
         let mut bins = Vec::new();
         for (place, level, names) in all {

@@ -13,6 +13,7 @@ use guardbit_hwmodels::Reduce;
 
 use crate::bundle::Sizes;
 use crate::manifest::{Case, Manifest, TileInfo};
+use crate::profile::DutProfile;
 
 pub(crate) use array::design as array_design;
 pub(crate) use unit::design as unit_design;
@@ -29,7 +30,7 @@ pub(crate) static UNIT_RTL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let below = files! { "rtl":
         "gb_codes.sv" "gb_overflow.sv" "gb_fit.sv" "gb_round_shift.sv" "gb_product.sv" "gb_sum.sv"
     };
-    let above = files! { "rtl": "gb_reduce.sv" "gb_float53.sv" "gb_requant.sv" "gb_unit.sv" };
+    let above = files! { "rtl": "gb_reduce.sv" "gb_float.sv" "gb_requant.sv" "gb_unit.sv" };
     below.into_iter().chain(LEVELS).chain(above).collect()
 });
 
@@ -42,12 +43,19 @@ pub(crate) const ARRAY_RTL: [(&str, &str); 6] = files! { "rtl":
 };
 
 /// Reference RTL in VHDL, in the order of compilation.
-pub(crate) const VHDL: [(&str, &str); 3] = files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" };
+pub(crate) const VHDL: [(&str, &str); 4] =
+    files! { "rtl": "gb_codes.vhd" "gb_pkg.vhd" "gb_mac.vhd" "gb_output.vhd" };
+
+/// Arrays of the reference RTL in VHDL.
+pub(crate) const ARRAY_VHDL: [(&str, &str); 1] = files! { "rtl": "gb_arrays.vhd" };
 
 const BENCH: [(&str, &str); 5] =
     files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
-const ARRAY_BENCH: [(&str, &str); 1] = files! { "bench": "tb_array.sv" };
+const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
+
+/// Files of the bench of one MAC unit.
+const UNIT_BENCH: [&str; 4] = ["tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"];
 
 /// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {
@@ -59,7 +67,17 @@ pub(crate) struct Sources {
 impl Sources {
     /// Returns the sources of the bench of one MAC unit.
     pub fn unit() -> Self {
-        Self::new("tb", &[], &["rtl/gb_dut.sv", "tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"])
+        let mut sources = Self::new("tb", &[], &["rtl/gb_dut.sv"]);
+        sources.files.extend(UNIT_BENCH.map(String::from));
+        sources
+    }
+
+    /// Returns the sources of the bench of one MAC unit with another design, after the reference modules, which the
+    /// design may use.
+    pub fn unit_with(design: Vec<String>) -> Self {
+        let mut sources = Self::new("tb", &[], &[]);
+        sources.files.extend(design.into_iter().chain(UNIT_BENCH.map(String::from)));
+        sources
     }
 
     /// Returns the sources of the bench of the whole array.
@@ -68,10 +86,24 @@ impl Sources {
         Self::new("tb_array", &ARRAY_RTL, &more)
     }
 
-    /// Returns the sources of the bench of the MAC unit in VHDL.
-    pub fn vhdl() -> Self {
-        let rtl = VHDL.iter().map(|(name, _)| format!("rtl/{name}"));
-        Self { top: "tb", files: rtl.chain(["tb_params.vhd", "tb.vhd"].map(String::from)).collect() }
+    /// Returns the sources of the bench of the MAC unit in VHDL, with another `gb_mac` if `mac` is not empty.
+    pub fn vhdl(mac: Vec<String>) -> Self {
+        let mut files = Vec::new();
+        for (name, _) in VHDL {
+            match name == "gb_mac.vhd" && !mac.is_empty() {
+                true => files.extend(mac.iter().cloned()),
+                false => files.push(format!("rtl/{name}")),
+            }
+        }
+        files.extend(["tb_params.vhd", "tb.vhd"].map(String::from));
+        Self { top: "tb", files }
+    }
+
+    /// Returns the sources of the bench of the whole array in VHDL.
+    pub fn array_vhdl() -> Self {
+        let files = ["gb_codes", "gb_pkg", "gb_arrays", "gb_array"].map(|name| format!("rtl/{name}.vhd"));
+        let bench = ["tb_array_params.vhd", "tb_array.vhd"].map(String::from);
+        Self { top: "tb_array", files: files.into_iter().chain(bench).collect() }
     }
 
     fn new(top: &'static str, modules: &[(&str, &str)], more: &[&str]) -> Self {
@@ -91,14 +123,21 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("", &BENCH);
     put("lockstep/", &LOCKSTEP);
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
+    for profile in DutProfile::ALL {
+        let name = format!("gb_dut_{}.sv", profile.name());
+        put("adapters/", &[(&name, &unit::adapter(manifest, profile))]);
+    }
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
-    put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest))]);
+    put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);
     put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);
     if let Some(info) = &manifest.array {
         put("rtl/", &ARRAY_RTL);
+        put("rtl/", &ARRAY_VHDL);
         put("rtl/", &[("gb_array.sv", &array_design(manifest, info))]);
+        put("rtl/", &[("gb_array.vhd", &array::vhdl_design(manifest, info))]);
         put("", &ARRAY_BENCH);
         put("", &[("tb_array_params.sv", &array::bench_parameters(manifest, info))]);
+        put("", &[("tb_array_params.vhd", &array::vhdl_parameters(manifest, info))]);
         put("array/", &[("tiles.txt", &tiles(&info.tiles))]);
     }
     files

@@ -83,6 +83,10 @@ impl Parameters {
     pub fn of_vhdl_package(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = match value {
+                // The least integer has no literal.
+                Value::Number(-0x8000_0000) => {
+                    writeln!(text, "    constant {name} : integer := integer'low;")
+                }
                 Value::Number(value) => writeln!(text, "    constant {name} : integer := {value};"),
                 Value::PerLevel(values) => {
                     let values: Vec<_> =

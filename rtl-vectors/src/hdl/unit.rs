@@ -9,6 +9,7 @@ use super::parameters::{Parameters, SHOWN};
 use crate::beats::RUN_LAST;
 use crate::bundle::Sizes;
 use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
+use crate::profile::DutProfile;
 use crate::text::{comment, file_part};
 
 /// Port of `gb_dut`: direction, type, number of bits (`None` for a single bit), and name.
@@ -207,6 +208,7 @@ pub(super) fn bench_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
         .number("BEATS", sizes.beats)
         .number("DOTS", sizes.dots)
         .number("OUTS", sizes.outputs)
+        .per_level("COMPARED", manifest.compared.acc.iter().map(|&count| count as i64))
         .flag("CHECK_OUT", requantize.in_rtl)
         .number("ACC_LATENCY", interface.acc_latency)
         .number("OUT_LATENCY", interface.out_latency)
@@ -286,10 +288,54 @@ endmodule
     )
 }
 
+/// Returns an adapter: a module `gb_dut` with all ports around a design with those of `profile` only. The design's
+/// module is `my_dut`, or what the macro `GB_TOP` names.
+pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
+    let [before, after] = common_ports(manifest);
+    let (codes, accumulators) = (profile != DutProfile::Sums, profile == DutProfile::Full);
+    let is_there = |port: &&Port| match port.name.as_str() {
+        "in_mult" | "in_exp" | "out_valid" | "out_code" => codes,
+        "updated" | "flags" => accumulators,
+        _ => true,
+    };
+    let mut declarations: Vec<String> = before.iter().map(Port::declared).collect();
+    let mut connections: Vec<String> = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    for (index, level) in manifest.arithmetic.levels.iter().enumerate() {
+        declarations.push(format!("output logic signed [{}:0] acc_l{index}", acc_width(level) - 1));
+        match accumulators {
+            true => connections.push(format!(".acc_l{index}(acc_l{index})")),
+            false => missing.push(format!("acc_l{index}")),
+        }
+    }
+    declarations.extend(after.iter().map(Port::declared));
+    missing.extend(after.iter().filter(|port| !is_there(port)).map(|port| port.name.clone()));
+    connections.push(connected(before.iter().chain(&after).filter(is_there)).trim_start().to_owned());
+    let assigned: String = missing.iter().map(|name| format!("    assign {name} = '0;\n")).collect();
+    format!(
+        "// A design with the ports of profile `{}` as gb_dut; made by guardbit from the manifest.
+`ifndef GB_TOP
+`define GB_TOP my_dut
+`endif
+module gb_dut (
+{}
+);
+    `GB_TOP u_dut (
+        {}
+    );
+{assigned}endmodule
+",
+        profile.name(),
+        declared(&declarations),
+        connections.join(",\n        "),
+    )
+}
+
 /// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
-pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
+pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, product) = (&arithmetic.levels, &arithmetic.product);
+    let (bias, requantize) = (&arithmetic.bias, &arithmetic.requantize);
     let mut all = Parameters::default();
     all.number("LANES", interface.lanes)
         .number("LEVELS", levels.len())
@@ -297,13 +343,26 @@ pub(super) fn vhdl_parameters(manifest: &Manifest) -> String {
         .number("A_SLOT", interface.activation_slot)
         .number("W_W", arithmetic.weight.bits)
         .number("W_SLOT", interface.weight_slot)
-        .number("BIAS_W", arithmetic.bias.input_bits)
+        .number("BIAS_W", bias.input_bits)
+        .number("MULT_W", requantize.mult_bits)
         .number("SUM_W", sum_width(manifest))
+        .number("CODE_W", requantize.out_bits)
         .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
-        .flag("PRELOAD", arithmetic.bias.at == BiasAt::PRELOAD)
+        .flag("PRELOAD", bias.at == BiasAt::PRELOAD)
+        .flag("POST", bias.at == BiasAt::POST)
+        .register("BIAS_", &bias.register)
+        .number("SCHEME", requantize.scheme.code())
+        .number("ZERO_POINT", requantize.zero_point)
+        .number("CLAMP_MIN", requantize.clamp_min)
+        .number("CLAMP_MAX", requantize.clamp_max)
         .shifted_register("P_", product);
     level_parameters(&mut all, levels);
-    all.number("OUTS", manifest.cases.iter().filter(|case| case.out_word.is_some()).count())
+    all.number("BEATS", sizes.beats)
+        .number("DOTS", sizes.dots)
+        .number("OUTS", sizes.outputs)
+        .per_level("COMPARED", manifest.compared.acc.iter().map(|&count| count as i64))
+        .flag("CHECK_OUT", requantize.in_rtl)
+        .number("CONTRACT_LATENCY", interface.acc_latency)
         .number("SHOWN", SHOWN);
     let mut files = String::new();
     for (index, level) in levels.iter().enumerate() {

@@ -186,6 +186,10 @@ pub struct RequantizeInfo {
     pub mult_bits: u32,
     /// The multiplier is `mult * 2^(exp - mult_point)`.
     pub mult_point: u32,
+    /// Least word of `stim_exp` of the layer's own multipliers.
+    pub exp_min: i64,
+    /// Greatest such word.
+    pub exp_max: i64,
     /// Whether the reference RTL has this scheme: if not, `exp_out` is not replayed by the built-in benches.
     pub in_rtl: bool,
 }

@@ -69,6 +69,20 @@ pub struct Expected {
     pub code: Option<i32>,
 }
 
+/// How many values a bench compares: a bench that compares fewer fails.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    /// Per level: registers with their flags, one for each 1 in `mask`.
+    pub acc: Vec<u64>,
+    /// Delivered sums.
+    pub sum: u64,
+    /// Output codes; 0 where the reference RTL does not have the requantization.
+    pub out: u64,
+    /// Sums of the array; 0 where there is no array.
+    pub array_sum: u64,
+}
+
 /// What the cases reach.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

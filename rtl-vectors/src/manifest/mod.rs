@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub use arithmetic::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 pub use array::{ArrayCycleInfo, ArrayInfo, TileInfo, WordOrder};
-pub use cases::{Bin, Case, CaseGroup, Coverage, Expected};
+pub use cases::{Bin, Case, CaseGroup, Compared, Coverage, Expected};
 pub use interface::{Field, Interface, Packing};
 pub use layer::{LayerInfo, TensorInfo, WindowInfo};
 
 /// Version of the bundle format.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// Name of the manifest.
 pub const MANIFEST: &str = guardbit_files::Manifest::Bundle.file();
 /// Name of its schema.
@@ -54,6 +54,8 @@ pub struct Manifest {
     pub files: Vec<FileInfo>,
     /// Test cases in the order of the beats: each is one dot product.
     pub cases: Vec<Case>,
+    /// How many values a bench compares.
+    pub compared: Compared,
     /// What the cases reach.
     pub coverage: Coverage,
     /// Tiles of the layer for the whole array; none where there is no design of it.
@@ -149,21 +151,6 @@ pub struct FileInfo {
 /// Returns the JSON Schema of the manifest.
 pub fn manifest_schema() -> String {
     schema_text(&schemars::schema_for!(Manifest))
-}
-
-impl Manifest {
-    /// Returns the schema that lies in the bundle. That of a bundle without settings is the one of versions that listed none, so that
-    /// their bundles are made again byte by byte.
-    pub(crate) fn schema_text(&self) -> String {
-        let mut schema = schemars::schema_for!(Manifest);
-        if self.settings.is_empty()
-            && let Some(properties) =
-                schema.pointer_mut("/properties").and_then(serde_json::Value::as_object_mut)
-        {
-            properties.retain(|name, _| name != "settings");
-        }
-        schema_text(&schema)
-    }
 }
 
 fn schema_text(schema: &schemars::Schema) -> String {

@@ -808,6 +808,46 @@ arguments! {
         help: |_| "Also replay built-in faults (mutants), in Icarus if no simulator is given; each must be detected".into(),
         ..row(CHECK)
     };
+    /// A design of the user.
+    dut: Vec<PathBuf> = "dut", Row {
+        value: "FILE",
+        help: |_| "Replay your own design instead of the reference design; repeat for several files, in the order of compilation. It runs \
+                   with your rights".into(),
+        ..row(CHECK)
+    };
+    /// Its top module.
+    top: Option<String> = "top", Row {
+        value: "NAME",
+        help: |_| "Top module of --dut".into(),
+        default: |_| Some("gb_dut".into()),
+        ..row(CHECK)
+    };
+    /// Its ports.
+    dut_profile: Option<String> = "profile", Row {
+        value: "PROFILE",
+        help: |_| "Ports of --dut, which are those that are compared".into(),
+        default: |_| Some("full".into()),
+        choices: |_| vec![
+            ("full", Some("all ports of gb_dut: accumulators, flags, sums, codes")),
+            ("sums", Some("operands and bias in, sums out")),
+            ("codes", Some("in addition to sums, multipliers in and codes out")),
+        ],
+        ..row(CHECK)
+    };
+    /// Its latency.
+    latency: Option<String> = "latency", Row {
+        value: "contract|any|N",
+        help: |_| "Latency of --dut: that of the manifest, any, or N cycles from a beat to the accumulators and sums with it".into(),
+        default: |_| Some("contract".into()),
+        ..row(CHECK)
+    };
+    /// Runs with idle cycles and resets.
+    seeds: Option<usize> = "seeds", Row {
+        value: "N",
+        help: |_| "Runs of --dut with idle cycles and resets at random places, each with another seed; 0 leaves them out".into(),
+        default: |_| Some("1".into()),
+        ..row(CHECK)
+    };
     /// A folder to work in.
     work: Option<PathBuf> = "work", Row {
         value: "DIR",

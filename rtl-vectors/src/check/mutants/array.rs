@@ -59,6 +59,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         is_weight_stationary, one_tile_of_products;
     "gb_ws_acc/pixel_off_by_one": "a later tile's pixels are added to their neighbours",
         is_weight_stationary, one_tile_of_products;
+    "gb_arrays/vhdl_tile_not_cleared": "a tile adds to the sums of the previous tile",
+        is_output_stationary, never;
+    "gb_arrays/vhdl_stale_weight": "the first pixel of a tile uses the weights of the previous tile",
+        is_weight_stationary, never;
+    "gb_arrays/vhdl_tile_overwrites": "the accumulator memory keeps the last tile of products only",
+        is_weight_stationary, one_tile_of_products;
     "gb_ws_array/cycle_late": "a register more before every row and column",
         is_weight_stationary, never;
 };

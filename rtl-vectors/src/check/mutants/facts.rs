@@ -11,6 +11,17 @@ pub(super) enum Target {
     Unit,
     VhdlUnit,
     Array,
+    VhdlArray,
+}
+
+impl Target {
+    pub fn is_vhdl(self) -> bool {
+        matches!(self, Self::VhdlUnit | Self::VhdlArray)
+    }
+
+    pub fn is_array(self) -> bool {
+        matches!(self, Self::Array | Self::VhdlArray)
+    }
 }
 
 /// Facts on which proofs rely.

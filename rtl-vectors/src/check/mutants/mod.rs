@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::outcome::{Divergence, Outcome};
 use super::refused::Refused;
 use super::report::Ran;
-use super::simulators::{Bench, Simulator, Stop, replay};
+use super::simulators::{Bench, Replay, Simulator, Stop};
 use super::{CheckRequest, again, files};
 use crate::VectorError;
 use crate::bundle::Bundle;
@@ -96,8 +96,8 @@ pub fn mutate(
     let is_vhdl = simulator == Simulator::Ghdl;
     let mut runner = Runner { made: &made, facts: &facts, simulator, request, results: Vec::new() };
     runner.design(if is_vhdl { Target::VhdlUnit } else { Target::Unit })?;
-    if facts.array().is_some() && !is_vhdl {
-        runner.design(Target::Array)?;
+    if facts.array().is_some() {
+        runner.design(if is_vhdl { Target::VhdlArray } else { Target::Array })?;
     }
     Ok(runner.results)
 }
@@ -114,7 +114,8 @@ impl Runner<'_> {
     /// Runs every mutant of one design.
     fn design(&mut self, target: Target) -> Result<(), VectorError> {
         let facts = self.facts;
-        if target != Target::VhdlUnit {
+        let is_vhdl = target.is_vhdl();
+        if !is_vhdl {
             for register in &registers(facts, target) {
                 for fault in register.faults() {
                     let name = format!("{}, {}", fault.name(register), register.name);
@@ -124,15 +125,14 @@ impl Runner<'_> {
                 }
             }
         }
-        let is_vhdl = target == Target::VhdlUnit;
         for fault in FIT_FAULTS.iter().filter(|f| f.patch.is_vhdl() == is_vhdl && f.applies(facts, target)) {
             self.run_patch(target, &fault.patch, fault.equivalent(facts, target))?;
         }
-        let table = if target == Target::Array { array::MUTANTS } else { unit::MUTANTS };
+        let table = if target.is_array() { array::MUTANTS } else { unit::MUTANTS };
         for mutant in table.iter().filter(|m| m.patch.is_vhdl() == is_vhdl && (m.applies)(facts)) {
             self.run_patch(target, &mutant.patch, (mutant.equivalent)(facts))?;
         }
-        match facts.array().filter(|_| target == Target::Array) {
+        match facts.array().filter(|_| target.is_array()) {
             None => {
                 let change = "one hexadecimal digit of the expected accumulators, hash check off";
                 // The first case starts with a beat that is compared.
@@ -168,22 +168,18 @@ impl Runner<'_> {
         edit: &dyn Fn(&Path) -> Result<(), VectorError>,
     ) -> Result<(), VectorError> {
         let (prefix, bench) = match target {
-            Target::Array => ("array, ", Bench::Array),
+            Target::Array | Target::VhdlArray => ("array, ", Bench::Array),
             Target::Unit | Target::VhdlUnit => ("", Bench::Unit),
         };
         let name = format!("{prefix}{name}");
         let scratch = files::Scratch::new(self.request.work, &format!("mutant-{}", name.replace(", ", "-")))?;
         files::write(self.made, scratch.path())?;
         edit(scratch.path())?;
-        let ran = replay(
-            self.simulator,
-            bench,
-            Stop::AtMismatch,
-            scratch.path(),
-            &self.facts.manifest,
-            self.request.time_limit,
-        )?;
-        let outcome = match ran {
+        let limit = self.request.time_limit;
+        let replay = Replay { simulator: self.simulator, bench, dut: None, stop: Stop::AtMismatch, limit };
+        let mut runs = replay.run(scratch.path(), &self.facts.manifest)?;
+        // The last run is the one that shows the mutant, if one does.
+        let outcome = match runs.pop().unwrap_or(Ran::Broken(String::new())) {
             Ran::Report(outcome) => outcome,
             Ran::Broken(text) => {
                 let first = Divergence { kind: BROKEN.into(), details: text, ..Divergence::default() };

@@ -29,8 +29,17 @@ fn has_rtl_requantizer(f: &Facts) -> bool {
     f.manifest.arithmetic.requantize.in_rtl
 }
 
+/// Returns whether the design requantizes by one of the schemes.
+fn requantizes(f: &Facts, schemes: &[Scheme]) -> bool {
+    has_rtl_requantizer(f) && schemes.contains(&f.scheme())
+}
+
+fn in_float(f: &Facts) -> bool {
+    requantizes(f, &[Scheme::Float64Away, Scheme::Even])
+}
+
 fn in_float64(f: &Facts) -> bool {
-    f.scheme() == Scheme::Float64Away
+    requantizes(f, &[Scheme::Float64Away])
 }
 
 fn has_post_bias(f: &Facts) -> bool {
@@ -106,6 +115,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         has_serial, no_serial_overflow;
     "gb_unit/bubble_adds": "a cycle without a beat adds too",
         always, never;
+    "gb_unit/beat_survives_reset": "a beat during a reset is added after it",
+        always, never;
+    "gb_level/not_reset": "a reset keeps the register",
+        has_serial, never;
+    "gb_level/sticky_not_reset": "a reset keeps the sticky flag",
+        has_serial, no_serial_overflow;
+    "gb_level/lost_after_idle": "the third idle cycle clears the register",
+        has_serial, never;
     "gb_unit/latency_off_by_one": "one more register between products and accumulators",
         always, never;
     "gb_unit/products_late": "products come one cycle after their control",
@@ -121,27 +138,37 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "gb_level/run_boundary_ignored": "an inner level does not start a new run after the end of a run",
         |f| f.levels().iter().filter(|l| !l.reduce.takes_run_at_once()).count() > 1, one_run;
     "gb_requant/truncation_for_rounding-double": "the requantizer cuts bits off instead of rounding",
-        |f| f.scheme() == Scheme::Double, never;
+        |f| requantizes(f, &[Scheme::Double]), never;
     "gb_requant/truncation_for_rounding-single": "the requantizer cuts bits off instead of rounding",
-        |f| [Scheme::Single, Scheme::Away].contains(&f.scheme()), never;
+        |f| requantizes(f, &[Scheme::Single, Scheme::Away]), never;
     "gb_requant/wrong_tie-double": "ties go the other way",
-        |f| f.scheme() == Scheme::Double, below_zero_clamped;
-    "gb_requant/truncation_for_rounding-float64": "the requantizer cuts bits off instead of rounding",
-        in_float64, never;
-    "gb_requant/product_not_rounded": "the requantizer's product is exact instead of a float64",
-        in_float64, never;
+        |f| requantizes(f, &[Scheme::Double]), below_zero_clamped;
+    "gb_requant/truncation_for_rounding-float": "the requantizer cuts bits off instead of rounding",
+        in_float, never;
+    "gb_requant/product_not_rounded": "the requantizer's product is exact instead of a float",
+        in_float, never;
     "gb_requant/multiplier_cut": "the multiplier has 31 bits instead of 53",
         in_float64, never;
     "gb_requant/wrong_tie-float64": "negative ties go towards zero",
         in_float64, below_zero_clamped;
+    "gb_requant/wrong_tie-even": "ties go away from zero instead of to even",
+        |f| requantizes(f, &[Scheme::Even]), never;
     "gb_requant/zero_point_dropped": "the output zero point is not added",
         |f| has_rtl_requantizer(f) && f.manifest.arithmetic.requantize.zero_point != 0, never;
     "gb_requant/clamp_off_by_one": "the upper clamp is one too low",
         has_rtl_requantizer, never;
     "gb_unit/bias_dropped": "the bias is not added",
         has_post_bias, no_bias;
+    "gb_output/vhdl_bias_dropped": "the bias is not added",
+        has_post_bias, no_bias;
+    "gb_output/vhdl_zero_point_dropped": "the output zero point is not added",
+        |f| has_rtl_requantizer(f) && f.manifest.arithmetic.requantize.zero_point != 0, never;
+    "gb_output/vhdl_clamp_off_by_one": "the upper clamp is one too low",
+        has_rtl_requantizer, never;
     "gb_mac/vhdl_not_cleared": "a run starts from what the register held",
         has_serial, never;
+    "gb_mac/vhdl_not_reset": "a reset keeps the registers",
+        always, never;
     "gb_mac/vhdl_bubble_adds": "a cycle without a beat adds too",
         always, never;
 };

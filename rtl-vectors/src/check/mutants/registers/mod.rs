@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
-use guardbit_num::{Overflow, Rails};
+use guardbit_num::{Overflow, Rails, Rounding};
 
 use super::facts::{Facts, Target};
 use super::mutant::{Patch, patch};
@@ -155,13 +155,14 @@ impl FitFault {
 /// Returns the registers of a design that have a width, with the faults that apply to each.
 pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let arithmetic = &facts.manifest.arithmetic;
-    let is_unit = target != Target::Array;
+    let is_unit = !target.is_array();
     let mut all = Vec::new();
     let product = &arithmetic.product;
     all.extend(Register::new(product, facts.reach.product).map(|register| Register {
         name: "product".into(),
         place: RegisterId::Product,
-        port: (product.shift == 0).then_some(product.port_bits),
+        port: Some(product.port_bits),
+        drop: (product.shift, product.round),
         ..register
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
@@ -170,8 +171,16 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
             Register {
                 name: level.name.clone(),
                 place: RegisterId::Level(index),
-                port: (has_memory && level.check == Check::EachAdd)
-                    .then_some(level.acc_bits + u32::from(!level.acc_signed)),
+                port: match (has_memory, level.check) {
+                    (true, Check::EachAdd) => Some(level.acc_bits + u32::from(!level.acc_signed)),
+                    (_, Check::HandOver) => Some(level.register.port_bits),
+                    (false, Check::EachAdd) => None,
+                },
+                // A value that is fitted when it leaves is seen without the bits that it drops.
+                drop: match level.check {
+                    Check::HandOver => (level.register.shift, level.register.round),
+                    Check::EachAdd => (0, Rounding::Floor),
+                },
                 shows_flags: is_unit,
                 has_memory,
                 goes_on: reach.goes_on,
@@ -179,8 +188,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
             }
         }));
     }
-    // The VHDL unit has no requantizer and ends with the sum.
-    if let (Target::Unit, Some(reach)) = (target, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
+    if let (true, Some(reach)) = (is_unit, facts.reach.bias.filter(|_| arithmetic.requantize.in_rtl)) {
         all.extend(Register::new(&arithmetic.bias.register, reach).map(|register| Register {
             name: "bias".into(),
             place: RegisterId::Bias,
@@ -210,6 +218,8 @@ pub(super) struct Register {
     reach: Range,
     /// Number of low bits that the following module keeps; `None` if that is not considered.
     port: Option<u32>,
+    /// Low bits that are dropped before anything sees the value, and their rounding.
+    drop: (u32, Rounding),
     shows_flags: bool,
     /// Whether it keeps a value between two additions.
     has_memory: bool,
@@ -234,6 +244,7 @@ impl Register {
             fit,
             reach,
             port: None,
+            drop: (0, Rounding::Floor),
             shows_flags: false,
             has_memory: false,
             goes_on: true,
@@ -267,7 +278,14 @@ impl Register {
             let (min, max) = fit.rails();
             [min, max + 1, 0, 1].into_iter().for_each(&mut add);
         }
-        let widths = [Some(self.fit.bits), Some(changed.bits), self.port];
+        // Dropped bits hide a difference at both ends of a piece, but not within, if it is no multiple of what they
+        // count. Other differences are multiples, or those of a constant.
+        let drops = self.drop.0;
+        if drops >= self.fit.bits.min(changed.bits) {
+            return None;
+        }
+        let port = self.port.map(|bits| bits + drops);
+        let widths = [Some(self.fit.bits), Some(changed.bits), port];
         for bits in widths.into_iter().flatten().filter(|&bits| bits < 100) {
             // Points where a value of `bits` bits wraps or changes its sign.
             let half = 1i128 << (bits - 1);
@@ -299,6 +317,8 @@ impl Register {
     /// Returns what can be observed of a value after the register.
     fn seen(&self, fit: Fit, value: i128) -> (i128, Option<(bool, bool)>) {
         let (held, flags) = fit.apply(value);
+        let (shift, round) = self.drop;
+        let held = round.shift_right(held, shift);
         let kept = self.port.map_or(held, |bits| {
             let modulus = 1i128 << bits;
             (held + modulus / 2).rem_euclid(modulus) - modulus / 2

@@ -1,13 +1,14 @@
-// Rounds an unsigned integer to 53 significant bits, ties to even: its value as a float64 (IEEE 754 binary64).
-// Combinational.
-module gb_float53 #(
-    parameter int W = 116
+// Rounds an unsigned integer to BITS significant bits, ties to even: its value as a float64 (53 bits) or float32 (24
+// bits) of IEEE 754. Combinational.
+module gb_float #(
+    parameter int W = 116,
+    parameter int BITS = 53
 ) (
     input  logic [W-1:0] x,
     output logic [W-1:0] y
 );
     generate
-        if (W <= 53) begin : g_exact
+        if (W <= BITS) begin : g_exact
             assign y = x;
         end else begin : g_round
             // Every bit from the leading one down.
@@ -20,10 +21,10 @@ module gb_float53 #(
             assign by32 = by16 | (by16 >> 32);
             assign by64 = by32 | (by32 >> 64);
 
-            // Of these, all below the 53rd are dropped; unit is the last one that stays.
+            // Of these, all below the BITS-th are dropped; unit is the last one that stays.
             logic [W-1:0] dropped, half, rest, unit;
             logic up;
-            assign dropped = by64 >> 53;
+            assign dropped = by64 >> BITS;
             assign half    = dropped ^ (dropped >> 1);
             assign unit    = dropped + {{(W - 1) {1'b0}}, 1'b1};
             assign rest    = x & dropped;
