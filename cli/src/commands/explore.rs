@@ -26,7 +26,8 @@ pub fn explore(args: &Given<Explore>, global: &Global) -> Result<ExitCode, Failu
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
         print_json(&Summary { record: &record, front, sensitivity: &record.sensitivity })?;
     } else {
-        let tables = [explore_text(&record, &view(args.all)), sensitivity_text(&record)];
+        let view = view(args.all);
+        let tables = [explore_text(&record, &view), sensitivity_text(&record, &view)];
         print_results(&tables, &outcome_text(&record), &explore_answer(&record))?;
     }
     place.finish();

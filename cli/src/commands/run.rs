@@ -56,7 +56,7 @@ struct Summary<'a> {
 fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
     let bound = timing.bound.as_deref()?;
     let mut all = match timing.gains_text() {
-        Some(gains) => format!("{bound}: twice as fast, {gains}"),
+        Some(gains) => format!("{bound}; twice as fast, {gains}"),
         None => bound.to_owned(),
     };
     if timing.accelerator_bound.is_some() && timing.accelerator_bound != timing.bound {

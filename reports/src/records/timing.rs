@@ -182,19 +182,37 @@ fn gains(program: &Program) -> Vec<(String, f64)> {
     let InferenceCycles { accelerator, host, .. } = InferenceCycles::of(program);
     let cycles = accelerator.saturating_add(host);
     let Some(binding) = Binding::of(program) else { return Vec::new() };
-    let of_host = (binding.bound == InferenceBound::Host).then(|| (binding.bound, cycles - binding.doubled));
-    let of_layers = Bound::ALL.into_iter().map(|bound| {
+    let of_host = (binding.bound == InferenceBound::Host)
+        .then(|| (binding.bound.name(), cycles.saturating_sub(binding.doubled)));
+    // Names of resources that do not bound the layers; each has two bounds, by what it waits for.
+    let resources = [
+        (Bound::Compute, "array"),
+        (Bound::ActivationPort, "operand ports"),
+        (Bound::AccumulatorPort, Bound::AccumulatorPort.name()),
+        (Bound::Dram, Bound::Dram.name()),
+    ];
+    let saved = |bound: Bound| {
         let doubled = program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound));
-        let saved = accelerator.saturating_sub(doubled.fold(0, u64::saturating_add));
-        (InferenceBound::Accelerator(bound), saved)
-    });
-    let mut all: Vec<(InferenceBound, u64)> = of_host.into_iter().chain(of_layers).collect();
+        accelerator.saturating_sub(doubled.fold(0, u64::saturating_add))
+    };
+    let own = Binding::of_accelerator(program)
+        .map(|own| (own.bound.name(), own.cycles.saturating_sub(own.doubled)));
+    let is_own = |resource: Bound| match own {
+        Some((name, _)) => {
+            let pairs = [(Bound::Compute, Bound::Mapping), (Bound::ActivationPort, Bound::WeightPort)];
+            resource.name() == name
+                || pairs.iter().any(|&(one, other)| resource == one && other.name() == name)
+        }
+        None => false,
+    };
+    let others = resources.into_iter().filter(|(bound, _)| !is_own(*bound));
+    let others = others.map(|(bound, name)| (name, saved(bound)));
+    let mut all: Vec<(&str, u64)> = of_host.into_iter().chain(own).chain(others).collect();
     all.sort_by_key(|(_, saved)| std::cmp::Reverse(*saved));
     // Where the host does not bound the inference, its rank among the others is unknown.
     let known = if host > 0 && of_host.is_none() { 1 } else { 2 };
-    let share = |(bound, saved): (InferenceBound, u64)| {
-        (bound.name().to_owned(), rounded(saved as f64 / cycles.max(1) as f64, 6))
-    };
+    let share =
+        |(name, saved): (&str, u64)| (name.to_owned(), rounded(saved as f64 / cycles.max(1) as f64, 6));
     all.into_iter().filter(|(_, saved)| *saved > 0).take(known).map(share).collect()
 }
 

@@ -75,10 +75,12 @@ fn worst(rows: &[LayerRow], view: &View) -> String {
         text = table(&layers.concat()).text(view, most, "row", more);
     }
     if !calm.is_empty() {
-        let tight = calm.iter().flatten().filter_map(|row| Some((room(row)?, *row)));
-        let tight = tight.min_by_key(|(room, _)| *room).map_or(String::new(), |(_, row)| {
-            let needed = needed(row).unwrap_or_default();
-            format!("; the least room has {}: {needed} of {} bits required", row.name, row.bits)
+        let rows = || calm.iter().flatten();
+        let room = |row: &LayerRow| Some(row.bits.bits()? as i32 - row.required_prefix? as i32);
+        let tight = rows().filter_map(|row| Some((room(row)?, *row))).min_by_key(|(room, _)| *room);
+        let tight = tight.map_or(String::new(), |(_, row)| {
+            let required = row.required_prefix.unwrap_or_default();
+            format!("; {} has the least room: {required} of {} bits required", row.name, row.bits)
         });
         text += &format!("{} without overflow{tight}\n", counted(calm.len() as u64, "layer"));
     }

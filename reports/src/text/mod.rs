@@ -208,10 +208,13 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// Returns, as text, how doubling one resource of the chosen design changes the figures; empty without a
-/// design.
-pub fn sensitivity_text(record: &ExploreRecord) -> String {
+/// Returns, as text, how doubling one resource of the chosen design changes the figures: the keys that change any of
+/// them, or with `view.all` all keys with their figures; empty without a design.
+pub fn sensitivity_text(record: &ExploreRecord, view: &View) -> String {
     let Some(point) = record.sensitivity.first().map(|row| row.point) else { return String::new() };
+    if !view.all {
+        return changes_text(&format!("design {point}"), record, view);
+    }
     doubled_text(&format!("design {point}"), &record.sensitivity, record.area_unit())
 }
 
@@ -220,6 +223,25 @@ pub fn doubled_text(what: &str, rows: &[SensitivityRow], area_unit: &str) -> Str
     let (heads, rows) = sensitivity_cells(rows, area_unit);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     format!("{what} with a single key doubled:\n{}", text_table(&heads, &rows))
+}
+
+fn changes_text(what: &str, record: &ExploreRecord, view: &View) -> String {
+    let ratios =
+        |row: &SensitivityRow| [row.cycles_ratio, row.latency_ratio, row.area_ratio, row.energy_ratio];
+    let acts = |row: &&SensitivityRow| ratios(row).iter().flatten().any(|ratio| *ratio != 1.0);
+    let keys = record.sensitivity.iter().filter(|row| !row.doubled.is_empty());
+    let (acting, idle): (Vec<&SensitivityRow>, Vec<&SensitivityRow>) = keys.partition(acts);
+    let cells = |at: usize| acting.iter().map(move |row| ratios(row)[at].map_or(String::new(), change));
+    let of = acting.iter().map(|row| row.value.map_or(String::new(), figure));
+    let table = Fitted::default()
+        .column(0, "doubled key", acting.iter().map(|row| row.doubled.clone()))
+        .column(5, "of", of)
+        .column(0, "cycles", cells(0))
+        .column(2, "latency", cells(1))
+        .column(3, "area", cells(2))
+        .column(4, "energy", cells(3));
+    let left = (!idle.is_empty()).then(|| format!("{} without effect", counted(idle.len() as u64, "key")));
+    format!("{what} with a single key doubled:\n{}", table.text(view, acting.len(), "row", |_| left.clone()))
 }
 
 /// Returns headings and cells of the table of sensitivities: figures, each with its change.
