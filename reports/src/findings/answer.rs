@@ -56,13 +56,28 @@ pub fn run_answer(run: &RunRecord) -> String {
     }
     match (events, outcome.output_mismatch) {
         (Some(0), 0) => format!("No accumulator {widths} overflows{} on {samples}.", required(run)),
-        (_, 0) => format!("Accumulators {widths} change no output code on {samples}."),
+        (Some(_), 0) => format!(
+            "Accumulators {widths} overflow in {}, and change no output code on {samples}.",
+            overflowing(run)
+        ),
+        (None, 0) => format!("Accumulators {widths} change no output code on {samples}."),
         (_, codes) => format!(
             "Accumulators {widths} change {}{} on {samples}.",
             counted(codes, "output code"),
             share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"))
         ),
     }
+}
+
+/// Returns the number of layers with an event, e.g. `2 of 28 layers`.
+fn overflowing(run: &RunRecord) -> String {
+    let layers = |is: fn(&&LayerRow) -> bool| {
+        let mut layers: Vec<usize> = run.layers.iter().filter(is).map(|row| row.index).collect();
+        layers.dedup();
+        layers.len() as u64
+    };
+    let all = layers(|_| true);
+    format!("{} of {}", grouped(layers(|row| row.events > Some(0))), counted(all, "layer"))
 }
 
 /// Returns, in brackets, the most bits that sums of the samples require.

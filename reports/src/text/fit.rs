@@ -1,6 +1,6 @@
 //! Tables that fit the window of a terminal.
 
-use super::text_table;
+use super::aligned;
 
 /// Width and extent of tables for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ fn length(text: &str) -> usize {
 }
 
 /// Returns whether a cell is a number, alone or followed by a unit of one word.
-pub(super) fn is_figure(cell: &str) -> bool {
+fn is_figure(cell: &str) -> bool {
     let number =
         cell.split_once(' ').map_or(cell, |(number, unit)| if unit.contains(' ') { cell } else { number });
     cell.is_empty() || cell == "auto" || number.replace(',', "").parse::<f64>().is_ok()
@@ -74,7 +74,7 @@ impl Fitted {
         let dropped = self.fit(view.width);
         let heads: Vec<&str> = self.columns.iter().map(|column| column.head.as_str()).collect();
         let row = |row: usize| self.columns.iter().map(|column| column.cells[row].clone()).collect();
-        let mut text = text_table(&heads, &(0..rows.min(most)).map(row).collect::<Vec<_>>());
+        let mut text = aligned(&heads, &(0..rows.min(most)).map(row).collect::<Vec<_>>(), is_figure);
         if !common.is_empty() {
             text += &format!("In every {every}: {}\n", common.join(", "));
         }
