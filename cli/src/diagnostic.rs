@@ -16,6 +16,7 @@ use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, Severity, Sourc
 
 use crate::cutout::Cutout;
 use crate::printable::{bounded, plain};
+use crate::terminal::has_colours;
 use crate::wrap::wrapped;
 
 /// Exit code for invalid usage or input.
@@ -45,11 +46,11 @@ pub struct Failure {
 
 /// Sets up colours, a fixed width, and box drawing only on a terminal.
 pub fn install() {
-    let terminal = stderr().is_terminal();
+    let (terminal, colours) = (stderr().is_terminal(), has_colours(&stderr()));
     // Fails only if a hook is already installed.
     let _ = miette::set_hook(Box::new(move |_| {
         Box::new(
-            MietteHandlerOpts::new().width(WIDTH).wrap_lines(false).color(terminal).unicode(terminal).build(),
+            MietteHandlerOpts::new().width(WIDTH).wrap_lines(false).color(colours).unicode(terminal).build(),
         )
     }));
 }

@@ -3,6 +3,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod browser;
 mod commands;
 mod cutout;
 mod diagnostic;
@@ -11,6 +12,8 @@ mod output;
 mod pages;
 mod printable;
 mod progress;
+mod results;
+mod terminal;
 mod wrap;
 
 use std::process::ExitCode;
@@ -55,6 +58,7 @@ fn start_threads(args: &Args) -> Result<(), diagnostic::Failure> {
 
 fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
     match &args.command {
+        Command::Demo(demo) => commands::demo(demo, &args.global),
         Command::Run(run) => commands::run(run, &args.global),
         Command::Sweep(sweep) => commands::sweep(sweep, &args.global),
         Command::Merge(merge) => commands::merge(merge, &args.global),

@@ -1,14 +1,20 @@
-//! Progress on stderr, only on a terminal.
+//! Progress on stderr: a bar on a terminal, and with `GUARDBIT_PROGRESS` a line now and then elsewhere.
 
+use std::env;
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::output::say;
 use guardbit_study::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::printable::{bounded, plain};
+
+/// Interval at which the bar moves, and at which lines are printed.
+const TICK: Duration = Duration::from_millis(250);
+const LINE: Duration = Duration::from_secs(1);
 
 /// Progress bar; hidden if it would not be seen.
 pub struct Bar {
@@ -17,18 +23,42 @@ pub struct Bar {
     quiet: bool,
     /// Note that is printed once work starts, so that it does not precede errors of inputs.
     first: Mutex<Option<String>>,
+    /// Time of the last line, if lines are printed instead of a bar.
+    lines: Option<Mutex<Instant>>,
 }
 
 impl Bar {
+    /// Creates a bar that moves at once. `GUARDBIT_PROGRESS=0` hides it; any other value prints lines where stderr is
+    /// not a terminal.
     pub fn new(quiet: bool) -> Self {
-        let seen = !quiet && stderr().is_terminal();
-        Self::drawn_on(if seen { ProgressDrawTarget::stderr } else { ProgressDrawTarget::hidden }, quiet)
+        let asked = env::var("GUARDBIT_PROGRESS").ok().filter(|value| !value.is_empty());
+        let shows = !quiet && asked.as_deref() != Some("0");
+        let seen = shows && stderr().is_terminal();
+        let mut bar =
+            Self::drawn_on(if seen { ProgressDrawTarget::stderr } else { ProgressDrawTarget::hidden }, quiet);
+        if seen {
+            bar.step("preparing");
+            bar.bar.enable_steady_tick(TICK);
+        } else if shows && asked.is_some() {
+            bar.lines = Some(Mutex::new(Instant::now()));
+        }
+        bar
+    }
+
+    /// Prints a line, unless one was printed less than [`LINE`] ago.
+    fn line(&self, text: impl FnOnce() -> String) {
+        let Some(lines) = &self.lines else { return };
+        let mut last = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() >= LINE {
+            *last = Instant::now();
+            say(&bounded(plain(&text()).into_owned()));
+        }
     }
 
     /// Creates a bar that is drawn only after the amount of work is known.
     fn drawn_on(target: fn() -> ProgressDrawTarget, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Self { bar, target, quiet, first: Mutex::default() }
+        Self { bar, target, quiet, first: Mutex::default(), lines: None }
     }
 
     /// Prints a note once work starts.
@@ -75,10 +105,17 @@ impl Progress for Bar {
 
     fn advance(&self, samples: u64) {
         self.bar.inc(samples);
+        self.line(|| {
+            let (what, done) = (self.bar.message(), self.bar.position());
+            let all = self.bar.length().unwrap_or(done);
+            let left = self.bar.eta().as_secs();
+            format!("{what}: {done} of {all} samples, {left} s left")
+        });
     }
 
     fn step(&self, what: &str) {
-        self.set_style("{msg}");
+        self.line(|| what.to_owned());
+        self.set_style("{spinner} {msg} ({elapsed})");
         self.bar.set_message(plain(what).into_owned());
         if self.bar.is_hidden() {
             self.bar.set_draw_target((self.target)());

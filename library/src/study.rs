@@ -11,7 +11,7 @@
 //!
 //! let scratch = Scratch::new("example-")?;
 //! let folder = scratch.path().join("results");
-//! let record = run(&request, &folder, Existing::Refuse, &Silent)?;
+//! let record = run(&request, Some(&folder), Existing::Refuse, &Silent)?;
 //! assert_eq!(record.outcome.samples, 8);
 //! assert!(folder.join("layers.csv").exists());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -62,7 +62,7 @@ pub fn run(
     let work = |remote: &Remote| {
         let mut own = statistic.as_ref().map(|function| observer(function, sums, &raised));
         let own = own.as_mut().map(|observer| observer as &mut Observer<'_>);
-        run_observed(&request, &out, existing(force), remote, own)?;
+        run_observed(&request, Some(&out), existing(force), remote, own)?;
         Ok(())
     };
     let done = supervised(py, watcher, threads, raised.cancelled.clone(), work);
@@ -127,7 +127,7 @@ pub fn size(
     let asked = request::read(Command::Size, arguments)?;
     let request = checked(asked.size_request(guardbit_rtl_vectors::reference_rtl()))?;
     supervised(py, watcher, threads, Arc::default(), |remote| {
-        guardbit_study::size(&request, &out, existing(force), remote)?;
+        guardbit_study::size(&request, Some(&out), existing(force), remote)?;
         Ok(())
     })
 }
@@ -145,7 +145,7 @@ pub fn explore(
 ) -> PyResult<()> {
     let request = checked(request::read(Command::Explore, arguments)?.explore_request())?;
     supervised(py, watcher, threads, Arc::default(), |remote| {
-        guardbit_study::explore(&request, &out, existing(force), remote)?;
+        guardbit_study::explore(&request, Some(&out), existing(force), remote)?;
         Ok(())
     })
 }

@@ -329,6 +329,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         peak_macs_per_cycle: 256,
         dram_bytes_per_cycle: 8.0,
         host: Vec::new(),
+        gains: Vec::new(),
     };
     RunRecord {
         timing,

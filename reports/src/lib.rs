@@ -29,10 +29,13 @@ pub use about::{About, Pages};
 pub use coverage::coverage_text;
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
-pub use findings::{Finding, Question, run_findings, sweep_findings};
+pub use findings::{
+    Finding, Question, explore_answer, quantize_answer, run_answer, run_findings, size_answer, sweep_answer,
+    sweep_findings,
+};
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
-pub use numbers::{counted, figure, grouped, number, probability};
+pub use numbers::{counted, duration, figure, grouped, human, number, percentage, probability};
 pub use output::{
     explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
     sample_parquet, size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths,
@@ -58,7 +61,7 @@ pub use tables::{
     write_csv, write_csv_pieces,
 };
 pub use text::{
-    doubled_text, explore_text, layers_text, parts_text, proofs_text, sensitivity_text, size_text,
-    summary_text, text_table, tiles_text, worth,
+    View, doubled_text, explore_text, layers_text, parts_text, proofs_text, rates_text, sensitivity_text,
+    size_text, summary_text, text_table, tiles_text, worth,
 };
 pub use trace::{TRACE_START, trace};

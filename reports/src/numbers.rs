@@ -38,6 +38,37 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
+/// Returns a count for a table: in groups of three digits, or with three significant digits from a million on:
+/// `4.7 M`.
+pub fn human(value: u64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e18, "E"), (1e12, "T"), (1e9, "G"), (1e6, "M")];
+    let rounded = significant(value as f64);
+    match UNITS.into_iter().find(|(unit, _)| rounded >= *unit && value >= 1_000_000) {
+        Some((unit, name)) => format!("{} {name}", rounded / unit),
+        None => grouped(value),
+    }
+}
+
+/// Returns a time in the unit that suits it, with three significant digits: `18.0 ms`.
+pub fn duration(micros: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "\u{b5}s")];
+    let rounded = significant(micros);
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| rounded >= *unit).unwrap_or((1e-3, "ns"));
+    let value = rounded / unit;
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {name}")
+}
+
+/// Returns the number with three significant digits.
+fn significant(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// Returns a ratio in decibels with one decimal.
+pub(crate) fn decibels(value: f64) -> String {
+    if value.is_finite() { format!("{value:.1} dB") } else { value.to_string() }
+}
+
 /// Returns a count with its noun: `1 sample`, `540 samples`, `2 classes`, `3 design points`.
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if what.ends_with(['s', 'x', 'z']) || what.ends_with("ch") || what.ends_with("sh") {
@@ -61,7 +92,7 @@ pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
 
 /// Returns a share as a percentage with at most two decimals. Only a share of 0 is `0 %`, and only a share of
 /// 1 is `100 %`.
-pub(crate) fn percentage(share: Fraction) -> String {
+pub fn percentage(share: Fraction) -> String {
     match (share.value(), (share.value() * 1e4).round()) {
         (value, 0.0) if value > 0.0 => "less than 0.01 %".into(),
         (value, 1e4) if value < 1.0 => "more than 99.99 %".into(),
@@ -87,6 +118,28 @@ mod tests {
         ] {
             assert_eq!(figure(value), text);
         }
+        for (value, text) in [
+            (0, "0"),
+            (999_499, "999,499"),
+            (999_999, "999,999"),
+            (1_000_000, "1 M"),
+            (4_700_123, "4.7 M"),
+            (999_999_999, "1 G"),
+            (u64::MAX, "18.4 E"),
+        ] {
+            assert_eq!(human(value), text);
+        }
+        for (micros, text) in [
+            (0.0, "0.00 ns"),
+            (0.25, "250 ns"),
+            (11.946667, "11.9 \u{b5}s"),
+            (999.99, "1.00 ms"),
+            (18_000.0, "18.0 ms"),
+            (1_234_567.0, "1.23 s"),
+        ] {
+            assert_eq!(duration(micros), text);
+        }
+        assert_eq!([decibels(-0.272), decibels(f64::INFINITY)], ["-0.3 dB", "inf"]);
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");

@@ -134,6 +134,9 @@ pub struct ScoreFigures {
     pub right_exact: Option<u64>,
     /// Number of samples that the narrow hardware classifies as labelled: `accuracy` as a count.
     pub right: Option<u64>,
+    /// Number of output codes that are compared, for sentences. Undefined in isolated mode.
+    #[serde(skip)]
+    pub output_codes: Option<u64>,
 }
 
 impl From<&Score> for ScoreFigures {
@@ -166,6 +169,7 @@ impl From<&Score> for ScoreFigures {
             agreeing: score.agreeing,
             right_exact: score.right_exact,
             right: score.right,
+            output_codes: score.output_errors.as_deref().map(|all| all.iter().map(|one| one.values).sum()),
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::common;
 use crate::common::{CONV, DENSE};
 use guardbit_reports::{
     ChannelRow, Decibel, EventRow, LayerRow, LevelHistogram, PointRecord, RequiredBitsRow, Row,
-    SizeChannelRow, SizeRow, Stored, SummaryRow, SweepRow, TABLES, Width, channel_rows, columns_text,
-    event_rows, layer_rows, layers_text, summary_text, sweep_rows, write_csv,
+    SizeChannelRow, SizeRow, Stored, SummaryRow, SweepRow, TABLES, View, Width, channel_rows, columns_text,
+    event_rows, layer_rows, layers_text, size_text, summary_text, sweep_rows, write_csv,
 };
 use guardbit_sim::StatsLevel;
 
@@ -290,14 +290,23 @@ fn records_survive_json() {
 #[test]
 fn tables_for_terminals() {
     let run = common::run_record(StatsLevel::Full);
-    insta::assert_snapshot!(layers_text(&run.layers).unwrap(), @r"
+    let [all, narrow] = [true, false].map(|all| View { width: 72, all });
+    insta::assert_snapshot!(layers_text(&run.layers, &all).unwrap(), @r"
     index  layer            op               level   bits  overflow  dots  events  persistent  transient  wrong  output_mismatch  sqnr_db  exact_required_final  exact_required_prefix
         0  conv2d_1         conv2d           column    14  wrap         4       2           1          0                                                     15                     15
         0  conv2d_1         conv2d           acc       13  saturate     4       1           0          1      1                1  10.6296                    12                     15
         1  fully_connected  fully_connected  column    14  wrap         6       0           0          0                                                      8                      8
         1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
     ");
-    insta::assert_snapshot!(summary_text(&common::sweep(StatsLevel::Full)).unwrap(), @r"
+    insta::assert_snapshot!(layers_text(&run.layers, &narrow).unwrap(), @"");
+    let mut calm = run.layers.clone();
+    calm.iter_mut().for_each(|row| row.events = Some(0));
+    insta::assert_snapshot!(layers_text(&calm, &narrow).unwrap(), @"");
+    let sweep = common::sweep(StatsLevel::Full);
+    insta::assert_snapshot!(summary_text(&sweep, &narrow).unwrap(), @"");
+    let size = common::size_record();
+    insta::assert_snapshot!(size_text(&size.layers, &size.levels, &narrow).unwrap(), @"");
+    insta::assert_snapshot!(summary_text(&sweep, &all).unwrap(), @r"
     bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles  accuracy_low  accuracy_high  mcnemar_p
       11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     238      0.094531       0.905469        1.0
       12  wrap                 0.5             1.0       0.5                3             inf       2           0          1      0     238      0.094531       0.905469        1.0

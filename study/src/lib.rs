@@ -84,10 +84,6 @@ pub const DEFAULT_EVENTS: usize = 1000;
 pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
 /// Maximum number of threads: starting more fails on many systems.
 pub const MOST_THREADS: usize = 1024;
-/// Default axis along a plot of finished results.
-pub const DEFAULT_PLOT_X: &str = "bits";
-/// Default column of such a plot.
-pub const DEFAULT_PLOT_Y: &str = "accuracy";
 /// Default number of dot products of real activations in a bundle of test vectors.
 pub const DEFAULT_CASES: usize = 32;
 /// Seconds that `guardbit check` gives a simulator where nothing else is asked for.

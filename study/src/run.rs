@@ -25,13 +25,14 @@ use crate::subject::{CommonSettings, InputOrigin, Subject};
 use crate::sums::Sums;
 use crate::{Progress, StudyError, TableFormat};
 
-/// Runs `request` and writes its results to `out`, which is created only when it is complete.
+/// Runs `request` and writes its results to `out`, which is created only when it is complete. Without `out`,
+/// nothing is written.
 ///
 /// # Errors
 /// [`StudyError`]; nothing is left behind in that case.
 pub fn run(
     request: &RunRequest,
-    out: &Path,
+    out: Option<&Path>,
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<RunRecord, StudyError> {
@@ -78,16 +79,18 @@ impl Seen<'_> {
 /// [`StudyError`] under the conditions of [`run`](run()).
 pub fn run_observed(
     request: &RunRequest,
-    out: &Path,
+    out: Option<&Path>,
     existing: Existing,
     progress: &dyn Progress,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<RunRecord, StudyError> {
-    request.settings.format.require_writable(out)?;
-    if let Some(path) = request.trace.as_deref().filter(|path| lies_in(path, out)) {
-        return Err(StudyError::TraceInside { path: path.into() });
+    if let Some(out) = out {
+        request.settings.format.require_writable(out)?;
+        if let Some(path) = request.trace.as_deref().filter(|path| lies_in(path, out)) {
+            return Err(StudyError::TraceInside { path: path.into() });
+        }
     }
-    let target = Target::claim_for(out, existing)?;
+    let target = out.map(|out| Target::claim_for(out, existing)).transpose()?;
     let trace_file = |path| SingleFile::new(path, existing, is_trace);
     let timeline = request.trace.as_deref().map(trace_file).transpose()?;
     let settings = &request.settings;
@@ -103,24 +106,24 @@ pub fn run_observed(
         let (hw, model) = (&accelerator.name, &subject.model.file);
         progress.note(&format!("`{hw}` runs no operation of {model}: the host runs all operations exactly"));
     }
-    let keeps_all = request.dump_tensors || request.sums.is_any() || observer.is_some();
+    // Without a folder, nothing that only a file holds is collected.
+    let kept = target.as_ref().map(Target::parent);
+    let keeps_all = kept.is_some() && (request.dump_tensors || request.sums.is_any()) || observer.is_some();
     let options = Options {
         mode: settings.mode,
         stats: settings.stats,
         events_per_layer: settings.events,
-        events_per_sample: settings.stats.counts_events(),
+        events_per_sample: kept.is_some() && settings.stats.counts_events(),
         keep: if keeps_all { Keep::All } else { Keep::Outputs },
         ..Options::default()
     };
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let spooled = if request.dump_tensors { Keep::All } else { Keep::Outputs };
-    let mut spool = Spool::new(&subject.graph, spooled, target.parent())?;
-    let mut sums = Sums::new(&request.sums, &program, options.mode, target.parent())?;
-    let mut events = match options.events_per_sample {
-        true => Some(SampleEvents::new(&program, target.parent())?),
-        false => None,
-    };
+    let mut spool = kept.map(|folder| Spool::new(&subject.graph, spooled, folder)).transpose()?;
+    let mut sums = kept.map(|folder| Sums::new(&request.sums, &program, options.mode, folder)).transpose()?;
+    let events_in = kept.filter(|_| options.events_per_sample);
+    let mut events = events_in.map(|folder| SampleEvents::new(&program, folder)).transpose()?;
     let mut samples = 0;
     let mut store = |sample: &BatchTensors| {
         if let Some(observer) = &mut observer {
@@ -134,8 +137,10 @@ pub fn run_observed(
         if let Some(events) = &mut events {
             events.add(&sample.events[0])?;
         }
-        sums.add(sample)?;
-        spool.add(&sample.exact, &sample.simulated[0])
+        if let Some(sums) = &mut sums {
+            sums.add(sample)?;
+        }
+        spool.as_mut().map_or(Ok(()), |spool| spool.add(&sample.exact, &sample.simulated[0]))
     };
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
@@ -152,6 +157,13 @@ pub fn run_observed(
     )
     .with_costs(&program, &costs);
 
+    if let Some(sums) = &mut sums {
+        record.sums = std::mem::take(&mut sums.histograms);
+    }
+    let Some(((target, mut spool), mut sums)) = target.as_ref().zip(spool).zip(sums) else {
+        write_timeline(timeline.as_ref(), &program, &record)?;
+        return Ok(record);
+    };
     let mut staging = target.stage()?;
     staging.write("predictions.npz", &executed.verdict.predictions.npz()?)?;
     if let Some(events) = &mut events {
@@ -159,14 +171,22 @@ pub fn run_observed(
     }
     write_samples(&mut staging, events.as_ref(), settings.format)?;
     sums.write(&mut staging)?;
-    record.sums = std::mem::take(&mut sums.histograms);
     let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };
     write(&mut staging, request, &made, &mut spool)?;
-    if let Some(timeline) = &timeline {
-        timeline.write(&trace(&program, &record))?;
-    }
+    write_timeline(timeline.as_ref(), &program, &record)?;
     staging.publish(existing)?;
     Ok(record)
+}
+
+fn write_timeline(
+    timeline: Option<&SingleFile>,
+    program: &Program,
+    record: &RunRecord,
+) -> Result<(), StudyError> {
+    match timeline {
+        Some(timeline) => Ok(timeline.write(&trace(program, record))?),
+        None => Ok(()),
+    }
 }
 
 /// Returns whether a path is that of a folder or of something in it, by their texts.

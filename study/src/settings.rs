@@ -17,9 +17,9 @@ use crate::arguments::{Arguments, Command, Misuse, ROWS, Row, listed};
 use crate::axes::scheme_override;
 use crate::quantize::{codes_text, rule_text};
 use crate::{
-    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
-    DEFAULT_RANDOM_SAMPLES, Grid, InputSource, Objective, Pick, PlotRequest, QuantizeChoices,
-    QuantizeRequest, Shard, StudyError, StudyText,
+    AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
+    InputSource, Objective, Pick, PlotRequest, QuantizeChoices, QuantizeRequest, Shard, StudyError,
+    StudyText,
 };
 
 /// Settings shared by runs, sweeps and similar commands.
@@ -534,8 +534,8 @@ impl Arguments {
     pub fn plot_request(&self) -> Result<PlotRequest, StudyError> {
         Ok(PlotRequest {
             folders: self.folders.clone(),
-            x: self.plot_x.clone().unwrap_or_else(|| DEFAULT_PLOT_X.into()),
-            y: self.plot_y.clone().unwrap_or_else(|| DEFAULT_PLOT_Y.into()),
+            x: self.plot_x.clone(),
+            y: self.plot_y.clone(),
             by: self.plot_by.clone(),
             style: self.style()?,
         })

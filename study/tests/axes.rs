@@ -92,7 +92,7 @@ fn points_are_runs() {
             folder.settings(value(2).parse().unwrap(), value(1).parse().unwrap(), &[&walk, &bits]),
         );
         let alone = folder.path(&format!("run{index}"));
-        run(&request, &alone, Existing::Refuse, &Silent).unwrap();
+        run(&request, Some(&alone), Existing::Refuse, &Silent).unwrap();
         let layers = lines(&alone.join("layers.csv"));
         let first = row;
         for layer in &layers[1..] {

@@ -89,7 +89,7 @@ impl Folder {
     }
 
     fn explore(&self, list: &[&str], budget: Option<&str>, out: &str) -> ExploreRecord {
-        explore(&self.request(list, budget), &self.path(out), Existing::Refuse, &Silent).unwrap()
+        explore(&self.request(list, budget), Some(&self.path(out)), Existing::Refuse, &Silent).unwrap()
     }
 }
 
@@ -99,7 +99,7 @@ fn alone(folder: &Folder, out: &str, sets: Vec<String>) -> RunRecord {
         costs: vec!["aladdin-40nm".into()],
         ..RunRequest::new(folder.path("net.yaml"), folder.hw(), settings(sets))
     };
-    run(&request, &folder.path(out), Existing::Replace, &Silent).unwrap()
+    run(&request, Some(&folder.path(out)), Existing::Replace, &Silent).unwrap()
 }
 
 /// Returns the cycles on the accelerator, area and energy of a separate run.
@@ -287,7 +287,8 @@ fn enumerated(folder: &Folder, record: &ExploreRecord) -> Vec<Score> {
                 settings(parameters.iter().map(|one| format!("{}={}", one.key, one.value)).collect()),
             )
         };
-        let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
+        let alone =
+            run(&request, Some(&folder.path(&format!("run{index}"))), Existing::Refuse, &Silent).unwrap();
         let lost = 1.0 - alone.outcome.top1_agreement.unwrap().value();
         let cost = &alone.costs[0];
         scores.push([lost, alone.timing.cycles as f64, cost.area.unwrap(), cost.energy_pj.unwrap()]);
@@ -362,7 +363,7 @@ fn sized(folder: &Folder, budget: &str) -> Score {
         rtl: &[],
     };
     let out = folder.path("size");
-    size(&request, &out, Existing::Replace, &Silent).unwrap();
+    size(&request, Some(&out), Existing::Replace, &Silent).unwrap();
     let request = RunRequest {
         costs: vec!["aladdin-40nm".into()],
         ..RunRequest::new(
@@ -371,7 +372,7 @@ fn sized(folder: &Folder, budget: &str) -> Score {
             settings(Vec::new()),
         )
     };
-    let run = run(&request, &folder.path("sized"), Existing::Replace, &Silent).unwrap();
+    let run = run(&request, Some(&folder.path("sized")), Existing::Replace, &Silent).unwrap();
     let cost = &run.costs[0];
     [
         1.0 - run.outcome.top1_agreement.unwrap().value(),
@@ -401,7 +402,7 @@ proptest! {
             let mut request = folder.request(&["array.cols=2,4", "accumulation.acc.bits=14,18"], Some(&budget));
             request.objectives = vec![objective.parse().unwrap()];
             let out = folder.path(&format!("out{index}"));
-            let record = explore(&request, &out, Existing::Refuse, &Silent).unwrap();
+            let record = explore(&request, Some(&out), Existing::Refuse, &Silent).unwrap();
             let row = recommended(&record).expect("widths that hold everything keep every budget");
             prop_assert_eq!(row.within, Some(true));
             let place = ["cycles", "area", "energy"].iter().position(|name| *name == objective).unwrap() + 1;
@@ -456,7 +457,7 @@ proptest! {
         let mut request = folder.request(&axes, Some(&format!("{kind}={share}%")));
         request.settings.labels = labels.clone();
         let out = folder.path("out");
-        let record = explore(&request, &out, Existing::Refuse, &Silent).unwrap();
+        let record = explore(&request, Some(&out), Existing::Refuse, &Silent).unwrap();
         let whole = if kind == "mismatch" { 160 } else { 40 };
         let mut within = 0;
         for &index in &record.front() {
@@ -471,7 +472,7 @@ proptest! {
                     own,
                 )
             };
-            let alone = run(&request, &folder.path(&format!("run{index}")), Existing::Refuse, &Silent).unwrap();
+            let alone = run(&request, Some(&folder.path(&format!("run{index}"))), Existing::Refuse, &Silent).unwrap();
             let keeps = lost(kind, &alone.outcome) * 100 <= u64::from(share) * whole;
             prop_assert_eq!(row.within, Some(keeps), "{:?} {:?}", row, alone.outcome);
             within += u64::from(keeps);
@@ -545,13 +546,13 @@ fn explorations_are_resumed() {
     fs::remove_file(out.join("pareto.csv")).unwrap();
     let begun = Begun::default();
     let again = folder.request(&axes, Some("mismatch=20%"));
-    explore(&again, &out, Existing::Refuse, &begun).unwrap();
+    explore(&again, Some(&out), Existing::Refuse, &begun).unwrap();
     assert_eq!(contents(&out), whole);
     let begun = begun.0.into_inner().unwrap();
     assert!(begun.iter().any(|what| what.ends_with(" 1 to simulate")), "{begun:?}");
     assert!(!begun.iter().any(|what| what.contains("together")), "searches are kept: {begun:?}");
     let other = folder.request(&axes, Some("mismatch=30%"));
-    let refused = explore(&other, &out, Existing::Refuse, &Silent);
+    let refused = explore(&other, Some(&out), Existing::Refuse, &Silent);
     assert!(matches!(refused, Err(StudyError::Folder(_))), "{refused:?}");
 }
 
@@ -561,7 +562,7 @@ fn what_cannot_be_explored_says_why() {
     let check = |change: &dyn Fn(&mut ExploreRequest), says: &str| {
         let mut request = folder.request(&["array.rows=4,8"], None);
         change(&mut request);
-        let error = explore(&request, &folder.path("bad"), Existing::Refuse, &Silent).unwrap_err();
+        let error = explore(&request, Some(&folder.path("bad")), Existing::Refuse, &Silent).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
         assert!(!folder.path("bad").exists());
     };

@@ -94,7 +94,7 @@ fn check(
         objectives: Vec::new(),
         costs: Vec::new(),
     };
-    let explored = explore(&request, &path("out"), Existing::Refuse, &Silent).unwrap();
+    let explored = explore(&request, Some(&path("out")), Existing::Refuse, &Silent).unwrap();
     let request = SweepRequest::new(path("net.yaml"), hw, settings, axes());
     let points = sweep(&request, None, Existing::Refuse, &Silent).unwrap();
     prop_assert_eq!(explored.rows.len(), points.len());

@@ -210,7 +210,7 @@ fn run_on(input: InputSource, labels: Option<&Path>) -> Result<(), String> {
     std::fs::write(&model, include_str!("net.yaml").replace("16", "8")).unwrap();
     let settings = Settings { labels: labels.map(Path::to_owned), ..Settings::new(input) };
     let request = RunRequest::new(model, "exact-int32-os", settings);
-    run(&request, &dir.path().join("out"), Existing::Refuse, &Silent)
+    run(&request, Some(&dir.path().join("out")), Existing::Refuse, &Silent)
         .map(|_| ())
         .map_err(|error| format!("{}: {error} {}", error.code(), error.help()))
 }

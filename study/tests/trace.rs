@@ -22,7 +22,7 @@ fn traced(hw: &str, sets: &[&str]) -> (RunRecord, Value) {
     };
     let model = Path::new(ROOT).join("examples/digits/digits_int8.tflite");
     let request = RunRequest { trace: Some(file.clone()), ..RunRequest::new(model, hw, settings) };
-    let record = run(&request, &folder.path().join("out"), Existing::Refuse, &Silent).unwrap();
+    let record = run(&request, Some(&folder.path().join("out")), Existing::Refuse, &Silent).unwrap();
     let trace = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     (record, trace)
 }
@@ -123,7 +123,7 @@ fn a_timeline_lies_next_to_its_results() {
         let settings = Settings::new(InputSource::Random { count: 1, seed: 1 });
         let request = RunRequest::new(model.clone(), "fpga-int14-os", settings);
         let request = RunRequest { trace: Some(folder.path().join(file)), ..request };
-        let error = run(&request, &out, Existing::Refuse, &Silent).unwrap_err();
+        let error = run(&request, Some(&out), Existing::Refuse, &Silent).unwrap_err();
         assert_eq!(error.code(), "guardbit::run::trace", "{file}: {error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{file}");
     }

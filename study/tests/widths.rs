@@ -89,7 +89,7 @@ fn ran(folder: &Path, case: &Case, name: &str, mode: Mode, sets: Vec<String>) ->
             ..Settings::new(InputSource::Random { count: 3, seed: case.seed })
         },
     );
-    run(&request, &folder.join(name), Existing::Refuse, &Silent).unwrap()
+    run(&request, Some(&folder.join(name)), Existing::Refuse, &Silent).unwrap()
 }
 
 /// Returns the bits that the run reports for an overflow mode, per layer.

@@ -7,8 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Explain, Explore, Given, Help, Inspect, Man, Merge, Plot, Quantize, Run,
-    Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Demo, Explain, Explore, Given, Help, Inspect, Man, Merge, Plot, Quantize,
+    Run, Size, Status, Sweep, Vectors,
 };
 
 use std::num::NonZeroUsize;
@@ -75,6 +75,7 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 // Commands with arguments take their descriptions from the table of arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Demo(Given<Demo>),
     Run(Given<Run>),
     Sweep(Given<Sweep>),
     Merge(Given<Merge>),

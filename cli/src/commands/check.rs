@@ -10,6 +10,7 @@ use guardbit_rtl_vectors::{
     CheckRequest, Divergence, Dut, DutLatency, DutProfile, MutantResult, Outcome, Simulator, TIME_LIMIT,
     Verdict,
 };
+use guardbit_study::Progress as _;
 use guardbit_study::Seconds;
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ use super::existing;
 use crate::args::{Check, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Bar;
 
 pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> {
     let dir = args.bundle.as_deref().unwrap_or(Path::new(""));
@@ -26,14 +28,18 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
     let kept = work.map(|work| WorkFolder::claim(work, dir, existing(global))).transpose()?;
     let time_limit = args.timeout.map_or(TIME_LIMIT, |Seconds(seconds)| Duration::from_secs(seconds));
     let request = CheckRequest { simulators: &simulators, work, time_limit, dut: dut.as_ref() };
+    let bar = Bar::new(global.quiet);
+    bar.step("checking the bundle");
     let report = guardbit_rtl_vectors::check(dir, &request)?;
     let mut passed = report.passed();
     let mut mutants = Vec::new();
     if args.mutate && passed {
         let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
+        bar.step("replaying faults");
         mutants = guardbit_rtl_vectors::mutate(dir, simulator, &request)?;
         passed = mutants.iter().all(MutantResult::passed);
     }
+    drop(bar);
     if let Some(kept) = kept {
         kept.finish("check")?;
     }

@@ -9,12 +9,15 @@ use guardbit_study::{Compared, Comparison};
 use crate::args::{Compare, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Bar;
 
 /// Maximum number of rows missing in some folder that are listed; further ones are counted.
 const UNMATCHED: usize = 10;
 
 pub fn compare(args: &Given<Compare>, global: &Global) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(global.quiet);
     let comparison = guardbit_study::compare(&args.folders)?;
+    drop(bar);
     if global.json {
         print_json(&comparison)?;
     } else {

@@ -2,28 +2,35 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{ExploreRecord, PointRow, SensitivityRow, explore_text, grouped, sensitivity_text};
+use guardbit_reports::{
+    ExploreRecord, PointRow, SensitivityRow, explore_answer, explore_text, grouped, sensitivity_text,
+};
 use serde::Serialize;
 
 use super::{existing, note_random, warn_of_float};
 use crate::args::{Explore, Given, Global};
 use crate::diagnostic::Failure;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_results};
 use crate::progress::Bar;
+use crate::results::Place;
+use crate::terminal::view;
 
 pub fn explore(args: &Given<Explore>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
     let request = args.explore_request()?;
     note_random(args, &request.settings, &bar);
-    let record = guardbit_study::explore(&request, args.out(), existing(global), &bar)?;
+    let place = Place::new(args, global)?;
+    let record = guardbit_study::explore(&request, place.folder(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         let front = record.front().into_iter().map(|row| &record.rows[row]).collect();
         print_json(&Summary { record: &record, front, sensitivity: &record.sensitivity })?;
     } else {
-        let (front, sensitivity) = (explore_text(&record), sensitivity_text(&record));
-        print(&format!("{front}\n{sensitivity}\n{}", outcome_text(&record)))?;
+        let view = view(args.all);
+        let tables = [explore_text(&record, &view), sensitivity_text(&record, &view)];
+        print_results(&tables, &outcome_text(&record), &explore_answer(&record))?;
     }
+    place.finish();
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 

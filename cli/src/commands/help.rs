@@ -45,6 +45,11 @@ fn unknown(wanted: &str) -> Failure {
     let names =
         HELP.iter().map(|topic| topic.name).chain(commands.get_subcommands().map(clap::Command::get_name));
     let near = nearest(wanted, names).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    // A mode or a word of a topic.
+    let quoted = [format!("`{wanted}`"), format!("- {wanted}:")];
+    let has = |topic: &&crate::pages::Entry| quoted.iter().any(|word| topic.text.contains(word));
+    let with = HELP.iter().find(has).filter(|_| near.is_empty() && !wanted.is_empty());
+    let near = with.map_or(near, |topic| format!("`guardbit help {}` describes it; ", topic.name));
     let topics: Vec<&str> = HELP.iter().map(|topic| topic.name).collect();
     let help = format!("{near}`guardbit --help` lists the commands; topics: {}", topics.join(", "));
     Failure::usage(format!("unknown topic or command `{wanted}`"), help)

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::args::{Global, HwCommand};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Bar;
 
 pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
     match command {
@@ -130,6 +131,7 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
     let (accelerator, mut warnings) = check(hw_of(args), &args.set);
     let accelerator = accelerator?;
     let mut of_network = None;
+    let bar = Bar::new(global.quiet);
     if let Some(model) = &args.checked_network {
         let graph = Arc::new(guardbit_frontends::load_part(model, None, &args.cut()?)?);
         let program = lower(graph, &accelerator)?;
@@ -137,6 +139,7 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
         let tiles = program.mac_layers().map(TileRecord::new).collect::<Vec<_>>();
         of_network = Some((CoverageRecord::new(&program), tiles, guardbit_study::sensitivity(&program)?));
     }
+    drop(bar);
     if global.json {
         let problem = |p: &guardbit_hwmodels::Problem| json!({ "code": p.code(), "key": p.key(), "message": p.message(), "help": p.help() });
         let warnings: Vec<_> = warnings.iter().map(problem).collect();

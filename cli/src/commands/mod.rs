@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod demo;
 mod explain;
 mod explore;
 mod help;
@@ -18,6 +19,7 @@ mod vectors;
 
 pub use check::check;
 pub use compare::compare;
+pub use demo::demo;
 pub use explain::explain;
 pub use explore::explore;
 pub use help::help;

@@ -9,12 +9,15 @@ use super::existing;
 use crate::args::{Given, Global, Plot};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Bar;
 
 pub fn plot(args: &Given<Plot>, global: &Global) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(global.quiet);
     let plotted = guardbit_study::plot(&args.plot_request()?)?;
     if let Some(out) = &args.plot_file {
         plotted.write(out, existing(global))?;
     }
+    drop(bar);
     if global.json {
         let row = |row: &Vec<String>| -> Value {
             let cell = |(name, value): (&String, &String)| (name.clone(), Value::from(value.as_str()));

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text, proofs_text};
+use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text, proofs_text, quantize_answer};
 
 use super::existing;
 use crate::args::{Given, Global, Quantize};
 use crate::diagnostic::Failure;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_results};
 use crate::progress::Bar;
+use crate::terminal::view;
 
 pub fn quantize(args: &Given<Quantize>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
@@ -21,13 +22,13 @@ pub fn quantize(args: &Given<Quantize>, global: &Global) -> Result<ExitCode, Fai
         print_json(&record)?;
     } else {
         let layers = if request.hw.is_some() || args.dynamic {
-            format!("{}\n{}\n", layers_text(&record.layers)?, proofs_text(&record.proofs)?)
+            format!("{}\n{}\n", layers_text(&record.layers, &view(args.all))?, proofs_text(&record.proofs)?)
         } else {
             String::new()
         };
         // Only static quantization calibrates parts.
         let parts = if args.dynamic { String::new() } else { parts_text(&record.parts)? + "\n" };
-        print(&format!("{parts}{layers}{}", outcome(&record)))?;
+        print_results(&[], &format!("{parts}{layers}{}", outcome(&record)), &quantize_answer(&record))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,21 +4,25 @@ use std::process::ExitCode;
 
 use guardbit_reports::{
     BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow, NetworkTiming,
-    RunRecord, ScoreFigures, beside_text, layers_text, probability, worth,
+    RunRecord, ScoreFigures, beside_text, duration, grouped, human, layers_text, percentage, probability,
+    run_answer, worth,
 };
 use serde::Serialize;
 
 use super::{existing, note_random, warn_of_float};
 use crate::args::{Given, Global, Run};
 use crate::diagnostic::Failure;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_results};
 use crate::progress::Bar;
+use crate::results::Place;
+use crate::terminal::view;
 
 pub fn run(args: &Given<Run>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
     let request = args.run_request()?;
     note_random(args, &request.settings, &bar);
-    let record = guardbit_study::run(&request, args.out(), existing(global), &bar)?;
+    let place = Place::new(args, global)?;
+    let record = guardbit_study::run(&request, place.folder(), existing(global), &bar)?;
     drop(bar);
     if global.json {
         print_json(&Summary {
@@ -29,8 +33,10 @@ pub fn run(args: &Given<Run>, global: &Global) -> Result<ExitCode, Failure> {
             costs: &record.costs,
         })?;
     } else {
-        print(&format!("{}\n{}", layers_text(&record.layers)?, outcome_text(&record)))?;
+        let layers = layers_text(&record.layers, &view(args.all))?;
+        print_results(&[layers], &outcome_text(&record, args.all), &run_answer(&record))?;
     }
+    place.finish();
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
 }
 
@@ -44,10 +50,15 @@ struct Summary<'a> {
     costs: &'a [CostRecord],
 }
 
-/// Returns the bound of the inference with the effect of doubling it, that of the accelerator if the host
-/// bounds the inference, and the number of layers per bound: `dram (-41.0 %); layers: dram 3, compute 1`.
+/// Returns the bound of the inference with the effect of doubling it, that of the accelerator if the host bounds the
+/// inference, and the number of layers per bound: `dram saves 41 % of the cycles if twice as fast, compute 2 %;
+/// layers: dram 3, compute 1`.
 fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
-    let mut all = worth(timing.bound.as_deref()?, timing.bound_ratio);
+    let bound = timing.bound.as_deref()?;
+    let mut all = match timing.gains_text() {
+        Some(gains) => format!("{bound}; twice as fast, {gains}"),
+        None => bound.to_owned(),
+    };
     if timing.accelerator_bound.is_some() && timing.accelerator_bound != timing.bound {
         let own = worth(timing.accelerator_bound.as_deref()?, timing.accelerator_bound_ratio);
         all = format!("{all}; accelerator: {own}");
@@ -66,15 +77,26 @@ fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
     Some(format!("{all}; layers: {}", layers.join(", ")))
 }
 
-/// Returns the figures of the whole network, one per line.
-fn outcome_text(record: &RunRecord) -> String {
+/// Returns the figures of the whole network, one per line; `exact` prints every digit.
+fn outcome_text(record: &RunRecord, exact: bool) -> String {
     let outcome = &record.outcome;
-    let mut lines = vec![("samples", outcome.samples.to_string())];
-    let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
-    let share = |share: Option<Fraction>, interval: Option<Interval>| {
-        let ends = interval.map(|Interval { low, high }| format!("  95 %: {low} to {high}"));
-        share.map(|share| format!("{share:<8}{}", ends.unwrap_or_default()))
+    let count = |count: u64| if exact { count.to_string() } else { human(count) };
+    let time = |micros: f64| if exact { format!("{micros} \u{b5}s") } else { duration(micros) };
+    let rate = |rate: f64| {
+        if exact {
+            format!("{rate} per second")
+        } else {
+            format!("{} per second", human(rate.round() as u64))
+        }
     };
+    let shown = |share: Fraction| if exact { share.to_string() } else { percentage(share) };
+    let share = |share: Option<Fraction>, interval: Option<Interval>| {
+        let ends =
+            interval.map(|Interval { low, high }| format!("  95 %: {} to {}", shown(low), shown(high)));
+        share.map(|share| format!("{:<8}{}", shown(share), ends.unwrap_or_default()))
+    };
+    let mut lines = vec![("samples", grouped(outcome.samples))];
+    let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
     add("accuracy, exact", share(outcome.accuracy_exact, outcome.accuracy_exact_interval));
     add("accuracy", share(outcome.accuracy, outcome.accuracy_interval));
     let pairs = outcome.lost.zip(outcome.gained).zip(outcome.mcnemar_p);
@@ -87,18 +109,21 @@ fn outcome_text(record: &RunRecord) -> String {
     add("AUC", outcome.auc.map(|v| v.to_string()));
     add("MSE, exact", outcome.mse_exact.map(|v| v.to_string()));
     add("MSE", outcome.mse.map(|v| v.to_string()));
-    add("output mismatch", Some(outcome.output_mismatch.to_string()));
+    let codes = outcome.output_codes.and_then(|codes| Fraction::of(outcome.output_mismatch, codes));
+    let codes = codes.map_or(String::new(), |share| format!(" output codes ({})", percentage(share)));
+    add("output mismatch", Some(count(outcome.output_mismatch) + &codes));
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
     let timing = &record.timing;
-    add("cycles", Some(timing.cycles.to_string()));
+    add("cycles", Some(count(timing.cycles)));
     let on_host = |of: String| Some(of).filter(|_| timing.host_cycles > 0);
-    add("host cycles", on_host(timing.host_cycles.to_string()));
-    add("latency (us)", Some(timing.latency_us.to_string()));
-    add("  of them", on_host(format!("accelerator {}, host {}", timing.accelerator_us, timing.host_us)));
-    add("  overlapped (us)", on_host(timing.overlapped_us.to_string()));
-    add("throughput (1/s)", timing.throughput_per_s.map(|v| v.to_string()));
-    add("pipelined (1/s)", timing.pipelined_per_s.map(|v| v.to_string()));
-    add("products", Some(timing.macs.to_string()));
+    add("host cycles", on_host(count(timing.host_cycles)));
+    add("latency", Some(time(timing.latency_us)));
+    let parts = format!("accelerator {}, host {}", time(timing.accelerator_us), time(timing.host_us));
+    add("  of them", on_host(parts));
+    add("  overlapped", on_host(time(timing.overlapped_us)));
+    add("throughput", timing.throughput_per_s.map(rate));
+    add("pipelined", timing.pipelined_per_s.map(rate));
+    add("products", Some(count(timing.macs)));
     add("MACs on hardware", Some(record.coverage.summary()).filter(|_| record.coverage.layers > 0));
     add("bound by", bounds(timing, &record.bottlenecks));
     add("on the host", Some(HostRow::counted(&timing.host)).filter(|host| !host.is_empty()));
@@ -106,7 +131,11 @@ fn outcome_text(record: &RunRecord) -> String {
     let lines: Vec<(String, String)> =
         lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(17);
-    let lines = lines.iter().map(|(name, value)| format!("{name:<width$} {value}\n"));
-    let notes = record.coverage.host_sentences().into_iter().chain(beside_text(&record.layers));
+    let lines = lines.iter().map(|(name, value)| format!("{name:<width$} {}\n", value.trim_end()));
+    let measured = record.layers.iter().any(|row| row.required_prefix.is_some());
+    let widths = measured.then(|| {
+        "bits required are those of these samples; `guardbit size` proves widths for every input".to_owned()
+    });
+    let notes = record.coverage.host_sentences().into_iter().chain(beside_text(&record.layers)).chain(widths);
     lines.chain(notes.map(|sentence| format!("note: {sentence}\n"))).collect()
 }

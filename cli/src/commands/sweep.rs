@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use guardbit_reports::{
-    PointRecord, SummaryRow, beside_text, counted, coverage_text, not_swept_text, summary_text, text_table,
-    trapped_text,
+    PointRecord, SummaryRow, beside_text, counted, coverage_text, not_swept_text, summary_text, sweep_answer,
+    text_table, trapped_text,
 };
-use guardbit_study::{FolderStatus, SweepStatus};
+use guardbit_study::{Arguments, FolderStatus, SweepStatus};
 
 use serde::Serialize;
 
 use super::{existing, note_random, warn_of_float};
 use crate::args::{Given, Global, Merge, Status, Sweep};
 use crate::diagnostic::{CHECK_FAILED, Failure};
-use crate::output::{print, print_json, say};
+use crate::output::{print, print_json, print_results, say};
 use crate::progress::Bar;
+use crate::results::Place;
+use crate::terminal::view;
 
 pub fn sweep(args: &Given<Sweep>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
@@ -27,17 +29,24 @@ pub fn sweep(args: &Given<Sweep>, global: &Global) -> Result<ExitCode, Failure> 
             request
         }
     };
-    let records = guardbit_study::sweep(&request, args.output_dir.as_deref(), existing(global), &bar)?;
+    let place = Place::new(args, global)?;
+    let records = guardbit_study::sweep(&request, place.folder(), existing(global), &bar)?;
     drop(bar);
-    show(&records, args.strict, global)
+    let code = show(&records, args, global)?;
+    place.finish();
+    Ok(code)
 }
 
 pub fn merge(args: &Given<Merge>, global: &Global) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(global.quiet);
     if !args.partial {
-        return show(&guardbit_study::merge(&args.folders, args.out(), existing(global))?, false, global);
+        let records = guardbit_study::merge(&args.folders, args.out(), existing(global))?;
+        drop(bar);
+        return show(&records, args, global);
     }
     let merging = guardbit_study::merge_partial(&args.folders, args.out(), existing(global))?;
-    let shown = show(&merging.records, false, global)?;
+    drop(bar);
+    let shown = show(&merging.records, args, global)?;
     if !merging.missing_points.is_empty() && !global.quiet {
         let all = merging.records.len() + merging.missing_points.len();
         say(&format!(
@@ -90,16 +99,15 @@ fn missing_text(sweep: &SweepStatus) -> String {
     }
 }
 
-fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCode, Failure> {
+pub(super) fn show(records: &[PointRecord], args: &Arguments, global: &Global) -> Result<ExitCode, Failure> {
     if global.json {
         print_json(&records.iter().map(Row::new).collect::<Vec<_>>())?;
     } else {
-        print(&summary_text(records)?)?;
         let beside = beside_text(records.iter().flat_map(|record| &record.layers));
-        for sentences in [coverage_text(records), not_swept_text(records), beside, trapped_text(records)] {
-            let lines: String = sentences.iter().map(|sentence| format!("{sentence}\n")).collect();
-            print(&if lines.is_empty() { lines } else { format!("\n{lines}") })?;
-        }
+        let notes = [coverage_text(records), not_swept_text(records), beside, trapped_text(records)];
+        let notes: String = notes.iter().flatten().map(|sentence| format!("{sentence}\n")).collect();
+        let table = summary_text(records, &view(args.all))?;
+        print_results(&[table], &notes, &sweep_answer(records).unwrap_or_default())?;
     }
     let mut layers: Vec<String> = Vec::new();
     for layer in records.iter().flat_map(|record| record.coverage.quantized_weights_in_float()) {
@@ -107,7 +115,7 @@ fn show(records: &[PointRecord], strict: bool, global: &Global) -> Result<ExitCo
             layers.push(layer);
         }
     }
-    Ok(warn_of_float(layers, strict, global))
+    Ok(warn_of_float(layers, args.strict, global))
 }
 
 /// Point in JSON output: its row of `summary.csv`, and its value on every axis.

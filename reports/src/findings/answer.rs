@@ -1,14 +1,16 @@
 //! One sentence per report that answers its question.
 
-use super::certainty::within;
+use super::certainty::{by_chance, left_open, within};
 use super::sweep::{Question, group_findings};
 use crate::numbers::{counted, figure, grouped, number, percentage};
-use crate::plots::Group;
+use crate::plots::{Group, Groups};
 use crate::tables::{LayerRow, sum};
-use crate::{DesignLevel, Fraction, PointRecord, QuantizeRecord, RunRecord, SizeRecord, SummaryRow};
+use crate::{
+    DesignLevel, Fraction, PointRecord, QuantizeRecord, RunRecord, ScoreFigures, SizeRecord, SummaryRow,
+};
 
 /// Returns what overflow costs a network.
-pub(crate) fn run_answer(run: &RunRecord) -> String {
+pub fn run_answer(run: &RunRecord) -> String {
     let outcome = &run.outcome;
     let samples = counted(outcome.samples, "sample");
     let events = sum(&run.layers, |row| row.events);
@@ -16,31 +18,34 @@ pub(crate) fn run_answer(run: &RunRecord) -> String {
     if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
         let cost = lost(accuracy, exact);
         return match (accuracy == exact, events) {
-            (true, Some(0)) => {
-                format!(
-                    "No accumulator {widths} overflows: accuracy stays at {} on {samples}.",
-                    percentage(accuracy)
-                )
-            }
-            (true, _) => format!(
-                "Accumulators {widths} lose no accuracy: it stays at {} on {samples}.",
+            (true, Some(0)) => format!(
+                "No accumulator {widths} overflows{}: accuracy stays at {} on {samples}.",
+                required(run),
                 percentage(accuracy)
             ),
-            (false, _) => format!(
-                "Accumulators {widths} {cost}: {} instead of {} on {samples}.",
+            (true, _) => format!(
+                "Accumulators {widths} lose no accuracy: it stays at {} {}{}.",
                 percentage(accuracy),
-                percentage(exact)
+                unchanged_on(outcome),
+                also_codes(outcome)
+            ),
+            (false, _) => format!(
+                "Accumulators {widths} {cost}: {} instead of {} on {samples}{}.",
+                percentage(accuracy),
+                percentage(exact),
+                by_chance(outcome.samples, outcome.mcnemar_p)
             ),
         };
     }
     if let Some(share) = outcome.top1_agreement {
         let within = within(outcome.agreement_interval);
         return match events {
-            Some(0) => format!("No accumulator {widths} overflows on {samples}."),
+            Some(0) => format!("No accumulator {widths} overflows{} on {samples}.", required(run)),
             _ if share.value() >= 1.0 => {
                 format!(
-                    "Accumulators {widths} change no top-1 class on {samples}{}.",
-                    also_codes(outcome.output_mismatch)
+                    "Accumulators {widths} change no top-1 class {}{}.",
+                    left_open(outcome.samples),
+                    also_codes(outcome)
                 )
             }
             _ => format!(
@@ -50,14 +55,62 @@ pub(crate) fn run_answer(run: &RunRecord) -> String {
         };
     }
     match (events, outcome.output_mismatch) {
-        (Some(0), 0) => format!("No accumulator {widths} overflows on {samples}."),
-        (_, 0) => format!("Accumulators {widths} change no output code on {samples}."),
-        (_, codes) => format!("Accumulators {widths} change {} on {samples}.", counted(codes, "output code")),
+        (Some(0), 0) => format!("No accumulator {widths} overflows{} on {samples}.", required(run)),
+        (Some(_), 0) => format!(
+            "Accumulators {widths} overflow in {}, and change no output code on {samples}.",
+            overflowing(run)
+        ),
+        (None, 0) => format!("Accumulators {widths} change no output code on {samples}."),
+        (_, codes) => format!(
+            "Accumulators {widths} change {}{} on {samples}.",
+            counted(codes, "output code"),
+            share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"))
+        ),
     }
 }
 
-fn also_codes(codes: u64) -> String {
-    if codes == 0 { String::new() } else { format!(", but {}", counted(codes, "output code")) }
+/// Returns the number of layers with an event, e.g. `2 of 28 layers`.
+fn overflowing(run: &RunRecord) -> String {
+    let layers = |is: fn(&&LayerRow) -> bool| {
+        let mut layers: Vec<usize> = run.layers.iter().filter(is).map(|row| row.index).collect();
+        layers.dedup();
+        layers.len() as u64
+    };
+    let all = layers(|_| true);
+    format!("{} of {}", grouped(layers(|row| row.events > Some(0))), counted(all, "layer"))
+}
+
+/// Returns, in brackets, the most bits that sums of the samples require.
+fn required(run: &RunRecord) -> String {
+    let bits = run.layers.iter().filter_map(|row| row.exact_required_prefix.or(row.required_prefix)).max();
+    bits.map_or(String::new(), |bits| format!(" (sums require up to {bits} bits)"))
+}
+
+/// Returns the samples with what they leave open about other inputs, if none of them tells the networks apart.
+fn unchanged_on(outcome: &ScoreFigures) -> String {
+    match (outcome.lost, outcome.gained) {
+        (Some(0), Some(0)) => left_open(outcome.samples),
+        (Some(lost), Some(gained)) => {
+            let samples = counted(outcome.samples, "sample");
+            format!("on {samples} ({} lost, {} gained)", counted(lost, "correct class"), grouped(gained))
+        }
+        _ => format!("on {}", counted(outcome.samples, "sample")),
+    }
+}
+
+fn share_of_codes(outcome: &ScoreFigures) -> Option<String> {
+    Fraction::of(outcome.output_mismatch, outcome.output_codes?).map(percentage)
+}
+
+/// Returns, behind a figure that does not change, that output codes do.
+fn also_codes(outcome: &ScoreFigures) -> String {
+    match (outcome.output_mismatch, share_of_codes(outcome)) {
+        (0, _) => String::new(),
+        (_, Some(share)) => format!("; {share} of the output codes differ"),
+        (codes, None) => {
+            format!("; {} {}", counted(codes, "output code"), number(codes, "differs", "differ"))
+        }
+    }
 }
 
 /// Returns the difference of two accuracies in words, e.g. `lose 73.1 points of accuracy`.
@@ -87,8 +140,13 @@ fn widths(run: &RunRecord) -> String {
     }
 }
 
-/// Returns the width from which on a sweep loses nothing, and what its narrowest point loses.
-pub(crate) fn sweep_answer(points: &[PointRecord], groups: &[Group<'_>]) -> Option<String> {
+/// Returns the width from which on a sweep loses nothing, and what its narrowest point loses; `None` if the points
+/// have no figures of the network.
+pub fn sweep_answer(points: &[PointRecord]) -> Option<String> {
+    answer_of_groups(points, &Groups::shown(points).shown)
+}
+
+fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<String> {
     if points.iter().all(|point| !point.is_whole()) && !points.is_empty() {
         return Some("No point ran to its end. An overflow is trapped in each of them.".into());
     }
@@ -123,7 +181,11 @@ pub(crate) fn sweep_answer(points: &[PointRecord], groups: &[Group<'_>]) -> Opti
     let (_, _, first) = parts.first()?;
     let narrow = narrowest(&groups[0]).map_or(String::new(), |text| format!("; {text}"));
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
-    Some(format!("{first} on {}{narrow}.", counted(samples, "sample")))
+    let on = match first.contains(" no ") {
+        true => left_open(samples),
+        false => format!("on {}", counted(samples, "sample")),
+    };
+    Some(format!("{first} {on}{narrow}."))
 }
 
 fn rank(question: Question) -> Option<u8> {
@@ -185,7 +247,7 @@ fn best_point(points: &[PointRecord]) -> Option<String> {
 }
 
 /// Returns the widths to build.
-pub(crate) fn size_answer(size: &SizeRecord) -> String {
+pub fn size_answer(size: &SizeRecord) -> String {
     let levels: Vec<String> = size
         .design
         .iter()
@@ -195,16 +257,22 @@ pub(crate) fn size_answer(size: &SizeRecord) -> String {
     let samples = counted(outcome.samples, "sample");
     let what = match (outcome.accuracy, outcome.accuracy_exact) {
         (Some(accuracy), Some(exact)) if accuracy == exact => {
-            format!("lose no accuracy ({}) on {samples}", percentage(accuracy))
+            let on =
+                if outcome.output_mismatch == 0 { format!("on {samples}") } else { unchanged_on(outcome) };
+            format!("lose no accuracy ({}) {on}{}", percentage(accuracy), also_codes(outcome))
         }
         (Some(accuracy), Some(exact)) => format!(
-            "{}, {} instead of {} on {samples}",
+            "{}, {} instead of {} on {samples}{}",
             lost(accuracy, exact),
             percentage(accuracy),
-            percentage(exact)
+            percentage(exact),
+            by_chance(outcome.samples, outcome.mcnemar_p)
         ),
         _ if outcome.output_mismatch == 0 => format!("change no output code on {samples}"),
-        _ => format!("change {} on {samples}", counted(outcome.output_mismatch, "output code")),
+        _ => {
+            let share = share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"));
+            format!("change {}{share} on {samples}", counted(outcome.output_mismatch, "output code"))
+        }
     };
     match levels.as_slice() {
         [] => "The accelerator runs no layer of this network.".into(),
@@ -225,7 +293,7 @@ fn is_uniform(size: &SizeRecord) -> bool {
 }
 
 /// Returns the accuracy of a quantized network against that of the float network.
-pub(crate) fn quantize_answer(record: &QuantizeRecord) -> String {
+pub fn quantize_answer(record: &QuantizeRecord) -> String {
     let evaluated = counted(record.evaluated, "sample");
     let float = record.parts.iter().filter(|part| part.float.is_some()).count() as u64;
     let left = match float {

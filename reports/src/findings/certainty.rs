@@ -37,6 +37,11 @@ pub(super) fn told_apart(samples: u64, p: Option<f64>) -> String {
     }
 }
 
+/// Returns, in brackets, that a difference may be chance; nothing if it is more than that.
+pub(super) fn by_chance(samples: u64, p: Option<f64>) -> String {
+    told_apart(samples, p.filter(|&p| p >= LEVEL))
+}
+
 /// Describes whether `samples` samples distinguish two accuracies. `pairs` holds the samples lost and gained,
 /// `p` the p value of McNemar's test on them.
 pub(super) fn difference_text(

@@ -2,10 +2,13 @@
 
 mod answer;
 mod certainty;
+mod explore;
 mod run;
 mod sweep;
 
-pub(crate) use answer::{quantize_answer, run_answer, size_answer, sweep_answer};
+pub use answer::{quantize_answer, run_answer, size_answer, sweep_answer};
+pub use explore::explore_answer;
+pub(crate) use explore::{best_first, recommended, takes};
 pub(crate) use run::RunFindings;
 pub use run::run_findings;
 pub(crate) use sweep::group_findings;

@@ -196,7 +196,7 @@ impl LevelNeed<'_> {
                 counted(self.undecided, "layer")
             );
         }
-        Some(text + ".")
+        Some(text + ". `guardbit size` proves widths for every input.")
     }
 
     /// Returns a sentence on the required bits of this run, if they differ from those of the exact network.
@@ -267,10 +267,13 @@ fn bound(run: &RunRecord) -> Option<String> {
     let slowest = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))?;
     (!shares.is_empty()).then(|| {
         format!(
-            "Cycles by the resource that limits the layer: {}. {} takes the most cycles.",
+            "Cycles by the resource that limits the layer: {}. {} takes the most cycles. {}",
             shares.join(", "),
-            layer_label(slowest.index, &slowest.name)
+            layer_label(slowest.index, &slowest.name),
+            run.timing.gains_text().map_or(String::new(), |gains| format!("Twice as fast, {gains}."))
         )
+        .trim_end()
+        .to_owned()
     })
 }
 

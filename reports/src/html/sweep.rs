@@ -92,7 +92,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
         subtitle: format!("guardbit sweep · {points_run} · {} · {mode}", counted(samples, "sample")),
         about,
         front: Front {
-            answer: sweep_answer(points, &groups.shown)
+            answer: sweep_answer(points)
                 .unwrap_or_else(|| format!("{points_run} of {}.", counted(samples, "sample"))),
             figures: figures(points),
             picture: front,

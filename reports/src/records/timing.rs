@@ -1,10 +1,11 @@
 //! Time of one inference.
 
-use guardbit_hwmodels::Binding;
-use guardbit_hwmodels::{ArrayKind, InferenceCycles, MacLayer, Memory, Program};
+use guardbit_hwmodels::timing::Bound;
+use guardbit_hwmodels::{ArrayKind, Binding, InferenceBound, InferenceCycles, MacLayer, Memory, Program};
 use serde::{Deserialize, Serialize};
 
-use crate::numbers::rounded;
+use crate::Fraction;
+use crate::numbers::{percentage, rounded};
 use crate::tables::HostRow;
 
 /// Time of one inference: the layers on the accelerator, and the operations that the host runs.
@@ -73,6 +74,10 @@ pub struct NetworkTiming {
     /// Operations that the host runs.
     #[serde(default)]
     pub host: Vec<HostRow>,
+    /// Share of the cycles of an inference that resources save if they are twice as fast, greatest first; the host
+    /// is one of them if it bounds the inference.
+    #[serde(skip)]
+    pub gains: Vec<(String, f64)>,
 }
 
 /// Part of a layer that the SRAMs hold at a time.
@@ -166,8 +171,59 @@ impl NetworkTiming {
                 .fold(1, |all, size| all.saturating_mul(size as u64)),
             dram_bytes_per_cycle: outside_rate(&program.accelerator.memory),
             host: HostRow::all(program),
+            gains: gains(program),
             pipelined_per_s: if folded { per_second(slowest()) } else { None },
         }
+    }
+}
+
+/// Returns the share of cycles that resources save if they are twice as fast, greatest first.
+fn gains(program: &Program) -> Vec<(String, f64)> {
+    let InferenceCycles { accelerator, host, .. } = InferenceCycles::of(program);
+    let cycles = accelerator.saturating_add(host);
+    let Some(binding) = Binding::of(program) else { return Vec::new() };
+    let of_host = (binding.bound == InferenceBound::Host)
+        .then(|| (binding.bound.name(), cycles.saturating_sub(binding.doubled)));
+    // Names of resources that do not bound the layers; each has two bounds, by what it waits for.
+    let resources = [
+        (Bound::Compute, "array"),
+        (Bound::ActivationPort, "operand ports"),
+        (Bound::AccumulatorPort, Bound::AccumulatorPort.name()),
+        (Bound::Dram, Bound::Dram.name()),
+    ];
+    let saved = |bound: Bound| {
+        let doubled = program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound));
+        accelerator.saturating_sub(doubled.fold(0, u64::saturating_add))
+    };
+    let own = Binding::of_accelerator(program)
+        .map(|own| (own.bound.name(), own.cycles.saturating_sub(own.doubled)));
+    let is_own = |resource: Bound| match own {
+        Some((name, _)) => {
+            let pairs = [(Bound::Compute, Bound::Mapping), (Bound::ActivationPort, Bound::WeightPort)];
+            resource.name() == name
+                || pairs.iter().any(|&(one, other)| resource == one && other.name() == name)
+        }
+        None => false,
+    };
+    let others = resources.into_iter().filter(|(bound, _)| !is_own(*bound));
+    let others = others.map(|(bound, name)| (name, saved(bound)));
+    let mut all: Vec<(&str, u64)> = of_host.into_iter().chain(own).chain(others).collect();
+    all.sort_by_key(|(_, saved)| std::cmp::Reverse(*saved));
+    // Where the host does not bound the inference, its rank among the others is unknown.
+    let known = if host > 0 && of_host.is_none() { 1 } else { 2 };
+    let share =
+        |(name, saved): (&str, u64)| (name.to_owned(), rounded(saved as f64 / cycles.max(1) as f64, 6));
+    all.into_iter().filter(|(_, saved)| *saved > 0).take(known).map(share).collect()
+}
+
+impl NetworkTiming {
+    /// Returns what the two resources that save most if they are twice as fast save, e.g. `dram saves 18.1 % of the
+    /// cycles, compute 2 %`; `None` if nothing saves anything.
+    pub fn gains_text(&self) -> Option<String> {
+        let mut gains = self.gains.iter().map(|(name, gain)| (name, percentage(Fraction::new(*gain))));
+        let (name, gain) = gains.next()?;
+        let next = gains.next().map_or(String::new(), |(name, gain)| format!(", {name} {gain}"));
+        Some(format!("{name} saves {gain} of the cycles{next}"))
     }
 }
 

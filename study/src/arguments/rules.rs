@@ -41,6 +41,8 @@ const fn rule(
     Rule { commands, name, relation, other, help }
 }
 
+const NAME_A_FOLDER: &str = "name a folder for the results with --output-dir";
+
 pub(super) const RULES: &[Rule] = &[
     rule(ALL, "input", Relation::Excludes, "random", "keep one of the two"),
     rule(
@@ -61,6 +63,10 @@ pub(super) const RULES: &[Rule] = &[
     rule(QUANTIZE, "per_tensor", Relation::Excludes, "per_channel", "keep one of the two"),
     rule(QUANTIZE, "symmetric", Relation::Excludes, "asymmetric", "keep one of the two"),
     rule(ALL, "shard", Relation::Needs, "output_dir", "name a folder for the part with --output-dir"),
+    rule(RUNS, "dump_tensors", Relation::Needs, "output_dir", NAME_A_FOLDER),
+    rule(RUNS, "dump_sums", Relation::Needs, "output_dir", NAME_A_FOLDER),
+    rule(RUNS, "histograms", Relation::Needs, "output_dir", NAME_A_FOLDER),
+    rule(RUNS, "shard", Relation::Excludes, "open", "open the report of the merged folder"),
 ];
 
 /// Invalid arguments, described in terms of the command line.

@@ -16,13 +16,12 @@ use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
 use crate::{
-    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_PLOT_X, DEFAULT_PLOT_Y,
-    DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT, Grid, MixedBudget, Objective, QuantizeChoices, Shard,
-    TableFormat,
+    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT,
+    Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
 };
 use Command::{
-    Check, Compare, Completions, Explain, Explore, Help, HwCheck, HwCosts, HwShow, Inspect, Man, Merge, Plot,
-    Quantize, Run, Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Demo, Explain, Explore, Help, HwCheck, HwCosts, HwShow, Inspect, Man, Merge,
+    Plot, Quantize, Run, Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -32,7 +31,7 @@ const RUNS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors]);
 /// Commands of [`RUNS`] that write tables.
 const TABLES: Commands = Commands::of(&[Run, Sweep, Size, Explore]);
 const NETWORKS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Inspect]);
-const OUTPUTS: Commands = Commands::of(&[Run, Merge, Size, Explore, Vectors]);
+const OUTPUTS: Commands = Commands::of(&[Merge, Vectors]);
 /// Commands that need one accelerator: a sweep may have a study file instead.
 const RUNS_ONE: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
 const SETS: Commands =
@@ -650,8 +649,8 @@ arguments! {
     plot_x: Option<String> = "x", Row {
         value: "COLUMN",
         in_python: false,
-        help: |_| "Axis or column along the plot: an axis of the study by its key or the last part of it, or a column of the table".into(),
-        default: |_| Some(DEFAULT_PLOT_X.into()),
+        help: |_| "Axis or column along the plot: an axis of the study by its key or the last parts of it, or a column of the \
+                   table [default: bits; index, i.e. the layers, for runs and sizings]".into(),
         ..row(PLOT)
     };
     /// The column that a plot shows.
@@ -659,8 +658,8 @@ arguments! {
         value: "COLUMN",
         in_python: false,
         help: |_| "Column that the plot shows: any column of numbers in summary.csv of a sweep, points.csv of an exploration, layers.csv \
-                   of a run or size_levels.csv of a sizing".into(),
-        default: |_| Some(DEFAULT_PLOT_Y.into()),
+                   of a run or size_levels.csv of a sizing [default: accuracy, or without labels top1_agreement or \
+                   output_mismatch; events of a run; bits_recommended of a sizing]".into(),
         ..row(PLOT)
     };
     /// The columns that distinguish curves.
@@ -756,11 +755,31 @@ arguments! {
         python: PythonName::As("out"),
         beside_study: true,
         help: |command| match command {
-            Sweep => "Output folder; an interrupted sweep continues. Without it nothing is written".into(),
-            Explore => "Output folder; an interrupted exploration continues".into(),
+            Sweep => "Output folder; an interrupted sweep continues. Without it no file is written".into(),
+            Explore => "Output folder; an interrupted exploration continues. Without it no file is written".into(),
+            Demo => "Folder of the study [default: guardbit-demo]".into(),
+            Run | Size => "Output folder; created only when all results are complete. Without it no file is written".into(),
             _ => "Output folder; created only when all results are complete".into(),
         },
-        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors]))
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors, Demo]))
+    };
+    /// Whether the report is opened.
+    open: bool = "open", Row {
+        beside_study: true,
+        in_python: false,
+        help: |command| match command {
+            Demo => "Open the report in a browser",
+            _ => "Open the report in a browser. Without --output-dir, the results are kept in a new folder of the system's \
+                  temporary files, whose path is printed",
+        }.into(),
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Demo]))
+    };
+    /// Whether tables have every row.
+    all: bool = "all", Row {
+        beside_study: true,
+        in_python: false,
+        help: |_| "Print every row and column of the tables, with exact numbers, whatever the width of the terminal".into(),
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Quantize, Demo]))
     };
     /// Folders of results.
     folders: Vec<PathBuf> = "folders", Row {

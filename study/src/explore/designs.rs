@@ -59,7 +59,7 @@ pub(super) fn search(
 fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Result<Vec<Found>, StudyError> {
     let plan = explorer.plan;
     let key = plan.search_key(structure, budget);
-    if let Some(found) = explorer.folder.seen(SEARCHES, key) {
+    if let Some(found) = explorer.seen(SEARCHES, key) {
         return Ok(found);
     }
     let program = plan.subject.lower(&plan.points[plan.structures[structure]].accelerator)?;
@@ -87,7 +87,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
             found.push(one);
         }
     }
-    explorer.folder.store_seen(SEARCHES, key, &found)?;
+    explorer.store_seen(SEARCHES, key, &found)?;
     Ok(found)
 }
 

@@ -7,6 +7,7 @@ use crate::point_store::PointStore;
 /// Exploration in progress.
 pub(super) struct Explorer<'a> {
     pub plan: &'a Plan,
-    pub folder: &'a PointStore<'a, Plan>,
+    /// Folder that keeps results, if there is one.
+    pub folder: Option<&'a PointStore<'a, Plan>>,
     pub progress: &'a dyn Progress,
 }

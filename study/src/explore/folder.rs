@@ -5,8 +5,9 @@ use guardbit_reports::{ExploreRecord, explore_paths};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::explorer::Explorer;
 use super::plan::Plan;
-use crate::point_store::{Found, Head, PointStore, Points, Stored, stored_text};
+use crate::point_store::{Found, Head, Points, Stored, stored_text};
 use crate::result_json::Made;
 use crate::settings::ExploreRequest;
 use crate::{Identity, StudyError};
@@ -80,17 +81,18 @@ impl Plan {
     }
 }
 
-impl PointStore<'_, Plan> {
+impl Explorer<'_> {
     /// Returns the stored outcome or result of a search of this identity.
     pub fn seen<T: DeserializeOwned>(&self, folder: &str, key: Identity) -> Option<T> {
-        match self.read(&file(folder, key), key) {
+        match self.folder?.read(&file(folder, key), key) {
             Found::Same(SeenBefore { seen, .. }) => Some(seen),
             Found::Other | Found::Nothing => None,
         }
     }
 
     pub fn store_seen<T: Serialize>(&self, folder: &str, key: Identity, seen: &T) -> Result<(), StudyError> {
-        self.store(&file(folder, key), &stored_text(Plan::SCHEMA, key, &Seen { seen }))
+        let Some(store) = self.folder else { return Ok(()) };
+        store.store(&file(folder, key), &stored_text(Plan::SCHEMA, key, &Seen { seen }))
     }
 }
 

@@ -37,7 +37,7 @@ use outcome::Outcome;
 use plan::Plan;
 use values::{Measured, Values};
 
-/// Explores the designs of `request` and writes the results to `out`.
+/// Explores the designs of `request` and writes the results to `out`, if given.
 ///
 /// An interrupted exploration of equal inputs and settings is resumed, and its final output is byte-equal to
 /// that of an uninterrupted one.
@@ -46,15 +46,17 @@ use values::{Measured, Values};
 /// [`StudyError`]. A point with a trapped overflow is an ordinary result.
 pub fn explore(
     request: &ExploreRequest,
-    out: &Path,
+    out: Option<&Path>,
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<ExploreRecord, StudyError> {
-    let target = Target::claim(out)?;
+    let target = out.map(Target::claim).transpose()?;
     let plan = Plan::new(request)?;
     plan.subject.input.note_doubts(progress);
-    let folder = PointStore::open(&target, existing, &plan, plan.content(None))?;
-    let (record, accelerators) = Explorer { plan: &plan, folder: &folder, progress }.run()?;
+    let open = |target| PointStore::open(target, existing, &plan, plan.content(None));
+    let folder = target.as_ref().map(open).transpose()?;
+    let (record, accelerators) = Explorer { plan: &plan, folder: folder.as_ref(), progress }.run()?;
+    let Some(folder) = folder else { return Ok(record) };
     let about = About { pages: folder.pages(request.settings.pages), ..plan.about() };
     let mut documents = explore_documents(&about, &record)?;
     documents.extend(accelerators);
@@ -147,7 +149,7 @@ impl Explorer<'_> {
         for (index, (point, values_of)) in plan.points.iter().zip(values).enumerate() {
             let known = match values_of.is_exact {
                 true => Some(measured[point.structure].outcome.clone()),
-                false => self.folder.seen(folder::VALUES, values_of.key),
+                false => self.seen(folder::VALUES, values_of.key),
             };
             if let Some(outcome) = known {
                 outcomes.insert(values_of.key, outcome);
@@ -168,7 +170,7 @@ impl Explorer<'_> {
             let done = execute_together(&plan.subject, &all, options, None, self.progress, &mut |_| Ok(()))?;
             for (&index, result) in chunk.iter().zip(&done.each) {
                 let outcome = Outcome::of(result);
-                self.folder.store_seen(folder::VALUES, values[index].key, &outcome)?;
+                self.store_seen(folder::VALUES, values[index].key, &outcome)?;
                 outcomes.insert(values[index].key, outcome);
             }
         }

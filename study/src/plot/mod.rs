@@ -11,6 +11,8 @@ use serde_json::Value;
 use crate::StudyError;
 use crate::compare::folder::{Folder, Kind, kind_of};
 
+/// Column along which layers are plotted.
+const LAYERS: &str = "index";
 /// Maximum number of folders.
 const MOST_FOLDERS: usize = 64;
 /// Text in every file of a plot, by which files of guardbit are recognized.
@@ -25,10 +27,11 @@ const MOST_BYTES: u64 = 100_000_000;
 pub struct PlotRequest {
     /// Folders with finished results.
     pub folders: Vec<PathBuf>,
-    /// Axis or column along the plot.
-    pub x: String,
-    /// Column that is shown.
-    pub y: String,
+    /// Axis or column along the plot; by default `bits` for points, and the layers in order for a run or a sizing.
+    pub x: Option<String>,
+    /// Column that is shown; by default the accuracy, or what is known instead, `events` of a run, and the recommended
+    /// widths of a sizing.
+    pub y: Option<String>,
     /// Axes and columns whose values distinguish the curves.
     pub by: Vec<String>,
     /// Style of the picture.
@@ -68,26 +71,24 @@ pub fn plot(request: &PlotRequest) -> Result<Plotted, StudyError> {
         .zip(names)
         .map(|(folder, name)| Results::read(folder, name))
         .collect::<Result<Vec<_>, _>>()?;
-    // Folders distinguish curves unless something else is asked for.
-    let by = match request.by.is_empty() && count > 1 {
-        true => vec!["folder".to_owned()],
-        false => request.by.clone(),
-    };
-    let mut record = CurvesRecord {
-        x: request.x.clone(),
-        y: request.y.clone(),
-        by: by.clone(),
-        ..CurvesRecord::default()
-    };
-    let column = results[0].kind.column(&request.y);
+    let [x, y] = results[0].shown(request);
+    // Folders distinguish curves unless something else is asked for, and levels the rows of a layer.
+    let mut by = request.by.clone();
+    if by.is_empty() {
+        let has_levels = results.iter().any(|result| result.varies("level")) && x == LAYERS;
+        by.extend((count > 1).then(|| "folder".to_owned()));
+        by.extend(has_levels.then(|| "level".to_owned()));
+    }
+    let mut record = CurvesRecord { x: x.clone(), y: y.clone(), by: by.clone(), ..CurvesRecord::default() };
+    let column = results[0].kind.column(&y);
     record.unit = column.map_or("", |column| column.unit).into();
     record.is_share = column.is_some_and(|column| column.share_of.is_some() || column.kind.contains("share"));
     let mut rows = Vec::new();
     for result in &results {
-        result.add(request, &by, &mut record, &mut rows)?;
+        result.add(&by, &mut record, &mut rows)?;
     }
     if record.points.is_empty() {
-        return Err(wrong(format!("column `{}` is blank in every row", request.y)));
+        return Err(wrong(format!("column `{y}` is blank in every row")));
     }
     check_curves(&record)?;
     check_distinct(&results, &record, &rows)?;
@@ -98,8 +99,8 @@ pub fn plot(request: &PlotRequest) -> Result<Plotted, StudyError> {
     };
     // After the first line, which opens the document.
     let svg = svg.replacen(">\n", &format!(">\n<desc>Written by {MARK}</desc>\n"), 1);
-    let own = [request.x.clone(), request.y.clone()];
-    let ends = ["low", "high"].map(|end| format!("{}_{end}", request.y));
+    let ends = ["low", "high"].map(|end| format!("{y}_{end}"));
+    let own = [x, y];
     let columns = ["folder", "curve"].map(String::from).into_iter().chain(by).chain(own).chain(ends);
     Ok(Plotted { svg, columns: columns.collect(), rows, style: request.style })
 }
@@ -166,24 +167,43 @@ impl Results {
         })
     }
 
+    /// Returns the axis and the column to plot: those asked for, or what suits the results.
+    fn shown(&self, request: &PlotRequest) -> [String; 2] {
+        let is_filled = |name: &&&str| {
+            self.folder.column(name).is_some_and(|cells| cells.iter().any(|cell| !cell.is_empty()))
+        };
+        let (x, ys): (&str, &[&str]) = match self.kind.command {
+            "run" => (LAYERS, &["events", "cycles"]),
+            "size" => (LAYERS, &["bits_recommended"]),
+            _ => ("bits", &["accuracy", "top1_agreement", "output_mismatch"]),
+        };
+        let y = ys.iter().find(is_filled).unwrap_or(&ys[0]);
+        [request.x.as_deref().unwrap_or(x), request.y.as_deref().unwrap_or(y)].map(str::to_owned)
+    }
+
+    /// Returns whether a column has several values.
+    fn varies(&self, name: &str) -> bool {
+        self.folder.column(name).is_some_and(|cells| cells.windows(2).any(|pair| pair[0] != pair[1]))
+    }
+
     /// Adds the points of this folder to the record and to the table.
     fn add(
         &self,
-        request: &PlotRequest,
         by: &[String],
         record: &mut CurvesRecord,
         rows: &mut Vec<Vec<String>>,
     ) -> Result<(), StudyError> {
-        let (xs, ys) = (self.values(&request.x)?, self.values(&request.y)?);
+        let column = record.y.clone();
+        let (xs, ys) = (self.values(&record.x)?, self.values(&column)?);
         let by = by.iter().map(|name| self.values(name)).collect::<Result<Vec<_>, _>>()?;
-        let end = |end: &str| self.kind.interval(&request.y, end).and_then(|name| self.folder.column(&name));
+        let end = |end: &str| self.kind.interval(&column, end).and_then(|name| self.folder.column(&name));
         let (low, high) = (end("low"), end("high"));
-        let exact = self.folder.column("accuracy_exact").filter(|_| request.y == "accuracy");
+        let exact = self.folder.column("accuracy_exact").filter(|_| column == "accuracy");
         for row in 0..self.folder.rows.len() {
             if ys[row].is_empty() {
                 continue;
             }
-            let y = number(&ys[row]).ok_or_else(|| self.not_numeric(&request.y, &ys[row]))?;
+            let y = number(&ys[row]).ok_or_else(|| self.not_numeric(&column, &ys[row]))?;
             let at = |values: &Option<Vec<String>>| values.as_ref().and_then(|values| number(&values[row]));
             // The interval of another figure is none of this one.
             let interval = at(&low).zip(at(&high)).filter(|(low, high)| (*low..=*high).contains(&y));
@@ -203,7 +223,7 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the value of an axis or column in every row. An axis is named by its whole key or by its last part.
+    /// Returns the value of an axis or column in every row. An axis is named by its whole key or by its last parts.
     fn values(&self, name: &str) -> Result<Vec<String>, StudyError> {
         if name == "folder" {
             return Ok(vec![self.name.clone(); self.folder.rows.len()]);
@@ -214,7 +234,7 @@ impl Results {
         }
         let axes = self.folder.axes.iter();
         let mut found: Vec<_> =
-            axes.filter(|(key, _)| key == name || key.rsplit('.').next() == Some(name)).collect();
+            axes.filter(|(key, _)| key == name || key.strip_suffix(name).is_some_and(ends_part)).collect();
         if found.iter().any(|(key, _)| key == name) {
             found.retain(|(key, _)| key == name);
         }
@@ -340,6 +360,11 @@ fn check_distinct(
         return Err(wrong(format!("several points{what} have {} {}: {apart}", record.x, point.x)));
     }
     Ok(())
+}
+
+/// Returns whether what precedes the end of a key ends with a whole part of it.
+fn ends_part(start: &str) -> bool {
+    start.ends_with('.')
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -10,6 +10,7 @@ mod recommend;
 mod rows;
 mod search;
 mod sizing;
+mod uniform;
 mod witnesses;
 
 use std::collections::BTreeSet;
@@ -41,18 +42,18 @@ use sizing::Sizing;
 const RECOMMENDED: &str = "recommended.yaml";
 
 /// Sizes the accumulators of `request` and writes the results to `out`, which is created only when it is
-/// complete.
+/// complete. Without `out`, nothing is written.
 ///
 /// # Errors
 /// [`StudyError`]; nothing is left behind in that case.
 pub fn size(
     request: &SizeRequest,
-    out: &Path,
+    out: Option<&Path>,
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<SizeRecord, StudyError> {
-    request.settings.format.require_writable(out)?;
-    let target = Target::claim_for(out, existing)?;
+    out.map_or(Ok(()), |out| request.settings.format.require_writable(out))?;
+    let target = out.map(|out| Target::claim_for(out, existing)).transpose()?;
     let synthesis = request.area.map(|tool| Synthesis::new(tool, request.rtl)).transpose()?;
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
@@ -68,6 +69,11 @@ pub fn size(
     let found = request.budget.map(|budget| search::search(&sizing, budget, &mut layers)).transpose()?;
     let recommendation = Recommendation::new(&sizing, &layers, found.clone().flatten())?;
     let levels = rows::levels(&layers, &recommendation.program);
+    let design = rows::design(&levels);
+    let mut remarks = remarks(&sizing, &layers, found.as_ref().is_some_and(Option::is_none));
+    if let (Some(budget), Some(_)) = (request.budget, found.flatten()) {
+        remarks.extend(uniform::remark(&sizing, budget, &levels, &design)?);
+    }
     let record = SizeRecord {
         model: subject.model.file.clone(),
         hw: accelerator.name.clone(),
@@ -76,17 +82,19 @@ pub fn size(
         layers: rows::layers(&program, &layers, &recommendation.program, synthesis.as_ref())?,
         channels: rows::channels(&layers),
         coverage: CoverageRecord::new(&program),
-        design: rows::design(&levels),
+        design,
         levels,
         grid: grid::rows(&sizing)?,
         rates: rows::rates(&program, &measured.layers),
         witnesses: witnesses::records(&layers),
         recommended: (&recommendation.score).into(),
-        remarks: remarks(&sizing, &layers, found.is_some_and(|found| found.is_none())),
+        remarks,
     };
-    let mut staging = target.stage()?;
-    write(&mut staging, &sizing, &recommendation, &layers, &record)?;
-    staging.publish(existing)?;
+    if let Some(target) = &target {
+        let mut staging = target.stage()?;
+        write(&mut staging, &sizing, &recommendation, &layers, &record)?;
+        staging.publish(existing)?;
+    }
     Ok(record)
 }
 

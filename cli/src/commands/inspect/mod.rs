@@ -19,9 +19,11 @@ use super::warn_of_float;
 use crate::args::{Given, Global, Inspect};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
+use crate::progress::Bar;
 
 pub fn inspect(args: &Given<Inspect>, global: &Global) -> Result<ExitCode, Failure> {
     args.check(Command::Inspect).map_err(StudyError::from)?;
+    let bar = Bar::new(global.quiet);
     let model = args.model.first().map_or(Path::new(""), PathBuf::as_path);
     let graph = Arc::new(guardbit_frontends::load_part(model, args.profile, &args.cut()?)?);
     let accelerator = args.hw.first().map(|hw| load(hw, &args.set)).transpose()?;
@@ -33,6 +35,7 @@ pub fn inspect(args: &Given<Inspect>, global: &Global) -> Result<ExitCode, Failu
     if let Some(path) = &args.export {
         export(&after.as_ref().unwrap_or(&before).graph, path)?;
     }
+    drop(bar);
     let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), args.strict, global);
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);

@@ -90,8 +90,8 @@ pub(super) fn levels(run: &RunRecord) -> Markup {
             "One row per accumulation level, innermost first; errors and time are in the row of a layer's last \
              level. Dot products are over all samples; \"share\" is that of the dot products with an event. \
              Required bits of the exact network hold every final sum (enough for wrapping), or every prefix \
-             (enough for saturation), if no accumulator overflows: these are the widths to build. \"Met\" are \
-             the bits of this run, whose activations earlier overflow may have changed. Errors are those of the \
+             (enough for saturation), if no accumulator overflows: these are widths to build for these samples, and `guardbit size` proves \
+             widths for every input. \"Met\" are the bits of this run, whose activations earlier overflow may have changed. Errors are those of the \
              delivered sums, in units of one product; their mean is over the wrong sums. All columns and full \
              names are in layers.csv."
         ))

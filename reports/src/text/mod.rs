@@ -1,18 +1,31 @@
 //! Tables for terminals.
 
+mod fit;
+mod layers;
+mod size;
+mod sweep;
+
+pub use fit::View;
+pub use layers::layers_text;
+pub use size::{rates_text, size_text};
+pub use sweep::summary_text;
+
 use guardbit_hwmodels::InferenceBound;
 
-use crate::numbers::{figure, grouped, percentage};
-use crate::parameters::parameter_keys;
-use crate::tables::{
-    Cells, LayerRow, PartRow, PointRow, ProofRow, Row, SensitivityRow, SizeLevelRow, SizeRow, SummaryRow,
-};
-use crate::{ExploreRecord, Fraction, PointRecord, ReportError, TileRecord};
+use crate::numbers::{counted, figure, grouped, percentage};
+use crate::tables::{Cells, PartRow, PointRow, ProofRow, SensitivityRow, short_key};
+use crate::{ExploreRecord, Fraction, ReportError, TileRecord};
+use fit::Fitted;
 
 /// Returns `rows` under `columns` as aligned text: columns of numbers to the right, others to the left.
 ///
 /// Every line ends with a newline, and no line ends with blanks.
 pub fn text_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>]) -> String {
+    aligned(columns, rows, |cell| cell.is_empty() || cell == "auto" || cell.parse::<f64>().is_ok())
+}
+
+/// Returns a table whose columns are to the right if all of their cells are numbers.
+fn aligned<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>], is_number: fn(&str) -> bool) -> String {
     let width = |text: &str| text.chars().count();
     let mut out = String::new();
     let widths: Vec<usize> = (0..columns.len())
@@ -34,37 +47,6 @@ pub fn text_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>]) -> String 
         out.push('\n');
     }
     out
-}
-
-/// Columns of [`layers_text`].
-const LAYER_COLUMNS: [&str; 15] = [
-    "index",
-    "layer",
-    "op",
-    "level",
-    "bits",
-    "overflow",
-    "dots",
-    "events",
-    "persistent",
-    "transient",
-    "wrong",
-    "output_mismatch",
-    "sqnr_db",
-    "exact_required_final",
-    "exact_required_prefix",
-];
-
-/// Returns the most informative columns of `layers.csv` as text, with layers by their short names.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn layers_text(rows: &[LayerRow]) -> Result<String, ReportError> {
-    let mut cells = Cells::new(rows)?.select(&LAYER_COLUMNS);
-    for (cells, row) in cells.iter_mut().zip(rows) {
-        cells[1] = row.name.clone();
-    }
-    Ok(text_table(&LAYER_COLUMNS, &cells))
 }
 
 /// Returns the most informative columns of `parts.csv` as text.
@@ -119,60 +101,33 @@ pub fn tiles_text(tiles: &[TileRecord]) -> String {
     text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Columns of `size_levels.csv` with the widths that a level needs, by every method.
-const LEVEL_WIDTHS: [&str; 7] = [
-    "bits_type",
-    "bits_weights",
-    "bits_range",
-    "bits_data_final",
-    "bits_data_prefix",
-    "bits_budget",
-    "bits_recommended",
-];
-/// Columns of `size.csv` for the layer as a whole, which are shown in the row of its last level.
-const LAYER_SIZES: [&str; 8] =
-    ["bits_a2q_type", "bits_a2q", "bits_a2q_plus", "adder_bits", "register_bits", "psum_bytes", "lut", "ff"];
+/// Greatest number of designs that are listed.
+const DESIGNS: usize = 20;
 
-/// Returns every level of every layer with the widths that it needs as text. Empty columns are left out, and
-/// names of layers are shortened.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn size_text(layers: &[SizeRow], levels: &[SizeLevelRow]) -> Result<String, ReportError> {
-    let (of_layers, of_levels) = (Cells::new(layers)?, Cells::new(levels)?);
-    let mut columns: Vec<String> =
-        ["index", "layer", "op", "terms", "channels", "level"].map(String::from).into();
-    // Drop the common prefix of the many width columns, to keep the table narrow.
-    let short = |name: &&str| name.strip_prefix("bits_").unwrap_or(name).to_owned();
-    columns.extend(LEVEL_WIDTHS.iter().chain(&LAYER_SIZES).map(short));
-    let row = |(at, level): (usize, &SizeLevelRow)| {
-        let own = layers.iter().position(|row| row.index == level.index);
-        let is_last = levels.get(at + 1).is_none_or(|next| next.index != level.index);
-        let layer = |name: &str| own.map_or(String::new(), |own| of_layers.get(own, name).to_owned());
-        let mut cells = vec![level.index.to_string(), level.name.clone()];
-        cells.extend(["op", "terms", "channels"].map(layer));
-        cells.push(level.level.clone());
-        cells.extend(LEVEL_WIDTHS.iter().map(|name| of_levels.get(at, name).to_owned()));
-        cells.extend(LAYER_SIZES.iter().map(|name| if is_last { layer(name) } else { String::new() }));
-        cells
-    };
-    let mut rows: Vec<Vec<String>> = levels.iter().enumerate().map(row).collect();
-    let filled: Vec<bool> = (0..columns.len()).map(|i| rows.iter().any(|row| !row[i].is_empty())).collect();
-    let keep = |cells: &mut Vec<String>| {
-        let mut filled = filled.iter();
-        cells.retain(|_| *filled.next().unwrap_or(&true));
-    };
-    keep(&mut columns);
-    rows.iter_mut().for_each(keep);
-    Ok(text_table(&columns, &rows))
-}
-
-/// Returns the Pareto front of an exploration as text, the axes first. Empty columns are left out.
-pub fn explore_text(record: &ExploreRecord) -> String {
+/// Returns the Pareto front of an exploration as text, the axes first, with the columns that fit, or with `view.all`
+/// completely. Empty columns are left out.
+pub fn explore_text(record: &ExploreRecord, view: &View) -> String {
     let front = record.front();
     let columns = front_columns(record);
-    let keys =
+    let keys: Vec<&str> =
         record.parameters.first().map_or(Vec::new(), |one| one.iter().map(|one| one.key.as_str()).collect());
+    if !view.all {
+        let values = |axis: usize| front.iter().map(move |&row| record.parameters[row][axis].value.clone());
+        let mut table = Fitted::default().column(0, "point", front.iter().map(ToString::to_string));
+        for (axis, key) in keys.iter().enumerate() {
+            let is_unique = keys.iter().filter(|other| short_key(other) == short_key(key)).count() == 1;
+            let head = if is_unique { short_key(key) } else { (*key).to_owned() };
+            table = table.column(0, &head, values(axis));
+        }
+        for (at, (name, cell)) in columns.iter().enumerate() {
+            // Objectives and quality come first, apart from the widths, which tell what to build.
+            let rank = if *name == "widths" { 3 } else { at as u8 + 1 };
+            table = table.column(rank, name, front.iter().map(|&row| cell(&record.rows[row])));
+        }
+        let more =
+            |shown| (shown < front.len()).then(|| counted((front.len() - shown) as u64, "more design"));
+        return table.text(view, DESIGNS, "design", more);
+    }
     let row = |&row: &usize| {
         let values = record.parameters[row].iter().map(|one| one.value.clone());
         let cells = columns.iter().map(|(_, cell)| cell(&record.rows[row]));
@@ -258,10 +213,13 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// Returns, as text, how doubling one resource of the chosen design changes the figures; empty without a
-/// design.
-pub fn sensitivity_text(record: &ExploreRecord) -> String {
+/// Returns, as text, how doubling one resource of the chosen design changes the figures: the keys that change any of
+/// them, or with `view.all` all keys with their figures; empty without a design.
+pub fn sensitivity_text(record: &ExploreRecord, view: &View) -> String {
     let Some(point) = record.sensitivity.first().map(|row| row.point) else { return String::new() };
+    if !view.all {
+        return changes_text(&format!("design {point}"), record, view);
+    }
     doubled_text(&format!("design {point}"), &record.sensitivity, record.area_unit())
 }
 
@@ -270,6 +228,25 @@ pub fn doubled_text(what: &str, rows: &[SensitivityRow], area_unit: &str) -> Str
     let (heads, rows) = sensitivity_cells(rows, area_unit);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     format!("{what} with a single key doubled:\n{}", text_table(&heads, &rows))
+}
+
+fn changes_text(what: &str, record: &ExploreRecord, view: &View) -> String {
+    let ratios =
+        |row: &SensitivityRow| [row.cycles_ratio, row.latency_ratio, row.area_ratio, row.energy_ratio];
+    let acts = |row: &&SensitivityRow| ratios(row).iter().flatten().any(|ratio| *ratio != 1.0);
+    let keys = record.sensitivity.iter().filter(|row| !row.doubled.is_empty());
+    let (acting, idle): (Vec<&SensitivityRow>, Vec<&SensitivityRow>) = keys.partition(acts);
+    let cells = |at: usize| acting.iter().map(move |row| ratios(row)[at].map_or(String::new(), change));
+    let of = acting.iter().map(|row| row.value.map_or(String::new(), figure));
+    let table = Fitted::default()
+        .column(0, "doubled key", acting.iter().map(|row| row.doubled.clone()))
+        .column(5, "of", of)
+        .column(0, "cycles", cells(0))
+        .column(2, "latency", cells(1))
+        .column(3, "area", cells(2))
+        .column(4, "energy", cells(3));
+    let left = (!idle.is_empty()).then(|| format!("{} without effect", counted(idle.len() as u64, "key")));
+    format!("{what} with a single key doubled:\n{}", table.text(view, acting.len(), "row", |_| left.clone()))
 }
 
 /// Returns headings and cells of the table of sensitivities: figures, each with its change.
@@ -300,60 +277,4 @@ pub(crate) fn sensitivity_cells(rows: &[SensitivityRow], area_unit: &str) -> (Ve
         cells
     };
     (heads, rows.iter().map(row).collect())
-}
-
-/// Columns of `summary.csv` that tables for terminals leave out.
-const IN_FILES_ALONE: [&str; 15] = [
-    // Long text.
-    "trapped",
-    "accuracy_exact_low",
-    "accuracy_exact_high",
-    "agreement_low",
-    "agreement_high",
-    "lost",
-    "gained",
-    "mcnemar_test",
-    "task",
-    "output_mse",
-    // Figures of the host, which do not depend on widths.
-    "host_cycles",
-    "overlapped_cycles",
-    // Counts, which are shown as shares.
-    "agreeing",
-    "right_exact",
-    "right",
-];
-
-/// Returns `summary.csv` as text, the axes first. Of several rows, columns that are equal or empty in all
-/// rows are left out.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn summary_text(points: &[PointRecord]) -> Result<String, ReportError> {
-    let rows: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
-    let all = Cells::new(&rows)?;
-    let telling = |column: &&str| {
-        let values = || (0..all.len()).map(|row| all.get(row, column));
-        let describes = ["level", "mode", "samples", "model", "hw"].contains(column);
-        let same = values().all(|value| value == all.get(0, column));
-        let is_axis = (0..points.first().map_or(0, |point| point.parameters.len())).any(|axis| {
-            let axis = points.iter().map(|point| point.parameters[axis].value.as_str());
-            describes_axis(column) && values().eq(axis)
-        });
-        !(values().all(str::is_empty) || describes && same || is_axis || IN_FILES_ALONE.contains(column))
-    };
-    let columns: Vec<&str> = SummaryRow::COLUMNS.iter().map(|column| column.name).filter(telling).collect();
-    let axes = parameter_keys(points);
-    let values = points.iter().map(|point| point.parameters.iter().map(|one| one.value.clone()));
-    let rows = values.zip(all.select(&columns)).map(|(values, cells)| values.chain(cells).collect());
-    Ok(text_table(&[axes, columns].concat(), &rows.collect::<Vec<_>>()))
-}
-
-/// Returns whether the column may repeat an axis, in which case it is left out.
-fn describes_axis(column: &str) -> bool {
-    ["bits", "overflow", "mode", "samples", "model", "hw"].contains(&column)
-}
-
-fn is_number(cell: &str) -> bool {
-    cell.is_empty() || cell == "auto" || cell.parse::<f64>().is_ok()
 }
