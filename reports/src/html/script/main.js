@@ -10,7 +10,7 @@ function schemes() {
   // Canvases do not follow styles by themselves.
   const shown = () => {
     button.textContent = dark() ? 'Light' : 'Dark';
-    plots.filter(({ spec }) => spec.kind === 'lines').forEach(({ draw }) => draw());
+    plots.filter(({ spec, root }) => spec.kind === 'lines' && find('canvas', root)).forEach(({ draw }) => draw());
   };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', shown);
   find('#top').append(button);
@@ -46,6 +46,7 @@ panels.layer = read('layers-data');
 panels.design = read('designs-data');
 all('.tables').forEach(table);
 all('figure.plot').forEach(plot);
+drawAll();
 links('layer');
 links('design');
 schemes();

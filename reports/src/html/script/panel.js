@@ -49,18 +49,11 @@ function links(kind) {
 const list = pairs => make('dl', {}, ...pairs.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))));
 
 /** Returns the values that the plots of the page show of a layer. */
-function shownOf(index) {
-  const found = [];
-  for (const { spec, root } of plots) {
-    const title = find('figcaption strong', root).textContent;
-    for (const row of (spec.rows ?? []).filter(row => row.layer === index)) {
-      const view = spec.views?.length > 1 ? `, ${spec.views[row.view ?? 0]}` : '';
-      const parts = row.values.map((value, at) => value === null || value === undefined ? null : `${spec.names[at]}: ${written(value, spec.x)}`).filter(Boolean);
-      if (parts.length) found.push([title + view, parts.join(', ')]);
-    }
-  }
-  return found;
-}
+const shownOf = index => plots.flatMap(({ spec, root }) => (spec.rows ?? []).filter(row => row.layer === index).map(row => {
+  const view = spec.views?.length > 1 ? `, ${spec.views[row.view ?? 0]}` : '';
+  const parts = present(row.values.map((value, at) => value === null ? null : `${spec.names[at]}: ${written(value, spec.x)}`));
+  return [find('figcaption strong', root).textContent + view, parts.join(', ')];
+})).filter(([, text]) => text);
 
 function designPanel(number) {
   const { keys, designs } = panels.design;
