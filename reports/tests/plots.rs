@@ -433,14 +433,13 @@ fn the_page_of_presets_is_current() {
     for preset in PRESETS {
         let accelerator = load(preset.name, &[]).unwrap();
         let (picture, words) = accelerator_picture(&accelerator);
+        let description = preset.text.lines().find_map(|line| line.strip_prefix("description: ")).unwrap();
         let comment =
             preset.text.lines().map_while(|line| line.strip_prefix("# ")).collect::<Vec<_>>().join("\n");
         let comment = comment.replace("\nAssumed:", "\n\nAssumed:");
         page += &format!(
             "\n## {0}\n\n{1}.\n\n![{2}](../images/presets/{0}.svg)\n\n{comment}\n",
-            preset.name,
-            description_of(preset.text),
-            words
+            preset.name, description, words
         );
         files.push((format!("images/presets/{}.svg", preset.name), picture));
     }
