@@ -154,6 +154,15 @@ fn pages_are_small() {
     assert!(place("levels without events") < place("<h2>Where does it overflow?"));
 }
 
+/// The page's own script stays small enough to be read.
+#[test]
+fn the_script_is_short() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/html/script");
+    let lines = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap().lines().count();
+    let all: usize = std::fs::read_dir(folder).unwrap().map(|entry| lines(entry.unwrap().path())).sum();
+    assert!(all < 800, "{all} lines");
+}
+
 /// Returns the JSON of the script element with an id.
 fn data(page: &str, id: &str) -> serde_json::Value {
     let start = format!("<script id=\"{id}\" type=\"application/json\">");

@@ -38,7 +38,7 @@ drawings.bars = drawings.dots = plot => {
       const lines = spec.names.map((own, index) => [own, row.values[index]]).filter(([, value]) => value !== null && (value !== 0 || !spec.stacked));
       const text = [row.name, ...lines.map(([own, value]) => `${own}: ${written(value, spec.x)}`), row.text ?? ''].join('\n').trim();
       return add(make('g', { class: row.layer === undefined ? '' : 'link' }, make('rect', { class: 'band', x: 0, width, y, height }),
-        label(left - 8, y + height / 2 + 4, cut(row.name, (left - 8) / 7), { 'text-anchor': 'end' }), ...valuesOf(row).length ? (dots ? dotsOf : barsOf)(row, y) : []), text, row);
+        label(left - 8, y + height / 2 + 4, cut(row.name, (left - 8) / 7.6), { 'text-anchor': 'end' }), ...valuesOf(row).length ? (dots ? dotsOf : barsOf)(row, y) : []), text, row);
     }),
   ]);
 };

@@ -10,9 +10,10 @@ function shade(low, high, log) {
 function shades(low, high, log, axis, left, y) {
   const steps = low === high ? [1] : [0, 0.2, 0.4, 0.6, 0.8, 1];
   const value = part => log ? low * (high / low) ** part : low + (high - low) * part;
-  return [label(left - 6, y + 10, tick(low, axis), { 'text-anchor': 'end' }),
-    ...steps.map((part, at) => make('rect', { class: 'cell', x: left + at * 20, y, width: 20, height: 12, 'fill-opacity': shade(low, high, log)(value(part)).toFixed(3) })),
-    low === high ? null : label(left + steps.length * 20 + 6, y + 10, tick(high, axis)),
+  const start = left + 8 + 7.5 * tick(low, axis).length;
+  return [label(left, y + 10, tick(low, axis)),
+    ...steps.map((part, at) => make('rect', { class: 'cell', x: start + at * 20, y, width: 20, height: 12, 'fill-opacity': shade(low, high, log)(value(part)).toFixed(3) })),
+    low === high ? null : label(start + steps.length * 20 + 6, y + 10, tick(high, axis)),
     label(left, y + 28, axis.label, { class: 'name' })];
 }
 
@@ -32,7 +33,7 @@ drawings.heat = plot => {
     ...rows.flatMap((row, at) => {
       const y = top + at * high;
       const name = at % every(14 / high) ? null : add(make('g', { class: row.layer === undefined ? '' : 'link' }, make('rect', { class: 'band', x: 0, width, y, height: high }),
-        label(left - 8, y + high / 2 + 4, cut(row.name, (left - 8) / 7), { 'text-anchor': 'end' })), row.name, row);
+        label(left - 8, y + high / 2 + 4, cut(row.name, (left - 8) / 7.6), { 'text-anchor': 'end' })), row.name, row);
       const cells = row.values.map((value, column) => value === null ? null : add(make('rect', {
         class: 'cell', x: left + column * size, y: y + 0.5, width: Math.max(1, size - 1), height: high - 1, 'fill-opacity': depth(value).toFixed(3),
       }), `${row.name}\n${spec.y.label}: ${spec.names[column]}\n${spec.x.label}: ${written(value, spec.x)}`, row));

@@ -42,13 +42,11 @@ function printing() {
 
 document.body.append(probe, voice, bubble, side);
 document.documentElement.classList.add('script');
-panels.layer = read('layers-data');
-panels.design = read('designs-data');
+Object.assign(panels, { layer: read('layers-data'), design: read('designs-data') });
 all('.tables').forEach(table);
 all('figure.plot').forEach(plot);
 drawAll();
-links('layer');
-links('design');
+['layer', 'design'].forEach(kind => links(kind));
 schemes();
 contents();
 printing();

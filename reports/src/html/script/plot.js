@@ -162,7 +162,7 @@ const label = (x, y, text, more = {}) => make('text', { x, y, ...more }, text);
 const cut = (text, most) => text.length > most ? text.slice(0, Math.floor(most) - 1) + '…' : text;
 
 /** Returns the width of the names of rows. */
-const gutter = (stage, rows) => Math.min(stage.clientWidth * 0.42, 16 + 7 * rows.reduce((most, row) => Math.max(most, row.name.length), 4));
+const gutter = (stage, rows) => Math.min(stage.clientWidth * 0.42, 16 + 7.6 * rows.reduce((most, row) => Math.max(most, row.name.length), 4));
 
 /** Returns the grid and numbers of an axis beside the drawing. */
 const beside = (axis, y, left, right) => y.ticks.map(value => make('g', {}, make('line', { class: 'grid', x1: left, x2: right, y1: y.at(value), y2: y.at(value) }),
