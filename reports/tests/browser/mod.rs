@@ -417,10 +417,10 @@ fn a_reader_looks_at_points_and_designs() {
     browser.open(&pages["sweep"], [1400, 900], "dark");
     browser.wait("document.querySelector('.front canvas') !== null");
     let told = first_values(&mut browser);
-    assert!(told.contains("11, wrap: 50 %, saturate: 50 %"), "{told}");
+    assert!(told.contains("11, wrap: 50 % (9.453 % to 90.55 %), saturate: 50 % ("), "{told}");
     browser.click(".front .legend button");
     let told = first_values(&mut browser);
-    assert!(told.contains("11, saturate: 50 %"), "{told}");
+    assert!(told.contains("11, saturate: 50 % ("), "{told}");
     // The pointer shows the same values.
     browser.hover(".front .u-over");
     let shown = browser.value("document.querySelector('.tip:not([hidden])')?.textContent ?? ''");

@@ -39,8 +39,10 @@ drawings.lines = ({ spec, state, stage, title }) => {
   if (percent) [low, high] = [low < high * 0.2 ? 0 : low, Math.min(high, 1.02)];
   const axis = own => ({ stroke: colour('--ink'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line') }, label: own.label, labelSize: 22, font: '12px system-ui, sans-serif', labelFont: '13px system-ui, sans-serif' });
   const cut = percent && low > 0 ? `, from ${figure(Math.round(low * 100))} %` : '';
-  const shown = at => chart.series.slice(1).map((own, index) => [own, chart.data[index + 1][at]]).filter(([own, value]) => own.show && value !== null);
-  const told = at => [`${spec.x.label}: ${figure(xs[at])}`, ...shown(at).map(([own, value]) => `${own.label}: ${written(value, spec.y)}`)];
+  const told = at => [`${spec.x.label}: ${figure(xs[at])}`, ...chart.series.slice(1).flatMap((own, index) => {
+    const value = chart.data[index + 1][at], ends = spec.series[index]?.points.find(({ x }) => x === xs[at])?.ends;
+    return own.show && value !== null ? `${own.label}: ${written(value, spec.y)}${ends ? ` (${ends.map(end => written(end, spec.y)).join(' to ')})` : ''}` : [];
+  })];
   const follow = ({ cursor: { idx, left, top }, over }) => {
     const box = over.getBoundingClientRect();
     tip(left >= 0 && xs[idx] !== undefined ? told(idx).join('\n') : '', box.left + left, box.top + Math.max(0, top));

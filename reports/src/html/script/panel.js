@@ -8,7 +8,7 @@ let opener = null;
 function choose(kind, index) {
   opener = side.hidden ? document.activeElement : opener;
   Object.assign(chosen, { kind, index });
-  highlight();
+  highlight(chosen);
   const fill = { layer: layerPanel, design: designPanel }[kind];
   side.replaceChildren(make('button', { type: 'button', class: 'close', 'aria-label': 'Close', click: close }, '×'));
   side.hidden = false;
@@ -21,17 +21,16 @@ function choose(kind, index) {
 
 function close() {
   Object.assign(chosen, { kind: '', index: -1 });
-  highlight();
+  highlight(chosen);
   side.hidden = true;
   document.body.classList.remove('open');
   history.replaceState(null, '', location.pathname);
   opener?.focus?.({ preventScroll: true });
 }
 
-function highlight() {
+function highlight({ kind, index }) {
   all('.chosen').forEach(element => element.classList.remove('chosen'));
-  if (chosen.index < 0) return;
-  const { kind, index } = chosen;
+  if (index < 0) return;
   all(`[data-of${kind}="${index}"]`).forEach(element => element.classList.add('chosen'));
   all(`[data-${kind}="${index}"]`).forEach(element => (element.closest('tr') ?? element).classList.add('chosen'));
 }
