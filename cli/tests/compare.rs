@@ -125,3 +125,26 @@ fn what_cannot_be_joined_is_refused() {
         refused(&format!("{folder} {folder}"), "changed since guardbit wrote it");
     }
 }
+
+/// A report of a comparison is one file, which replaces only reports of comparisons.
+#[test]
+fn a_comparison_has_a_page() {
+    let dir = folder();
+    let dir = dir.path();
+    succeed(dir, "compare bits shifted -o page.html");
+    let page = fs::read_to_string(dir.join("page.html")).unwrap();
+    assert!(page.contains("<p class=\"answer\">Against bits, shifted: "), "an answer");
+    assert!(page.contains("6 points in all of them"), "the points that both have");
+    let (is_done, text) = call(dir, "compare bits shifted -o page.html");
+    assert!(!is_done && text.contains("page.html already exists"), "{text}");
+    succeed(dir, "compare bits axes -o page.html --force");
+    assert!(
+        fs::read_to_string(dir.join("page.html")).unwrap().contains("that they have in common are equal")
+    );
+    let (is_done, text) = call(dir, "compare bits shifted -o page.txt");
+    assert!(!is_done && text.contains("expected a file that ends in .html"), "{text}");
+    fs::write(dir.join("mine.html"), "mine").unwrap();
+    let (is_done, _) = call(dir, "compare bits shifted -o mine.html --force");
+    assert!(!is_done);
+    assert_eq!(fs::read_to_string(dir.join("mine.html")).unwrap(), "mine");
+}

@@ -37,17 +37,18 @@ pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};
 pub use numbers::{counted, duration, figure, grouped, human, number, percentage, probability};
 pub use output::{
-    explore_documents, explore_paths, pages_of, quantize_documents, run_documents, run_parquet,
-    sample_parquet, size_documents, size_parquet, sweep_documents, sweep_parquet, sweep_parquet_paths,
-    sweep_paths,
+    accelerator_picture, compare_page, explore_documents, explore_paths, pages_of, quantize_documents,
+    run_documents, run_parquet, sample_parquet, size_documents, size_parquet, sweep_documents, sweep_parquet,
+    sweep_parquet_paths, sweep_paths,
 };
 pub use plots::{Medium, PlotFont, PlotSize, PlotStyle};
 pub use predictions::{OutcomeKind, Outcomes, PerSample, PredictedOutput, Predictions, Verdict};
 pub use records::{
-    CostRecord, CoverageRecord, CurvePoint, CurvesRecord, DesignLevel, DesignRecord, ExploreCost,
-    ExploreRecord, HostLayer, LayerActivity, LayerDesign, LevelDesign, LevelHistogram, NetworkTiming,
-    PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord, RunRecord, SchemeRow, SchemesRecord,
-    SizeRecord, SumBins, SumHistogram, SumKind, TileRecord, WitnessRecord, quantized_weights_in_float,
+    Compared, ComparedPoint, ComparedRow, Comparison, CostRecord, CoverageRecord, CurvePoint, CurvesRecord,
+    DesignLevel, DesignRecord, ExploreCost, ExploreRecord, HostLayer, LayerActivity, LayerDesign,
+    LevelDesign, LevelHistogram, NetworkTiming, PointRecord, QuantizeRecord, QuantizerRow, QuantizersRecord,
+    RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord,
+    WitnessRecord, quantized_weights_in_float,
 };
 pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};

@@ -7,22 +7,26 @@ pub fn probability(p: f64) -> String {
     if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { p.to_string() }
 }
 
-/// Returns a figure with at most four significant digits, its integer part in groups of three digits.
+/// Returns a whole number with all its digits, in groups of three, and others with at most four significant digits. From
+/// 10,000 on, others end with the letter of their unit (k, M, G, T), so that no rounded digit looks exact.
 pub fn figure(value: f64) -> String {
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    if !(1e-4..1e15).contains(&rounded.abs()) {
-        return if rounded == 0.0 || !rounded.is_finite() {
-            rounded.abs().to_string()
-        } else {
-            format!("{rounded:e}")
-        };
+    let sign = if value < 0.0 { "-" } else { "" };
+    let size = value.abs();
+    if size < 1e15 && size.fract() == 0.0 {
+        return sign.to_owned() + &grouped(size as u64);
     }
-    let text = rounded.abs().to_string();
+    if !(1e-4..1e15).contains(&size) {
+        let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+        return if rounded.is_finite() { format!("{rounded:e}") } else { size.to_string() };
+    }
+    let units = [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
+    let (_, unit, letter) = units.into_iter().find(|(least, ..)| size >= *least).unwrap_or((0.0, 1.0, ""));
+    let digits: f64 = format!("{:.3e}", size / unit).parse().unwrap_or(size);
+    let text = digits.to_string();
     let (whole, rest) = text
         .split_once('.')
         .map_or((text.as_str(), String::new()), |(whole, rest)| (whole, format!(".{rest}")));
-    let sign = if rounded < 0.0 { "-" } else { "" };
-    format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
+    format!("{sign}{}{rest}{letter}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
 }
 
 /// Returns the digits of `value` in groups of three.
@@ -111,8 +115,9 @@ mod tests {
             (0.123456, "0.1235"),
             (1.0, "1"),
             (9.9996, "10"),
-            (25271.866667, "25,270"),
-            (123456789.0, "123,500,000"),
+            (25271.866667, "25.27k"),
+            (1603285.147097, "1.603M"),
+            (123456789.0, "123,456,789"),
             (-1234.56, "-1,235"),
             (0.00001234567, "1.235e-5"),
         ] {

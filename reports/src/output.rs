@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use guardbit_files::Document;
+use guardbit_hwmodels::Accelerator;
 use rayon::prelude::*;
 
 use crate::about::{About, Pages};
@@ -17,8 +18,8 @@ use crate::tables::{
     sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{
-    ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError, RunRecord,
-    SizeRecord, SumHistogram,
+    Comparison, ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError,
+    RunRecord, SizeRecord, SumHistogram,
 };
 
 const REPORT: &str = "report.html";
@@ -215,6 +216,16 @@ pub fn quantize_documents(about: &About, record: &QuantizeRecord) -> Result<Vec<
     ];
     let drawn = draw(about, QUANTIZE_PLOTS, record)?;
     all(about, tables.into(), record, &drawn, || html::quantize(about, record, &drawn))
+}
+
+/// Returns the drawing of an accelerator as an SVG document, and its description in words.
+pub fn accelerator_picture(accelerator: &Accelerator) -> (String, String) {
+    html::accelerator_picture(accelerator)
+}
+
+/// Returns the page of a comparison of finished results.
+pub fn compare_page(about: &About, compared: &Comparison) -> String {
+    html::compare(about, compared)
 }
 
 fn all<S: ?Sized + Sync>(

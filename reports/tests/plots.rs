@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use crate::common;
+use guardbit_hwmodels::{PRESETS, load};
 use guardbit_reports::plots::{
     Drawing, EXPLORE_PLOTS, Medium, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
 };
 use guardbit_reports::{
     About, CoverageRecord, ExploreRecord, Parameter, PointRecord, PointRow, QuantizerRow, QuantizersRecord,
-    RunRecord, sweep_documents,
+    RunRecord, accelerator_picture, sweep_documents,
 };
 use guardbit_sim::StatsLevel;
 use resvg::usvg::{Group, Node, Options, Text, Tree, fontdb};
@@ -415,4 +416,41 @@ fn a_small_plot_is_kept() {
     let run = common::run_record(StatsLevel::Full);
     let plot = RUN_PLOTS.iter().find(|plot| plot.name == "sqnr").unwrap();
     insta::assert_snapshot!(figure(plot, &run));
+}
+
+/// The page of presets, with their pictures, is that of their files.
+#[test]
+fn the_page_of_presets_is_current() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let mut page = "# Presets\n\nTo use a preset, name it: `--hw NAME`. `guardbit hw show NAME` prints every key. Each picture shows the \
+                    array with its levels,\nthe memories with their sizes, and the bytes per cycle of every port. The text below it is \
+                    that of the preset's file: its sources, and\nwhat is assumed because no source states it. This page is generated: \
+                    `scripts/renew -p guardbit-reports` renews it.\n"
+        .to_owned();
+    let links = PRESETS.iter().map(|preset| format!("[{0}](#{0})", preset.name));
+    page += &format!("\nOn this page: {}.\n", links.collect::<Vec<_>>().join(", "));
+    let mut files = Vec::new();
+    for preset in PRESETS {
+        let accelerator = load(preset.name, &[]).unwrap();
+        let (picture, words) = accelerator_picture(&accelerator);
+        let description = preset.text.lines().find_map(|line| line.strip_prefix("description: ")).unwrap();
+        let comment =
+            preset.text.lines().map_while(|line| line.strip_prefix("# ")).collect::<Vec<_>>().join("\n");
+        let comment = comment.replace("\nAssumed:", "\n\nAssumed:");
+        page += &format!(
+            "\n## {0}\n\n{1}.\n\n![{2}](../images/presets/{0}.svg)\n\n{comment}\n",
+            preset.name, description, words
+        );
+        files.push((format!("images/presets/{}.svg", preset.name), picture));
+    }
+    files.push(("reference/presets.md".into(), page));
+    for (path, text) in files {
+        let path = docs.join(path);
+        if std::env::var_os("GUARDBIT_BLESS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == text, "{} is stale: run scripts/renew", path.display());
+    }
 }

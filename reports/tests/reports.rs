@@ -7,8 +7,8 @@ use crate::common;
 use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, LayerRow, Medium, NetworkTiming, Pages, PlotStyle, PointRecord, Question, Width, run_documents,
-    run_findings, size_documents, sweep_documents, sweep_findings, sweep_paths,
+    About, Comparison, LayerRow, Medium, NetworkTiming, Pages, PlotStyle, PointRecord, Question, Width,
+    compare_page, run_documents, run_findings, size_documents, sweep_documents, sweep_findings, sweep_paths,
 };
 use guardbit_sim::StatsLevel;
 
@@ -88,8 +88,12 @@ fn what_a_sweep_writes() {
 
 fn stands_alone(html: &[u8]) {
     let html = std::str::from_utf8(html).unwrap();
-    assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("a &lt;b&gt; &amp; &quot;c&quot;.tflite"));
+    stands_alone_without_settings(html);
+}
+
+fn stands_alone_without_settings(html: &str) {
+    assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(
         html.contains(
             "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""
@@ -148,6 +152,90 @@ fn pages_are_small() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
     assert!(place("Layers that overflow most") < place("<table"));
     assert!(place("levels without events") < place("<h2>Where does it overflow?"));
+}
+
+/// The page's own script stays small enough to be read.
+#[test]
+fn the_script_is_short() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/html/script");
+    let lines = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap().lines().count();
+    let all: usize = std::fs::read_dir(folder).unwrap().map(|entry| lines(entry.unwrap().path())).sum();
+    assert!(all < 800, "{all} lines");
+}
+
+/// Returns the JSON of the script element with an id.
+fn data(page: &str, id: &str) -> serde_json::Value {
+    let start = format!("<script id=\"{id}\" type=\"application/json\">");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("{id}"));
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// The panel of a layer marks the cycles in which the timing model starts its tiles.
+#[test]
+fn panels_mark_the_starts_of_tiles() {
+    let ran = common::run(StatsLevel::Full, "bits: 13, overflow: saturate");
+    let run = common::run_record(StatsLevel::Full);
+    let page = run_documents(&about(), &run).unwrap().into_iter().find(|(path, _)| path == "report.html");
+    let page = String::from_utf8(page.unwrap().1).unwrap();
+    let panels = data(&page, "layers-data");
+    let mut marked = 0;
+    for layer in ran.program.mac_layers() {
+        let panel =
+            panels["layers"].as_array().unwrap().iter().find(|one| one["index"] == layer.node.index());
+        let plots = panel.unwrap()["plots"].as_array().unwrap();
+        let Some(plot) = plots.iter().find(|plot| plot["title"] == "Events over the cycles") else {
+            continue;
+        };
+        let starts: Vec<f64> =
+            plot["fences"].as_array().unwrap().iter().map(|fence| fence[0].as_f64().unwrap()).collect();
+        let expected = layer.timing.spans(60).tiles;
+        assert_eq!(starts, expected.iter().map(|span| span.cycles.start as f64).collect::<Vec<_>>());
+        marked += starts.len();
+    }
+    assert!(marked > 0, "some layer has events");
+}
+
+/// A sweep of one of several levels shows what the others do.
+#[test]
+fn a_sweep_shows_every_level() {
+    let page = sweep_documents(&about(), &common::sweep(StatsLevel::Full)).unwrap();
+    let page = page.into_iter().find(|(path, _)| path == "report.html").unwrap().1;
+    let page = String::from_utf8(page).unwrap();
+    for level in ["acc", "column"] {
+        assert!(page.contains(&format!("conv2d_1 · {level}\",\"layer\":0")), "{level}");
+        assert!(page.contains(&format!("<td class=\"text\">{level}</td>")), "{level}");
+    }
+}
+
+#[test]
+fn comparisons_answer_first() {
+    let page = |command| compare_page(&about(), &common::comparison(command));
+    let answer = |command| {
+        let page = page(command);
+        stands_alone_without_settings(&page);
+        page.split("<p class=\"answer\">")
+            .nth(1)
+            .unwrap()
+            .split("</p>")
+            .next()
+            .unwrap()
+            .replace('\u{a0}', " ")
+    };
+    assert_eq!(
+        answer("run"),
+        "Against &lt;first&gt;, second loses 72 points of accuracy (25 % instead of 97 %) and takes 1.25 times \
+         the time."
+    );
+    assert_eq!(
+        answer("sweep"),
+        "Against &lt;first&gt;, second: accuracy worse at 11 (by at most 11 points) of 12 points."
+    );
+    let run = page("run");
+    // The layer with the most additional wrong sums is listed first.
+    let list = run.split("<h2>Layers that get worse most").nth(1).unwrap();
+    assert!(list.find("#11 conv_11").unwrap() < list.find("#10 conv_10").unwrap());
+    let equal = Comparison { totals: Vec::new(), rows: Vec::new(), ..common::comparison("run") };
+    assert!(compare_page(&about(), &equal).contains("20 figures that they have in common are equal."));
 }
 
 /// Columns, rows and pictures without anything are left out.
@@ -211,7 +299,7 @@ fn a_run_in_words() {
     If no accumulator overflows, level column requires 15 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation).
     If no accumulator overflows, level acc requires 12 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation).
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
     Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles.
     "#);
     let run = common::run_record(StatsLevel::None);
@@ -220,7 +308,7 @@ fn a_run_in_words() {
     50 % (9.45 % to 90.55 %) of the top-1 classes equal those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). Brackets show 95 % intervals.
     The samples are too few to distinguish the accuracies: 1 correct class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.793333 µs (1,260,504 inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
     Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles.
     ");
 }

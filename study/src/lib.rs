@@ -47,7 +47,7 @@ pub use arguments::{
 };
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
-pub use compare::{Compared, ComparedRow, Comparison, compare};
+pub use compare::{compare, write_comparison};
 pub use doubled::sensitivity;
 pub use error::{StudyError, Wanted};
 pub use explore::{Objective, ObjectiveError, explore};

@@ -10,8 +10,7 @@ use guardbit_rtl_vectors::{
     CheckRequest, Divergence, Dut, DutLatency, DutProfile, MutantResult, Outcome, Simulator, TIME_LIMIT,
     Verdict,
 };
-use guardbit_study::Progress as _;
-use guardbit_study::Seconds;
+use guardbit_study::{Progress as _, Seconds};
 use serde_json::{Value, json};
 
 use super::existing;

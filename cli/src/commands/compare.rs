@@ -1,11 +1,11 @@
 //! `guardbit compare`.
 
-use std::collections::HashSet;
 use std::process::ExitCode;
 
-use guardbit_reports::text_table;
-use guardbit_study::{Compared, Comparison};
+use guardbit_reports::{Compared, Comparison, text_table};
+use guardbit_study::write_comparison;
 
+use super::existing;
 use crate::args::{Compare, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
@@ -18,6 +18,9 @@ pub fn compare(args: &Given<Compare>, global: &Global) -> Result<ExitCode, Failu
     let bar = Bar::new(global.quiet);
     let comparison = guardbit_study::compare(&args.folders)?;
     drop(bar);
+    if let Some(out) = &args.compare_file {
+        write_comparison(&comparison, out, existing(global))?;
+    }
     if global.json {
         print_json(&comparison)?;
     } else {
@@ -27,9 +30,12 @@ pub fn compare(args: &Given<Compare>, global: &Global) -> Result<ExitCode, Failu
 }
 
 fn text(comparison: &Comparison) -> String {
-    let names = short(&comparison.folders);
     let heads = |first: &[&str]| {
-        first.iter().map(|name| (*name).to_owned()).chain(names.iter().cloned()).collect::<Vec<String>>()
+        first
+            .iter()
+            .map(|name| (*name).to_owned())
+            .chain(comparison.names.iter().cloned())
+            .collect::<Vec<String>>()
     };
     let cells = |row: &Compared| std::iter::once(row.name.clone()).chain(row.values.clone()).collect();
     let mut text = String::new();
@@ -66,37 +72,5 @@ fn row_name(command: &str) -> &'static str {
     match command {
         "run" | "size" => "layer",
         _ => "point",
-    }
-}
-
-/// Returns the shortest path endings that distinguish the folders.
-fn short(folders: &[String]) -> Vec<String> {
-    let parts: Vec<Vec<&str>> =
-        folders.iter().map(|folder| folder.split('/').filter(|part| !part.is_empty()).collect()).collect();
-    let last = |parts: &Vec<&str>, count: usize| parts[parts.len().saturating_sub(count)..].join("/");
-    let most = parts.iter().map(Vec::len).max().unwrap_or(0);
-    let told = |count: &usize| {
-        let names: HashSet<String> = parts.iter().map(|parts| last(parts, *count)).collect();
-        names.len() == folders.len()
-    };
-    match (1..=most).find(told) {
-        Some(count) => parts.iter().map(|parts| last(parts, count)).collect(),
-        None => folders.to_vec(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn labels_are_as_short_as_they_can_be() {
-        let check = |folders: &[&str], expected: &[&str]| {
-            assert_eq!(short(&folders.iter().map(ToString::to_string).collect::<Vec<_>>()), expected);
-        };
-        check(&["/long/way/a", "/long/way/b/"], &["a", "b"]);
-        check(&["x/a/out", "x/b/out"], &["a/out", "b/out"]);
-        check(&["a", "x/a"], &["a", "x/a"]);
-        check(&["same", "same"], &["same", "same"]);
     }
 }

@@ -4,7 +4,7 @@ use guardbit_hwmodels::timing::Bound;
 use guardbit_num::{MAX_BITS, Overflow};
 
 use super::certainty::{difference_text, within};
-use crate::numbers::{counted, grouped, number, percentage};
+use crate::numbers::{counted, figure, grouped, number, percentage};
 use crate::tables::{LayerRow, sum};
 use crate::{Fraction, HostRow, NetworkTiming, RunRecord, ScoreFigures, layer_label};
 
@@ -219,10 +219,11 @@ fn covered(run: &RunRecord) -> impl Iterator<Item = String> {
 /// Describes the time of one inference.
 fn time(run: &RunRecord) -> String {
     let NetworkTiming { convention, cycles, stall_cycles, latency_us, accelerator_us, .. } = &run.timing;
-    let often = |per_second: f64| format!("{} per second", counted(per_second.round() as u64, "inference"));
+    let often = |per_second: f64| format!("{} inferences per second", figure(per_second));
     let mut text = format!(
-        "One inference takes {} on the accelerator, {accelerator_us} \u{b5}s",
-        counted(*cycles, "cycle")
+        "One inference takes {} on the accelerator, {} \u{b5}s",
+        counted(*cycles, "cycle"),
+        figure(*accelerator_us)
     );
     let often_alone = run.timing.throughput_per_s.filter(|_| run.timing.host_cycles == 0);
     text += &often_alone.map_or(String::new(), |rate| format!(" ({})", often(rate)));
@@ -245,11 +246,14 @@ fn time(run: &RunRecord) -> String {
             let NetworkTiming { host_cycles, host_us, overlapped_us, throughput_per_s, .. } = &run.timing;
             let rate = throughput_per_s.map_or(String::new(), |rate| format!(" ({})", often(rate)));
             format!(
-                ". The host runs {} ({}) in {} of the same clock, {host_us} \u{b5}s. One after the other \
-                 they take {latency_us} \u{b5}s{rate}. Overlapped they take {overlapped_us} \u{b5}s.",
+                ". The host runs {} ({}) in {} of the same clock, {} \u{b5}s. One after the other they take {} \
+                 \u{b5}s{rate}. Overlapped they take {} \u{b5}s.",
                 counted(host.len() as u64, "operation"),
                 HostRow::counted(host),
                 counted(*host_cycles, "cycle"),
+                figure(*host_us),
+                figure(*latency_us),
+                figure(*overlapped_us),
             )
         }
     }

@@ -1,6 +1,7 @@
 //! Reports as one self-contained HTML page that a browser opens from disk. Tables and pictures need no script; the
 //! script sorts tables, draws plots that answer to the pointer, and opens a panel for a layer or a design.
 
+mod compare;
 mod explore;
 mod page;
 mod plot;
@@ -12,9 +13,10 @@ mod table;
 
 use maud::{Markup, html};
 
+pub(crate) use compare::compare;
 pub(crate) use explore::explore;
 pub(crate) use quantize::quantize;
-pub(crate) use run::run;
+pub(crate) use run::{accelerator_picture, run};
 pub(crate) use size::size;
 pub(crate) use sweep::sweep;
 

@@ -128,7 +128,7 @@ impl Front {
         html! {
             p.answer { (unbroken(&self.answer)) }
             dl.figures { @for (name, value, remark) in &self.figures {
-                div { dt { (name) } dd { (unbroken(value)) @if !remark.is_empty() { small { (unbroken(remark)) } } } }
+                div class=[(value.chars().count() > 14).then_some("wide")] { dt { (name) } dd { (unbroken(value)) @if !remark.is_empty() { small { (unbroken(remark)) } } } }
             } }
             div.front {
                 (self.picture)

@@ -7,7 +7,7 @@ use super::plot::{Axis, Kind, Mark, Point, Row, Series, Spec, picture, svg_of};
 use super::table::{Cell, Column, Table};
 use super::{accelerators, settings, words};
 use crate::about::About;
-use crate::findings::{group_findings, sweep_answer};
+use crate::findings::{Question, group_findings, sweep_answer};
 use crate::numbers::{counted, percentage, probability};
 use crate::parameters::parameter_keys;
 use crate::plots::{Drawn, Extremes, Group, Groups, NO_WIDTH};
@@ -36,12 +36,9 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     let front = if accuracy.0.is_empty() { picture(drawn, "axes") } else { accuracy };
     let rates = LayerFigure {
         title: "Overflow rate of every layer",
-        caption: "Share of a layer's dot products with at least one overflow event at the swept level.",
+        caption: "Share of a layer's dot products with at least one overflow event, at each of its levels.",
         axis: Axis::new("dot products with overflow").percent().log(true),
-        value: |row, point| {
-            let swept = row.level == point.summary.level && row.dots > 0;
-            swept.then_some(row.outputs_touched? as f64 / row.dots as f64)
-        },
+        value: |row| (row.dots > 0).then_some(row.outputs_touched? as f64 / row.dots as f64),
         hides_zeros: true,
     };
     let noise = LayerFigure {
@@ -49,7 +46,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
         caption: "Signal to noise ratio of each layer's output against the exact network; blank without any \
                   difference.",
         axis: Axis::new("SQNR (dB)"),
-        value: |row, _| row.sqnr_db.map(|sqnr| sqnr.value()).filter(|sqnr| sqnr.is_finite()),
+        value: |row| row.sqnr_db.map(|sqnr| sqnr.value()).filter(|sqnr| sqnr.is_finite()),
         hides_zeros: false,
     };
     let sections = vec![
@@ -62,7 +59,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
             "accuracy",
             "What does it cost in accuracy?",
             [
-                findings(points, &groups),
+                findings(&groups),
                 codes(&groups, svg_of(drawn, "output_mismatch")),
                 if front_is_axes(&groups) { Markup::default() } else { picture(drawn, "axes") },
                 picture(drawn, "overlay"),
@@ -70,11 +67,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
                 summary(points, groups.shown.len() > 1),
             ],
         ),
-        Section::new(
-            "width",
-            "How wide must it be?",
-            groups.shown.iter().map(layers).chain([picture(drawn, "required_bits")]),
-        ),
+        Section::new("width", "How wide must it be?", [layers_of(&groups), required_bits(&groups, drawn)]),
         Section::new(
             "what",
             "What was run?",
@@ -104,6 +97,15 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
     .document()
 }
 
+/// Returns the distribution of required bits, folded if it has a panel for each of several settings.
+fn required_bits(groups: &Groups<'_>, drawn: &[Drawn<[PointRecord]>]) -> Markup {
+    let picture = picture(drawn, "required_bits");
+    html! {
+        @if groups.shown.len() < 2 || picture.0.is_empty() { (picture) }
+        @else { details { summary { "Required bits of the sums, with each of the settings" } (picture) } }
+    }
+}
+
 fn front_is_axes(groups: &Groups<'_>) -> bool {
     groups.shown.iter().all(|group| group.points.iter().all(|point| share(&point.summary).is_none()))
 }
@@ -123,7 +125,20 @@ fn figures(points: &[PointRecord]) -> Vec<(&'static str, String, String)> {
     }
     let bits = || whole().filter_map(|row| row.bits);
     if let (Some(least), Some(most)) = (bits().min(), bits().max()) {
-        all.push(("Widths", format!("{least} to {most} bits"), String::new()));
+        let level = whole().next().map_or("", |row| row.level.as_str());
+        all.push(("Widths", format!("{least} to {most} bits"), format!("of level {level}")));
+    }
+    let swept =
+        points.first().map_or(String::new(), |point| format!("accumulation.{}.bits", point.summary.level));
+    let keys = parameter_keys(points);
+    for (at, key) in keys.iter().enumerate().filter(|(_, key)| **key != swept) {
+        let mut seen = std::collections::HashSet::new();
+        let own = points.iter().map(|point| point.parameters[at].value.as_str());
+        let values: Vec<&str> = own.filter(|value| seen.insert(*value)).collect();
+        if let [first, .., last] = values.as_slice() {
+            let ends = format!("{}, {first} to {last}", counted(values.len() as u64, "value"));
+            all.push(("Axis", crate::tables::short_key(key), ends));
+        }
     }
     if let Some(row) = whole().find(|row| row.accuracy_exact.is_some()) {
         let exact = row.accuracy_exact.map_or(String::new(), percentage);
@@ -159,21 +174,22 @@ fn ends(low: Option<Fraction>, high: Option<Fraction>) -> String {
 /// Returns the layers that need the most bits.
 fn worst(groups: &Groups<'_>) -> (&'static str, Vec<Markup>) {
     let heading = "Layers that need the most bits";
-    let Some(group) = groups.shown.first() else { return (heading, Vec::new()) };
+    let Some(group) = best(groups) else { return (heading, Vec::new()) };
     let Some(widest) = group.points.iter().rfind(|point| point.is_whole()) else {
         return (heading, Vec::new());
     };
-    let mut rows: Vec<&LayerRow> = widest
-        .layers
-        .iter()
-        .filter(|row| row.level == widest.summary.level && row.exact_required_prefix.is_some())
-        .collect();
+    let mut rows: Vec<&LayerRow> =
+        widest.layers.iter().filter(|row| row.exact_required_prefix.is_some()).collect();
+    let several = rows.windows(2).any(|pair| pair[0].index == pair[1].index);
     rows.sort_by_key(|row| std::cmp::Reverse((row.exact_required_prefix, row.exact_required_final)));
+    let mut seen = std::collections::HashSet::new();
+    rows.retain(|row| seen.insert(row.index));
     let item = |row: &&LayerRow| {
         let bits = |bits: Option<u32>| bits.map_or(String::new(), |bits| bits.to_string());
         let from = group.modes.iter().map(|mode| format!("{mode}: {}", exact_from(group, mode, row.index)));
         html! {
             (super::table::layer(row.index, &row.name)) " (" (row.op) "): "
+            @if several { "level " (row.level) ", " }
             (bits(row.exact_required_final)) " bits for final sums and " (bits(row.exact_required_prefix))
             " bits for prefixes of " (row.terms) " products. Exact from, in bits: "
             (from.collect::<Vec<_>>().join(", ")) "."
@@ -265,7 +281,7 @@ struct LayerFigure {
     caption: &'static str,
     axis: Axis,
     /// Value of one of a layer's rows; `None` if that row has none.
-    value: fn(&LayerRow, &PointRecord) -> Option<f64>,
+    value: fn(&LayerRow) -> Option<f64>,
     /// Whether layers whose values are all 0 are left out.
     hides_zeros: bool,
 }
@@ -288,13 +304,17 @@ impl LayerFigure {
         {
             let points = group.of_mode(mode);
             let before = rows.len();
-            for (index, name) in group.layers() {
+            for (index, level, name) in group.levels() {
                 let value = |bits: &u32| {
                     let point = points.iter().find(|point| point.summary.width() == *bits)?;
-                    let own = point.layers.iter().filter(|row| row.index == index);
-                    own.filter_map(|row| (self.value)(row, point)).next_back()
+                    let own = point.layers.iter().filter(|row| row.index == index && row.level == level);
+                    own.filter_map(self.value).next()
                 };
                 let values: Vec<Option<f64>> = widths.iter().map(value).collect();
+                // Figures of the layer as a whole are in the row of its last level.
+                if values.iter().all(Option::is_none) {
+                    continue;
+                }
                 if values.iter().all(|value| value.is_none_or(|value| self.hides_zeros && value == 0.0)) {
                     hidden += 1;
                     continue;
@@ -333,21 +353,65 @@ impl LayerFigure {
     }
 }
 
-fn findings(points: &[PointRecord], groups: &Groups<'_>) -> Markup {
-    let _ = points;
+/// Returns what the points of every group show: sentences, and for several groups a table of the widths.
+fn findings(groups: &Groups<'_>) -> Markup {
+    let each = || groups.shown.iter().flat_map(|group| group.modes.iter().map(move |mode| (group, *mode)));
+    let several = groups.shown.len() > 1;
+    let sentences = html! {
+        @for (group, mode) in each() {
+            h3 {
+                @if !group.heading.is_empty() { (group.heading) ", " }
+                "overflow: " (mode)
+            }
+            ul { @for finding in group_findings(group, mode) { li { (finding.text) } } }
+        }
+    };
+    let questions = [
+        (Question::ExactSums, "every sum exact"),
+        (Question::ExactOutputs, "every output code exact"),
+        (Question::FullAgreement, "every class equal"),
+        (Question::ExactAccuracy, "accuracy equal"),
+    ];
+    let row = |(group, mode): (&Group<'_>, &str)| {
+        let found = group_findings(group, mode);
+        let bits = |(question, _)| {
+            let finding = found.iter().find(|finding| finding.question == question);
+            Cell::maybe(finding, |finding| match finding.least_bits {
+                Some(bits) => Cell::text(bits),
+                None => Cell::text("-"),
+            })
+        };
+        [Cell::text(&group.heading), Cell::text(mode)].into_iter().chain(questions.map(bits)).collect()
+    };
+    let columns = ["settings", "overflow"].map(Column::text);
+    let widths = questions.map(|(_, words)| Column::number(format!("{words} from (bits)")));
     html! {
         @if groups.shown.is_empty() { p { (NO_WIDTH) } }
-        @for group in &groups.shown {
-            @for mode in &group.modes {
-                h3 {
-                    @if !group.heading.is_empty() { (group.heading) ", " }
-                    "overflow: " (mode)
-                }
-                ul { @for finding in group_findings(group, mode) { li { (finding.text) } } }
-            }
-        }
+        @if several {
+            (Table::new("Widths that suffice", columns.into_iter().chain(widths)).rows(each().map(row)).markup())
+            (note("\"-\" means that no width that was run suffices."))
+            details { summary { "In sentences" } (sentences) }
+        } @else { (sentences) }
         @if let Some(others) = groups.others() { p.note { (others) } }
     }
+}
+
+/// Returns the tables of the layers of all groups: that of the best group open, the others folded.
+fn layers_of(groups: &Groups<'_>) -> Markup {
+    let others =
+        groups.shown.iter().filter(|group| best(groups).is_some_and(|best| best.heading != group.heading));
+    html! {
+        @if let Some(group) = best(groups) { (layers(group)) }
+        @if groups.shown.len() > 1 { details {
+            summary { "Layers with the other settings" }
+            @for group in others { (layers(group)) }
+        } }
+    }
+}
+
+/// Returns the group with the best accuracy, or the fewest differing codes.
+fn best<'a, 'b>(groups: &'b Groups<'a>) -> Option<&'b Group<'a>> {
+    groups.shown.iter().min_by(|a, b| a.badness().total_cmp(&b.badness()))
 }
 
 /// Returns the table of the bits that each layer requires on its own.
@@ -356,16 +420,17 @@ fn layers(group: &Group<'_>) -> Markup {
     let columns = [
         Column::text("layer"),
         Column::text("op"),
+        Column::text("level"),
         Column::number("terms"),
         Column::number("required bits (final sum, exact network)"),
         Column::number("required bits (prefix, exact network)"),
     ];
     let from = group.modes.iter().map(|mode| Column::number(format!("exact from, {mode} (bits)")));
-    let swept = widest.layers.iter().filter(|row| row.level == widest.summary.level);
-    let rows = swept.map(|row| {
+    let rows = widest.layers.iter().map(|row| {
         let mut cells = vec![
             Cell::layer(row.index, &row.name),
             Cell::text(&row.op),
+            Cell::text(&row.level),
             Cell::count(row.terms as u64),
             Cell::maybe(row.exact_required_final, Cell::text),
             Cell::maybe(row.exact_required_prefix, Cell::text),

@@ -90,8 +90,8 @@ impl Cell {
     /// Returns a cell with four significant digits.
     pub fn number(value: f64) -> Self {
         let (text, full) = (figure(value), value.to_string());
-        let is_whole = text.replace(',', "") == full;
-        Self { text, full: (!is_whole).then_some(full), subject: None }
+        let is_exact = text.replace(',', "") == full;
+        Self { text, full: (!is_exact).then_some(full), subject: None }
     }
 
     /// Returns a cell with a percentage.
@@ -193,9 +193,9 @@ impl Cell {
         let design = self.subject.filter(|(kind, _)| *kind == "design").map(|(_, index)| index);
         html! {
             @if is_first {
-                th scope="row" class=[class] data-layer=[layer] data-design=[design] data-full=[&self.full] { (self.text) }
+                th scope="row" class=[class] data-layer=[layer] data-design=[design] title=[&self.full] { (self.text) }
             } @else {
-                td class=[class] data-layer=[layer] data-design=[design] data-full=[&self.full] { (self.text) }
+                td class=[class] data-layer=[layer] data-design=[design] title=[&self.full] { (self.text) }
             }
         }
     }

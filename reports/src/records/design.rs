@@ -67,7 +67,14 @@ pub struct LayerDesign {
     /// Bytes per inference along every path: activations, weights, sums and outputs between SRAM and array, then
     /// activations, weights, constants and outputs between the chip and external memory.
     pub moved_bytes: [u64; 8],
+    /// Number of its tiles, over all groups.
+    pub tiles: u64,
+    /// Cycles in which tiles start, at most [`MOST_STARTS`]: if there are more tiles, every n-th starts here.
+    pub tile_starts: Vec<u64>,
 }
+
+/// Greatest number of starts of tiles of a layer.
+pub const MOST_STARTS: u64 = 60;
 
 /// Paths of the data, in the order of [`LayerDesign::moved_bytes`].
 pub const PATHS: [&str; 8] = [
@@ -84,7 +91,13 @@ pub const PATHS: [&str; 8] = [
 impl DesignRecord {
     /// Returns the record of a program.
     pub fn new(program: &Program) -> Self {
-        let Accelerator { array, memory, datapath, clock_mhz, host, .. } = &program.accelerator;
+        let layers = program.mac_layers().map(LayerDesign::new).collect();
+        Self { layers, ..Self::of(&program.accelerator) }
+    }
+
+    /// Returns the record of an accelerator without layers.
+    pub fn of(accelerator: &Accelerator) -> Self {
+        let Accelerator { array, memory, datapath, clock_mhz, host, .. } = accelerator;
         let level = |level: &guardbit_hwmodels::Level| {
             let (bits, overflow) = register(level.register);
             let terms = match level.terms {
@@ -100,7 +113,7 @@ impl DesignRecord {
             cols: array.cols,
             dot_width: array.dot_width,
             cores: array.cores,
-            dataflow: program.accelerator.dataflow.to_string(),
+            dataflow: accelerator.dataflow.to_string(),
             sram_kib: [memory.activation_kib, memory.weight_kib, memory.accumulator_kib],
             port_bytes: [operands, operands, memory.accumulator_bytes_per_cycle],
             dram_bytes: memory.dram_bytes_per_cycle,
@@ -108,7 +121,7 @@ impl DesignRecord {
             double_buffer: memory.double_buffer,
             levels: datapath.levels.iter().map(level).collect(),
             host_lanes: host.lanes,
-            layers: program.mac_layers().map(LayerDesign::new).collect(),
+            layers: Vec::new(),
         }
     }
 }
@@ -136,10 +149,13 @@ impl LayerDesign {
             loaded_constants,
             stored,
         ];
+        let spans = layer.timing.spans(MOST_STARTS);
         Self {
             index: layer.node.index(),
             stages: layer.datapath.stages(),
             port_cycles: cost.port_cycles,
+            tiles: layer.timing.tiles(),
+            tile_starts: spans.tiles.iter().map(|span| span.cycles.start).collect(),
             moved_bytes: moved.map(|bits| u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)),
         }
     }

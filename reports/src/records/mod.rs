@@ -1,6 +1,7 @@
 //! Plain data from which reports are drawn, so that they can be redrawn without a simulation.
 
 mod activity;
+mod compare;
 mod costs;
 mod coverage;
 mod curves;
@@ -17,10 +18,11 @@ mod sums;
 mod timing;
 
 pub use activity::LayerActivity;
+pub use compare::{Compared, ComparedPoint, ComparedRow, Comparison};
 pub use costs::CostRecord;
 pub use coverage::{CoverageRecord, HostLayer, quantized_weights_in_float};
 pub use curves::{CurvePoint, CurvesRecord};
-pub use design::{DesignRecord, LayerDesign, LevelDesign, PATHS};
+pub use design::{DesignRecord, LayerDesign, LevelDesign, MOST_STARTS, PATHS};
 pub use explore::{ExploreCost, ExploreRecord};
 pub use histogram::LevelHistogram;
 pub use point::PointRecord;

@@ -88,7 +88,7 @@ key of a tensor, characters that are not valid in every file name appear as `%` 
 
 /// Returns the data dictionary as Markdown.
 pub fn columns_text() -> String {
-    let mut text = INTRODUCTION.to_owned();
+    let mut text = INTRODUCTION.to_owned() + &contents();
     for &Table { command, file, about, columns } in TABLES {
         let heading = format!("\n## {file}\n\nWritten by `guardbit {command}`. {}\n\n", sentence(about));
         text.push_str(&heading);
@@ -114,6 +114,33 @@ pub fn columns_text() -> String {
         }
     }
     text
+}
+
+/// Returns links to the tables and archives of every command. Equal headings get anchors with a number.
+fn contents() -> String {
+    let tables = TABLES.iter().map(|table| (table.command, table.file));
+    let archives = ARCHIVES.iter().map(|archive| (archive.command, archive.file));
+    let mut seen: Vec<String> = Vec::new();
+    let mut commands: Vec<(&str, Vec<String>)> = Vec::new();
+    for (command, file) in tables.chain(archives) {
+        let own: String = file
+            .to_lowercase()
+            .chars()
+            .filter(|letter| letter.is_alphanumeric() || "_-".contains(*letter))
+            .collect();
+        let link = match seen.iter().filter(|other| **other == own).count() {
+            0 => format!("[{file}](#{own})"),
+            count => format!("[{file}](#{own}-{count})"),
+        };
+        seen.push(own);
+        match commands.iter_mut().find(|(known, _)| *known == command) {
+            Some((_, links)) => links.push(link),
+            None => commands.push((command, vec![link])),
+        }
+    }
+    let row = |(command, links): &(&str, Vec<String>)| format!("| `{command}` | {} |\n", links.join(", "));
+    let rows: String = commands.iter().map(row).collect();
+    format!("\n| command | tables and archives |\n|---|---|\n{rows}")
 }
 
 /// Returns documentation from the code as one line of a Markdown table.

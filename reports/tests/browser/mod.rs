@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_reports::{
-    About, ExploreRecord, Parameter, PointRow, QuantizeRecord, explore_documents, quantize_documents,
-    run_documents, size_documents, sweep_documents,
+    About, ExploreRecord, Parameter, PointRow, QuantizeRecord, compare_page, explore_documents, figure,
+    quantize_documents, run_documents, size_documents, sweep_documents,
 };
 use guardbit_sim::StatsLevel;
 use serde_json::{Value, json};
@@ -96,7 +96,13 @@ fn pages(folder: &Path) -> BTreeMap<&'static str, PathBuf> {
         fs::write(&path, page).unwrap();
         (name, path)
     };
-    documents.into_iter().map(write).collect()
+    let mut all: BTreeMap<_, _> = documents.into_iter().map(write).collect();
+    for (name, command) in [("compared runs", "run"), ("compared sweeps", "sweep")] {
+        let path = folder.join(format!("{}.html", name.replace(' ', "_")));
+        fs::write(&path, compare_page(&about, &common::comparison(command))).unwrap();
+        all.insert(name, path);
+    }
+    all
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -152,6 +158,80 @@ fn pages_work_in_every_window_and_scheme() {
             assert_eq!(found, json!([]), "{what}");
         }
     }
+    drop(browser);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A picture of a page that is taken as soon as it is loaded, in a window of any height, has every plot.
+#[test]
+#[ignore = "needs GUARDBIT_CHROMIUM, see scripts/test"]
+fn plots_are_drawn_when_a_page_is_loaded() {
+    let folder = folder("loaded");
+    let mut browser = Browser::start(&folder.join("profile"));
+    let errors = "addEventListener('error', event => (globalThis.errors ??= []).push(event.message));";
+    browser.call("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": errors }));
+    for (name, path) in pages(&folder) {
+        browser.open(&path, [1400, 12_000], "light");
+        let empty = browser.value(
+            "[...document.querySelectorAll('figure.plot:not(:has(.stage svg, .stage canvas))')].filter(figure => figure.checkVisibility()).map(figure => figure.textContent.slice(0, 60))",
+        );
+        assert_eq!(empty, json!([]), "{name}: blank");
+        browser.value(READ_ALL);
+        assert_eq!(browser.value("globalThis.errors ?? []"), json!([]), "{name}");
+        // Plots follow the width of the window.
+        let size = json!({"width": 700, "height": 12_000, "deviceScaleFactor": 1, "mobile": false});
+        browser.call("Emulation.setDeviceMetricsOverride", &size);
+        browser.wait("document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.stage')].every(stage => !stage.clientWidth || stage.firstElementChild.clientWidth <= stage.clientWidth)");
+        assert_eq!(browser.value("globalThis.errors ?? []"), json!([]), "{name}");
+    }
+    drop(browser);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The script's numbers are those of the page, its scales are exact at both ends, and what it copies is read back.
+#[test]
+#[ignore = "needs GUARDBIT_CHROMIUM, see scripts/test"]
+fn pure_parts_of_the_script() {
+    let folder = folder("pure");
+    let mut browser = Browser::start(&folder.join("profile"));
+    let base = include_str!("../../src/html/script/base.js");
+    browser.value(&format!(
+        "globalThis.base = (() => {{ {base}\nreturn {{ figure, scale, range, csv }}; }})(); 0"
+    ));
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 - f64::from(1 << 30)
+    };
+    let mut numbers: Vec<f64> = vec![0.0, 1.0, -1.0, 9999.9999, 10_000.5, 999_999.7, 1e15, 0.1, -0.25];
+    for _ in 0..400 {
+        let power = (random() / 1e8) as i32 - 3;
+        numbers.extend([random() / 7.0 * 10f64.powi(power), random()]);
+    }
+    let told = browser.value(&format!("{}.map(base.figure)", json!(numbers)));
+    let expected: Vec<String> = numbers.iter().map(|number| figure(*number)).collect();
+    assert_eq!(texts(told), expected);
+    let faults = browser.value(
+        "(() => { const faults = [];
+            for (let i = 0; i < 400; i++) for (const log of [false, true]) {
+                const low = log ? 10 ** (i % 9 - 4) : i * 1.7 - 300, high = low + (log ? low : 1) * (1 + i * 3.1);
+                const { at, back, ticks } = base.scale(low, high, 40, 500, log, 2 + i % 7);
+                const value = low + (high - low) * 0.3, near = (a, b) => Math.abs(a - b) <= 1e-6 * (1 + Math.abs(b));
+                const good = near(at(low), 40) && near(at(high), 500) && near(back(at(value)), value) && ticks.length <= 12
+                    && ticks.every(tick => tick >= low - (high - low) * 1e-6 && tick <= high + (high - low) * 1e-6);
+                const [from, to] = base.range([low, value, high], log, false);
+                if (!good || !(from <= low && to >= high)) faults.push([log, low, high, ticks, from, to]);
+            }
+            return faults; })()",
+    );
+    assert_eq!(faults, json!([]));
+    let rows = [["plain", "a, b"], ["say \"x\"", "two\nlines"], ["", "1,000"]];
+    let text = browser.value(&format!("base.csv({})", json!(rows)));
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_str().unwrap().as_bytes());
+    let read: Vec<Vec<String>> =
+        reader.records().map(|row| row.unwrap().iter().map(String::from).collect()).collect();
+    assert_eq!(read, rows.map(|row| row.map(String::from).to_vec()));
     drop(browser);
     fs::remove_dir_all(folder).unwrap();
 }
@@ -337,10 +417,14 @@ fn a_reader_looks_at_points_and_designs() {
     browser.open(&pages["sweep"], [1400, 900], "dark");
     browser.wait("document.querySelector('.front canvas') !== null");
     let told = first_values(&mut browser);
-    assert!(told.contains("11: wrap 50 %, saturate 50 %"), "{told}");
+    assert!(told.contains("11, wrap: 50 % (9.453 % to 90.55 %), saturate: 50 % ("), "{told}");
     browser.click(".front .legend button");
     let told = first_values(&mut browser);
-    assert!(told.contains("11: saturate 50 %"), "{told}");
+    assert!(told.contains("11, saturate: 50 % ("), "{told}");
+    // The pointer shows the same values.
+    browser.hover(".front .u-over");
+    let shown = browser.value("document.querySelector('.tip:not([hidden])')?.textContent ?? ''");
+    assert!(shown.as_str().unwrap().contains("\nsaturate: 50 %"), "{shown}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
     // A design opens its settings.

@@ -11,9 +11,9 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    CoverageRecord, DesignLevel, Discordant, Fraction, OutputError, PerSample, PointRecord, Predictions,
-    RunRecord, Score, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRecord, SizeRow,
-    SweepPoint, Task, Verdict, Width, WitnessRecord,
+    Compared, ComparedPoint, ComparedRow, Comparison, CoverageRecord, DesignLevel, Discordant, Fraction,
+    OutputError, PerSample, PointRecord, Predictions, RunRecord, Score, SizeChannelRow, SizeGridRow,
+    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Task, Verdict, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
@@ -162,6 +162,57 @@ pub fn point_record(bits: u32, overflow: &str, stats: StatsLevel) -> PointRecord
 pub fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
     let modes = ["wrap", "saturate"];
     modes.iter().flat_map(|mode| (11..=15).map(|bits| point_record(bits, mode, stats))).collect()
+}
+
+/// Returns a made-up comparison of two folders, the second of which is worse at some rows.
+pub fn comparison(command: &str) -> Comparison {
+    let text = |values: [f64; 2]| values.map(|value| value.to_string()).to_vec();
+    let compared = |name: &str, values| Compared { name: name.into(), values: text(values) };
+    let (axes, columns): (&[&str], &[&str]) = match command {
+        "run" => (&["index", "name"], &["wrong", "sqnr_db", "cycles"]),
+        _ => (&["accumulation.acc.bits", "accumulation.acc.overflow"], &["accuracy", "output_mismatch"]),
+    };
+    let point = |at: usize| {
+        let size = at as f64;
+        let key = match command {
+            "run" => [at.to_string(), format!("conv_{at}")],
+            _ => [(12 + at / 2).to_string(), ["wrap", "saturate"][at % 2].to_owned()],
+        };
+        let values = match command {
+            "run" => vec![text([10.0 * size, 13.0 * size]), text([20.0, 20.0 - size]), text([100.0; 2])],
+            _ => vec![text([0.5 + 0.04 * size, 0.5 + 0.03 * size]), text([9.0, 9.0 + size])],
+        };
+        ComparedPoint { name: key.join(" "), key: key.to_vec(), values }
+    };
+    let points: Vec<ComparedPoint> = (0..12).map(point).collect();
+    let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+    let differ = |values: &Vec<String>| values[0] != values[1];
+    let rows = points.iter().flat_map(|point| {
+        let cells = columns.iter().zip(&point.values).filter(|(_, values)| differ(values));
+        cells.map(|(column, values)| ComparedRow {
+            row: point.name.clone(),
+            column: column.clone(),
+            values: values.clone(),
+        })
+    });
+    let totals = match command {
+        "run" => vec![compared("accuracy", [0.97, 0.25]), compared("latency_us", [10.0, 12.5])],
+        _ => Vec::new(),
+    };
+    Comparison {
+        command: command.into(),
+        folders: vec!["runs/<first>".into(), "runs/second".into()],
+        names: vec!["<first>".into(), "second".into()],
+        settings: vec![Compared { name: "hw".into(), values: vec!["a".into(), "b".into()] }],
+        axes: axes.iter().map(ToString::to_string).collect(),
+        rows: rows.collect(),
+        totals,
+        equal_totals: vec![compared("accuracy_exact", [0.985_185; 2])],
+        same: 20,
+        unmatched: vec!["only here".into()],
+        columns,
+        points,
+    }
 }
 
 pub fn isolated() -> Options {

@@ -18,6 +18,15 @@ pub fn arguments_text() -> String {
          Keys of axes are those of the accelerator ([accelerator_keys.md](accelerator_keys.md)), and {}.\n",
         argument_keys()
     );
+    let link = |&command: &Command| {
+        let name = command.name();
+        format!("[{name}](#guardbit-{})", name.replace(' ', "-"))
+    };
+    let links: Vec<String> = Command::ALL.iter().map(link).collect();
+    text += &format!(
+        "\nCommands: {}, [options of every command](#options-of-every-command).\n",
+        links.join(", ")
+    );
     for &command in Command::ALL {
         let about = command.about().replace('|', "\\|");
         text += &format!("\n## `guardbit {}`\n\n{about}.\n\n", command.name());

@@ -41,6 +41,7 @@ const AXES: Commands = Commands::of(&[Sweep, Explore]);
 const BUDGETS: Commands = Commands::of(&[Size, Explore]);
 const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
+const COMPARE: Commands = Commands::of(&[Compare]);
 const CHECK: Commands = Commands::of(&[Check]);
 const COMPLETIONS: Commands = Commands::of(&[Completions]);
 const MAN: Commands = Commands::of(&[Man]);
@@ -678,6 +679,14 @@ arguments! {
         help: |_| "The picture: a file that ends in .svg, .pdf or .png. Its table is written next to it, as .csv. Without it the table \
                    is printed; existing files are kept unless --force is given".into(),
         ..row(PLOT)
+    };
+    /// The report of a comparison.
+    compare_file: Option<PathBuf> = "output", Row {
+        value: "FILE",
+        short: Some('o'),
+        in_python: false,
+        help: |_| "Write a report to this .html file in addition; an existing file is kept unless --force is given".into(),
+        ..row(COMPARE)
     };
     /// Where plots are shown.
     plot_style: Option<Medium> = "plot_style", Row {

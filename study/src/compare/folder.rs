@@ -1,7 +1,7 @@
 //! Folder of finished results, and the columns that identify rows of its table.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use guardbit_files::{Digest, Manifest, is_sealed, read_text};
 use serde_json::Value;
@@ -314,5 +314,36 @@ impl Folder {
         (0..self.rows.len()).map(move |row| {
             chosen.iter().map(|values| values.map_or("", |values| values[row].as_str())).collect()
         })
+    }
+}
+
+/// Returns the shortest endings of paths that distinguish the folders.
+pub(crate) fn short(folders: &[PathBuf]) -> Vec<String> {
+    let last = |folder: &PathBuf, count: usize| {
+        let parts: Vec<_> = folder.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        parts[parts.len().saturating_sub(count)..].join("/")
+    };
+    let most = folders.iter().map(|folder| folder.components().count()).max().unwrap_or(1);
+    let differ = |count: &usize| {
+        let names: Vec<String> = folders.iter().map(|folder| last(folder, *count)).collect();
+        (0..names.len()).all(|at| !names[..at].contains(&names[at]))
+    };
+    let count = (1..=most).find(differ).unwrap_or(most);
+    folders.iter().map(|folder| last(folder, count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_short_as_they_can_be() {
+        let check = |folders: &[&str], expected: &[&str]| {
+            assert_eq!(short(&folders.iter().map(PathBuf::from).collect::<Vec<_>>()), expected);
+        };
+        check(&["/long/way/a", "/long/way/b/"], &["a", "b"]);
+        check(&["x/a/out", "x/b/out"], &["a/out", "b/out"]);
+        check(&["a", "x/a"], &["a", "x/a"]);
+        check(&["same", "same"], &["same", "same"]);
     }
 }

@@ -3,58 +3,21 @@
 pub(crate) mod folder;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use guardbit_reports::short_key;
-use serde::Serialize;
+use guardbit_files::{Existing, SingleFile, read};
+use guardbit_reports::{Compared, ComparedPoint, ComparedRow, Comparison, compare_page, short_key};
 use serde_json::Value;
 
 use crate::StudyError;
-use folder::{Folder, Kind, joined, kind_of};
+use folder::{Folder, Kind, joined, kind_of, short};
 
 /// Maximum number of folders.
 const MOST_FOLDERS: usize = 64;
-
-/// Results side by side. Every row has one value per folder, in their order; empty if a folder has none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Comparison {
-    /// Command that wrote all of them.
-    pub command: String,
-    /// Folders as they were named.
-    pub folders: Vec<String>,
-    /// Settings, inputs and accelerator keys that differ.
-    pub settings: Vec<Compared>,
-    /// Overall figures that differ.
-    pub totals: Vec<Compared>,
-    /// Columns that identify rows: layer and level, or the axes that all folders name.
-    pub axes: Vec<String>,
-    /// Figures of layers, levels or points present in all folders, if they differ.
-    pub rows: Vec<ComparedRow>,
-    /// Number of figures that are equal in all folders.
-    pub same: usize,
-    /// Rows missing in some folders, by their identifying values.
-    pub unmatched: Vec<String>,
-}
-
-/// Setting or figure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Compared {
-    /// Its name.
-    pub name: String,
-    /// Its value in every folder.
-    pub values: Vec<String>,
-}
-
-/// A figure of a row of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ComparedRow {
-    /// Identifier of the row: the layer and its level, or the point.
-    pub row: String,
-    /// The column.
-    pub column: String,
-    /// Its value in every folder.
-    pub values: Vec<String>,
-}
+/// Text in every page of a comparison, by which pages of guardbit are recognized.
+const MARK: &str = "guardbit compare";
+/// Greatest size of a page that is replaced, in bytes.
+const MOST_BYTES: u64 = 100_000_000;
 
 /// Parts of a manifest that are settings, for all commands.
 const SETTINGS: [&str; 10] = [
@@ -93,10 +56,25 @@ pub fn compare(folders: &[PathBuf]) -> Result<Comparison, StudyError> {
     }
     let read = folders.iter().map(|folder| Folder::read(folder, kind)).collect::<Result<Vec<_>, _>>()?;
     let axes = joined(&read)?;
-    let (rows, same_cells, unmatched) = compared_rows(kind, &axes, &read);
-    let (totals, same_totals): (Vec<_>, Vec<_>) =
-        totals(kind, &read).into_iter().partition(|row| row.values.windows(2).any(|pair| pair[0] != pair[1]));
-    let same = same_cells + same_totals.len();
+    let (points, unmatched) = compared_points(kind, &axes, &read);
+    let columns: Vec<String> = kind.figures.iter().map(ToString::to_string).collect();
+    let differ = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let (totals, equal_totals): (Vec<_>, Vec<_>) =
+        totals(kind, &read).into_iter().partition(|row| differ(&row.values));
+    let (mut rows, mut same) = (Vec::new(), equal_totals.len());
+    for (point, (column, values)) in
+        points.iter().flat_map(|point| columns.iter().zip(&point.values).map(move |cell| (point, cell)))
+    {
+        if differ(values) {
+            rows.push(ComparedRow {
+                row: point.name.clone(),
+                column: column.clone(),
+                values: values.clone(),
+            });
+        } else {
+            same += usize::from(!values[0].is_empty());
+        }
+    }
     Ok(Comparison {
         command: kind.command.to_owned(),
         settings: settings(&read),
@@ -106,7 +84,31 @@ pub fn compare(folders: &[PathBuf]) -> Result<Comparison, StudyError> {
         rows,
         same,
         unmatched,
+        names: short(folders),
+        equal_totals,
+        columns,
+        points,
     })
+}
+
+/// Writes a comparison as a page to `out`.
+///
+/// # Errors
+/// [`StudyError::Compare`] for a name that does not end in .html, [`StudyError::Folder`] if the file exists or
+/// cannot be written.
+pub fn write_comparison(comparison: &Comparison, out: &Path, existing: Existing) -> Result<(), StudyError> {
+    if out.extension().is_none_or(|extension| extension != "html") {
+        let problem =
+            format!("cannot write a report to {}: expected a file that ends in .html", out.display());
+        return Err(StudyError::Compare { problem });
+    }
+    let is_ours = |path: &Path| {
+        let found = read(path, MOST_BYTES).unwrap_or_default();
+        found.windows(MARK.len()).any(|part| part == MARK.as_bytes())
+    };
+    let file = SingleFile::new(out, existing, is_ours)?;
+    let pairs = comparison.folders.iter().map(|folder| ("folder", folder.clone())).collect();
+    Ok(file.write(compare_page(&crate::about(pairs, []), comparison).as_bytes())?)
 }
 
 /// Returns the settings that differ.
@@ -166,7 +168,8 @@ fn compared<'a>(
     names.into_iter().filter(move |name| wanted(name)).map(row)
 }
 
-fn compared_rows(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<ComparedRow>, usize, Vec<String>) {
+/// Returns the rows that all folders have, and the names of those that some lack.
+fn compared_points(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<ComparedPoint>, Vec<String>) {
     let by_key = |folder: &'_ Folder| -> HashMap<Vec<String>, usize> {
         let keys = folder.keys(axes).map(|key| key.into_iter().map(String::from).collect());
         keys.zip(0..).collect()
@@ -177,7 +180,7 @@ fn compared_rows(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<Compa
     let unclear = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     let names: Vec<&str> =
         names.iter().zip(axes).map(|(name, axis)| if unclear(name) { axis.as_str() } else { name }).collect();
-    let (mut rows, mut same, mut unmatched) = (Vec::new(), 0, Vec::new());
+    let (mut points, mut unmatched) = (Vec::new(), Vec::new());
     let mut done: std::collections::HashSet<Vec<&str>> = Default::default();
     // Order of the first folder, followed by names that occur only in others.
     for key in folders
@@ -186,24 +189,20 @@ fn compared_rows(kind: &Kind, axes: &[String], folders: &[Folder]) -> (Vec<Compa
         .filter(|key| done.insert(key.clone()))
         .collect::<Vec<_>>()
     {
-        let label = kind.label(&names, &key);
-        let owned: Vec<String> = key.into_iter().map(String::from).collect();
-        let found: Option<Vec<usize>> = all.iter().map(|one| one.get(&owned).copied()).collect();
+        let name = kind.label(&names, &key);
+        let key: Vec<String> = key.into_iter().map(String::from).collect();
+        let found: Option<Vec<usize>> = all.iter().map(|one| one.get(&key).copied()).collect();
         let Some(found) = found else {
-            unmatched.push(label);
+            unmatched.push(name);
             continue;
         };
-        for column in kind.figures {
+        let cells = |column: &&str| {
             let cell = |(folder, &row): (&Folder, &usize)| folder.cell(&folder.rows[row], column).to_owned();
-            let values: Vec<String> = folders.iter().zip(&found).map(cell).collect();
-            if values.windows(2).all(|pair| pair[0] == pair[1]) {
-                same += usize::from(!values[0].is_empty());
-            } else {
-                rows.push(ComparedRow { row: label.clone(), column: (*column).to_owned(), values });
-            }
-        }
+            folders.iter().zip(&found).map(cell).collect()
+        };
+        points.push(ComparedPoint { name, key, values: kind.figures.iter().map(cells).collect() });
     }
-    (rows, same, unmatched)
+    (points, unmatched)
 }
 
 /// Returns the value at a dotted path.

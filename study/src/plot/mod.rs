@@ -9,7 +9,7 @@ use guardbit_reports::{Column, CurvePoint, CurvesRecord, PlotStyle, Stored, TABL
 use serde_json::Value;
 
 use crate::StudyError;
-use crate::compare::folder::{Folder, Kind, kind_of};
+use crate::compare::folder::{Folder, Kind, kind_of, short};
 
 /// Column along which layers are plotted.
 const LAYERS: &str = "index";
@@ -369,21 +369,6 @@ fn ends_part(start: &str) -> bool {
 
 fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-/// Returns the shortest endings of paths that distinguish the folders.
-fn short(folders: &[PathBuf]) -> Vec<String> {
-    let last = |folder: &PathBuf, count: usize| {
-        let parts: Vec<_> = folder.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        parts[parts.len().saturating_sub(count)..].join("/")
-    };
-    let most = folders.iter().map(|folder| folder.components().count()).max().unwrap_or(1);
-    let differ = |count: &usize| {
-        let names: Vec<String> = folders.iter().map(|folder| last(folder, *count)).collect();
-        (0..names.len()).all(|at| !names[..at].contains(&names[at]))
-    };
-    let count = (1..=most).find(differ).unwrap_or(most);
-    folders.iter().map(|folder| last(folder, count)).collect()
 }
 
 fn wrong(problem: String) -> StudyError {

@@ -1,5 +1,6 @@
 //! Drawing of the accelerator: array, levels, memories, ports and clock.
 
+use guardbit_hwmodels::Accelerator;
 use maud::{Markup, html};
 
 use crate::numbers::figure;
@@ -9,22 +10,43 @@ use crate::{DesignRecord, LevelDesign, RunRecord};
 const WIDTH: usize = 760;
 const BOX: usize = 150;
 
+/// Look of a drawing outside of a page.
+const STYLE: &str = "svg{background:#fff;font-family:system-ui,sans-serif;font-size:14px}rect{fill:#f4f6f8;stroke:#50575f}\
+                     rect.array{fill:none;stroke:#0072b2;stroke-width:2}line{stroke:#50575f;stroke-width:2}\
+                     text.name{font-weight:600}text.small{font-size:12px;fill:#50575f}";
+
 /// Returns the drawing with a description in words.
 pub(super) fn drawing(run: &RunRecord) -> Markup {
     let design = &run.design;
     if design.rows == 0 {
         return html! {};
     }
+    let text = in_words(design);
+    html! {
+        figure.machine {
+            figcaption { strong { "The accelerator" } span { (text) } }
+            (svg(design, &text, None))
+        }
+    }
+}
+
+/// Returns the drawing of an accelerator as an SVG document, and its description in words.
+pub(crate) fn picture(accelerator: &Accelerator) -> (String, String) {
+    let design = DesignRecord::of(accelerator);
+    let text = in_words(&design);
+    (svg(&design, &text, Some(STYLE)).into_string() + "\n", text)
+}
+
+fn svg(design: &DesignRecord, text: &str, style: Option<&str>) -> Markup {
     let levels = design.levels.iter().map(level).collect::<Vec<_>>();
     let height = 232.max(96 + 34 * levels.len());
     let names = ["activations", "weights", "sums"];
     let middle = 60 + 3 * 52 / 2;
     let array = array(design);
-    let text = in_words(design, &array, &levels);
     html! {
-        figure.machine {
-            figcaption { strong { "The accelerator" } span { (text) } }
-            svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(text) {
+            svg xmlns=[style.map(|_| "http://www.w3.org/2000/svg")]
+                viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(text) {
+                @if let Some(style) = style { style { (style) } }
                 (part(4, middle - 34, 110, 68, &["external memory", &rate(design.dram_bytes)]))
                 @for (at, name) in names.iter().enumerate() {
                     @let y = 40 + 58 * at;
@@ -41,7 +63,6 @@ pub(super) fn drawing(run: &RunRecord) -> Markup {
                     (part(470, 76 + 34 * at, 260, 28, &[level]))
                 }
             }
-        }
     }
 }
 
@@ -63,7 +84,9 @@ fn rate(bytes: f64) -> String {
     format!("{} B/cycle", figure(bytes))
 }
 
-fn in_words(design: &DesignRecord, array: &str, levels: &[String]) -> String {
+fn in_words(design: &DesignRecord) -> String {
+    let array = array(design);
+    let levels: Vec<String> = design.levels.iter().map(level).collect();
     let [activations, weights, sums] = design.sram_kib.map(figure);
     let [operands, _, accumulators] = design.port_bytes.map(figure);
     let tiles = if design.double_buffer {

@@ -7,6 +7,8 @@ mod speed;
 mod tables;
 mod worst;
 
+pub(crate) use machine::picture as accelerator_picture;
+
 use super::page::{Front, Page, Section, sentences};
 use super::plot::{picture, svg_of};
 use super::{accelerators, settings, words};
@@ -122,17 +124,25 @@ fn figures(run: &RunRecord) -> Vec<(&'static str, String, String)> {
     all.push(("One inference", duration(timing.latency_us), rate));
     let clock = run.design.clock_mhz;
     if timing.latency_us > 0.0 && timing.macs > 0 {
-        let tops = 2.0 * timing.macs as f64 / timing.latency_us / 1e6;
-        let peak = 2.0 * timing.peak_macs_per_cycle as f64 * clock / 1e6;
-        all.push(("TOPS", figure(tops), format!("peak {}", figure(peak))));
+        let rate = 2e6 * timing.macs as f64 / timing.latency_us;
+        let peak = 2e6 * timing.peak_macs_per_cycle as f64 * clock;
+        all.push(("Operations", per_second(rate), format!("peak {}", per_second(peak))));
         for cost in &run.costs {
             if let Some(energy) = cost.energy_pj.filter(|&energy| energy > 0.0) {
+                let without = cost.energy_without.iter().map(|part| format!(", without {part}"));
+                let remark = cost.model.clone() + &without.collect::<String>();
                 // Operations per picojoule are tera-operations per joule.
-                let per_watt = 2.0 * timing.macs as f64 / energy;
-                all.push(("Energy", format!("{} \u{b5}J", figure(energy / 1e6)), cost.model.clone()));
-                all.push(("TOPS/W", figure(per_watt), cost.model.clone()));
+                let per_watt = 2e12 * timing.macs as f64 / energy;
+                all.push(("Energy", format!("{} \u{b5}J", figure(energy / 1e6)), remark.clone()));
+                all.push(("Efficiency", per_second(per_watt) + "/W", remark));
             }
         }
+    }
+    if let Some(bound) = &timing.bound {
+        let less = timing.bound_ratio.map_or(String::new(), |ratio| {
+            format!("twice as fast: {} less time", percentage(Fraction::new(1.0 - ratio)))
+        });
+        all.push(("Bound of an inference", speed::bound_in_words(bound).to_owned(), less));
     }
     if let Some(slowest) = run.bottlenecks.iter().max_by_key(|row| (row.cycles, std::cmp::Reverse(row.index)))
     {
@@ -153,4 +163,11 @@ fn duration(microseconds: f64) -> String {
         1e3..1e6 => format!("{} ms", figure(microseconds / 1e3)),
         _ => format!("{} s", figure(microseconds / 1e6)),
     }
+}
+
+/// Returns operations per second in a unit that keeps them short.
+fn per_second(rate: f64) -> String {
+    let units = [(1e12, "TOPS"), (1e9, "GOPS"), (1e6, "MOPS")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| rate >= *unit).unwrap_or((1.0, "OPS"));
+    format!("{} {name}", figure(rate / unit))
 }

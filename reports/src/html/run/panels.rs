@@ -8,9 +8,9 @@ use super::speed::bound_in_words;
 use super::tables::addition;
 use crate::about::About;
 use crate::numbers::{counted, figure, grouped, percentage};
-use crate::records::PATHS;
+use crate::records::{MOST_STARTS, PATHS};
 use crate::tables::{EventRow, LayerRow, sum};
-use crate::{Fraction, LayerActivity, LevelHistogram, RunRecord, SumHistogram, SumKind};
+use crate::{Fraction, LayerActivity, LayerDesign, LevelHistogram, RunRecord, SumHistogram, SumKind};
 
 /// Greatest number of layers with a panel of their own.
 const LAYERS: usize = 400;
@@ -40,53 +40,48 @@ struct Panel<'a> {
     op: &'a str,
     /// What the layer is, and what it comes to, in a sentence.
     about: String,
-    /// Stages of the datapath that are no level.
-    stages: Vec<&'a str>,
-    levels: Vec<LevelPanel<'a>>,
+    /// Stages of the datapath, in the order of the data.
+    stages: Vec<Stage<'a>>,
     /// Names and values.
     facts: Vec<(&'static str, String)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sums: Vec<Distribution<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    bits: Vec<Bits<'a>>,
+    plots: Vec<Histogram>,
     #[serde(skip_serializing_if = "Option::is_none")]
     places: Option<Places>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeline: Option<Timeline<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     events: Vec<[String; 8]>,
 }
 
-/// Level of the datapath.
+/// Stage of the datapath.
 #[derive(Serialize)]
-struct LevelPanel<'a> {
+struct Stage<'a> {
     name: &'a str,
-    stage: &'a str,
-    bits: String,
-    overflow: &'a str,
-    events: Option<u64>,
-    /// Bits that final sums and prefixes require, if they were counted.
-    required: [Option<u32>; 2],
+    text: String,
+    /// Required and available bits of a level, if both are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<[u32; 2]>,
+    /// Whether it overflows.
+    events: bool,
 }
 
-/// Distribution of the sums of a level.
-#[derive(Serialize)]
-struct Distribution<'a> {
-    level: &'a str,
+/// Counts of equal parts of an axis.
+#[derive(Serialize, Default)]
+struct Histogram {
+    title: String,
+    /// What the axis shows.
+    label: &'static str,
+    /// Unit of a part that is one value wide.
+    unit: &'static str,
+    /// Start of the axis, and length of a part.
     low: f64,
-    width: f64,
-    rails: [f64; 2],
-    /// Counts of final sums, least prefixes and greatest prefixes, with a bin below and a bin above.
-    counts: [Vec<u64>; 3],
-}
-
-/// Bits that the sums of a level require.
-#[derive(Serialize)]
-struct Bits<'a> {
-    level: &'a str,
-    bits: Option<u32>,
-    finals: &'a [u64],
-    prefixes: &'a [u64],
+    step: f64,
+    /// Whether the first and the last part hold everything below and above.
+    open: bool,
+    /// Names of the series, and their counts of every part.
+    series: Vec<&'static str>,
+    counts: Vec<Vec<u64>>,
+    /// Marks across the axis: value and name.
+    fences: Vec<(f64, String)>,
+    note: String,
 }
 
 /// Events by processing element.
@@ -98,14 +93,6 @@ struct Places {
     cell: [usize; 2],
     /// Filled cells: index, row by row, and events.
     filled: Vec<[u64; 2]>,
-}
-
-/// Events over the cycles.
-#[derive(Serialize)]
-struct Timeline<'a> {
-    cycles: u64,
-    parts: &'a [u64],
-    tiles: usize,
 }
 
 /// Returns the data of the panels.
@@ -132,44 +119,58 @@ fn panel<'a>(run: &'a RunRecord, rows: &'a [LayerRow], room: &mut Room) -> Panel
     let last = &rows[rows.len() - 1];
     let index = last.index;
     let design = run.design.layers.iter().find(|layer| layer.index == index);
-    let all: &[String] = design.map_or(&[], |layer| &layer.stages);
-    let of_level = |row: &LayerRow| {
-        let own = |stage: &&String| stage.strip_prefix(&row.level).is_some_and(|rest| rest.starts_with(": "));
-        all.iter().find(own).map_or("", |stage| &stage[row.level.len() + 2..])
-    };
-    let is_level = |stage: &str| rows.iter().any(|row| stage.starts_with(&format!("{}: ", row.level)));
-    let level = |row: &'a LayerRow| LevelPanel {
-        name: &row.level,
-        stage: of_level(row),
-        bits: row.bits.to_string(),
-        overflow: row.overflow.as_deref().unwrap_or_default(),
-        events: row.events,
-        required: [
-            row.exact_required_final.or(row.required_final),
-            row.exact_required_prefix.or(row.required_prefix),
-        ],
-    };
     let own_sums: Vec<&SumHistogram> = run.sums.iter().filter(|sums| sums.index == index).collect();
     let sums = if own_sums.len() <= room.sums { own_sums } else { Vec::new() };
     room.sums -= sums.len();
     let activity = run.activity.iter().find(|layer| layer.index == index && layer.events() > 0);
-    let tiles = run.timing.tiles.iter().find(|tile| tile.index == index).map_or(0, |tile| tile.count);
-    let own_bits = run.histograms.iter().filter(|bits| bits.index == index);
+    let mut plots: Vec<Histogram> = sums.into_iter().map(distribution).collect();
+    if plots.is_empty() {
+        plots = run.histograms.iter().filter(|bits| bits.index == index).map(bits).collect();
+    }
+    plots.extend(activity.map(|activity| timeline(activity, design)));
     Panel {
         index,
         name: &last.name,
         full: &last.layer,
         op: &last.op,
         about: about_layer(last),
-        stages: all.iter().map(String::as_str).filter(|stage| !is_level(stage)).collect(),
-        levels: rows.iter().map(level).collect(),
+        stages: stages(design.map_or(&[], |layer| &layer.stages), rows),
         facts: facts(run, last),
-        sums: sums.into_iter().map(distribution).collect(),
-        bits: own_bits.map(bits).collect(),
+        plots,
         places: activity.and_then(|activity| places(activity, room)),
-        timeline: activity.map(|one| Timeline { cycles: one.cycles, parts: &one.timeline, tiles }),
         events: run.events.iter().filter(|event| event.index == index).take(EVENTS).map(event).collect(),
     }
+}
+
+/// Returns the stages of a datapath, with the levels after the product.
+fn stages<'a>(all: &'a [String], rows: &'a [LayerRow]) -> Vec<Stage<'a>> {
+    let of = |stage: &'a str, row: &LayerRow| stage.strip_prefix(row.level.as_str())?.strip_prefix(": ");
+    let is_level = |stage: &str| rows.iter().any(|row| stage.starts_with(&format!("{}: ", row.level)));
+    let plain = |stage: &'a String| {
+        let whole = ["zero point", "model's requantization"].into_iter().find(|name| stage.starts_with(name));
+        let end = whole.map_or_else(|| stage.find(' ').unwrap_or(stage.len()), str::len);
+        let (name, text) = stage.split_at(end);
+        Stage { name, text: text.trim_start().to_owned(), bits: None, events: false }
+    };
+    let level = |row: &'a LayerRow| {
+        let finals = row.exact_required_final.or(row.required_final);
+        let prefixes = row.exact_required_prefix.or(row.required_prefix);
+        let own = all.iter().find_map(|stage| of(stage, row));
+        let register = || format!("{} bits {}", row.bits, row.overflow.as_deref().unwrap_or_default());
+        let mut parts = vec![own.map_or_else(register, str::to_owned)];
+        parts.extend(row.events.map(|events| counted(events, "event")));
+        if finals.or(prefixes).is_some() {
+            let [finals, prefixes] =
+                [finals, prefixes].map(|bits| bits.map_or("-".to_owned(), |bits| bits.to_string()));
+            parts.push(format!("requires {finals} bits for final sums, {prefixes} for prefixes"));
+        }
+        let bits = prefixes.or(finals).zip(row.bits.bits()).map(|(needs, available)| [needs, available]);
+        Stage { name: &row.level, text: parts.join("; "), bits, events: row.events > Some(0) }
+    };
+    let product = all.iter().position(|stage| stage.starts_with("product")).map_or(0, |at| at + 1);
+    let before = all[..product].iter().filter(|stage| !is_level(stage)).map(plain);
+    let after = all[product..].iter().filter(|stage| !is_level(stage)).map(plain);
+    before.chain(rows.iter().map(level)).chain(after).collect()
 }
 
 fn about_layer(row: &LayerRow) -> String {
@@ -211,22 +212,62 @@ fn facts(run: &RunRecord, row: &LayerRow) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn distribution(sums: &SumHistogram) -> Distribution<'_> {
-    Distribution {
-        level: &sums.level,
-        low: sums.bins.low as f64,
-        width: sums.bins.width as f64,
-        rails: [sums.range.0 as f64, sums.range.1 as f64],
-        counts: SumKind::ALL.map(|kind| sums.total(kind)),
+fn distribution(sums: &SumHistogram) -> Histogram {
+    let rail = |value: i128| (value as f64, grouped_signed(value));
+    Histogram {
+        title: format!("Sums of {} against its rails", sums.level),
+        label: "sum",
+        low: sums.bins.low as f64 - sums.bins.width as f64,
+        step: sums.bins.width as f64,
+        open: true,
+        series: vec!["final sums", "least prefixes", "greatest prefixes"],
+        counts: SumKind::ALL.map(|kind| sums.total(kind)).into(),
+        fences: vec![rail(sums.range.0), rail(sums.range.1)],
+        ..Histogram::default()
     }
 }
 
-fn bits(one: &LevelHistogram) -> Bits<'_> {
-    Bits {
-        level: &one.level,
-        bits: one.bits.bits(),
-        finals: &one.required_final,
-        prefixes: &one.required_prefix,
+fn grouped_signed(value: i128) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    u64::try_from(value.unsigned_abs())
+        .map_or_else(|_| value.to_string(), |size| sign.to_owned() + &grouped(size))
+}
+
+fn bits(one: &LevelHistogram) -> Histogram {
+    let width = one.bits.bits();
+    let parts = one.required_final.len().max(one.required_prefix.len()).max(width.unwrap_or(0) as usize + 2);
+    let filled = |counts: &[u64]| (0..parts).map(|at| counts.get(at).copied().unwrap_or(0)).collect();
+    Histogram {
+        title: format!("Required bits of the sums of {}", one.level),
+        label: "required bits",
+        unit: "bits",
+        low: -0.5,
+        step: 1.0,
+        series: vec!["final sums", "prefixes"],
+        counts: vec![filled(&one.required_final), filled(&one.required_prefix)],
+        fences: width.map(|bits| (f64::from(bits) + 0.5, format!("{bits} bits"))).into_iter().collect(),
+        ..Histogram::default()
+    }
+}
+
+/// Returns the events over the cycles, with the starts of tiles.
+fn timeline(activity: &LayerActivity, design: Option<&LayerDesign>) -> Histogram {
+    let tiles = design.map_or(0, |layer| layer.tiles);
+    let starts: &[u64] = design.map_or(&[], |layer| &layer.tile_starts);
+    let note = match tiles.div_ceil(MOST_STARTS) {
+        _ if tiles < 2 => String::new(),
+        1 => format!("Lines: starts of {tiles} tiles."),
+        each => format!("Lines: starts of every {each} of {} tiles.", grouped(tiles)),
+    };
+    Histogram {
+        title: "Events over the cycles".into(),
+        label: "cycle",
+        step: activity.cycles.max(1) as f64 / activity.timeline.len().max(1) as f64,
+        series: vec!["events"],
+        counts: vec![activity.timeline.clone()],
+        fences: starts.iter().map(|&start| (start as f64, String::new())).collect(),
+        note,
+        ..Histogram::default()
     }
 }
 

@@ -226,7 +226,32 @@ pub(super) fn energy(run: &RunRecord) -> Markup {
         };
         spec.figure(&format!("Energy by layer and part: {}", cost.model), "", None)
     };
-    side_by_side(run.costs.iter().map(of_model))
+    side_by_side(run.costs.iter().flat_map(|cost| [energy_of_parts(run, cost), of_model(cost)]))
+}
+
+/// Returns the energy of the whole network by part.
+fn energy_of_parts(run: &RunRecord, cost: &crate::CostRecord) -> Markup {
+    let own = run.cost_rows.iter().filter(|row| row.model == cost.model && row.index.is_none());
+    let row = |row: &CostRow| {
+        Some(Row {
+            name: if row.of.is_empty() { row.part.clone() } else { format!("{} {}", row.part, row.of) },
+            values: vec![Some(row.energy_pj.filter(|&energy| energy > 0.0)? / 1e6)],
+            text: row.size.clone(),
+            ..Row::default()
+        })
+    };
+    let mut rows: Vec<Row> = own.filter(|row| row.part != "total").filter_map(row).collect();
+    rows.sort_by(|a, b| b.values[0].partial_cmp(&a.values[0]).unwrap_or(std::cmp::Ordering::Equal));
+    let without = cost.energy_without.join(", ");
+    let caption = if without.is_empty() { String::new() } else { format!("Without {without}.") };
+    let spec = Spec {
+        kind: Kind::Bars,
+        x: Axis::new("energy per inference (\u{b5}J)").log(false),
+        names: vec!["energy".into()],
+        rows,
+        ..Spec::default()
+    };
+    spec.figure(&format!("Energy by part: {}", cost.model), &caption, None)
 }
 
 /// Returns the area of every part, for each cost model.

@@ -11,66 +11,53 @@ function make(name, attributes = {}, ...children) {
     if (typeof value === 'function') element.addEventListener(key, value);
     else if (value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...children.filter(child => child !== null));
+  element.append(...present(children));
   return element;
 }
 const SHAPES = new Set(['svg', 'g', 'rect', 'line', 'path', 'text', 'circle', 'title']);
 
-function read(id) {
-  const element = document.getElementById(id);
-  return element ? JSON.parse(element.textContent) : null;
-}
+const present = list => list.filter(item => item !== null && item !== undefined);
 
-/** Returns a number with at most four significant digits, in groups of three. */
+const read = id => JSON.parse(document.getElementById(id)?.textContent ?? 'null');
+
+/** Returns a whole number in groups of three digits, and others with four significant digits. */
 function figure(value) {
   if (value === null || value === undefined) return '';
-  if (value === 0) return '0';
+  return Number.isInteger(value) && Math.abs(value) < 1e15 ? value.toLocaleString('en-US') : short(value);
+}
+
+/** Returns a number with at most four significant digits; from 10,000 on with the letter of its unit, so that no rounded digit looks exact. */
+function short(value) {
   const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e15) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  return Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 8 });
+  if (size && (size < 1e-4 || size >= 1e15)) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  const [unit, letter] = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => size >= Math.max(least, 1e4)) ?? [1, ''];
+  return Number((value / unit).toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 8 }) + letter;
 }
 
 /** Returns a value as an axis writes it. */
 function written(value, axis) {
   if (value === null || value === undefined) return '';
-  return axis && axis.format === 'percent' ? figure(value * 100) + ' %' : figure(value);
+  return axis?.format === 'percent' ? short(value * 100) + ' %' : figure(value);
 }
 
-/** Returns a short number for ticks. */
-function tick(value, axis) {
-  if (axis.format === 'percent') return figure(value * 100) + ' %';
-  const size = Math.abs(value);
-  const units = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k']];
-  const unit = units.find(([least]) => size >= least);
-  if (!unit) return figure(value);
-  return figure(value / (unit[1] === 'k' ? 1e3 : unit[0])) + unit[1];
-}
+/** Returns a value for ticks. */
+const tick = (value, axis) => axis.format === 'percent' ? written(value, axis) : short(value);
 
 /** Returns a scale from values to pixels, with its ticks; logarithmic scales leave out values up to 0. */
 function scale(low, high, start, end, log, most) {
-  if (log) {
-    const [a, b] = [Math.log10(low), Math.log10(high)];
-    const span = b - a || 1;
-    const ticks = [];
-    const step = Math.max(1, Math.ceil(span / most));
-    for (let power = Math.ceil(a - 1e-9); power <= b + 1e-9; power += step) ticks.push(10 ** power);
-    const at = value => start + (Math.log10(value) - a) / span * (end - start);
-    return { at, ticks, back: pixel => 10 ** (a + (pixel - start) / (end - start) * span), low, high };
-  }
-  const span = high - low || 1;
-  const raw = span / most;
-  const unit = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map(factor => factor * unit).find(step => step >= raw * 0.999);
+  const [of, from] = log ? [Math.log10, value => 10 ** value] : [value => value, value => value];
+  const [a, span] = [of(low), of(high) - of(low) || 1];
+  const unit = 10 ** Math.floor(Math.log10(span / most));
+  const step = log ? Math.max(1, Math.ceil(span / most)) : [1, 2, 5, 10].map(factor => factor * unit).find(step => step >= span / most * 0.999);
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
-  const at = value => start + (value - low) / span * (end - start);
-  return { at, ticks, back: pixel => low + (pixel - start) / (end - start) * span, low, high };
+  for (let i = Math.ceil(a / step - 1e-9); i * step <= a + span + step * 1e-9; i++) ticks.push(from(i * step));
+  return { at: value => start + (of(value) - a) / span * (end - start), back: pixel => from(a + (pixel - start) / (end - start) * span), ticks, low, high };
 }
 
 /** Returns the ends of values, with some room; for a logarithmic axis only those above 0. */
 function range(values, log, fromZero) {
   const used = values.filter(value => Number.isFinite(value) && (!log || value > 0));
-  let [low, high] = used.length ? [Math.min(...used), Math.max(...used)] : log ? [1, 10] : [0, 1];
+  let [low, high] = used.length ? [used.reduce((a, b) => Math.min(a, b)), used.reduce((a, b) => Math.max(a, b))] : log ? [1, 10] : [0, 1];
   if (log) return [10 ** Math.floor(Math.log10(low) + 1e-9), 10 ** Math.ceil(Math.log10(high * 1.0001))];
   if (fromZero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (low === high) return [low - 1, high + 1];
@@ -115,6 +102,15 @@ async function copy(text, name, button) {
   }
   say(button.textContent);
   setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+const copyButton = (rows, name) => make('button', { type: 'button', click: event => copy(csv(rows()), `${name}.csv`, event.target) }, 'Copy as CSV');
+
+/** Returns a switch. */
+function check(text, on, change) {
+  const input = make('input', { type: 'checkbox', change: () => change(input.checked) });
+  input.checked = on;
+  return make('label', {}, input, text);
 }
 
 function csv(rows) {

@@ -10,7 +10,7 @@ function schemes() {
   // Canvases do not follow styles by themselves.
   const shown = () => {
     button.textContent = dark() ? 'Light' : 'Dark';
-    plots.filter(({ spec }) => spec.kind === 'lines').forEach(({ draw }) => draw());
+    plots.filter(({ spec, root }) => spec.kind === 'lines' && find('canvas', root)).forEach(({ draw }) => draw());
   };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', shown);
   find('#top').append(button);
@@ -42,12 +42,11 @@ function printing() {
 
 document.body.append(probe, voice, bubble, side);
 document.documentElement.classList.add('script');
-panels.layer = read('layers-data');
-panels.design = read('designs-data');
+Object.assign(panels, { layer: read('layers-data'), design: read('designs-data') });
 all('.tables').forEach(table);
 all('figure.plot').forEach(plot);
-links('layer');
-links('design');
+drawAll();
+['layer', 'design'].forEach(kind => links(kind));
 schemes();
 contents();
 printing();

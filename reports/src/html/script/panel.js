@@ -8,7 +8,7 @@ let opener = null;
 function choose(kind, index) {
   opener = side.hidden ? document.activeElement : opener;
   Object.assign(chosen, { kind, index });
-  highlight();
+  highlight(chosen);
   const fill = { layer: layerPanel, design: designPanel }[kind];
   side.replaceChildren(make('button', { type: 'button', class: 'close', 'aria-label': 'Close', click: close }, '×'));
   side.hidden = false;
@@ -21,17 +21,16 @@ function choose(kind, index) {
 
 function close() {
   Object.assign(chosen, { kind: '', index: -1 });
-  highlight();
+  highlight(chosen);
   side.hidden = true;
   document.body.classList.remove('open');
   history.replaceState(null, '', location.pathname);
   opener?.focus?.({ preventScroll: true });
 }
 
-function highlight() {
+function highlight({ kind, index }) {
   all('.chosen').forEach(element => element.classList.remove('chosen'));
-  if (chosen.index < 0) return;
-  const { kind, index } = chosen;
+  if (index < 0) return;
   all(`[data-of${kind}="${index}"]`).forEach(element => element.classList.add('chosen'));
   all(`[data-${kind}="${index}"]`).forEach(element => (element.closest('tr') ?? element).classList.add('chosen'));
 }
@@ -49,18 +48,11 @@ function links(kind) {
 const list = pairs => make('dl', {}, ...pairs.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))));
 
 /** Returns the values that the plots of the page show of a layer. */
-function shownOf(index) {
-  const found = [];
-  for (const { spec, root } of plots) {
-    const title = find('figcaption strong', root).textContent;
-    for (const row of (spec.rows ?? []).filter(row => row.layer === index)) {
-      const view = spec.views?.length > 1 ? `, ${spec.views[row.view ?? 0]}` : '';
-      const parts = row.values.map((value, at) => value === null || value === undefined ? null : `${spec.names[at]}: ${written(value, spec.x)}`).filter(Boolean);
-      if (parts.length) found.push([title + view, parts.join(', ')]);
-    }
-  }
-  return found;
-}
+const shownOf = index => plots.flatMap(({ spec, root }) => (spec.rows ?? []).filter(row => row.layer === index).map(row => {
+  const view = spec.views?.length > 1 ? `, ${spec.views[row.view ?? 0]}` : '';
+  const parts = present(row.values.map((value, at) => value === null ? null : `${spec.names[at]}: ${written(value, spec.x)}`));
+  return [find('figcaption strong', root).textContent + view, parts.join(', ')];
+})).filter(([, text]) => text);
 
 function designPanel(number) {
   const { keys, designs } = panels.design;

@@ -10,9 +10,11 @@ function plot(root) {
   const title = find('figcaption strong', root).textContent;
   const stage = make('div', { class: 'stage' });
   const bar = make('div', { class: 'tools' });
+  let width = 0;
   const draw = () => {
     if (!stage.clientWidth) return;
     stage.replaceChildren();
+    width = stage.clientWidth;
     drawings[spec.kind]({ spec, state, stage, title, redraw: draw });
     reset.hidden = !state.zoom;
   };
@@ -20,7 +22,7 @@ function plot(root) {
   const shades = spec.kind === 'heat' || spec.kind === 'places';
   if (!shades && (names.length > 1 || spec.series)) bar.append(legend(names, state, draw, spec));
   if (spec.views?.length > 1) bar.append(choice('Rows', spec.views, state.view, at => { state.view = at; draw(); }));
-  if (spec.kind === 'places') bar.append(layerChoice(state, draw));
+  if (spec.kind === 'places') bar.append(choice('Layer', placed().map(({ layer, events }) => `#${layer.index} ${layer.name}: ${figure(events)} events`), 0, at => { state.view = at; draw(); }));
   for (const axis of ['x', 'y']) {
     if (typeof spec[axis]?.log === 'boolean') bar.append(logSwitch(axis, spec, state, draw));
   }
@@ -28,37 +30,36 @@ function plot(root) {
   find('figcaption', root).after(bar, stage);
   if (spec.kind !== 'places') root.append(values(spec, title));
   plots.push({ root, draw, spec });
-  // Plots that are not on the screen wait until they come near it.
-  new IntersectionObserver((entries, own) => {
-    if (!entries.some(entry => entry.isIntersecting)) return;
-    own.disconnect();
-    let width = 0;
-    new ResizeObserver(() => {
-      if (stage.clientWidth === width) return;
-      width = stage.clientWidth;
-      draw();
-    }).observe(stage);
-  }, { rootMargin: '400px' }).observe(root);
+  // Drawing changes heights: never within the observer, which would loop.
+  const redraw = () => { if (stage.clientWidth !== width) draw(); };
+  new ResizeObserver(() => { if (width) later(redraw); }).observe(stage);
 }
+
+/** Draws the plots that the window shows, and the others one after the other, so that the page answers meanwhile. */
+const drawAll = () => plots.forEach(({ root, draw }) => {
+  if (root.getBoundingClientRect().top < innerHeight + 400) draw();
+  else later(draw);
+});
+const later = draw => (globalThis.requestIdleCallback ?? setTimeout)(draw, { timeout: 2000 });
 
 /** Classes of a series: colour, and shape of its points. */
 const look = at => `s${at % 8}`;
 
 function legend(names, state, draw, spec) {
-  const buttons = names.map((name, at) => make('button', {
-    type: 'button', class: `key ${look(at)}`, 'aria-pressed': 'true', click: event => {
-      const on = state.off.has(at);
-      state.off[on ? 'delete' : 'add'](at);
-      event.currentTarget.setAttribute('aria-pressed', String(on));
-      draw();
-    },
-  }, swatch(at, spec), name));
+  const press = at => ({ currentTarget }) => {
+    const on = state.off.delete(at);
+    if (!on) state.off.add(at);
+    currentTarget.setAttribute('aria-pressed', String(on));
+    draw();
+  };
+  const buttons = names.map((name, at) => make('button', { type: 'button', class: `key ${look(at)}`, 'aria-pressed': 'true', click: press(at) }, swatch(at, spec), name));
   const marks = (spec.marks ?? []).map(mark => make('span', { class: 'key' }, make('i', { class: 'dash' }), mark.name));
   return make('div', { class: 'legend', role: 'group', 'aria-label': 'Series' }, ...buttons, ...marks);
 }
 
 function swatch(at, spec) {
   if (spec.kind === 'bars') return make('i', { class: 'box' });
+  if (spec.kind === 'lines') return make('svg', { width: 26, height: 12, 'aria-hidden': 'true' }, make('line', { class: `stroke ${look(at)}`, x1: 0, x2: 26, y1: 6, y2: 6, 'stroke-dasharray': DASHES[at % 8].join(' ') }));
   return make('svg', { width: 14, height: 12, viewBox: '-7 -6 14 12', 'aria-hidden': 'true' }, point(at, 0, 0, 4.5));
 }
 
@@ -69,23 +70,18 @@ function choice(label, names, at, change) {
 }
 
 function logSwitch(axis, spec, state, draw) {
-  const input = make('input', { type: 'checkbox', change: () => { state.log[axis] = input.checked; state.zoom = null; draw(); } });
-  input.checked = state.log[axis];
-  return make('label', {}, input, spec.kind === 'heat' ? 'logarithmic shades' : `logarithmic ${spec.y && spec.kind === 'scatter' ? axis : ''} axis`.replace('  ', ' '));
+  const name = spec.kind === 'heat' ? 'shades' : spec.kind === 'scatter' ? `${axis} axis` : 'axis';
+  return check(`logarithmic ${name}`, state.log[axis], on => { state.log[axis] = on; state.zoom = null; draw(); });
 }
 
 /** Returns the rows of the table of a plot's values. */
 function cells(spec) {
-  if (spec.series) {
-    const head = ['series', spec.x.label, spec.y.label];
-    const ends = spec.series.some(series => series.points.some(point => point.ends));
-    const text = spec.series.some(series => series.points.some(point => point.text));
-    const row = series => point => [series.name, point.x, point.y, ...(ends ? point.ends ?? ['', ''] : []), ...(text ? [point.text ?? ''] : [])];
-    return [[...head, ...(ends ? ['from', 'to'] : []), ...(text ? ['what'] : [])], ...spec.series.flatMap(series => series.points.map(row(series)))];
-  }
-  const view = row => spec.views?.length > 1 ? [spec.views[row.view ?? 0]] : [];
-  const head = [...(spec.views?.length > 1 ? ['rows'] : []), 'row', ...spec.names];
-  return [head, ...spec.rows.map(row => [...view(row), row.name, ...row.values])];
+  const head = spec.series ? ['series', spec.x.label, spec.y.label, 'from', 'to', 'what'] : ['rows', 'row', ...spec.names];
+  const rows = spec.series
+    ? spec.series.flatMap(({ name, points }) => points.map(({ x, y, ends, text }) => [name, x, y, ...(ends ?? ['', '']), text ?? '']))
+    : spec.rows.map(row => [spec.views?.[row.view ?? 0] ?? '', row.name, ...row.values]);
+  const used = head.map((_, at) => rows.some(row => row[at] !== ''));
+  return [head, ...rows].map(row => row.filter((_, at) => used[at]));
 }
 
 /** Returns the values of a plot as a table, made when it is opened. */
@@ -93,11 +89,8 @@ function values(spec, title) {
   const details = make('details', { class: 'values', toggle: () => {
     if (!details.open || find('table', details)) return;
     const [head, ...rows] = cells(spec);
-    const part = name => cell => make(name, name === 'th' ? { scope: 'col' } : {}, typeof cell === 'number' ? figure(cell) : String(cell ?? ''));
-    const shown = rows.slice(0, 500).map(row => make('tr', {}, ...row.map(part('td'))));
-    const button = make('button', { type: 'button', click: event => copy(csv([head, ...rows]), `${title}.csv`, event.target) }, 'Copy as CSV');
-    details.append(make('div', { class: 'tools' }, button), make('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': `Values: ${title}` },
-      make('table', {}, make('thead', {}, make('tr', {}, ...head.map(part('th')))), make('tbody', {}, ...shown))));
+    const shown = rows.slice(0, 500);
+    details.append(make('div', { class: 'tools' }, copyButton(() => [head, ...rows], title)), framed(`Values: ${title}`, head, shown));
     if (rows.length > shown.length) details.append(make('p', { class: 'note' }, `The first ${shown.length} of ${figure(rows.length)} rows; the copy has all.`));
   } }, make('summary', {}, 'Values'));
   return details;
@@ -132,7 +125,7 @@ function canvas({ stage, title }, width, height, content) {
     marks.push({ node, text, subject });
     return node;
   };
-  sheet.append(...content(add));
+  sheet.append(...present(content(add)));
   const mark = event => marks[event.target.closest?.('[data-at]')?.dataset.at];
   const follow = found => {
     if (found?.subject.layer !== undefined) choose('layer', found.subject.layer);
@@ -166,7 +159,14 @@ function canvas({ stage, title }, width, height, content) {
 const label = (x, y, text, more = {}) => make('text', { x, y, ...more }, text);
 
 /** Returns text cut to a number of characters. */
-const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
+const cut = (text, most) => text.length > most ? text.slice(0, Math.floor(most) - 1) + '…' : text;
+
+/** Returns the width of the names of rows. */
+const gutter = (stage, rows) => Math.min(stage.clientWidth * 0.42, 16 + 7.6 * rows.reduce((most, row) => Math.max(most, row.name.length), 4));
+
+/** Returns the grid and numbers of an axis beside the drawing. */
+const beside = (axis, y, left, right) => y.ticks.map(value => make('g', {}, make('line', { class: 'grid', x1: left, x2: right, y1: y.at(value), y2: y.at(value) }),
+  label(left - 6, y.at(value) + 4, tick(value, axis), { 'text-anchor': 'end' })));
 
 /** Returns an axis below the drawing, with its grid. */
 function below(axis, x, top, bottom) {

@@ -17,8 +17,7 @@ drawings.scatter = plot => {
   const clip = value => Math.max(top - 20, Math.min(bottom + 20, value));
   const sheet = canvas(plot, width, height, add => [
     ...below(spec.x, x, top, bottom),
-    ...y.ticks.map(value => make('g', {}, make('line', { class: 'grid', x1: left, x2: right, y1: y.at(value), y2: y.at(value) }),
-      label(left - 6, y.at(value) + 4, tick(value, spec.y), { 'text-anchor': 'end' }))),
+    ...beside(spec.y, y, left, right),
     label(14, (top + bottom) / 2, spec.y.label, { class: 'name', 'text-anchor': 'middle', transform: `rotate(-90 14 ${(top + bottom) / 2})` }),
     ...lines.map(line => make('path', { class: 'roof', d: 'M' + line.map(([a, b]) => `${x.at(a)},${clip(y.at(b))}`).join('L') })),
     ...points.filter(inside).map(own => {
@@ -35,24 +34,22 @@ drawings.scatter = plot => {
   sheet.append(frame);
   const corner = event => {
     const box = sheet.getBoundingClientRect();
-    const bound = (value, a, b) => Math.max(a, Math.min(b, value));
-    return [bound(event.clientX - box.left, left, right), bound(event.clientY - box.top, top, bottom)];
+    return [[event.clientX - box.left, left, right], [event.clientY - box.top, top, bottom]].map(([value, a, b]) => Math.max(a, Math.min(b, value)));
   };
+  const dragged = event => corner(event).map((end, axis) => [Math.min(start[axis], end), Math.max(start[axis], end)]);
   sheet.addEventListener('pointerdown', event => { if (event.pointerType === 'mouse') start = corner(event); });
   sheet.addEventListener('pointermove', event => {
     if (!start) return;
-    const end = corner(event);
-    const [a, b] = [0, 1].map(i => Math.min(start[i], end[i]));
-    const size = [0, 1].map(i => Math.abs(start[i] - end[i]));
-    Object.entries({ x: a, y: b, width: size[0], height: size[1], visibility: 'visible' }).forEach(([key, value]) => frame.setAttribute(key, value));
+    const [[x1, x2], [y1, y2]] = dragged(event);
+    Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1, visibility: 'visible' }).forEach(([key, value]) => frame.setAttribute(key, value));
   });
   sheet.addEventListener('pointerup', event => {
-    const [from, to] = [start, corner(event)];
+    if (!start) return;
+    const [[x1, x2], [y1, y2]] = dragged(event);
     start = null;
     frame.setAttribute('visibility', 'hidden');
-    if (!from || Math.abs(from[0] - to[0]) < 8 || Math.abs(from[1] - to[1]) < 8) return;
-    const sorted = (a, b) => a < b ? [a, b] : [b, a];
-    state.zoom = { x: sorted(x.back(from[0]), x.back(to[0])), y: sorted(y.back(from[1]), y.back(to[1])) };
+    if (x2 - x1 < 8 || y2 - y1 < 8) return;
+    state.zoom = { x: [x1, x2].map(x.back), y: [y2, y1].map(y.back) };
     redraw();
   });
   sheet.addEventListener('dblclick', () => { state.zoom = null; redraw(); });

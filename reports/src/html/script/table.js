@@ -10,50 +10,47 @@ function table(root) {
   if (rows.length > 8) bar.append(filterBox(root, rows));
   const groups = [...new Set(columns.map(column => column.group).filter(Boolean))];
   if (groups.length > 1) bar.append(groupBoxes(groups, columns, heads, rows));
-  const name = `${root.dataset.name}.csv`;
-  bar.append(make('button', { type: 'button', click: event => copy(csv(content(columns, rows)), name, event.target) }, 'Copy as CSV'));
+  bar.append(copyButton(() => content(columns, rows), root.dataset.name));
   heads.forEach(own => own.forEach((head, at) => {
     const button = make('button', { type: 'button', click: () => sort(columns[at], heads, rows) }, ...head.childNodes);
     head.replaceChildren(button);
   }));
 }
 
-/** Returns a cell's value: a number with all its digits, or text. */
-function value(cell, isText) {
-  const full = cell.dataset.full ?? cell.textContent;
-  if (isText) return full;
-  const number = Number(full.replaceAll(',', ''));
-  return full === '' ? null : Number.isNaN(number) ? full : number;
+/** Returns the text of a cell with all its digits, and its value: a number, text, or nothing. */
+const full = (cell, column) => column.text ? cell.title || cell.textContent : (cell.title || cell.textContent).replaceAll(',', '');
+function value(cell, column) {
+  const text = full(cell, column);
+  return text === '' ? null : column.text || Number.isNaN(Number(text)) ? text : Number(text);
 }
 
-function content(columns, rows) {
-  const shown = rows.filter(({ row }) => !row.hidden);
-  const plain = (cell, column) => {
-    const found = value(cell, column.text);
-    return cell.dataset.full ?? (typeof found === 'number' ? cell.textContent.replaceAll(',', '') : found);
-  };
-  return [columns.map(column => column.name), ...shown.map(({ row }) => columns.map(column => plain(row.cells[column.at], column)))];
-}
+const content = (columns, rows) => [columns.map(column => column.name),
+  ...rows.filter(({ row }) => !row.hidden).map(({ row }) => columns.map(column => full(row.cells[column.at], column)))];
 
 function sort(column, heads, rows) {
-  const before = heads[0][column.at].getAttribute('aria-sort');
   // Numbers fall at first: the greatest are looked for.
   const order = column.text ? ['ascending', 'descending', null] : ['descending', 'ascending', null];
-  const now = order[(order.indexOf(before) + 1) % 3];
+  const now = order[(order.indexOf(heads[0][column.at].getAttribute('aria-sort')) + 1) % 3];
   heads.flat().forEach(head => head.removeAttribute('aria-sort'));
   if (now) heads.forEach(own => own[column.at].setAttribute('aria-sort', now));
   const sign = now === 'descending' ? -1 : 1;
+  const less = (x, y) => typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y), 'en', { numeric: true });
   const compare = (a, b) => {
-    if (!now) return a.place - b.place;
-    const [x, y] = [a, b].map(({ row }) => value(row.cells[column.at], column.text));
-    if (x === null || x === '' || y === null || y === '') return (x === null || x === '') - (y === null || y === '') || a.place - b.place;
-    const less = typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y), 'en', { numeric: true });
-    return sign * less || a.place - b.place;
+    const [x, y] = [a, b].map(({ row }) => now && value(row.cells[column.at], column));
+    const order = x === null || y === null ? (x === null) - (y === null) : sign * less(x, y);
+    return order || a.place - b.place;
   };
   for (const body of new Set(rows.map(row => row.body))) {
     body.append(...rows.filter(row => row.body === body).sort(compare).map(({ row }) => row));
   }
   say(now ? `Sorted by ${column.name}, ${now}` : 'In the order of the network');
+}
+
+/** Returns a table in a frame that scrolls. */
+function framed(name, head, rows) {
+  const part = tag => cell => make(tag, tag === 'th' ? { scope: 'col' } : {}, typeof cell === 'number' ? figure(cell) : String(cell ?? ''));
+  return make('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': name }, make('table', {},
+    make('thead', {}, make('tr', {}, ...head.map(part('th')))), make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(part('td')))))));
 }
 
 function filterBox(root, rows) {
@@ -68,16 +65,10 @@ function filterBox(root, rows) {
 }
 
 function groupBoxes(groups, columns, heads, rows) {
-  const box = group => {
-    const input = make('input', { type: 'checkbox', change: () => show(group, input.checked) });
-    input.checked = true;
-    return make('label', {}, input, group);
-  };
-  const show = (group, on) => {
+  const show = group => on => {
     for (const { at } of columns.filter(column => column.group === group)) {
-      heads.forEach(own => { own[at].hidden = !on; });
-      rows.forEach(({ row }) => { row.cells[at].hidden = !on; });
+      [...heads.map(own => own[at]), ...rows.map(({ row }) => row.cells[at])].forEach(cell => { cell.hidden = !on; });
     }
   };
-  return make('fieldset', {}, make('legend', {}, 'Columns'), ...groups.map(box));
+  return make('fieldset', {}, make('legend', {}, 'Columns'), ...groups.map(group => check(group, true, show(group))));
 }

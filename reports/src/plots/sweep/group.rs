@@ -104,6 +104,24 @@ impl<'a> Group<'a> {
         layers
     }
 
+    /// Returns index, level and label of every level of every layer with a row in some point. Labels name the level if
+    /// any layer has several.
+    pub fn levels(&self) -> Vec<(usize, &'a str, String)> {
+        let mut levels: Vec<(usize, &str, &str)> = Vec::new();
+        for row in self.points.iter().flat_map(|point| &point.layers) {
+            if !levels.iter().any(|(index, level, _)| *index == row.index && *level == row.level) {
+                levels.push((row.index, &row.level, &row.name));
+            }
+        }
+        levels.sort_by_key(|(index, ..)| *index);
+        let several = levels.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        let label = |(index, level, name): (usize, &'a str, &str)| {
+            let layer = layer_label(index, name);
+            (index, level, if several { format!("{layer} · {level}") } else { layer })
+        };
+        levels.into_iter().map(label).collect()
+    }
+
     /// Returns the mean accuracy of the points, or the mean agreement without labels; `None` if nothing is
     /// classified.
     fn share(&self) -> Option<f64> {
@@ -114,7 +132,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns a measure that is greater the worse the points are on average.
-    pub(super) fn badness(&self) -> f64 {
+    pub fn badness(&self) -> f64 {
         let differ: f64 =
             self.points.iter().filter_map(|point| point.summary.output_mismatch).map(|n| n as f64).sum();
         self.share().map_or(differ, |share| -share)
