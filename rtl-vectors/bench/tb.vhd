@@ -32,37 +32,26 @@ architecture bench of tb is
     type memory_t is array (natural range <>) of std_logic_vector;
     type counts_t is array (natural range <>) of integer;
 
-    -- The words of a file of hexadecimal digits, with zeros in front up to `width` bits.
-    impure function load(name : string; words, bits, width : natural) return memory_t is
+    -- On the heap: simulators limit their stack.
+    type memory_ptr is access memory_t;
+    type counts_ptr is access counts_t;
+    type memories_t is array (natural range <>) of memory_ptr;
+
+    -- Reads the words of a file of hexadecimal digits.
+    procedure load(variable memory : inout memory_ptr; name : string; words, bits : natural) is
         file source : text open read_mode is name;
-        variable all_words : memory_t(0 to words - 1)(width - 1 downto 0) := (others => (others => '0'));
         variable word : std_logic_vector(bits - 1 downto 0);
         variable l : line;
         variable ok : boolean;
     begin
-        for i in all_words'range loop
+        memory := new memory_t(0 to words - 1)(bits - 1 downto 0);
+        for i in 0 to words - 1 loop
             readline(source, l);
             hread(l, word, ok);
             assert ok report name & " does not read" severity failure;
-            all_words(i)(bits - 1 downto 0) := word;
+            memory(i) := word;
         end loop;
-        return all_words;
-    end function;
-
-    impure function load(name : string; words, bits : natural) return memory_t is
-    begin
-        return load(name, words, bits, bits);
-    end function;
-
-    -- The expected accumulators, level after level.
-    impure function load_acc return memory_t is
-        variable all_words : memory_t(0 to LEVELS * BEATS - 1)(63 downto 0);
-    begin
-        for level in 0 to LEVELS - 1 loop
-            all_words(level * BEATS to level * BEATS + BEATS - 1) := load(acc_file(level), BEATS, ACC_BITS(level), 64);
-        end loop;
-        return all_words;
-    end function;
+    end procedure;
 
     signal clk, rst_n, in_valid, in_clear, sum_valid : std_logic := '0';
     signal stop : boolean := false;
@@ -103,24 +92,16 @@ begin
         port map (sum => out_sum, bias => out_bias, mult => out_mult, expo => out_exp, code => out_code);
 
     bench : process
-        constant ctrl : memory_t(0 to BEATS - 1)(KEEP + LANES - 1 downto 0) := load("ctrl.mem", BEATS, KEEP + LANES);
-        constant a : memory_t(0 to BEATS - 1)(LANES * A_SLOT - 1 downto 0) := load("stim_a.mem", BEATS, LANES * A_SLOT);
-        constant w : memory_t(0 to BEATS - 1)(LANES * W_SLOT - 1 downto 0) := load("stim_w.mem", BEATS, LANES * W_SLOT);
-        constant biases : memory_t(0 to DOTS - 1)(BIAS_W - 1 downto 0) := load("stim_bias.mem", DOTS, BIAS_W);
-        constant mults : memory_t(0 to DOTS - 1)(MULT_W - 1 downto 0) := load("stim_mult.mem", DOTS, MULT_W);
-        constant exps : memory_t(0 to DOTS - 1)(7 downto 0) := load("stim_exp.mem", DOTS, 8);
-        constant mask : memory_t(0 to BEATS - 1)(LEVELS - 1 downto 0) := load("mask.mem", BEATS, LEVELS);
-        constant exp_flags : memory_t(0 to BEATS - 1)(4 * LEVELS - 1 downto 0) := load("exp_flags.mem", BEATS, 4 * LEVELS);
-        constant exp_acc : memory_t(0 to LEVELS * BEATS - 1)(63 downto 0) := load_acc;
-        constant exp_sum : memory_t(0 to OUTS - 1)(SUM_W - 1 downto 0) := load("exp_sum.mem", OUTS, SUM_W);
-        constant exp_out : memory_t(0 to OUTS - 1)(CODE_W - 1 downto 0) := load("exp_out.mem", OUTS, CODE_W);
+        variable ctrl, a, w, biases, mults, exps, mask, exp_flags, exp_sum, exp_out : memory_ptr;
+        -- The expected accumulators of every level.
+        variable exp_acc : memories_t(0 to LEVELS - 1);
 
         variable cycle, beat, gap, mismatches, sums, due, checked : natural := 0;
         variable dot, first_in, first_last, acc_seen, sum_seen, first_dot : integer := -1;
         -- Per level: the beat that it shows next, and the values compared.
         variable at, seen : counts_t(0 to LEVELS - 1) := (others => 0);
         variable held : words_t(0 to LEVELS - 1) := (others => (others => '0'));
-        variable dot_of_word : counts_t(0 to OUTS) := (others => 0);
+        variable dot_of_word : counts_ptr := new counts_t'(0 to OUTS => 0);
         variable random : natural := seed mod 65536 + 1;
         variable resets_left : integer := resets;
         variable next_reset, kind, first_beat, pause, extra, limit : integer := 0;
@@ -135,12 +116,12 @@ begin
             return (random mod 65536) mod below;
         end function;
 
-        function is_end(b : natural) return boolean is
+        impure function is_end(b : natural) return boolean is
         begin
             return ctrl(b)(0) = '1' and ctrl(b)(KEEP - 1) = '1';
         end function;
 
-        function is_start(b : natural) return boolean is
+        impure function is_start(b : natural) return boolean is
         begin
             return ctrl(b)(0) = '1' and ctrl(b)(1) = '1';
         end function;
@@ -233,7 +214,7 @@ begin
                     end if;
                 else
                     seen(level) := seen(level) + 1;
-                    want := exp_acc(level * BEATS + at(level))(want'range);
+                    want := exp_acc(level)(at(level));
                     got := std_logic_vector(acc(level)(got'range));
                     want_flags := exp_flags(at(level))(4 * level + 3 downto 4 * level);
                     got_flags := flags(4 * level + 3 downto 4 * level);
@@ -535,6 +516,20 @@ begin
             return l.all;
         end function;
     begin
+        load(ctrl, "ctrl.mem", BEATS, KEEP + LANES);
+        load(a, "stim_a.mem", BEATS, LANES * A_SLOT);
+        load(w, "stim_w.mem", BEATS, LANES * W_SLOT);
+        load(biases, "stim_bias.mem", DOTS, BIAS_W);
+        load(mults, "stim_mult.mem", DOTS, MULT_W);
+        load(exps, "stim_exp.mem", DOTS, 8);
+        load(mask, "mask.mem", BEATS, LEVELS);
+        load(exp_flags, "exp_flags.mem", BEATS, 4 * LEVELS);
+        for level in 0 to LEVELS - 1 loop
+            load(exp_acc(level), acc_file(level), BEATS, ACC_BITS(level));
+        end loop;
+        load(exp_sum, "exp_sum.mem", OUTS, SUM_W);
+        load(exp_out, "exp_out.mem", OUTS, CODE_W);
+
         for b in 0 to BEATS - 1 loop
             if is_start(b) then
                 dot := dot + 1;

@@ -21,19 +21,24 @@ architecture bench of tb_array is
     type memory_t is array (natural range <>) of std_logic_vector;
     type counts_t is array (natural range <>) of integer;
 
-    impure function load(name : string; words, bits : natural) return memory_t is
+    -- On the heap: simulators limit their stack.
+    type memory_ptr is access memory_t;
+
+    -- Reads the words of a file of hexadecimal digits.
+    procedure load(variable memory : inout memory_ptr; name : string; words, bits : natural) is
         file source : text open read_mode is name;
-        variable all_words : memory_t(0 to words - 1)(bits - 1 downto 0);
+        variable word : std_logic_vector(bits - 1 downto 0);
         variable l : line;
         variable ok : boolean;
     begin
-        for i in all_words'range loop
+        memory := new memory_t(0 to words - 1)(bits - 1 downto 0);
+        for i in 0 to words - 1 loop
             readline(source, l);
-            hread(l, all_words(i), ok);
+            hread(l, word, ok);
             assert ok report name & " does not read" severity failure;
+            memory(i) := word;
         end loop;
-        return all_words;
-    end function;
+    end procedure;
 
     signal clk, rst_n : std_logic := '0';
     signal stop : boolean := false;
@@ -54,12 +59,7 @@ begin
         );
 
     bench : process
-        constant stim_a : memory_t(0 to BEATS - 1)(ROWS * A_W - 1 downto 0) := load("array/stim_a.mem", BEATS, ROWS * A_W);
-        constant stim_w : memory_t(0 to BEATS - 1)(COLS * W_W - 1 downto 0) := load("array/stim_w.mem", BEATS, COLS * W_W);
-        constant ctrl : memory_t(0 to BEATS - 1)(5 downto 0) := load("array/ctrl.mem", BEATS, 6);
-        constant exp_sum : memory_t(0 to WORDS - 1)(COLS * SUM_W - 1 downto 0) := load("array/exp_sum.mem", WORDS, COLS * SUM_W);
-        constant exp_mask : memory_t(0 to WORDS - 1)(COLS - 1 downto 0) := load("array/exp_mask.mem", WORDS, COLS);
-
+        variable stim_a, stim_w, ctrl, exp_sum, exp_mask : memory_ptr;
         variable cycle, first_tile, second_tile, first_end, last_end, last_out : integer := -1;
         variable checked, mismatches, tiles : natural := 0;
         variable at : counts_t(0 to COLS - 1) := (others => 0);
@@ -117,6 +117,12 @@ begin
             end loop;
         end procedure;
     begin
+        load(stim_a, "array/stim_a.mem", BEATS, ROWS * A_W);
+        load(stim_w, "array/stim_w.mem", BEATS, COLS * W_W);
+        load(ctrl, "array/ctrl.mem", BEATS, 6);
+        load(exp_sum, "array/exp_sum.mem", WORDS, COLS * SUM_W);
+        load(exp_mask, "array/exp_mask.mem", WORDS, COLS);
+
         for i in 1 to 2 + ROWS + COLS loop
             wait until rising_edge(clk);
         end loop;

@@ -223,6 +223,7 @@ proptest! {
 /// The pair of the preset equals the instruction, on 10^8 pairs.
 #[test]
 #[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "the test runs the instruction itself")]
 fn pairs_equal_vpmaddubsw() {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_maddubs_epi16, _mm_storeu_si128};
 
