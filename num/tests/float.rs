@@ -96,6 +96,7 @@ fn a_format_without_zero_or_sign_has_no_code_for_them() {
     assert_eq!(encode(scale, -1.0, EVEN, FloatOverflow::Saturate), nan);
     assert_eq!(encode(scale, 1e-60, EVEN, FloatOverflow::Saturate), Some(0));
     assert_eq!(encode(format("ue4m3"), -1.0, EVEN, FloatOverflow::Saturate), Some(0x7F));
+    assert_eq!(encode(format("ue4m3"), f64::NEG_INFINITY, EVEN, FloatOverflow::Saturate), Some(0x7F));
     assert_eq!(encode(format("ue4m3"), -0.0, EVEN, FloatOverflow::Saturate), Some(0));
 }
 
