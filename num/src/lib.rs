@@ -18,7 +18,7 @@ mod requantize;
 mod rounding;
 
 pub use accumulator::Accumulator;
-pub use aligned::{AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
+pub use aligned::{AlignedDot, AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
 pub use float::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials, UnknownFloatFormat};
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};

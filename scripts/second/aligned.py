@@ -317,3 +317,18 @@ def add_many(rule, a_format, b_format, c_format, a, b, c):
         code = np.where(up, form.infinity, np.where(down, form.infinity | 1 << (form.bits - 1), code))
         code = np.where(nan, NAN_CODES[out], code)
     return code.astype(np.uint32 if form.bits == 32 else np.uint16)
+
+
+def dot_many(rule, a_format, b_format, terms, a, b, promotion):
+    """Returns the float32 codes of dot products of `a` and `b`, shape (.., k), added `terms` products at a time.
+
+    After every `promotion` additions, the accumulator is added to a float32 sum and starts again at zero; 0: never.
+    """
+    c = np.zeros(np.broadcast_shapes(a.shape, b.shape)[:-1], np.uint32)
+    total = np.zeros(c.shape, np.float32)
+    with np.errstate(all="ignore"):
+        for i, at in enumerate(range(0, a.shape[-1], terms)):
+            c = add_many(rule, a_format, b_format, "f32", a[..., at : at + terms], b[..., at : at + terms], c)
+            if promotion and (i + 1) % promotion == 0:
+                total, c = total + c.view(np.float32), np.zeros_like(c)
+        return (total + c.view(np.float32)).view(np.uint32) if promotion else c

@@ -91,23 +91,7 @@ impl Term {
 
     /// Returns the product with another term. Zero times infinity is not a number.
     pub fn times(self, other: Self) -> Self {
-        let value = match (self.value, other.value) {
-            (Decoded::Nan, _) | (_, Decoded::Nan) => Decoded::Nan,
-            (Decoded::Finite(a), Decoded::Finite(b)) => Decoded::Finite(Dyadic {
-                negative: a.negative != b.negative,
-                significand: a.significand * b.significand,
-                exponent: a.exponent + b.exponent,
-            }),
-            (Decoded::Infinite { negative }, other) | (other, Decoded::Infinite { negative }) => {
-                match other {
-                    Decoded::Finite(Dyadic { significand: 0, .. }) => Decoded::Nan,
-                    Decoded::Finite(number) => Decoded::Infinite { negative: negative != number.negative },
-                    Decoded::Infinite { negative: sign } => Decoded::Infinite { negative: negative != sign },
-                    Decoded::Nan => Decoded::Nan,
-                }
-            }
-        };
-        Self { value, exponent: self.exponent + other.exponent }
+        Self { value: self.value.times(other.value), exponent: self.exponent + other.exponent }
     }
 
     /// Returns the exact sum of products of operands of 4 bits, as units with block scales form it before they align
