@@ -4,7 +4,7 @@ use std::process::Command;
 
 use guardbit_num::{
     AlignedDot, AlignedRule, BlockScales, Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding,
-    Incoming, MatrixUnit, Rounding, Term,
+    Incoming, MatrixUnit, PairwiseDot, Rounding, Term,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -315,6 +315,19 @@ fn check_dots(line: &Value) -> u32 {
     a.len() as u32
 }
 
+/// Compares dot products of a unit that adds pairwise in float32. Returns how many.
+fn check_pairwise(line: &Value) -> u32 {
+    let (name, dot) = PairwiseDot::UNITS.into_iter().find(|unit| line["pairwise"] == unit.0).unwrap();
+    let operand = named(line, "a_format");
+    let [a, b] = ["a", "b"].map(|key| line[key].as_array().unwrap().iter().map(codes).collect::<Vec<_>>());
+    for (((a, b), c), d) in a.iter().zip(&b).zip(codes(&line["c"])).zip(codes(&line["d"])) {
+        let found = dot.run(operand, a, b, c);
+        let both_nan = [found, d].iter().all(|&code| f32::from_bits(code).is_nan());
+        assert!(found == d || both_nan, "{name}: {a:?} {b:?} {c:#x}: {found:#x}, not {d:#x}");
+    }
+    a.len() as u32
+}
+
 #[test]
 fn promotion_keeps_what_the_accumulator_would_cut() {
     let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == "hopper wgmma fp8").unwrap();
@@ -343,7 +356,9 @@ fn sums_equal_a_second_implementation() {
     let (mut compared, mut cut, mut of_units) = (0, 0, 0);
     for line in String::from_utf8(ran.stdout).unwrap().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
-        if line.get("promotion").is_some() {
+        if line.get("pairwise").is_some() {
+            of_units += check_pairwise(&line);
+        } else if line.get("promotion").is_some() {
             of_units += check_dots(&line);
         } else if line.get("unit").is_some() {
             of_units += check_unit(&line);

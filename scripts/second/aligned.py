@@ -332,3 +332,34 @@ def dot_many(rule, a_format, b_format, terms, a, b, promotion):
             if promotion and (i + 1) % promotion == 0:
                 total, c = total + c.view(np.float32), np.zeros_like(c)
         return (total + c.view(np.float32)).view(np.uint32) if promotion else c
+
+
+def pairwise_many(a_format, group, flush, a, b, c):
+    """Returns float32 codes of dot products of CDNA1 and CDNA2, shape (.., k), by the machine's float32.
+
+    The products of each group are added pairwise, and the sums of groups to c. `flush` makes subnormals zero.
+    """
+
+    def flushed(number, least, keep_sign=True):
+        small = np.abs(number) < least
+        return np.where(flush & small, np.copysign(np.float32(0), number) if keep_sign else np.float32(0), number)
+
+    def operand(codes):
+        kind, significand, exponent = fields(a_format, codes)
+        scale = exponent - FORMATS[a_format].fraction_bits
+        number = np.ldexp(significand.astype(np.float64), scale).astype(np.float32)
+        # Both signs of zero are one integer, and the sign of a zero product does not outlast the + 0 below.
+        number = np.where(kind == INFINITE, np.copysign(np.float32(np.inf), number), number)
+        number = np.where(kind == NAN, np.float32(np.nan), number)
+        return flushed(number, np.float32(2.0 ** FORMATS[a_format].least_exponent), keep_sign=False)
+
+    tiny = np.float32(2.0**-126)
+    with np.errstate(all="ignore"):
+        products = flushed(operand(a) * operand(b) + np.float32(0), tiny)
+        total = flushed(c.astype(np.uint32).view(np.float32), tiny, keep_sign=False)
+        for at in range(0, a.shape[-1], group):
+            terms = np.moveaxis(products[..., at : at + group], -1, 0)
+            while len(terms) > 1:
+                terms = flushed(terms[::2] + terms[1::2], tiny)
+            total = flushed(total + terms[0], tiny)
+    return total.astype(np.float32).view(np.uint32)

@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from aligned import Rule, add_apart_exact, add_exact, add_many, add_scaled_exact, dot_many
+from aligned import Rule, add_apart_exact, add_exact, add_many, add_scaled_exact, dot_many, pairwise_many
 from aligned_cases import operands, tiles
 
 # Operand formats, number of products, fraction bits, results.
@@ -41,6 +41,14 @@ UNITS = [
     ("cdna3 mfma f16", "bf16", "bf16", 8, lambda f, a, b, s, c: add_apart_exact(f, False, None, a, b, c)),
     ("cdna3 mfma xf32", "tf32", "tf32", 4, lambda f, a, b, s, c: add_apart_exact(f, False, None, a, b, c)),
     ("cdna3 mfma fp8", "e4m3fnuz", "e5m2fnuz", 16, lambda f, a, b, s, c: add_apart_exact(f, True, 25, a, b, c)),
+]
+# Units that add pairwise: name, operand format, products of a group, whether subnormals become zero.
+PAIRWISE = [
+    ("cdna1 mfma f16", "f16", 4, False),
+    ("cdna1 mfma bf16", "bf16", 2, False),
+    ("cdna2 mfma f16", "f16", 4, True),
+    ("cdna2 mfma bf16", "bf16", 2, True),
+    ("cdna2 mfma bf16_1k", "bf16", 4, True),
 ]
 # Codes of scales: some near 1, or all, which include NaN.
 SCALES = {"mxf8f6f4": (120, 136), "mxf4": (117, 138), "nvf4": (0, 128)}
@@ -94,6 +102,12 @@ def main():
         a, b = (operands(random, "e4m3", options.print // 200, 300, 7) for _ in "ab")
         d = dot_many(rule, "e4m3", "e4m3", 32, a, b, promotion)
         print(json.dumps({"promotion": promotion, "a": a.tolist(), "b": b.tolist(), "d": d.tolist()}))
+    for name, a_format, group, flush in PAIRWISE if options.print else []:
+        a, b, c = tiles(random, Rule(24), a_format, a_format, "f32", 16, ceil(options.print / 3200), rows=8, columns=4)
+        a, b = (x.reshape(-1, 16) for x in np.broadcast_arrays(a[:, :, None], b[:, None]))
+        d = pairwise_many(a_format, group, flush, a, b, c.ravel())
+        arrays = {"a": a.tolist(), "b": b.tolist(), "c": c.ravel().tolist(), "d": d.tolist()}
+        print(json.dumps({"pairwise": name, "a_format": a_format} | arrays))
     return different > 0
 
 

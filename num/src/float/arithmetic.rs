@@ -102,7 +102,8 @@ impl FloatFormat {
         self.nearest(self.decode(a).times(self.decode(b)).plus(self.decode(c)))
     }
 
-    fn nearest(self, value: Decoded) -> Option<u32> {
+    /// Returns the code nearest to a value, ties to even, or `None` for NaN if the format has no NaN.
+    pub(super) fn nearest(self, value: Decoded) -> Option<u32> {
         self.code(value, FloatRounding::By(Rounding::HalfEven), FloatOverflow::Special)
     }
 }

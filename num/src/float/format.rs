@@ -149,6 +149,16 @@ impl FloatFormat {
         matches!(self.decode(code), Decoded::Finite(Dyadic { significand: 0, .. }))
     }
 
+    /// Returns whether a code is a nonzero number below the least normal one.
+    pub fn is_subnormal(self, code: u32) -> bool {
+        match self.decode(code) {
+            Decoded::Finite(number) => {
+                number.leading_exponent().is_some_and(|leading| leading < self.least_exponent())
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the sign bit of a code, 0 if the format is unsigned.
     fn sign(self) -> u32 {
         u32::from(self.signed) << (self.bits() - 1)

@@ -7,12 +7,14 @@ mod arithmetic;
 mod format;
 pub(crate) mod fp8;
 pub(crate) mod microscaling;
+mod pairwise;
 pub(crate) mod wide;
 
 use std::str::FromStr;
 
 pub(crate) use format::scaled;
 pub use format::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials};
+pub use pairwise::PairwiseDot;
 
 impl FloatFormat {
     /// Every format.
