@@ -11,9 +11,9 @@ One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
    +0, or, as a variant, -0.
 6. A NaN, an infinity times zero, or infinities of both signs give NaN; an infinity gives itself.
 
-`add_exact` computes one addition in rational numbers, as do its relatives for block scales and for CDNA3. `add_many` computes many with NumPy, in 64-bit integers: a term
-has at most F + 2 bits and a sign, and a sum of n terms and c at most `F + 3 + log2(n + 1)` bits, which is at most 44
-for F = 35 and n = 64. Both take and return codes (bit patterns).
+`add_exact` computes one addition in rational numbers, as do its relatives for block scales and for CDNA3. `add_many`
+computes many with NumPy, in 64-bit integers: a term has at most F + 2 bits and a sign, and a sum of n terms and c at
+most `F + 3 + log2(n + 1)` bits, which is at most 45 for F = 35 and n = 64. All take and return codes (bit patterns).
 
 Sources of the rule: arXiv 2511.10909 and its model, microsoft/MMA-Sim; DeepSeek-V3 technical report, section 3.5.2.
 """
@@ -78,9 +78,9 @@ class Rule(NamedTuple):
     fraction_bits: int
     result: str = "f32"
     cut: str = "zero"
-    # Whether a zero operand has its format's least exponent in place of ZERO_EXPONENT.
+    # Whether a zero operand has its format's least exponent instead of ZERO_EXPONENT.
     zero_as_subnormal: bool = False
-    # Whether a negative sum that rounds to zero is -0 in place of 0.
+    # Whether a negative sum that rounds to zero is -0 instead of +0.
     negative_zero: bool = False
 
 
@@ -175,8 +175,8 @@ def product(*factors):
 def add_scaled_exact(fraction_bits, formats, scale_format, group, a, b, scales, c):
     """Returns a float32 code by an addition whose products are scaled by block.
 
-    `scales` has a pair of codes for each of as many equal parts of the products. With `group` 1, each product is a term
-    of its own. Otherwise so many products are added exactly to one term, whose exponent is that of its scales.
+    `scales` has a pair of codes per part; all parts have the same number of products. With `group` 1, each product is a
+    term of its own. Otherwise `group` products are added exactly to one term, whose exponent is that of its scales.
     """
     pairs = [(scale_format, code) for pair in scales for code in pair]
     found = special(*formats, "f32", a, b, c, pairs)

@@ -3,9 +3,9 @@
     python scripts/oracles/wgmma/compare.py [--tiles N] [--seed S] [--forms F,..] [--dry-run]
 
 Needs nvcc, NumPy and a GPU of compute capability 9.0; torch for the last part. Every form of instruction gets N tiles
-of 64 x 8 random and adversarial dot products. A first tile of small integers, which every model adds exactly, tells a
-mistake in the layout of operands from a difference of arithmetic. `variants` counts the differences from changed
-rules, on every eighth tile: a rule is told apart from its neighbors only where these are not zero.
+of 64 x 8 random and adversarial dot products. A first tile has small integers, which every rule adds exactly: if it
+differs, the layout of operands is wrong, not the arithmetic. `variants` counts the differences from changed rules, in
+every eighth chunk of tiles. Where a variant has none, the tiles do not distinguish it from the rule.
 With $OUT set, `result.json` holds the report, `silicon.npz` samples of operands and results and the differing cases.
 Exit code 1 if any value differs. No result of a GPU is recorded yet.
 """
@@ -252,7 +252,7 @@ def torch_layers(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tiles", type=int, default=2048, help="tiles per form [default: 2048]")
+    parser.add_argument("--tiles", type=int, default=2048, help="tiles per form, rounded up to a multiple of 32 [default: 2048]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--forms", help="comma-separated forms [default: all]")
     parser.add_argument("--dry-run", action="store_true", help="compute D with the model, without a GPU")
