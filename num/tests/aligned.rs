@@ -97,6 +97,46 @@ fn units_show_the_fraction_bits_and_terms_that_were_measured_on_devices() {
     assert!(left.map(|unit| unit.name).eq(["blackwell tcgen05 mxf4nvf4"]));
 }
 
+/// One dot product of 16 float16 products that every kind of unit adds differently, as tests of FTTN (arXiv 2403.00232)
+/// do: fraction bits decide on the third and fourth product, the size of an addition on the ninth, the rounding of the
+/// result on the tenth, and the third has a subnormal operand. Expected are results of MMA-Sim.
+#[test]
+fn one_dot_product_distinguishes_units() {
+    let float16 = format("float16");
+    let power = |exponent: i32| 2f64.powi(exponent);
+    let (mut a, mut b) = ([0.0; 16], [0.0; 16]);
+    (a[0], b[0]) = (1.0, 1.0);
+    (a[1], b[1]) = (-1.0, 1.0);
+    (a[2], b[2]) = (power(-15), power(-9));
+    (a[3], b[3]) = (power(-13), power(-12));
+    (a[8], b[8]) = (power(-13), power(-13));
+    (a[9], b[9]) = (-power(-24), power(-24));
+    let [a, b] = [a, b].map(|values| values.map(|x| code(float16, x)));
+    let terms = products((float16, &a), (float16, &b));
+    let aligned = |name: &str| {
+        let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.name == name).unwrap();
+        let dot = AlignedDot { rule: unit.rule(format("float32")), terms: unit.terms, promotion: None };
+        dot.run(&terms).code
+    };
+    let pairwise = |name: &str| {
+        let (_, dot) = PairwiseDot::UNITS.into_iter().find(|unit| unit.0 == name).unwrap();
+        dot.run(float16, &a, &b, 0)
+    };
+    for (name, expected) in [
+        ("volta mma f16", power(-26) - power(-48)),
+        ("turing mma f16", power(-24) + power(-26) - power(-47)),
+        ("ampere mma f16", power(-24) + power(-26) - power(-47)),
+        ("hopper wgmma f16", power(-24) + power(-25)),
+        ("cdna1 mfma f16", power(-24) + power(-25) + power(-26)),
+        ("cdna2 mfma f16", power(-25) + power(-26)),
+        ("cdna3 mfma f16", power(-24) + power(-26)),
+    ] {
+        let pairwise_unit = name.starts_with("cdna1") || name.starts_with("cdna2");
+        let found = if pairwise_unit { pairwise(name) } else { aligned(name) };
+        assert_eq!(f64::from(f32::from_bits(found)), expected, "{name}");
+    }
+}
+
 #[test]
 fn groups_of_products_are_added_exactly_before_they_are_scaled() {
     let unit = MatrixUnit::ALL.into_iter().find(|unit| unit.scales == BlockScales::Groups(16)).unwrap();
