@@ -18,8 +18,10 @@ mod requantize;
 mod rounding;
 
 pub use accumulator::Accumulator;
-pub use aligned::{AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
-pub use float::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials, UnknownFloatFormat};
+pub use aligned::{AlignedDot, AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
+pub use float::{
+    Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, PairwiseDot, Specials, UnknownFloatFormat,
+};
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};
 pub use overflow::{Beyond, Direction, Fit, Overflow, Rails};

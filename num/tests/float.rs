@@ -21,11 +21,7 @@ fn finite(format: FloatFormat, code: u32) -> Option<Dyadic> {
 }
 
 fn encode(format: FloatFormat, value: f64, rounding: FloatRounding, overflow: FloatOverflow) -> Option<u32> {
-    match Decoded::from(value) {
-        Decoded::Finite(number) => Some(format.encode(number, rounding, overflow)),
-        Decoded::Infinite { negative } => Some(format.overflowed(negative, overflow)),
-        Decoded::Nan => format.nan(),
-    }
+    format.code(value.into(), rounding, overflow)
 }
 
 fn roundings() -> Vec<FloatRounding> {
@@ -96,6 +92,7 @@ fn a_format_without_zero_or_sign_has_no_code_for_them() {
     assert_eq!(encode(scale, -1.0, EVEN, FloatOverflow::Saturate), nan);
     assert_eq!(encode(scale, 1e-60, EVEN, FloatOverflow::Saturate), Some(0));
     assert_eq!(encode(format("ue4m3"), -1.0, EVEN, FloatOverflow::Saturate), Some(0x7F));
+    assert_eq!(encode(format("ue4m3"), f64::NEG_INFINITY, EVEN, FloatOverflow::Saturate), Some(0x7F));
     assert_eq!(encode(format("ue4m3"), -0.0, EVEN, FloatOverflow::Saturate), Some(0));
 }
 
@@ -192,6 +189,46 @@ proptest! {
             };
             prop_assert!(value(x) <= value(y), "{:?}", rounding);
         }
+    }
+}
+
+/// Generates codes of float32, many of them close to each other, and specials.
+fn float32s() -> impl Strategy<Value = [f32; 3]> {
+    let near = (any::<u32>(), -40..40i32, any::<u32>(), 0..23u32);
+    let one = near.prop_map(|(bits, exponent, sign, zeros)| {
+        let fraction = bits & 0x7F_FFFF & !((1 << zeros) - 1);
+        f32::from_bits(sign & 1 << 31 | ((127 + exponent) as u32) << 23 | fraction)
+    });
+    let special =
+        prop::sample::select(vec![0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, 1e-45]);
+    let any = prop_oneof![8 => one, 2 => any::<u32>().prop_map(f32::from_bits), 1 => special];
+    prop::array::uniform3(any)
+}
+
+proptest! {
+    #[test]
+    fn sums_and_products_are_those_of_the_machine([a, b, c] in float32s(), opposite in any::<bool>()) {
+        let float32 = format("float32");
+        // Cancellation, exact or up to the rounding of the product.
+        let c = if opposite { -(a * b) } else { c };
+        let same = |found: Option<u32>, expected: f32| {
+            let found = f32::from_bits(found.unwrap());
+            found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
+        };
+        let [x, y, z] = [a, b, c].map(f32::to_bits);
+        prop_assert!(same(float32.add(x, y), a + b), "{} + {}", a, b);
+        prop_assert!(same(float32.add(x, (-a).to_bits()), a - a), "{} - itself", a);
+        prop_assert!(same(float32.multiply_add(x, y, z), a.mul_add(b, c)), "{} * {} + {}", a, b, c);
+    }
+
+    #[test]
+    fn sums_in_half_precision_are_rounded_sums(a in any::<u16>(), b in any::<u16>()) {
+        // The sum of two float16 in float64 is exact.
+        let float16 = format("float16");
+        let value = |code| finite(float16, code).map(Dyadic::value);
+        let (Some(x), Some(y)) = (value(a.into()), value(b.into())) else { return Ok(()) };
+        let expected = encode(float16, x + y, EVEN, FloatOverflow::Special);
+        prop_assert_eq!(float16.add(a.into(), b.into()), expected);
     }
 }
 

@@ -11,9 +11,9 @@ One addition computes `d = c + a[0] * b[0] + .. + a[n-1] * b[n-1]`:
    +0, or, as a variant, -0.
 6. A NaN, an infinity times zero, or infinities of both signs give NaN; an infinity gives itself.
 
-`add_exact` computes one addition in rational numbers, as do its relatives for block scales and for CDNA3. `add_many` computes many with NumPy, in 64-bit integers: a term
-has at most F + 2 bits and a sign, and a sum of n terms and c at most `F + 3 + log2(n + 1)` bits, which is at most 44
-for F = 35 and n = 64. Both take and return codes (bit patterns).
+`add_exact` computes one addition in rational numbers, as do its relatives for block scales and for CDNA3. `add_many`
+computes many with NumPy, in 64-bit integers: a term has at most F + 2 bits and a sign, and a sum of n terms and c at
+most `F + 3 + log2(n + 1)` bits, which is at most 45 for F = 35 and n = 64. All take and return codes (bit patterns).
 
 Sources of the rule: arXiv 2511.10909 and its model, microsoft/MMA-Sim; DeepSeek-V3 technical report, section 3.5.2.
 """
@@ -78,9 +78,9 @@ class Rule(NamedTuple):
     fraction_bits: int
     result: str = "f32"
     cut: str = "zero"
-    # Whether a zero operand has its format's least exponent in place of ZERO_EXPONENT.
+    # Whether a zero operand has its format's least exponent instead of ZERO_EXPONENT.
     zero_as_subnormal: bool = False
-    # Whether a negative sum that rounds to zero is -0 in place of 0.
+    # Whether a negative sum that rounds to zero is -0 instead of +0.
     negative_zero: bool = False
 
 
@@ -175,8 +175,8 @@ def product(*factors):
 def add_scaled_exact(fraction_bits, formats, scale_format, group, a, b, scales, c):
     """Returns a float32 code by an addition whose products are scaled by block.
 
-    `scales` has a pair of codes for each of as many equal parts of the products. With `group` 1, each product is a term
-    of its own. Otherwise so many products are added exactly to one term, whose exponent is that of its scales.
+    `scales` has a pair of codes per part; all parts have the same number of products. With `group` 1, each product is a
+    term of its own. Otherwise `group` products are added exactly to one term, whose exponent is that of its scales.
     """
     pairs = [(scale_format, code) for pair in scales for code in pair]
     found = special(*formats, "f32", a, b, c, pairs)
@@ -317,3 +317,49 @@ def add_many(rule, a_format, b_format, c_format, a, b, c):
         code = np.where(up, form.infinity, np.where(down, form.infinity | 1 << (form.bits - 1), code))
         code = np.where(nan, NAN_CODES[out], code)
     return code.astype(np.uint32 if form.bits == 32 else np.uint16)
+
+
+def dot_many(rule, a_format, b_format, terms, a, b, promotion):
+    """Returns the float32 codes of dot products of `a` and `b`, shape (.., k), added `terms` products at a time.
+
+    After every `promotion` additions, the accumulator is added to a float32 sum and starts again at zero; 0: never.
+    """
+    c = np.zeros(np.broadcast_shapes(a.shape, b.shape)[:-1], np.uint32)
+    total = np.zeros(c.shape, np.float32)
+    with np.errstate(all="ignore"):
+        for i, at in enumerate(range(0, a.shape[-1], terms)):
+            c = add_many(rule, a_format, b_format, "f32", a[..., at : at + terms], b[..., at : at + terms], c)
+            if promotion and (i + 1) % promotion == 0:
+                total, c = total + c.view(np.float32), np.zeros_like(c)
+        return (total + c.view(np.float32)).view(np.uint32) if promotion else c
+
+
+def pairwise_many(a_format, group, flush, a, b, c):
+    """Returns float32 codes of dot products of CDNA1 and CDNA2, shape (.., k), by the machine's float32.
+
+    The products of each group are added pairwise, and the sums of groups to c. `flush` makes subnormals zero.
+    """
+
+    def flushed(number, least, keep_sign=True):
+        small = np.abs(number) < least
+        return np.where(flush & small, np.copysign(np.float32(0), number) if keep_sign else np.float32(0), number)
+
+    def operand(codes):
+        kind, significand, exponent = fields(a_format, codes)
+        scale = exponent - FORMATS[a_format].fraction_bits
+        number = np.ldexp(significand.astype(np.float64), scale).astype(np.float32)
+        # Both signs of zero are one integer, and the sign of a zero product does not outlast the + 0 below.
+        number = np.where(kind == INFINITE, np.copysign(np.float32(np.inf), number), number)
+        number = np.where(kind == NAN, np.float32(np.nan), number)
+        return flushed(number, np.float32(2.0 ** FORMATS[a_format].least_exponent), keep_sign=False)
+
+    tiny = np.float32(2.0**-126)
+    with np.errstate(all="ignore"):
+        products = flushed(operand(a) * operand(b) + np.float32(0), tiny)
+        total = flushed(c.astype(np.uint32).view(np.float32), tiny, keep_sign=False)
+        for at in range(0, a.shape[-1], group):
+            terms = np.moveaxis(products[..., at : at + group], -1, 0)
+            while len(terms) > 1:
+                terms = flushed(terms[::2] + terms[1::2], tiny)
+            total = flushed(total + terms[0], tiny)
+    return total.astype(np.float32).view(np.uint32)

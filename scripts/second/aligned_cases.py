@@ -29,7 +29,7 @@ def operands(random, name, rows, k, anchor):
     """Returns codes, shape (rows, k), each row by a profile of its own; `anchor` is the place of a large element."""
     form, shape = FORMATS[name], (rows, k)
     top = 2**form.exponent_bits - 1
-    # Largest exponent field whose codes are all finite, save perhaps the last one.
+    # Largest exponent field whose codes are all finite, except perhaps the last one.
     most = top if form.specials in ("fn", "none", "fnuz") else top - 1
     last_fraction = 2**form.fraction_bits - 1
     profile = random.choice(len(PROFILES), rows, p=np.array(WEIGHTS) / sum(WEIGHTS))[:, None]
@@ -67,7 +67,7 @@ def operands(random, name, rows, k, anchor):
         negative = np.where((field == 0) & (fraction == 0), 0, negative)
     result = codes(form, negative, field, fraction)
 
-    # Pairs share their magnitude, save in every eighth pair; signs alternate.
+    # Pairs share their magnitude, except in every eighth pair; signs alternate.
     order = np.arange(k)
     partner = result[:, order - order % 2] & ~(1 << (form.bits - 1)) | (order % 2) << (form.bits - 1)
     partner = partner - ((order % 2 == 1) & (random.integers(0, 8, shape) == 0) & (partner & 3 != 0))

@@ -14,8 +14,8 @@ from math import ceil
 
 import numpy as np
 
-from aligned import Rule, add_apart_exact, add_exact, add_many, add_scaled_exact
-from aligned_cases import tiles
+from aligned import Rule, add_apart_exact, add_exact, add_many, add_scaled_exact, dot_many, pairwise_many
+from aligned_cases import operands, tiles
 
 # Operand formats, number of products, fraction bits, results.
 KINDS = [
@@ -42,6 +42,14 @@ UNITS = [
     ("cdna3 mfma xf32", "tf32", "tf32", 4, lambda f, a, b, s, c: add_apart_exact(f, False, None, a, b, c)),
     ("cdna3 mfma fp8", "e4m3fnuz", "e5m2fnuz", 16, lambda f, a, b, s, c: add_apart_exact(f, True, 25, a, b, c)),
 ]
+# Units that add pairwise: name, operand format, products of a group, whether subnormals become zero.
+PAIRWISE = [
+    ("cdna1 mfma f16", "f16", 4, False),
+    ("cdna1 mfma bf16", "bf16", 2, False),
+    ("cdna2 mfma f16", "f16", 4, True),
+    ("cdna2 mfma bf16", "bf16", 2, True),
+    ("cdna2 mfma bf16_1k", "bf16", 4, True),
+]
 # Codes of scales: some near 1, or all, which include NaN.
 SCALES = {"mxf8f6f4": (120, 136), "mxf4": (117, 138), "nvf4": (0, 128)}
 
@@ -66,21 +74,21 @@ def main():
         c_format = "f16" if rule.result == "f16" else "f32"
         a, b, c, found = computed(random, rule, a_format, b_format, c_format, k, options.cases / len(runs))
         for at in np.ndindex(c.shape):
-            operands = a[at].tolist(), b[at].tolist(), int(c[at])
-            expected = add_exact(rule, a_format, b_format, c_format, *operands)
+            case = a[at].tolist(), b[at].tolist(), int(c[at])
+            expected = add_exact(rule, a_format, b_format, c_format, *case)
             compared += 1
             if expected != found[at]:
                 different += 1
                 if different <= 5:
-                    explain(rule, a_format, b_format, *operands, f"expected {expected:#x}, found {found[at]:#x}")
+                    explain(rule, a_format, b_format, *case, f"expected {expected:#x}, found {found[at]:#x}")
     explain(f"{compared} additions by {len(runs)} rules: {different} differences")
     runs = [run for run in runs if options.print and not run[3].zero_as_subnormal]
     for a_format, b_format, k, rule in runs:
         c_format = "f16" if rule.result == "f16" else "f32"
         a, b, c, found = computed(random, rule, a_format, b_format, c_format, k, options.print / len(runs))
-        operands = {"a": a.reshape(-1, k), "b": b.reshape(-1, k), "c": c.ravel(), "d": found.ravel()}
+        arrays = {"a": a.reshape(-1, k), "b": b.reshape(-1, k), "c": c.ravel(), "d": found.ravel()}
         formats = {"a_format": a_format, "b_format": b_format, "c_format": c_format}
-        print(json.dumps(rule._asdict() | formats | {key: array.tolist() for key, array in operands.items()}))
+        print(json.dumps(rule._asdict() | formats | {key: array.tolist() for key, array in arrays.items()}))
     for unit, a_format, b_format, k, add in UNITS if options.print else []:
         a, b, c, _ = computed(random, Rule(24), a_format, b_format, "f32", k, options.print / 100)
         lines = []
@@ -88,6 +96,18 @@ def main():
             scales = random.integers(*SCALES.get(unit, (0, 1)), (4 if "nvf4" in unit else 2 if "mxf4" in unit else 1, 2))
             lines.append((x, y, scales.tolist(), z, add((a_format, b_format), x, y, scales.tolist(), z)))
         print(json.dumps({"unit": unit, "a_format": a_format, "b_format": b_format, "cases": lines}))
+    # Dot products of 300 products, whose last addition and promotion are partly filled.
+    for promotion in (0, 1, 4) if options.print else []:
+        rule = Rule(13, "f32_e8m13")
+        a, b = (operands(random, "e4m3", options.print // 200, 300, 7) for _ in "ab")
+        d = dot_many(rule, "e4m3", "e4m3", 32, a, b, promotion)
+        print(json.dumps({"promotion": promotion, "a": a.tolist(), "b": b.tolist(), "d": d.tolist()}))
+    for name, a_format, group, flush in PAIRWISE if options.print else []:
+        a, b, c = tiles(random, Rule(24), a_format, a_format, "f32", 16, ceil(options.print / 3200), rows=8, columns=4)
+        a, b = (x.reshape(-1, 16) for x in np.broadcast_arrays(a[:, :, None], b[:, None]))
+        d = pairwise_many(a_format, group, flush, a, b, c.ravel())
+        arrays = {"a": a.tolist(), "b": b.tolist(), "c": c.ravel().tolist(), "d": d.tolist()}
+        print(json.dumps({"pairwise": name, "a_format": a_format} | arrays))
     return different > 0
 
 

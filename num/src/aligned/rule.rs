@@ -19,13 +19,13 @@ pub struct Term {
 /// Where the incoming accumulator enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Incoming {
-    /// As one more term, beside the products.
+    /// As one more term.
     Term,
     /// After the products: their sum and the accumulator are aligned to the larger of their exponents, and each is cut
     /// toward minus infinity. Products from `2^128` count as infinite.
     Apart {
         /// Whether even and odd products are added separately first. The two sums are aligned to the larger of their
-        /// exponents and cut toward minus infinity, to as many fraction bits as the products.
+        /// exponents and cut toward minus infinity, to the fraction bits of the products.
         interleaved: bool,
         /// Fraction bits to which the sum of the products is cut.
         sum_bits: u32,
@@ -91,23 +91,7 @@ impl Term {
 
     /// Returns the product with another term. Zero times infinity is not a number.
     pub fn times(self, other: Self) -> Self {
-        let value = match (self.value, other.value) {
-            (Decoded::Nan, _) | (_, Decoded::Nan) => Decoded::Nan,
-            (Decoded::Finite(a), Decoded::Finite(b)) => Decoded::Finite(Dyadic {
-                negative: a.negative != b.negative,
-                significand: a.significand * b.significand,
-                exponent: a.exponent + b.exponent,
-            }),
-            (Decoded::Infinite { negative }, other) | (other, Decoded::Infinite { negative }) => {
-                match other {
-                    Decoded::Finite(Dyadic { significand: 0, .. }) => Decoded::Nan,
-                    Decoded::Finite(number) => Decoded::Infinite { negative: negative != number.negative },
-                    Decoded::Infinite { negative: sign } => Decoded::Infinite { negative: negative != sign },
-                    Decoded::Nan => Decoded::Nan,
-                }
-            }
-        };
-        Self { value, exponent: self.exponent + other.exponent }
+        Self { value: self.value.times(other.value), exponent: self.exponent + other.exponent }
     }
 
     /// Returns the exact sum of products of operands of 4 bits, as units with block scales form it before they align
@@ -130,7 +114,7 @@ impl Term {
 impl AlignedRule {
     /// Returns the sum of `products` and the incoming accumulator `c`.
     ///
-    /// A NaN among the terms, or infinities of both signs, make the result NaN; an infinity makes it that infinity.
+    /// A NaN among the terms, or infinities of both signs, give NaN. An infinity gives itself.
     pub fn add(&self, products: &[Term], c: Term) -> AlignedSum {
         let mut sum = AlignedSum { code: 0, cut_terms: 0, vanished_terms: 0, exact_fraction_bits: 0 };
         if let Some(code) = self.special(products.iter().chain([&c])) {
@@ -166,7 +150,7 @@ impl AlignedRule {
 
     /// Returns the code of a sum that is not finite.
     fn special<'a>(&self, terms: impl Iterator<Item = &'a Term>) -> Option<u32> {
-        // Infinities, and numbers that count as infinite beside finite ones only.
+        // Infinities, and numbers that count as infinite if no term is an infinity.
         let (mut infinite, mut beyond) = ([false; 2], [false; 2]);
         for term in terms {
             match term.value {

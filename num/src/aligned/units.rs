@@ -3,7 +3,9 @@
 //! Source of every row: arXiv 2511.10909 and its model, microsoft/MMA-Sim, which was checked on these devices.
 
 use super::rule::{AlignedRule, Incoming};
-use crate::float::{fp8::*, microscaling::*, wide::*};
+use crate::float::fp8::{E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ};
+use crate::float::microscaling::{E2M1, E2M3, E3M2};
+use crate::float::wide::{BFLOAT16, E8M13, FLOAT16, FLOAT32, TF32};
 use crate::{FloatFormat, Rounding};
 
 /// One kind of instruction of a matrix unit.

@@ -37,7 +37,7 @@ pub struct Dyadic {
     pub negative: bool,
     /// The magnitude, in units of `2^exponent`.
     pub significand: u64,
-    /// The exponent of one unit of the significand.
+    /// The exponent of one unit of the significand, at most `2^30` in magnitude.
     pub exponent: i32,
 }
 
@@ -149,6 +149,16 @@ impl FloatFormat {
         matches!(self.decode(code), Decoded::Finite(Dyadic { significand: 0, .. }))
     }
 
+    /// Returns whether a code is a nonzero number below the least normal one.
+    pub fn is_subnormal(self, code: u32) -> bool {
+        match self.decode(code) {
+            Decoded::Finite(number) => {
+                number.leading_exponent().is_some_and(|leading| leading < self.least_exponent())
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the sign bit of a code, 0 if the format is unsigned.
     fn sign(self) -> u32 {
         u32::from(self.signed) << (self.bits() - 1)
@@ -157,7 +167,7 @@ impl FloatFormat {
     /// Returns the meaning of `code`. Bits above the format's width do not count.
     pub fn decode(self, code: u32) -> Decoded {
         let negative = code & self.sign() != 0;
-        let magnitude = code & (((1u64 << (self.exponent_bits + self.fraction_bits)) - 1) as u32);
+        let magnitude = code & ((1 << (self.exponent_bits + self.fraction_bits)) - 1);
         if magnitude > self.largest() {
             return match self.infinity(negative) {
                 Some(infinity) if infinity & !self.sign() == magnitude => Decoded::Infinite { negative },
@@ -204,6 +214,9 @@ impl FloatFormat {
 
     /// Returns the code of an infinity, or of a number beyond the largest finite one.
     pub fn overflowed(self, negative: bool, overflow: FloatOverflow) -> u32 {
+        if negative && !self.signed {
+            return self.nan().unwrap_or(0);
+        }
         let largest = self.signed_code(negative, self.largest());
         match overflow {
             FloatOverflow::Saturate => largest,

@@ -3,15 +3,18 @@
 //! A format is one row of a table ([`FloatFormat`]): the widths of its exponent and fraction, its bias, and which codes
 //! are not finite. The formats of 8 bits are in `fp8`, those of microscaling in `microscaling`, the others in `wide`.
 
+mod arithmetic;
 mod format;
 pub(crate) mod fp8;
 pub(crate) mod microscaling;
+mod pairwise;
 pub(crate) mod wide;
 
 use std::str::FromStr;
 
 pub(crate) use format::scaled;
 pub use format::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials};
+pub use pairwise::PairwiseDot;
 
 impl FloatFormat {
     /// Every format.

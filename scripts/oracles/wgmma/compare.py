@@ -3,9 +3,9 @@
     python scripts/oracles/wgmma/compare.py [--tiles N] [--seed S] [--forms F,..] [--dry-run]
 
 Needs nvcc, NumPy and a GPU of compute capability 9.0; torch for the last part. Every form of instruction gets N tiles
-of 64 x 8 random and adversarial dot products. A first tile of small integers, which every model adds exactly, tells a
-mistake in the layout of operands from a difference of arithmetic. `variants` counts the differences from changed
-rules, on every eighth tile: a rule is told apart from its neighbors only where these are not zero.
+of 64 x 8 random and adversarial dot products. A first tile has small integers, which every rule adds exactly: if it
+differs, the layout of operands is wrong, not the arithmetic. `variants` counts the differences from changed rules, in
+every eighth chunk of tiles. Where a variant has none, the tiles do not distinguish it from the rule.
 With $OUT set, `result.json` holds the report, `silicon.npz` samples of operands and results and the differing cases.
 Exit code 1 if any value differs. No result of a GPU is recorded yet.
 """
@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "second"))
 
-from aligned import FORMATS, NAN_CODES, Rule, add_many  # noqa: E402
+from aligned import FORMATS, NAN_CODES, Rule, add_many, dot_many  # noqa: E402
 from aligned_cases import tiles, values  # noqa: E402
 
 CHUNK = 32
@@ -206,19 +206,6 @@ def compare_form(pool, program, name, seed, count):
     return report, arrays
 
 
-def chain(rule, a, b, promotion):
-    """Returns A (m, k) times B (n, k) of e4m3 codes in float32: additions of 32 products, promoted to an ordinary
-    float32 sum after `promotion` products (0: never)."""
-    total = np.zeros((len(a), len(b)), np.float32)
-    c = np.zeros(total.shape, np.uint32)
-    for at in range(0, a.shape[1], 32):
-        part = slice(at, at + 32)
-        c = add_many(rule, "e4m3", "e4m3", "f32", a[:, None, part], b[None, :, part], c)
-        if promotion and (at + 32) % promotion == 0:
-            total, c = total + c.view(np.float32), np.zeros_like(c)
-    return (total + c.view(np.float32)).view(np.uint32)
-
-
 def torch_layers(seed):
     """Compares torch._scaled_mm with chains of additions, with and without promotion."""
     try:
@@ -233,10 +220,12 @@ def torch_layers(seed):
         a, b = (np.clip(random.normal(size=(rows, k)) * 64, -448, 448).astype(np.float32) for rows in (m, n))
         a, b = (torch.from_numpy(x).to(torch.float8_e4m3fn) for x in (a, b))
         codes_a, codes_b = (x.view(torch.uint8).numpy().astype(np.int64) for x in (a, b))
-        guesses = {"never": chain(Rule(13, "f32_e8m13"), codes_a, codes_b, 0)}
+        hopper, wide = Rule(13, "f32_e8m13"), Rule(25)
+        guesses = {"never": dot_many(hopper, "e4m3", "e4m3", 32, codes_a[:, None], codes_b[None], 0)}
         for promotion in (32, 64, 128, 256, 512, 1024):
-            guesses[str(promotion)] = chain(Rule(13, "f32_e8m13"), codes_a, codes_b, promotion)
-        guesses["never, 25 bits"] = chain(Rule(25), codes_a, codes_b, 0)
+            additions = promotion // 32
+            guesses[str(promotion)] = dot_many(hopper, "e4m3", "e4m3", 32, codes_a[:, None], codes_b[None], additions)
+        guesses["never, 25 bits"] = dot_many(wide, "e4m3", "e4m3", 32, codes_a[:, None], codes_b[None], 0)
         exact = values("e4m3", codes_a) @ values("e4m3", codes_b).T
         for fast, dtype in itertools.product((True, False), (torch.float32, torch.bfloat16)):
             key = f"{m}x{k}x{n} use_fast_accum={fast} {dtype}"
@@ -263,7 +252,7 @@ def torch_layers(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tiles", type=int, default=2048, help="tiles per form [default: 2048]")
+    parser.add_argument("--tiles", type=int, default=2048, help="tiles per form, rounded up to a multiple of 32 [default: 2048]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--forms", help="comma-separated forms [default: all]")
     parser.add_argument("--dry-run", action="store_true", help="compute D with the model, without a GPU")
