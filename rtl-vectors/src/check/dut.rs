@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::simulators::Simulator;
+use super::simulator::Simulator;
 use crate::VectorError;
 use crate::profile::DutProfile;
 

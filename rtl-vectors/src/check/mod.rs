@@ -10,6 +10,7 @@ mod outcome;
 mod process;
 mod refused;
 mod report;
+mod simulator;
 mod simulators;
 mod stimuli;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 pub use dut::{Dut, DutLatency};
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use outcome::{CheckReport, Divergence, Outcome};
-pub use simulators::Simulator;
+pub use simulator::Simulator;
 
 use guardbit_files::Violation;
 

@@ -10,45 +10,12 @@ use guardbit_hwmodels::BiasPlace;
 use super::dut::{Dut, DutLatency};
 use super::outcome::{Divergence, Outcome};
 use super::report::{Ran, number, value};
+use super::simulator::Simulator;
 use super::{array, process};
 use crate::VectorError;
 use crate::hdl::Sources;
 use crate::manifest::{BiasAt, Case, Compared, Manifest};
 use crate::profile::DutProfile;
-
-/// Simulator in which bundles are replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Simulator {
-    /// Icarus Verilog 11 or later.
-    Icarus,
-    /// Verilator 5.006 or later.
-    Verilator,
-    /// GHDL 2.0 or later.
-    Ghdl,
-}
-
-impl Simulator {
-    /// All simulators.
-    pub const ALL: [Self; 3] = [Self::Icarus, Self::Verilator, Self::Ghdl];
-
-    /// Returns the name used on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Icarus => "icarus",
-            Self::Verilator => "verilator",
-            Self::Ghdl => "ghdl",
-        }
-    }
-
-    /// Returns its program.
-    pub(super) fn program(self) -> &'static str {
-        match self {
-            Self::Icarus => "iverilog",
-            Self::Verilator => "verilator",
-            Self::Ghdl => "ghdl",
-        }
-    }
-}
 
 /// Arguments of a run with idle cycles and resets, apart from the seed: names and values.
 const STRESS: [(&str, u32); 3] = [("idle", 10), ("idle_max", 16), ("resets", 6)];
