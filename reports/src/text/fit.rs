@@ -1,6 +1,6 @@
 //! Tables that fit the window of a terminal.
 
-use super::aligned;
+use super::table::aligned;
 
 /// Width and extent of tables for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
