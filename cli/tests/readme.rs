@@ -131,6 +131,7 @@ fn pictures_are_those_of_the_digits_sweep() {
         .arg(study)
         .arg("-o")
         .arg(&folder)
+        .arg("--all")
         .output()
         .unwrap();
     assert!(output.status.success());

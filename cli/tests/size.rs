@@ -471,6 +471,7 @@ fn stdout_shows_every_level() {
         "mismatch=0.01%",
         "-o",
         &text(&out),
+        "--all",
     ];
     let stdout = succeed(&args);
     let levels = csv_rows(&out.join("size_levels.csv"));

@@ -110,7 +110,7 @@ def run(
         plot_title: Whether plots have a title and a line below it: on, off [default: by `plot_style`]
         plots: Write plots
         report: Write report.html
-        out: Output folder; created only when all results are complete
+        out: Output folder; created only when all results are complete. Without it no file is kept
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note
@@ -219,7 +219,7 @@ def sweep(
         plot_title: Whether plots have a title and a line below it: on, off [default: by `plot_style`]
         plots: Write plots
         report: Write report.html
-        out: Output folder; an interrupted sweep continues. Without it nothing is written
+        out: Output folder; an interrupted sweep continues. Without it no file is kept
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note
@@ -304,7 +304,7 @@ def size(
         plot_title: Whether plots have a title and a line below it: on, off [default: by `plot_style`]
         plots: Write plots
         report: Write report.html
-        out: Output folder; created only when all results are complete
+        out: Output folder; created only when all results are complete. Without it no file is kept
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note
@@ -399,7 +399,7 @@ def explore(
         plot_title: Whether plots have a title and a line below it: on, off [default: by `plot_style`]
         plots: Write plots
         report: Write report.html
-        out: Output folder; an interrupted exploration continues
+        out: Output folder; an interrupted exploration continues. Without it no file is kept
         force: Replace an output folder if guardbit wrote all of its files and none changed
         threads: Number of threads; results do not depend on it
         progress: Whether to show progress, or an object with start, advance and note

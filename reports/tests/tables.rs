@@ -298,14 +298,44 @@ fn tables_for_terminals() {
         1  fully_connected  fully_connected  column    14  wrap         6       0           0          0                                                      8                      8
         1  fully_connected  fully_connected  acc       13  saturate     6       0           0          0      0                3  13.3244                     8                      8
     ");
-    insta::assert_snapshot!(layers_text(&run.layers, &narrow).unwrap(), @"");
+    insta::assert_snapshot!(layers_text(&run.layers, &narrow).unwrap(), @"
+    layer     level   bits  overflow  events  wrong  bits required
+    conv2d_1  column    14  wrap           2                    15
+    conv2d_1  acc       13  saturate       1      1             15
+    In every row: index 0, op conv2d, dots 4, touched 25 %
+    4 more columns: --all
+    1 layer without overflow; fully_connected has the least room: 8 of 13 bits required
+    ");
     let mut calm = run.layers.clone();
     calm.iter_mut().for_each(|row| row.events = Some(0));
-    insta::assert_snapshot!(layers_text(&calm, &narrow).unwrap(), @"");
+    insta::assert_snapshot!(layers_text(&calm, &narrow).unwrap(), @"
+    2 layers without overflow; conv2d_1 has the least room: 15 of 13 bits required
+    ");
     let sweep = common::sweep(StatsLevel::Full);
-    insta::assert_snapshot!(summary_text(&sweep, &narrow).unwrap(), @"");
+    insta::assert_snapshot!(summary_text(&sweep, &narrow).unwrap(), @"
+    bits  overflow  accuracy  events  persistent  transient  wrong
+      11  wrap          50 %       3           1          1      1
+      12  wrap          50 %       2           0          1      0
+      13  wrap          50 %       2           0          1      0
+      14  wrap          50 %       0           0          1      0
+      15  wrap          50 %       0           0          0      0
+      11  saturate      50 %       3           1          1      2
+      12  saturate      50 %       2           0          1      1
+      13  saturate      50 %       1           0          1      1
+      14  saturate      50 %       0           0          1      0
+      15  saturate      50 %       0           0          0      0
+    In every point: 95 % 9.45 to 90.55 %, exact network 100 %, agreement 50 %, codes differ 3, SQNR inf, p 1, cycles 238
+    ");
     let size = common::size_record();
-    insta::assert_snapshot!(size_text(&size.layers, &size.levels, &narrow).unwrap(), @"");
+    insta::assert_snapshot!(size_text(&size.layers, &size.levels, &narrow).unwrap(), @"
+    layer                     level  range  data_prefix  budget  recommended
+    model/activ..2d_1/Conv2D  inner     19           17      15           19
+    model/activ..2d_1/Conv2D  outer     19           17      15           19
+    StatefulPar..ionedCall:0  inner     16           14      12           16
+    StatefulPar..ionedCall:0  outer     16           14      12           16
+    In every row: op conv2d, channels 1
+    12 more columns: --all
+    ");
     insta::assert_snapshot!(summary_text(&sweep, &all).unwrap(), @r"
     bits  overflow  top1_agreement  accuracy_exact  accuracy  output_mismatch  output_sqnr_db  events  persistent  transient  wrong  cycles  accuracy_low  accuracy_high  mcnemar_p
       11  wrap                 0.5             1.0       0.5                3             inf       3           1          1      1     238      0.094531       0.905469        1.0

@@ -1,6 +1,6 @@
 //! Tables that fit the window of a terminal.
 
-use super::aligned;
+use super::table::aligned;
 
 /// Width and extent of tables for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,9 @@ fn length(text: &str) -> usize {
 fn is_figure(cell: &str) -> bool {
     let number =
         cell.split_once(' ').map_or(cell, |(number, unit)| if unit.contains(' ') { cell } else { number });
-    cell.is_empty() || cell == "auto" || number.replace(',', "").parse::<f64>().is_ok()
+    cell.is_empty()
+        || cell == "auto"
+        || number.replace(',', "").trim_end_matches(['k', 'M', 'G', 'T']).parse::<f64>().is_ok()
 }
 
 impl Fitted {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::fit::{Fitted, View};
-use super::text_table;
+use super::table::text_table;
 use crate::numbers::{counted, decibels, human, percentage};
 use crate::tables::{Cells, LayerRow};
 use crate::{Fraction, ReportError};

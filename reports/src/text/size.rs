@@ -1,7 +1,7 @@
 //! Tables of a sizing.
 
 use super::fit::{Fitted, View};
-use super::text_table;
+use super::table::text_table;
 use crate::numbers::counted;
 use crate::tables::{Cells, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{Fraction, ReportError};

@@ -1,7 +1,7 @@
 //! Table of the points of a sweep.
 
 use super::fit::{Fitted, View};
-use super::text_table;
+use super::table::text_table;
 use crate::numbers::{counted, decibels, figure, human, percentage, probability};
 use crate::parameters::parameter_keys;
 use crate::tables::{Cells, Row, SummaryRow, short_key};

@@ -56,7 +56,7 @@ macro_rules! commands {
 commands! {
     Demo = "demo", "Run a study of handwritten digits that guardbit contains, and print what to try next\n\n\
         The folder gets the network, the samples and the accelerator, with which the printed commands run, and the results of \
-        a sweep.";
+        a sweep";
     Run = "run", "Run a network on an accelerator and write tables, plots and a report";
     Sweep = "sweep", "Run a network at many accumulator widths: a study file, or a model with --hw and --bits";
     Merge = "merge", "Merge the folders of all shards of a sweep into one folder, byte-equal to that of a sweep without shards";

@@ -29,7 +29,7 @@ pub fn arguments_text() -> String {
     );
     for &command in Command::ALL {
         let about = command.about().replace('|', "\\|");
-        text += &format!("\n## `guardbit {}`\n\n{about}.\n\n", command.name());
+        text += &format!("\n## `guardbit {}`\n\n{}.\n\n", command.name(), about.trim_end_matches('.'));
         text += "| option | meaning | study file | axis | Python |\n|---|---|---|---|---|\n";
         Row::all(command).for_each(|row| text += &line(command, row));
     }

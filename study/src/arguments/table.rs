@@ -764,10 +764,10 @@ arguments! {
         python: PythonName::As("out"),
         beside_study: true,
         help: |command| match command {
-            Sweep => "Output folder; an interrupted sweep continues. Without it no file is written".into(),
-            Explore => "Output folder; an interrupted exploration continues. Without it no file is written".into(),
+            Sweep => "Output folder; an interrupted sweep continues. Without it no file is kept".into(),
+            Explore => "Output folder; an interrupted exploration continues. Without it no file is kept".into(),
             Demo => "Folder of the study [default: guardbit-demo]".into(),
-            Run | Size => "Output folder; created only when all results are complete. Without it no file is written".into(),
+            Run | Size => "Output folder; created only when all results are complete. Without it no file is kept".into(),
             _ => "Output folder; created only when all results are complete".into(),
         },
         ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors, Demo]))
