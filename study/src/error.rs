@@ -556,7 +556,8 @@ impl StudyError {
             }
             Self::WideSums { .. } => "leave out the layer from --dump-sums, or use 63 bits for its register",
             Self::Compare { .. } => {
-                "name finished folders of `run`, `sweep`, `size` or `explore`, all of the same command"
+                "`guardbit compare DIR DIR... -o FILE.html` takes finished folders of `run`, `sweep`, `size` or `explore`, all \
+                 of the same command"
             }
             Self::Plot { .. } => {
                 "`guardbit plot DIR... --x bits --y accuracy --by overflow -o FILE.svg` draws columns of finished results"

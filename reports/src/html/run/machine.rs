@@ -11,9 +11,9 @@ const WIDTH: usize = 760;
 const BOX: usize = 150;
 
 /// Look of a drawing outside of a page.
-const STYLE: &str = "svg{background:#fff;font-family:system-ui,sans-serif;font-size:14px}rect{fill:#f4f6f8;stroke:#50575f}\
+const STYLE: &str = "svg{background:#fff;font-family:system-ui,sans-serif;font-size:12px}rect{fill:#f4f6f8;stroke:#50575f}\
                      rect.array{fill:none;stroke:#0072b2;stroke-width:2}line{stroke:#50575f;stroke-width:2}\
-                     text.name{font-weight:600}text.small{font-size:12px;fill:#50575f}";
+                     text.name{font-weight:600}text.small{font-size:11px;fill:#50575f}";
 
 /// Returns the drawing with a description in words.
 pub(super) fn drawing(run: &RunRecord) -> Markup {
