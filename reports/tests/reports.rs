@@ -301,7 +301,7 @@ fn a_run_in_words() {
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
     One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
     Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles. Twice as fast, dram saves 43.28 % of the cycles, array 6.3 %.
-    "#);
+    ");
     let run = common::run_record(StatsLevel::None);
     insta::assert_snapshot!(run_findings(&run).join("\n"), @r"
     3 output codes of the network differ from the exact ones.

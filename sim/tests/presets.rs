@@ -151,9 +151,13 @@ fn wide_presets_are_exact_on_int8() {
     let graph = dots((DType::Int8, &[-128; 600]), (DType::Int8, &weights), 10);
     for preset in PRESETS.iter().filter(|p| !p.name.contains("int14") && p.name != "inner14-outer24") {
         let (_, stats) = simulate(preset.name, &[], &graph);
-        let wrong = stats.total().wrong;
-        let expected = u64::from(preset.name == "esp32s3-qacc") * 2;
-        assert_eq!(wrong, expected, "{}", preset.name);
+        let wrong = match preset.name {
+            "esp32s3-qacc" | "fbgemm-acc16" => 2,
+            // Two products of -128 * -128 exceed 16 bits by one.
+            "x86-avx2-vpmaddubsw" | "arm-smlal" => 1,
+            _ => 0,
+        };
+        assert_eq!(stats.total().wrong, wrong, "{}", preset.name);
     }
 }
 

@@ -168,7 +168,7 @@ fn names_that_are_none() {
     hw.yaml:2:10: `tpu` is not a preset, and the file `tpu` does not exist
       | extends: tpu
       |          ^^^
-    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc
+    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna
     ");
 }
 
