@@ -5,7 +5,7 @@
 //   +latency=0       does not check latencies
 //   +waves=FILE      dumps every signal
 //   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
-//   +resets=N        up to N resets: between dot products, within one, and within one that has overflowed
+//   +resets=N        up to N resets: between dot products, within one, and after an overflow
 //   +seed=S          other places of idle cycles and resets
 //   +acc_latency=N   compares only the latency of accumulators and sums, with N cycles
 //   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
@@ -373,8 +373,8 @@ module tb;
     endfunction
     /* verilator lint_on UNUSEDSIGNAL */
 
-    // Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 within
-    // one that has overflowed.
+    // Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 after an
+    // overflow.
     task look_for_reset;
         begin
             is_reset_due = 1'b0;
@@ -382,7 +382,7 @@ module tb;
                 case (kind)
                     0: is_reset_due = is_start(beat);
                     1: is_reset_due = !is_start(beat);
-                    default: is_reset_due = !is_start(beat) && has_overflowed(beat - 1);
+                    default: is_reset_due = has_overflowed(beat - 1);
                 endcase
                 // Not every bundle overflows.
                 if (kind == 2 && beat >= next_reset + BEATS / 4) kind = 0;
@@ -449,7 +449,7 @@ module tb;
                     check_drained();
                     extra = draw(3);
                     // A reset between dot products drops beats of the next one.
-                    if (kind == 0) begin
+                    if (is_start(beat)) begin
                         first_beat = beat;
                         first_dot  = dot;
                     end

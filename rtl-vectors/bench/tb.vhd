@@ -411,8 +411,8 @@ begin
             return false;
         end function;
 
-        -- Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 within
-        -- one that has overflowed.
+        -- Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 after an
+        -- overflow.
         procedure look_for_reset is
         begin
             is_reset_due := false;
@@ -420,7 +420,7 @@ begin
                 case kind is
                     when 0 => is_reset_due := is_start(beat);
                     when 1 => is_reset_due := not is_start(beat);
-                    when others => is_reset_due := not is_start(beat) and has_overflowed(beat - 1);
+                    when others => is_reset_due := has_overflowed(beat - 1);
                 end case;
                 -- Not every bundle overflows.
                 if kind = 2 and beat >= next_reset + BEATS / 4 then
@@ -437,7 +437,7 @@ begin
                 idle_cycle;
             end loop;
             check_drained;
-            if kind = 0 then
+            if is_start(beat) then
                 first_beat := beat;
                 first_dot  := dot;
             end if;

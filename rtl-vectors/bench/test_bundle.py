@@ -228,7 +228,7 @@ class Bench:
         for key, count in self.compared.items():
             self.mismatches.compare(f"missing_{key}", count, self.due, f"cycle={self.cycle}")
 
-    async def reset(self, beat, kind, rng):
+    async def reset(self, beat, rng):
         """Waits until the design is idle, lets a few beats enter that the reset must drop, and resets.
 
         Returns the first beat of the dot product, which is sent again.
@@ -236,7 +236,7 @@ class Bench:
         await self.idle(DRAIN, rng)
         self.check_drained(beat)
         first, dot = beat, self.dot
-        if kind != "between":
+        if not self.is_start(beat):
             first = max(b for b in range(beat) if self.is_start(b))
             dot -= 1
         for more in range(beat, min(beat + rng.randrange(3), len(self.ctrl))):
@@ -290,8 +290,7 @@ async def replay(dut):
 
 @cocotb.test()
 async def stress(dut):
-    """Sends the beats with idle cycles before some, and resets between dot products, within one, and within one that
-    has overflowed."""
+    """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
     bench, rng = Bench(dut), random.Random(setting("SEED", 1))
     idle, resets = setting("IDLE", 10), setting("RESETS", 6)
     kinds, beat, next_reset = ["between", "within", "overflowed"], 0, 0
@@ -303,8 +302,8 @@ async def stress(dut):
             if kind == "overflowed" and beat >= next_reset + len(bench.ctrl) // 4:
                 kind = kinds[0] = "between"
             starts = bench.is_start(beat)
-            if starts if kind == "between" else not starts and (kind == "within" or bench.has_overflowed(beat - 1)):
-                beat = await bench.reset(beat, kind, rng)
+            if {"between": starts, "within": not starts, "overflowed": bench.has_overflowed(beat - 1)}[kind]:
+                beat = await bench.reset(beat, rng)
                 kinds, resets = ["between", "within", "overflowed"], resets - 1
                 kinds = kinds[resets % 3 :] + kinds[: resets % 3]
                 next_reset += len(bench.ctrl) // (resets + 1) // 2

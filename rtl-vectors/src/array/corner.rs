@@ -166,8 +166,14 @@ impl Maker<'_> {
                     ("beyond", vec![edge, out]),
                     ("back", vec![edge, out, -edge / 4 - out]),
                 ];
+                // Where bits are dropped behind the register: back to values at which they show a rail that is off by one.
+                let unit = 1i128 << info.register.shift;
+                let shown = [("multiple", 0), ("half", unit / 2)].map(|(label, rest)| {
+                    let target = (edge - edge / 4).div_euclid(unit) * unit + rest;
+                    (label, vec![edge, out, target - edge])
+                });
                 let mut is_reached = true;
-                for (label, steps) in paths {
+                for (label, steps) in paths.into_iter().chain(shown.into_iter().filter(|_| unit > 1)) {
                     match walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty()) {
                         Some(operands) => {
                             let class = format!("corner: {} {rail} {label}", info.name);

@@ -99,6 +99,17 @@ fn below_zero_clamped(f: &Facts) -> Option<String> {
     f.hides_negative().then(|| "only negative sums differ, and their codes are clamped".into())
 }
 
+/// Every multiplier is below `2^max(exp_max, 0)`, which bounds the codes.
+fn clamp_out_of_reach(f: &Facts) -> Option<String> {
+    let requantize = &f.manifest.arithmetic.requantize;
+    let sums = f.reach.bias.or_else(|| Some(f.reach.levels.last()?.out))?;
+    let power = 1i128 << requantize.exp_max.clamp(0, 30);
+    // Beyond 32 bits a scheme may wrap.
+    let fits = sums.min.abs().max(sums.max.abs()) <= (1i128 << 31) / power - 1;
+    let greatest = sums.max.max(0) * power + i128::from(requantize.zero_point);
+    (fits && greatest < i128::from(requantize.clamp_max)).then(|| format!("every code is at most {greatest}"))
+}
+
 fn no_bias(f: &Facts) -> Option<String> {
     let bias = &f.manifest.arithmetic.bias;
     (bias.word_min == 0 && bias.word_max == 0).then(|| "every bias of the layer is 0".into())
@@ -156,7 +167,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "gb_requant/zero_point_dropped": "the output zero point is not added",
         |f| has_rtl_requantizer(f) && f.manifest.arithmetic.requantize.zero_point != 0, never;
     "gb_requant/clamp_off_by_one": "the upper clamp is one too low",
-        has_rtl_requantizer, never;
+        has_rtl_requantizer, clamp_out_of_reach;
     "gb_unit/bias_dropped": "the bias is not added",
         has_post_bias, no_bias;
     "gb_output/vhdl_bias_dropped": "the bias is not added",
@@ -164,7 +175,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "gb_output/vhdl_zero_point_dropped": "the output zero point is not added",
         |f| has_rtl_requantizer(f) && f.manifest.arithmetic.requantize.zero_point != 0, never;
     "gb_output/vhdl_clamp_off_by_one": "the upper clamp is one too low",
-        has_rtl_requantizer, never;
+        has_rtl_requantizer, clamp_out_of_reach;
     "gb_mac/vhdl_not_cleared": "a run starts from what the register held",
         has_serial, never;
     "gb_mac/vhdl_not_reset": "a reset keeps the registers",
