@@ -227,7 +227,7 @@ fn a_part_of_a_sweep_is_merged_and_completed() {
         assert!(text.contains("guardbit::status::folder") && text.contains(why), "{text}");
     }
     assert!(refused(dir, "merge s1 s2 -o partial").contains("guardbit::merge::missing"));
-    let merged = call(dir, "merge s2 s1 --partial -o partial", &[]);
+    let merged = call(dir, "merge s2 s1 --partial -o partial --all", &[]);
     assert!(merged.status.success());
     assert!(String::from_utf8(merged.stderr).unwrap().contains("3 of 6 points missing"));
     assert_eq!(
