@@ -148,7 +148,7 @@ fn list(compared: &Comparison, worst: &[(f64, &ComparedPoint)]) -> (&'static str
             let measure = Measure::of(column)?;
             let values: Vec<f64> = values.iter().map(|text| value(text)).collect::<Option<_>>()?;
             let texts: Vec<String> = values.iter().map(|value| measure.text(*value)).collect();
-            values.windows(2).any(|pair| pair[0] != pair[1]).then(|| (measure, texts))
+            values.windows(2).any(|pair| pair[0] != pair[1]).then_some((measure, texts))
         });
         let mut differ: Vec<_> = differ.collect();
         differ.sort_by_key(|(measure, _)| measure.column != first.column);
