@@ -157,9 +157,6 @@ pub fn run_observed(
     )
     .with_costs(&program, &costs);
 
-    if let Some(sums) = &mut sums {
-        record.sums = std::mem::take(&mut sums.histograms);
-    }
     let Some(((target, mut spool), mut sums)) = target.as_ref().zip(spool).zip(sums) else {
         write_timeline(timeline.as_ref(), &program, &record)?;
         return Ok(record);
@@ -171,6 +168,7 @@ pub fn run_observed(
     }
     write_samples(&mut staging, events.as_ref(), settings.format)?;
     sums.write(&mut staging)?;
+    record.sums = std::mem::take(&mut sums.histograms);
     let made = Made { subject: &subject, program: &program, costs: &costs, record: &record };
     write(&mut staging, request, &made, &mut spool)?;
     write_timeline(timeline.as_ref(), &program, &record)?;
