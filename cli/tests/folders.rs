@@ -114,6 +114,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
     let quantize =
         format!("quantize {float} --calibration {calibration} --samples 2 -o net.onnx --report out");
     vec![
+        ("demo", Some("demo -o out".into())),
         ("run", sampled("run")),
         ("sweep", sampled("sweep")),
         ("merge", Some("merge whole -o out".into())),

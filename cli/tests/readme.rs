@@ -1,5 +1,6 @@
 //! README and pages of `docs`: links work, and pictures are current. `pages.rs` runs their commands.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +103,7 @@ pub fn pages_of_docs() -> Vec<PathBuf> {
     pages
 }
 
-/// Returns the anchors of a page's headings, as Markdown viewers generate them.
+/// Returns the anchors of a page's headings, as Markdown viewers generate them: the second of one name ends with `-1`.
 fn anchors(text: &str) -> Vec<String> {
     let headings =
         text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
@@ -111,7 +112,15 @@ fn anchors(text: &str) -> Vec<String> {
         c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
         _ => None,
     };
-    headings.map(|heading| heading.chars().filter_map(letter).collect()).collect()
+    let mut anchors: Vec<String> = Vec::new();
+    let mut times = BTreeMap::new();
+    for heading in headings {
+        let anchor: String = heading.chars().filter_map(letter).collect();
+        let before: &mut usize = times.entry(anchor.clone()).or_default();
+        anchors.push(if *before == 0 { anchor } else { format!("{anchor}-{before}") });
+        *before += 1;
+    }
+    anchors
 }
 
 /// Returns the number of lines of the table that a command prints first.
