@@ -229,7 +229,9 @@ fn mismatches_name_case_and_operands() {
             let (passed, text) = make(&bundle, args);
             assert!(!passed, "{args:?}: {text}");
             let lines: Vec<&str> = text.lines().filter(|line| line.contains("MISMATCH ")).collect();
-            assert_eq!(lines.len(), 10, "{args:?}: {text}");
+            // cocotb runs its second test even if the first one fails.
+            let runs = if args[0] == "cocotb" { 2 } else { 1 };
+            assert_eq!(lines.len(), 10 * runs, "{args:?}: {text}");
             for line in lines {
                 let case = value(line, "case");
                 let cases = manifest["cases"].as_array().unwrap();

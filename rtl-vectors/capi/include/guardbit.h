@@ -104,7 +104,8 @@ int32_t guardbit_clear(int32_t model);
 
 // Sets the bias, in the unit of the place where it is added, as on in_bias. A preloaded bias takes effect
 // when its level starts a run, any other when the dot product ends. A bias that does not fit the port is an error.
-int32_t guardbit_set_bias(int32_t model, int64_t bias);
+int32_t guardbit_set_bias(int32_t model,
+                          int64_t bias);
 
 // Sets the real multiplier of the requantization, for sums at unit 1.
 int32_t guardbit_set_multiplier(int32_t model, double multiplier);
