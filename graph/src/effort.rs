@@ -154,10 +154,10 @@ To see how long the host takes for the operations that the accelerator does not 
 ```console
 $ guardbit run examples/digits/digits_int8.tflite --hw fpga-int14-os --random 4 -o out/host
 ...
-cycles            2288
-host cycles       1296
-latency (us)      11.946667
-  of them         accelerator 7.626667, host 4.32
+cycles            2,288
+host cycles       1,296
+latency           11.9 µs
+  of them         accelerator 7.63 µs, host 4.32 µs
 ...
 $ cat out/host/host.csv
 index,layer,op,elements,operations,bytes,cycles,bound,share,name

@@ -287,6 +287,11 @@ module tb;
             gaps_between[bin] = 0;
         end
         for (bin = 0; bin < 3; bin = bin + 1) done_resets[bin] = 0;
+        for (level = 0; level < LEVELS; level = level + 1) begin
+            last_flag[level] = -1;
+            for (sought = 0; sought < BEATS; sought = sought + 1)
+                if (exp_flags[sought][level*4+3]) last_flag[level] = sought;
+        end
     end
 
     // Numbers from 0 to 65535, in the same order in every simulator.
@@ -304,6 +309,8 @@ module tb;
     int kind, next_reset, first_beat, first_dot, bin;
     logic is_paused, is_reset_due, noise;
     int gaps_inside [0:4], gaps_between [0:4], done_resets [0:2];
+    // Per level: the last beat after which its sticky flag is set.
+    int last_flag [0:LEVELS-1];
 
     // A cycle without a beat: no other input matters.
     task no_beat;
@@ -363,14 +370,18 @@ module tb;
         is_start = (ctrl[b][0] && ctrl[b][1]);
     endfunction
 
-    // Whether a sticky flag is set.
-    int flag;
-    function logic has_overflowed(input int b);
+    // The level whose overflow the next reset follows: in turn, from the last one on, of those that overflow in the beat
+    // before or later. -1 if there is none.
+    int flag_level, candidate, turn, sought;
+    task choose_level;
         begin
-            has_overflowed = 1'b0;
-            for (flag = 3; flag < LEVELS * 4; flag = flag + 4) if (exp_flags[b][flag]) has_overflowed = 1'b1;
+            flag_level = -1;
+            for (turn = 0; turn < LEVELS && flag_level < 0; turn = turn + 1) begin
+                candidate = (LEVELS - 1 + done_resets[2] + turn) % LEVELS;
+                if (last_flag[candidate] >= beat - 1) flag_level = candidate;
+            end
         end
-    endfunction
+    endtask
     /* verilator lint_on UNUSEDSIGNAL */
 
     // Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 after an
@@ -382,10 +393,12 @@ module tb;
                 case (kind)
                     0: is_reset_due = is_start(beat);
                     1: is_reset_due = !is_start(beat);
-                    default: is_reset_due = has_overflowed(beat - 1);
+                    default: begin
+                        choose_level();
+                        if (flag_level < 0) kind = 0;
+                        else is_reset_due = exp_flags[beat-1][flag_level*4+3];
+                    end
                 endcase
-                // Not every bundle overflows.
-                if (kind == 2 && beat >= next_reset + BEATS / 4) kind = 0;
             end
         end
     endtask
@@ -448,6 +461,8 @@ module tb;
                 if (quiet == 0) begin
                     check_drained();
                     extra = draw(3);
+                    // A reset after an overflow finds its sticky flag set, which the next dot product would clear.
+                    if (kind == 2) extra = 0;
                     // A reset between dot products drops beats of the next one.
                     if (is_start(beat)) begin
                         first_beat = beat;

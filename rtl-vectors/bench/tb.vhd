@@ -108,6 +108,9 @@ begin
         variable gaps_inside, gaps_between : counts_t(0 to 4) := (others => 0);
         variable done_resets : counts_t(0 to 2) := (others => 0);
         variable is_reset_due : boolean;
+        variable flag_level : integer;
+        -- Per level: the last beat after which its sticky flag is set.
+        variable last_flag : counts_t(0 to LEVELS - 1) := (others => -1);
 
         -- Numbers from 0 to below - 1, in the same order in every simulator.
         impure function draw(below : positive) return natural is
@@ -401,14 +404,18 @@ begin
             end if;
         end procedure;
 
-        impure function has_overflowed(b : natural) return boolean is
+        -- The level whose overflow the next reset follows: in turn, from the last one on, of those that overflow in the beat
+        -- before or later. -1 if there is none.
+        impure function next_flag return integer is
+            variable candidate : natural;
         begin
-            for level in 0 to LEVELS - 1 loop
-                if exp_flags(b)(4 * level + 3) = '1' then
-                    return true;
+            for turn in 0 to LEVELS - 1 loop
+                candidate := (LEVELS - 1 + done_resets(2) + turn) mod LEVELS;
+                if last_flag(candidate) >= beat - 1 then
+                    return candidate;
                 end if;
             end loop;
-            return false;
+            return -1;
         end function;
 
         -- Whether the beat at hand is a place for the next kind of reset: 0 between dot products, 1 within one, 2 after an
@@ -420,12 +427,14 @@ begin
                 case kind is
                     when 0 => is_reset_due := is_start(beat);
                     when 1 => is_reset_due := not is_start(beat);
-                    when others => is_reset_due := has_overflowed(beat - 1);
+                    when others =>
+                        flag_level := next_flag;
+                        if flag_level < 0 then
+                            kind := 0;
+                        else
+                            is_reset_due := exp_flags(beat - 1)(4 * flag_level + 3) = '1';
+                        end if;
                 end case;
-                -- Not every bundle overflows.
-                if kind = 2 and beat >= next_reset + BEATS / 4 then
-                    kind := 0;
-                end if;
             end if;
         end procedure;
 
@@ -442,6 +451,10 @@ begin
                 first_dot  := dot;
             end if;
             extra := draw(3);
+            -- A reset after an overflow finds its sticky flag set, which the next dot product would clear.
+            if kind = 2 then
+                extra := 0;
+            end if;
             while extra > 0 and beat < BEATS loop
                 exit when is_end(beat) or (is_start(beat) and beat /= first_beat);
                 send;
@@ -526,6 +539,13 @@ begin
         load(exp_flags, "exp_flags.mem", BEATS, 4 * LEVELS);
         for level in 0 to LEVELS - 1 loop
             load(exp_acc(level), acc_file(level), BEATS, ACC_BITS(level));
+        end loop;
+        for level in 0 to LEVELS - 1 loop
+            for b in 0 to BEATS - 1 loop
+                if exp_flags(b)(4 * level + 3) = '1' then
+                    last_flag(level) := b;
+                end if;
+            end loop;
         end loop;
         load(exp_sum, "exp_sum.mem", OUTS, SUM_W);
         load(exp_out, "exp_out.mem", OUTS, CODE_W);

@@ -130,6 +130,9 @@ class Bench:
         self.ctrl, self.a, self.w = words("ctrl"), words("stim_a"), words("stim_w")
         self.bias, self.mult, self.expo = words("stim_bias"), words("stim_mult"), words("stim_exp")
         self.flags, self.wide = words("exp_flags"), [signed(word, 64) for word in words("exp_wide")]
+        # Per level: the last beat after which its sticky flag is set.
+        flagged = [[beat for beat, flags in enumerate(self.flags) if flags >> 4 * i & 8] for i in range(len(levels))]
+        self.last_flags = [max(beats, default=-1) for beats in flagged]
         self.expected = {"sum": words("exp_sum"), "out": words("exp_out")}
         self.compared = {"sum": 0, "out": 0}
         self.mismatches = Mismatches(dut, self.manifest)
@@ -146,8 +149,16 @@ class Bench:
     def is_end(self, beat):
         return self.ctrl[beat] & 1 and self.ctrl[beat] >> 1 + len(self.levels) & 1
 
-    def has_overflowed(self, beat):
-        return any(self.flags[beat] >> 4 * i & 8 for i in range(len(self.levels)))
+    def next_flag(self, beat, turn):
+        """Returns the bit of the sticky flag that the next reset after an overflow waits for, or None.
+
+        Of the levels that overflow in the beat before or later: in turn, from the last one on.
+        """
+        for step in range(len(self.levels)):
+            level = (len(self.levels) - 1 + turn + step) % len(self.levels)
+            if self.last_flags[level] >= beat - 1:
+                return 8 << 4 * level
+        return None
 
     async def begin(self):
         dut = self.dut
@@ -228,9 +239,10 @@ class Bench:
         for key, count in self.compared.items():
             self.mismatches.compare(f"missing_{key}", count, self.due, f"cycle={self.cycle}")
 
-    async def reset(self, beat, rng):
+    async def reset(self, beat, kind, rng):
         """Waits until the design is idle, lets a few beats enter that the reset must drop, and resets.
 
+        A reset after an overflow finds its sticky flag set, which the next dot product would clear.
         Returns the first beat of the dot product, which is sent again.
         """
         await self.idle(DRAIN, rng)
@@ -239,7 +251,8 @@ class Bench:
         if not self.is_start(beat):
             first = max(b for b in range(beat) if self.is_start(b))
             dot -= 1
-        for more in range(beat, min(beat + rng.randrange(3), len(self.ctrl))):
+        dropped = 0 if kind == "overflowed" else rng.randrange(3)
+        for more in range(beat, min(beat + dropped, len(self.ctrl))):
             if self.is_end(more) or self.is_start(more) and more != first:
                 break
             await self.send(more)
@@ -293,17 +306,19 @@ async def stress(dut):
     """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
     bench, rng = Bench(dut), random.Random(setting("SEED", 1))
     idle, resets = setting("IDLE", 10), setting("RESETS", 6)
-    kinds, beat, next_reset = ["between", "within", "overflowed"], 0, 0
+    kinds, beat, next_reset, turn = ["between", "within", "overflowed"], 0, 0, 0
     await bench.begin()
     while beat < len(bench.ctrl):
         kind = kinds[0]
         if resets > 0 and beat >= next_reset and beat > 0 and bench.is_valid(beat):
+            flag = bench.next_flag(beat, turn) if kind == "overflowed" else None
             # Not every bundle overflows.
-            if kind == "overflowed" and beat >= next_reset + len(bench.ctrl) // 4:
+            if kind == "overflowed" and flag is None:
                 kind = kinds[0] = "between"
             starts = bench.is_start(beat)
-            if {"between": starts, "within": not starts, "overflowed": bench.has_overflowed(beat - 1)}[kind]:
-                beat = await bench.reset(beat, rng)
+            if {"between": starts, "within": not starts, "overflowed": bench.flags[beat - 1] & (flag or 0)}[kind]:
+                turn += kind == "overflowed"
+                beat = await bench.reset(beat, kind, rng)
                 kinds, resets = ["between", "within", "overflowed"], resets - 1
                 kinds = kinds[resets % 3 :] + kinds[: resets % 3]
                 next_reset += len(bench.ctrl) // (resets + 1) // 2
