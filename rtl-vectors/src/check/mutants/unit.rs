@@ -105,7 +105,7 @@ fn clamp_out_of_reach(f: &Facts) -> Option<String> {
     let sums = f.reach.bias.or_else(|| Some(f.reach.levels.last()?.out))?;
     let power = 1i128 << requantize.exp_max.clamp(0, 30);
     // Beyond 32 bits a scheme may wrap.
-    let fits = sums.min.abs().max(sums.max.abs()) <= (1i128 << 31) / power - 1;
+    let fits = sums.min.abs().max(sums.max.abs()) < (1i128 << 31) / power;
     let greatest = sums.max.max(0) * power + i128::from(requantize.zero_point);
     (fits && greatest < i128::from(requantize.clamp_max)).then(|| format!("every code is at most {greatest}"))
 }
