@@ -14,8 +14,8 @@ import guardbit
 # Options that have other names in Python.
 NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "dump_sums": "sums", "output_dir": "out", "axis": "axes", "from": "from_"}
 QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
-# Options without use in Python: terminal output, exit codes, and options that state the default.
-COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "per_channel", "asymmetric"}
+# Options without use in Python: terminal output, browsers, exit codes, and options that state the default.
+COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "all", "open", "per_channel", "asymmetric"}
 # Options that do not change the command's output.
 UNUSED = {"merge": {"threads"}}
 # Arguments that are positional on the command line, or do not exist there.
