@@ -92,7 +92,9 @@ fn one_run(f: &Facts) -> Option<String> {
         f.levels().iter().zip(&f.reach.levels).take(inner).filter(|(l, _)| !l.reduce.takes_run_at_once());
     let single = serial.all(|(_, reach)| reach.runs == 1);
     let terms = f.manifest.layer.terms;
-    single.then(|| format!("the {terms} products of a dot product are one run of every inner level"))
+    single.then(|| {
+        format!("in every level before the last, the {terms} products of a dot product make a single run")
+    })
 }
 
 fn below_zero_clamped(f: &Facts) -> Option<String> {
