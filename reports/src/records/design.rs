@@ -69,7 +69,7 @@ pub struct LayerDesign {
     pub moved_bytes: [u64; 8],
     /// Number of its tiles, over all groups.
     pub tiles: u64,
-    /// Cycles in which tiles start, at most [`MOST_STARTS`]: if there are more tiles, every n-th starts here.
+    /// Cycles in which tiles start, at most 60: if there are more tiles, every n-th starts here.
     pub tile_starts: Vec<u64>,
 }
 
