@@ -16,6 +16,8 @@ use crate::manifest::{Manifest, RegisterInfo};
 
 /// Greatest number of pieces that are compared.
 const MAX_PIECES: i128 = 1 << 14;
+/// Greatest number of values that are compared one by one.
+const MAX_VALUES: i128 = 1 << 22;
 
 /// Fault of one register: a different parameter of its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,6 +270,33 @@ impl Register {
 
     /// Returns the reason why `changed` behaves like the original fit, if it does for every value in reach.
     fn same(&self, changed: Fit) -> Option<String> {
+        let alike = |value: i128| self.seen(self.fit, value) == self.seen(changed, value);
+        let holds = |fit: Fit| {
+            let (min, max) = fit.rails();
+            min <= self.reach.min && self.reach.max <= max
+        };
+        let is_same = if holds(self.fit) && holds(changed) {
+            true
+        } else if self.drop.0 == 0 {
+            self.ends_of_pieces(changed)?.into_iter().all(alike)
+        } else {
+            // Dropped bits may hide a difference at both ends of a piece, but not within.
+            self.reach.max - self.reach.min < MAX_VALUES && (self.reach.min..=self.reach.max).all(alike)
+        };
+        is_same.then(|| match () {
+            () if !self.overflows() => format!("{}, within both pairs of rails", self.range()),
+            () if self.fit.mode == Overflow::Wrap => {
+                format!("{}: the kept low bits are equal", self.range())
+            }
+            () if self.hides_negative => {
+                format!("{}: only negative sums differ, and their codes are clamped", self.range())
+            }
+            () => format!("{}: the register holds the same value there", self.range()),
+        })
+    }
+
+    /// Returns both ends of every range of values over which both fits are linear.
+    fn ends_of_pieces(&self, changed: Fit) -> Option<Vec<i128>> {
         let mut starts = BTreeSet::from([self.reach.min]);
         let mut add = |at: i128| {
             if (self.reach.min..=self.reach.max).contains(&at) {
@@ -278,14 +307,7 @@ impl Register {
             let (min, max) = fit.rails();
             [min, max + 1, 0, 1].into_iter().for_each(&mut add);
         }
-        // Dropped bits hide a difference at both ends of a piece, but not within, if it is no multiple of what they
-        // count. Other differences are multiples, or those of a constant.
-        let drops = self.drop.0;
-        if drops >= self.fit.bits.min(changed.bits) {
-            return None;
-        }
-        let port = self.port.map(|bits| bits + drops);
-        let widths = [Some(self.fit.bits), Some(changed.bits), port];
+        let widths = [Some(self.fit.bits), Some(changed.bits), self.port];
         for bits in widths.into_iter().flatten().filter(|&bits| bits < 100) {
             // Points where a value of `bits` bits wraps or changes its sign.
             let half = 1i128 << (bits - 1);
@@ -297,21 +319,7 @@ impl Register {
         }
         let starts: Vec<i128> = starts.into_iter().collect();
         let ends = starts.iter().skip(1).map(|start| start - 1).chain([self.reach.max]);
-        let all = starts.iter().copied().zip(ends);
-        let alike = |value: i128| self.seen(self.fit, value) == self.seen(changed, value);
-        if !all.into_iter().all(|(start, end)| alike(start) && alike(end)) {
-            return None;
-        }
-        Some(match () {
-            () if !self.overflows() => format!("{}, within both pairs of rails", self.range()),
-            () if self.fit.mode == Overflow::Wrap => {
-                format!("{}: the kept low bits are equal", self.range())
-            }
-            () if self.hides_negative => {
-                format!("{}: only negative sums differ, and their codes are clamped", self.range())
-            }
-            () => format!("{}: the register holds the same value there", self.range()),
-        })
+        Some(starts.iter().copied().chain(ends).collect())
     }
 
     /// Returns what can be observed of a value after the register.
