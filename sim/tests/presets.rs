@@ -124,6 +124,8 @@ fn sums_of_32_bits_overflow_as_the_device_does() {
     check("ethos-u55-256", 1 << 32, &[0, 1]);
     check("ethos-u55-32", 1 << 32, &[0, 1]);
     check("tpu-v1", 1 << 32, &[0, 1]);
+    check("cmsis-nn-s16", 1 << 32, &[1, 0]);
+    check("intel-gna", 1, &[0, 1]);
     check("exact-int32-os", 1, &[1]);
     check("finn-mvau", 0, &[0, 0]);
     check("eyeriss-v1", 0, &[0, 0]);
@@ -169,6 +171,14 @@ fn pairs_saturate_without_vnni() {
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (33278 - 32767, vec![1, 0]));
 }
 
+/// Two products of -128 * -128 are 2^15 and wrap to -2^15.
+#[test]
+fn pairs_wrap_on_arm() {
+    let graph = dots((DType::Int8, &[-128; 2]), (DType::Int8, &[vec![-128; 2]]), 1);
+    let (_, stats) = simulate("arm-smlal", &[], &graph);
+    assert_eq!((stats.total().sum_abs_err, events(&stats)), (1 << 16, vec![1, 0]));
+}
+
 /// Returns the sum that a processor delivers, by the formulas of the sources that its preset names.
 fn delivered(preset: &str, x: &[i32], w: &[i32]) -> i64 {
     let products: Vec<i64> = x.iter().zip(w).map(|(&x, &w)| i64::from(x) * i64::from(w)).collect();
@@ -200,10 +210,10 @@ proptest! {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut codes = |k: usize, dtype: DType| -> Vec<i32> {
             let (min, max) = (i64::from(dtype.min()), i64::from(dtype.max()));
-            // Large codes of mostly one sign reach the rails.
-            let low = if large { max - (max - min) / 4 } else { min };
-            let code = |_| match random.next_u64() % 50 {
-                0 => min,
+            // Large codes of mostly one sign reach the rails; pairs of the least code overflow with signed operands.
+            let (low, least) = if large { (max - (max - min) / 4, 2) } else { (min, 50) };
+            let code = |_| match random.next_u64() % 100 {
+                part if part < least => min,
                 _ => low + (random.next_u64() % (max - low + 1) as u64) as i64,
             };
             (0..k).map(code).map(|code| code as i32).collect()

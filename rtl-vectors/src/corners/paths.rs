@@ -10,7 +10,7 @@ use guardbit_sim::trace::TraceOperand;
 use super::Maker;
 use crate::manifest::LevelInfo;
 
-/// Number of values that are tried in place of one that no products sum to.
+/// Number of other values to try if no products sum to the wanted one.
 const NEAR: i128 = 64;
 
 /// Rail of a level.
