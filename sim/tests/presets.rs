@@ -179,6 +179,20 @@ fn pairs_wrap_on_arm() {
     assert_eq!((stats.total().sum_abs_err, events(&stats)), (1 << 16, vec![1, 0]));
 }
 
+/// A buffer of 12288 products whose halves cancel is exact. The first generation saturates after each half,
+/// at last to -2^31.
+#[test]
+fn gna_saturates_after_every_buffer() {
+    let weights = [vec![127; 6144], vec![-127; 6144]].concat();
+    let graph = dots((DType::Int16, &[32767; 12288]), (DType::Int8, &[weights]), 20);
+    let ran = |sets: &[&str]| {
+        let (_, stats) = simulate("intel-gna", sets, &graph);
+        (stats.total().sum_abs_err, events(&stats))
+    };
+    assert_eq!(ran(&[]), (0, vec![0, 0]));
+    assert_eq!(ran(&["accumulation.buffer.terms=6144"]), (1 << 31, vec![0, 2]));
+}
+
 /// Returns the sum that a processor delivers, by the formulas of the sources that its preset names.
 fn delivered(preset: &str, x: &[i32], w: &[i32]) -> i64 {
     let products: Vec<i64> = x.iter().zip(w).map(|(&x, &w)| i64::from(x) * i64::from(w)).collect();
