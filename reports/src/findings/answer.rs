@@ -178,12 +178,12 @@ fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<Stri
         .collect();
     // The least width first, and widths that do not suffice last.
     parts.sort_by_key(|(bits, rank, _)| (std::cmp::Reverse(*rank), bits.unwrap_or(u32::MAX)));
-    let (_, _, first) = parts.first()?;
+    let (least_bits, _, first) = parts.first()?;
     let narrow = narrowest(&groups[0]).map_or(String::new(), |text| format!("; {text}"));
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
-    let on = match first.contains(" no ") {
-        true => left_open(samples),
-        false => format!("on {}", counted(samples, "sample")),
+    let on = match least_bits {
+        Some(_) => left_open(samples),
+        None => format!("on {}", counted(samples, "sample")),
     };
     Some(format!("{first} {on}{narrow}."))
 }
