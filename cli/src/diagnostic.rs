@@ -10,6 +10,7 @@ use guardbit_frontends::FrontendError;
 use guardbit_graph::PatchError;
 use guardbit_hwmodels::{HwError, LowerError, Origin, Problem};
 use guardbit_reports::{counted, number};
+use guardbit_rtl_vectors::GoldenError;
 use guardbit_sim::SimError;
 use guardbit_study::{AxisError, StudyError};
 use miette::{Diagnostic, LabeledSpan, MietteHandlerOpts, Report, Severity, SourceCode};
@@ -174,6 +175,17 @@ impl From<LowerError> for Failure {
 impl From<guardbit_rtl_vectors::VectorError> for Failure {
     fn from(error: guardbit_rtl_vectors::VectorError) -> Self {
         Self::new(error.code(), &error, error.help())
+    }
+}
+
+impl From<GoldenError> for Failure {
+    fn from(error: GoldenError) -> Self {
+        match error {
+            GoldenError::Vectors(error) => error.into(),
+            GoldenError::Accelerator(error) => (*error).into(),
+            GoldenError::Lower(error) => error.into(),
+            error => Self::usage(error.to_string(), "`guardbit discriminate --help` describes the arguments"),
+        }
     }
 }
 

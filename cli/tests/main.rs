@@ -16,6 +16,7 @@ mod coverage;
 mod demo;
 mod dependencies;
 mod dictionary;
+mod discriminate;
 mod explain;
 mod explore;
 mod faults;

@@ -43,6 +43,8 @@ manifests! {
     Explore: "explore.json", ["values", "searches"];
     /// The manifest of a quantization report.
     Quantize: "quantize.json", [];
+    /// The manifest of inputs that tell accelerators apart.
+    Discriminate: "discriminate.json", [];
     /// The manifest of a bundle of test vectors.
     Bundle: "manifest.json", [];
     /// The manifest of a folder that other programs worked in.

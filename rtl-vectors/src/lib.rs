@@ -17,6 +17,7 @@ mod columns;
 mod corners;
 mod coverage;
 mod describe;
+pub mod discriminate;
 mod error;
 mod export;
 mod golden;

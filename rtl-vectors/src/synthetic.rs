@@ -40,21 +40,23 @@ impl LayerParameters {
             false => load(hw, &[]),
         };
         let accelerator = loaded.map_err(Box::new)?;
-        Ok(lower(Arc::new(self.graph()?), &accelerator)?)
+        let graph = self.graph(vec![self.weight_zero_point; self.terms], vec![0])?;
+        Ok(lower(Arc::new(graph), &accelerator)?)
     }
 
-    /// Returns a convolution of one output element over `terms` channels. It has a bias, so that the bias
-    /// adder is present.
-    fn graph(&self) -> Result<Graph, GoldenError> {
+    /// Returns a convolution over `terms` channels. It has an output channel, and an input pixel, for each of the
+    /// `biases`. `weights` holds the codes of one output channel after the other.
+    pub(crate) fn graph(&self, weights: Vec<i32>, biases: Vec<i32>) -> Result<Graph, GoldenError> {
+        let channels = biases.len();
         let tensor = |shape: &[usize], dtype, zero_point| {
             TensorType::quantized(shape, dtype, 1.0, zero_point).map_err(problem)
         };
-        let shape = [1, 1, 1, self.terms];
-        let weights = vec![self.weight_zero_point; self.terms];
+        let pixels = tensor(&[1, 1, channels, self.terms], self.activation, self.activation_zero_point)?;
+        let filters = tensor(&[channels, 1, 1, self.terms], self.weight, self.weight_zero_point)?;
         let operands = [
-            Operand::input("x", tensor(&shape, self.activation, self.activation_zero_point)?),
-            Operand::constant("w", tensor(&shape, self.weight, self.weight_zero_point)?, weights),
-            Operand::constant("b", tensor(&[1], DType::Int32, 0)?, vec![0]),
+            Operand::input("x", pixels),
+            Operand::constant("w", filters, weights),
+            Operand::constant("b", tensor(&[channels], DType::Int32, 0)?, biases),
         ];
         let output = OutputSpec::quantized("y", self.activation, 1.0, 0).map_err(problem)?;
         Graph::of_op("unit", Conv2d::default(), operands, output).map_err(problem)

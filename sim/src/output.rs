@@ -98,6 +98,15 @@ pub(crate) fn finished(layer: &MacLayer, channel: usize, sum: &Sum) -> Finished 
     Finished { code, exact_code, error, misfit }
 }
 
+/// Returns the sum after the bias adder.
+pub(crate) fn biased(layer: &MacLayer, channel: usize, sum: &Sum) -> i128 {
+    let (bias, side) = (layer.bias.as_ref().map(|bias| bias[channel]), side_sum(layer, channel, sum));
+    match layer.datapath.bias.at {
+        BiasPlace::Post => post_bias(layer, sum.delivered, bias, side).0,
+        BiasPlace::Preload | BiasPlace::PostRequantize => sum.delivered + to_unit(layer, side),
+    }
+}
+
 /// Returns the output code of the delivered sum, and the overflow of the bias adder.
 fn narrow_code(layer: &MacLayer, stage: &OutputStage, channel: usize, sum: &Sum) -> (i32, Option<DotEvent>) {
     let requantizer = layer.requantizers[channel];

@@ -8,6 +8,7 @@ use guardbit_hwmodels::{MacLayer, Packing};
 use guardbit_num::Direction;
 
 use crate::dot::DotOutcome;
+use crate::output;
 use crate::reads::Reads;
 use crate::reference::{self, Draws, Live};
 
@@ -62,6 +63,8 @@ pub struct DotTrace {
     pub steps: Vec<LevelStep>,
     /// Sum that the last level delivered.
     pub delivered: i128,
+    /// Sum after the adder of the bias, in the same unit. Under `post_requantize` the bias is not included.
+    pub biased: i128,
     /// Exact sum at unit 1, including a preloaded bias.
     pub exact: i128,
     /// Output code.
@@ -110,11 +113,12 @@ pub fn trace_observed(
     let draws = Draws::first(layer);
     let low = layer.low_lane(channel).and_then(|low| layer.weights.get(low)).map(Vec::as_slice);
     let show = &mut |step| observer(&step);
-    let exact = reference::run_observed(layer, channel, draws, (operands, low), &mut outcome, show);
+    let sum = reference::run_observed(layer, channel, draws, (operands, low), &mut outcome, show);
     DotTrace {
         steps: Vec::new(),
         delivered: outcome.delivered,
-        exact,
+        biased: output::biased(layer, channel, &sum),
+        exact: sum.exact,
         code: outcome.code,
         exact_code: outcome.exact_code,
         product_events: outcome.product_events,

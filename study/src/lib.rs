@@ -7,6 +7,8 @@ mod arguments;
 mod array;
 mod axes;
 mod bits;
+mod candidates;
+mod code_type;
 mod compare;
 mod costs;
 mod doubled;
@@ -36,6 +38,7 @@ mod study_file;
 mod subject;
 mod sums;
 mod sweep;
+mod unknown;
 
 use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
@@ -47,6 +50,8 @@ pub use arguments::{
 };
 pub use axes::{Axes, Axis, AxisError, Condition};
 pub use bits::{BitList, BitListError};
+pub use candidates::{Candidate, candidates};
+pub use code_type::{CodeType, CodeTypeError};
 pub use compare::{compare, write_comparison};
 pub use doubled::sensitivity;
 pub use error::{StudyError, Wanted};
@@ -75,6 +80,7 @@ pub use shard::{
 pub use size::{AreaTool, Budget, BudgetError, Grid, size};
 pub use study_file::{StudyText, load_study};
 pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_observed};
+pub use unknown::Unknown;
 
 use sweep::{point_file, predictions_file};
 
@@ -86,6 +92,10 @@ pub const DEFAULT_RANDOM_SAMPLES: usize = 16;
 pub const MOST_THREADS: usize = 1024;
 /// Default number of dot products of real activations in a bundle of test vectors.
 pub const DEFAULT_CASES: usize = 32;
+/// Default number of products of an input of `guardbit discriminate`.
+pub const DEFAULT_TERMS: usize = 256;
+/// Default width of its biases.
+pub const DEFAULT_BIAS_BITS: u32 = 32;
 /// Seconds that `guardbit check` gives a simulator where nothing else is asked for.
 pub const DEFAULT_TIMEOUT: u64 = 600;
 

@@ -28,7 +28,7 @@ macro_rules! tabled {
 }
 
 tabled! {
-    Run Sweep Merge Status Size Explore Compare Plot Vectors Check Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
+    Run Sweep Merge Status Size Explore Compare Plot Vectors Check Discriminate Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
 }
 
 /// Arguments of a command as given.
@@ -71,8 +71,10 @@ impl<C: Tabled> clap::Args for Given<C> {
 fn option(command: Command, row: &'static Row) -> Arg {
     let default = (row.default)(command).map_or(String::new(), |default| format!(" [default: {default}]"));
     let arg = Arg::new(row.name).help((row.help)(command) + &default).required(row.needed.has(command));
-    // Only a study file can have several networks and accelerators.
-    let once = row.shape == Shape::One || ["model", "hw"].contains(&row.name);
+    // Only a study file can have several networks, and several accelerators are compared only as candidates.
+    let once = row.shape == Shape::One
+        || row.name == "model"
+        || row.name == "hw" && command != Command::Discriminate;
     let arg = match row.is_positional {
         true if once => arg,
         true => arg.num_args((row.at_least)(command)..),
@@ -87,7 +89,7 @@ fn option(command: Command, row: &'static Row) -> Arg {
     }
     let arg = arg.action(if once { ArgAction::Set } else { ArgAction::Append }).value_name(row.value);
     // A negative number is a value that the parser rejects with its reason, not an unknown option.
-    let arg = arg.allow_negative_numbers(true);
+    let arg = arg.allow_negative_numbers(true).allow_hyphen_values(row.name == "observed");
     let arg = if row.is_list { arg.value_delimiter(',') } else { arg };
     arg.value_parser(parser(command, row))
 }

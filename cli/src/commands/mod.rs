@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod demo;
+mod discriminate;
 mod explain;
 mod explore;
 mod help;
@@ -20,6 +21,7 @@ mod vectors;
 pub use check::check;
 pub use compare::compare;
 pub use demo::demo;
+pub use discriminate::discriminate;
 pub use explain::explain;
 pub use explore::explore;
 pub use help::help;

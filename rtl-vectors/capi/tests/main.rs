@@ -2,6 +2,7 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod discriminate;
 mod header;
 mod hostile;
 mod model;

@@ -68,7 +68,7 @@ impl DotEngine for ReferenceEngine<'_> {
 }
 
 /// Computes one dot product of output channel `channel`. Overwrites `outcome`, passes every step to
-/// `observer` and returns the exact sum. If an adder is shared, `low` has the weights of the lane below.
+/// `observer` and returns the sums. If an adder is shared, `low` has the weights of the lane below.
 pub(crate) fn run_observed(
     layer: &MacLayer,
     channel: usize,
@@ -76,7 +76,7 @@ pub(crate) fn run_observed(
     (operands, low): (&[Operand], Option<&[i32]>),
     outcome: &mut DotOutcome,
     observer: &mut dyn FnMut(LevelStep),
-) -> i128 {
+) -> output::Sum {
     let datapath = &layer.datapath;
     outcome.clear(datapath.levels.len());
     let mut values = product::multiply(datapath, draws, 0, operands, outcome);
@@ -112,5 +112,5 @@ pub(crate) fn run_observed(
         count: operands.len(),
     };
     output::finish(layer, channel, &sum, outcome);
-    sum.exact
+    sum
 }

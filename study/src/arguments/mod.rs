@@ -73,6 +73,10 @@ commands! {
         `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/reference/bundle-format.md \
         describes the format.";
     Check = "check", "Check a bundle of test vectors: its files, its numbers, and its replay in simulators";
+    Discriminate = "discriminate", "Find out which accumulator a device has: short dot products whose sums differ between accelerators\n\n\
+        The candidates are several accelerators (--hw), or one with settings that vary (--any, --axis). Each input is a dot \
+        product with a bias; the sum after the adder of the bias is compared. With --observed, the sums of a device select the \
+        candidates that it may be.";
     Quantize = "quantize", "Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file\n\n\
         The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any network, and \
         ONNX Runtime computes the same codes. The printed accuracies are those of the file.";

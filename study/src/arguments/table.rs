@@ -16,12 +16,13 @@ use crate::axes::scheme_override;
 use crate::axes::{pick_seed, picked, with_input, with_random};
 use crate::quantize::{activation_codes, weight_codes};
 use crate::{
-    AreaTool, Axis, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, DEFAULT_TIMEOUT,
-    Grid, MixedBudget, Objective, QuantizeChoices, Shard, TableFormat,
+    AreaTool, Axis, BitList, Budget, CodeType, DEFAULT_BIAS_BITS, DEFAULT_CASES, DEFAULT_EVENTS,
+    DEFAULT_RANDOM_SAMPLES, DEFAULT_TERMS, DEFAULT_TIMEOUT, Grid, MixedBudget, Objective, QuantizeChoices,
+    Shard, TableFormat, Unknown,
 };
 use Command::{
-    Check, Compare, Completions, Demo, Explain, Explore, Help, HwCheck, HwCosts, HwShow, Inspect, Man, Merge,
-    Plot, Quantize, Run, Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Demo, Discriminate, Explain, Explore, Help, HwCheck, HwCosts, HwShow,
+    Inspect, Man, Merge, Plot, Quantize, Run, Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -32,10 +33,12 @@ const RUNS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors]);
 const TABLES: Commands = Commands::of(&[Run, Sweep, Size, Explore]);
 const NETWORKS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Inspect]);
 const OUTPUTS: Commands = Commands::of(&[Merge, Vectors]);
-/// Commands that need one accelerator: a sweep may have a study file instead.
-const RUNS_ONE: Commands = Commands::of(&[Run, Size, Explore, Vectors]);
 const SETS: Commands =
-    Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, HwShow, HwCheck]);
+    Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, HwShow, HwCheck, Discriminate]);
+/// Commands with the option --hw.
+const HWS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, Discriminate]);
+/// Commands in which accelerators must be named.
+const NAMED_HWS: Commands = Commands::of(&[Run, Size, Explore, Vectors, Discriminate]);
 const DIMS: Commands = Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Inspect, HwCheck]);
 const AXES: Commands = Commands::of(&[Sweep, Explore]);
 const BUDGETS: Commands = Commands::of(&[Size, Explore]);
@@ -43,6 +46,7 @@ const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
 const COMPARE: Commands = Commands::of(&[Compare]);
 const CHECK: Commands = Commands::of(&[Check]);
+const DISCRIMINATE: Commands = Commands::of(&[Discriminate]);
 const COMPLETIONS: Commands = Commands::of(&[Completions]);
 const MAN: Commands = Commands::of(&[Man]);
 const EXPLAIN: Commands = Commands::of(&[Explain]);
@@ -93,16 +97,17 @@ arguments! {
     };
     /// Accelerators; only a sweep may have several.
     hw: Vec<String> = "hw", Row {
-        needed: RUNS_ONE,
+        needed: NAMED_HWS,
         value: "HW",
         in_study: InStudy::Setting,
         study_help: "The accelerator: a preset's name or a YAML file, or a list of them.",
         help: |command| match command {
             Quantize => "The accelerator that the network is for: a preset's name (see `guardbit hw list`) or a YAML file".into(),
+            Discriminate => "An accelerator: a preset's name (see `guardbit hw list`) or a YAML file; repeat for several".into(),
             _ => "The accelerator: a preset's name (see `guardbit hw list`) or a YAML file".into(),
         },
         axis: Some(|variant, value| { variant.hw = value.into(); Ok(()) }),
-        ..row(EVERY)
+        ..row(HWS)
     };
     /// The layer that is run alone, or exported.
     layer: Option<String> = "layer", Row {
@@ -185,11 +190,13 @@ arguments! {
         help: |command| match command {
             Explore => "Vary a key of the accelerator (as for --set), hw, or requantize. Values are 12..=16 or a,b,c; each further \
                         axis multiplies the points".into(),
+            Discriminate => "Vary a key of the accelerator (as for --set). Values are 12..=16 or a,b,c; each further axis multiplies \
+                             the candidates".into(),
             _ => format!("Vary anything else: a key of the accelerator (as for --set), or {}. `dim:AXIS` is a length as for --dim, \
                           `quantize:SETTING` an option of `guardbit quantize` for a float network. Values are 12..=16 or a,b,c; each \
                           further axis multiplies the points", crate::axes::argument_keys()),
         },
-        ..row(AXES)
+        ..row(Commands::of(&[Sweep, Explore, Discriminate]))
     };
     /// Axes that go together.
     zip: Vec<Zip> = "zip", Row {
@@ -298,11 +305,12 @@ arguments! {
         in_study: InStudy::Setting,
         help: |command| match command {
             Quantize => "Seed for drawing --samples".into(),
+            Discriminate => "Seed of the random inputs, which are tried last [default: 0]".into(),
             Vectors => "Seed of the random codes [default: 0], for drawing --samples, and for drawing the dot products".into(),
             _ => "Seed of the random codes [default: 0], or for drawing --samples".into(),
         },
         axis: Some(|variant, value| pick_seed(&mut variant.settings, u64::read(value)?)),
-        ..row(Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize]))
+        ..row(Commands::of(&[Run, Sweep, Size, Explore, Vectors, Quantize, Discriminate]))
     };
     /// Other samples that a quantized network is run on.
     test: Option<PathBuf> = "test", Row {
@@ -767,10 +775,10 @@ arguments! {
             Sweep => "Output folder; an interrupted sweep continues. Without it no file is kept".into(),
             Explore => "Output folder; an interrupted exploration continues. Without it no file is kept".into(),
             Demo => "Folder of the study [default: guardbit-demo]".into(),
-            Run | Size => "Output folder; created only when all results are complete. Without it no file is kept".into(),
+            Run | Size | Discriminate => "Output folder; created only when all results are complete. Without it no file is kept".into(),
             _ => "Output folder; created only when all results are complete".into(),
         },
-        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors, Demo]))
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Vectors, Demo, Discriminate]))
     };
     /// Whether the report is opened.
     open: bool = "open", Row {
@@ -788,7 +796,7 @@ arguments! {
         beside_study: true,
         in_python: false,
         help: |_| "Print every row and column of the tables, with exact numbers, whatever the width of the terminal".into(),
-        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Quantize, Demo]))
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Quantize, Demo, Discriminate]))
     };
     /// Folders of results.
     folders: Vec<PathBuf> = "folders", Row {
@@ -889,6 +897,50 @@ arguments! {
         help: |_| "Stop a simulator whose build or run takes longer".into(),
         default: |_| Some(DEFAULT_TIMEOUT.to_string()),
         ..row(CHECK)
+    };
+    /// Settings that candidates vary.
+    any: Vec<String> = "any", Row {
+        value: "SETTINGS",
+        is_list: true,
+        help: |_| "Vary settings of one accelerator; each further setting multiplies the candidates".into(),
+        choices: |_| Unknown::ALL.map(|unknown| (unknown.name(), Some(unknown.about()))).into(),
+        ..row(DISCRIMINATE)
+    };
+    /// Products of an input.
+    terms: Option<usize> = "terms", Row {
+        value: "N",
+        help: |_| "Number of products of an input; of a shorter one, the remaining weights are 0".into(),
+        default: |_| Some(DEFAULT_TERMS.to_string()),
+        ..row(DISCRIMINATE)
+    };
+    /// Codes of activations.
+    activation: Option<CodeType> = "activation", Row {
+        value: "TYPE[:ZERO_POINT]",
+        help: |_| "Type of the activations' codes, and their zero point, e.g. uint8:128".into(),
+        default: |_| Some("int8:0".into()),
+        ..row(DISCRIMINATE)
+    };
+    /// Codes of weights.
+    weight: Option<CodeType> = "weight", Row {
+        value: "TYPE[:ZERO_POINT]",
+        help: |_| "Type of the weights' codes, and their zero point".into(),
+        default: |_| Some("int8:0".into()),
+        ..row(DISCRIMINATE)
+    };
+    /// Width of biases.
+    bias_bits: Option<usize> = "bias_bits", Row {
+        value: "BITS",
+        help: |_| "Width of the bias that an input may have; 0 if the device has none".into(),
+        default: |_| Some(DEFAULT_BIAS_BITS.to_string()),
+        ..row(DISCRIMINATE)
+    };
+    /// Sums of a device.
+    observed: Vec<String> = "observed", Row {
+        value: "SUMS",
+        is_list: true,
+        help: |_| "Sums that a device returned for the inputs of the table, in order, e.g. 8191,-4,16129; `?` for one that is not \
+                   known".into(),
+        ..row(DISCRIMINATE)
     };
     /// Passes over the network.
     pass: Vec<String> = "pass", Row {

@@ -10,7 +10,9 @@ use guardbit_reports::{Medium, PlotFont, PlotSize, Task};
 use guardbit_sim::{Mode, StatsLevel};
 use serde_json::{Value as Json, json};
 
-use crate::{AreaTool, Axis, BitList, Budget, Grid, MixedBudget, Objective, Shard, ShardError, TableFormat};
+use crate::{
+    AreaTool, Axis, BitList, Budget, CodeType, Grid, MixedBudget, Objective, Shard, ShardError, TableFormat,
+};
 
 /// Form of a value, independent of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +142,7 @@ values! {
     Medium: Text, |medium| json!(medium.name()), Medium::ALL.map(Medium::name);
     PlotSize: Text, |size| json!(size.to_string());
     PlotFont: Text, |font| json!(font.to_string());
+    CodeType: Text, |codes| json!(codes.to_string());
     Dim: Text, |dim| json!(dim.to_string());
 }
 
