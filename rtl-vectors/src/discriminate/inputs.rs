@@ -297,7 +297,7 @@ fn random(products: &Products, search: &Search, pool: &mut Vec<TestInput>) {
                 let at = (draw.next_u64() % values.len() as u64) as usize;
                 match kind % 3 {
                     0 => values[at],
-                    1 if at % 2 == 0 => values[at % quarter],
+                    1 if at.is_multiple_of(2) => values[at % quarter],
                     1 => values[values.len() - 1 - at % quarter],
                     _ => values[values.len() / 2 - quarter / 2 + at % quarter],
                 }
