@@ -9,7 +9,7 @@ from ._calibration import Observed
 from ._commands import explore, quantize, run, size, sweep, vectors
 from ._errors import GuardbitError, GuardbitWarning, Place
 from ._graph import Graph
-from ._guardbit import __version__
+from ._guardbit import LevelOutputs, MacUnit, __version__
 from ._results import Bundle, Comparison, Exploration, Quantized, Result, Run, Size, Sweep
 from ._statistics import Sums
 from ._tables import columns, describe, set_tables
@@ -21,6 +21,8 @@ __all__ = [
     "Graph",
     "GuardbitError",
     "GuardbitWarning",
+    "LevelOutputs",
+    "MacUnit",
     "Observed",
     "Place",
     "Quantized",

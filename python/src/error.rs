@@ -4,7 +4,7 @@ use guardbit_files::FolderError;
 use guardbit_frontends::{ExportError, FrontendError};
 use guardbit_hwmodels::{HwError, LowerError, Origin};
 use guardbit_quantize::QuantizeError;
-use guardbit_rtl_vectors::VectorError;
+use guardbit_rtl_vectors::{GoldenError, VectorError};
 use guardbit_study::StudyError;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
@@ -127,5 +127,16 @@ impl From<HwError> for Failure {
 impl From<VectorError> for Failure {
     fn from(error: VectorError) -> Self {
         Self::new(error.code(), &error, error.help())
+    }
+}
+
+impl From<GoldenError> for Failure {
+    fn from(error: GoldenError) -> Self {
+        match error {
+            GoldenError::Vectors(error) => error.into(),
+            GoldenError::Accelerator(error) => (*error).into(),
+            GoldenError::Lower(error) => error.into(),
+            error => Self::usage(error.to_string()),
+        }
     }
 }

@@ -9,6 +9,7 @@ mod error;
 mod network;
 mod request;
 mod supervise;
+mod unit;
 
 use pyo3::prelude::*;
 
@@ -18,6 +19,8 @@ fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MOST_THREADS", guardbit_study::MOST_THREADS)?;
     module.add("MOST_POINTS", guardbit_study::MAX_POINTS)?;
     module.add_class::<network::Network>()?;
+    module.add_class::<unit::MacUnit>()?;
+    module.add_class::<unit::LevelOutputs>()?;
     module.add_function(wrap_pyfunction!(commands::run, module)?)?;
     module.add_function(wrap_pyfunction!(commands::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(commands::merge, module)?)?;

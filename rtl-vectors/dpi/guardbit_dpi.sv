@@ -6,7 +6,9 @@ package guardbit_dpi;
     localparam int CTRL_BITS = 64;
     localparam int DATA_BITS = 2048;
 
-    localparam int GUARDBIT_ABI = 1;
+    localparam int GUARDBIT_ABI = 2;
+    // Values of the arrays of guardbit_tile_step; those above rows * count and cols * count are ignored.
+    localparam int TILE_VALUES = 1024;
 
     import "DPI-C" function int guardbit_abi();
     import "DPI-C" function string guardbit_error();
@@ -15,6 +17,13 @@ package guardbit_dpi;
         input string accelerator, input int terms,
         input string activation_type, input int activation_zero_point,
         input string weight_type, input int weight_zero_point
+    );
+    import "DPI-C" function int guardbit_copy(input int model);
+    import "DPI-C" function int guardbit_restore(input int model, input int from);
+    import "DPI-C" function int guardbit_open_tile(input int model, input int rows, input int cols);
+    import "DPI-C" function int guardbit_tile_unit(input int tile_number, input int row, input int col);
+    import "DPI-C" function int guardbit_tile_step(
+        input int tile_number, input int activations [TILE_VALUES], input int weights [TILE_VALUES], input int count
     );
     import "DPI-C" function int guardbit_close(input int model);
     import "DPI-C" function int guardbit_levels(input int model);

@@ -271,12 +271,11 @@ impl GoldenModel {
         ]
     }
 
-    /// Runs one beat of a whole dot product. Runs end where the interface contract requires.
+    /// Checks that the next [`step`](Self::step) accepts these operands.
     ///
     /// # Errors
-    /// [`GoldenError::Beat`] if the number of operands differs from that of the lanes (in the last beat, from
-    /// that of the remaining products), or if an operand is wider than its port. The state is unchanged then.
-    pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
+    /// As of [`step`](Self::step).
+    pub fn check_operands(&self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
         for operands in [activations, weights] {
             self.check_count(i64::try_from(operands.len()).unwrap_or(i64::MAX))?;
         }
@@ -286,6 +285,16 @@ impl GoldenModel {
                 return Err(GoldenError::Beat(format!("the {what} {value} does not fit {bits} bits")));
             }
         }
+        Ok(())
+    }
+
+    /// Runs one beat of a whole dot product. Runs end where the interface contract requires.
+    ///
+    /// # Errors
+    /// [`GoldenError::Beat`] if the number of operands differs from that of the lanes (in the last beat, from
+    /// that of the remaining products), or if an operand is wider than its port. The state is unchanged then.
+    pub fn step(&mut self, activations: &[i64], weights: &[i64]) -> Result<(), GoldenError> {
+        self.check_operands(activations, weights)?;
         let operands: Vec<TraceOperand> = activations
             .iter()
             .zip(weights)

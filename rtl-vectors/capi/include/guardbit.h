@@ -9,7 +9,10 @@
 #include <stdint.h>
 
 // Version of this interface; it changes whenever a function does.
-#define GUARDBIT_ABI 1
+#define GUARDBIT_ABI 2
+
+// Maximum number of products of a tile: those of a dot product, times the units.
+#define GUARDBIT_MAX_TILE 4194304
 
 // Success.
 #define GUARDBIT_OK 0
@@ -82,6 +85,36 @@ int32_t guardbit_open_accelerator(const char *accelerator,
                                   int32_t activation_zero_point,
                                   const char *weight_type,
                                   int32_t weight_zero_point);
+
+// Opens a copy of a model with its current state: registers, and the dot product in progress. Returns the copy's
+// number, above 0, or an error code.
+int32_t guardbit_copy(int32_t model);
+
+// Gives a model the state and the settings of another one, for example of an earlier copy, which stays open.
+int32_t guardbit_restore(int32_t model, int32_t from);
+
+// Opens a tile of an array: `rows` times `cols` copies of a model, with its state and settings. Units of one row share
+// their activations, units of one column their weights. Returns the tile's number, above 0, or an error code. guardbit_close
+// closes a tile with its units.
+int32_t guardbit_open_tile(int32_t model,
+                           int32_t rows,
+                           int32_t cols);
+
+// Returns the number of a tile's unit. It is a model as any other: its bias can be set, and its registers read.
+int32_t guardbit_tile_unit(int32_t tile_number,
+                           int32_t row,
+                           int32_t col);
+
+// Runs one beat of every unit of a tile. `activations` holds `count` values per row, and `weights` `count` values per
+// column, one row or column after the other; `count` is as for guardbit_step. The tile has no skew: after step k, every unit
+// holds its sum of k beats. If a unit does not accept the beat, none moves.
+//
+// # Safety
+// `activations` is null or points to `count` values per row, `weights` to `count` values per column.
+int32_t guardbit_tile_step(int32_t tile_number,
+                           const int32_t *activations,
+                           const int32_t *weights,
+                           int32_t count);
 
 // Closes a model. Its number is not used again.
 int32_t guardbit_close(int32_t model);

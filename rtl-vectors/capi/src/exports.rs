@@ -7,11 +7,13 @@ use std::path::Path;
 use guardbit_rtl_vectors::{GoldenModel, LayerParameters, LevelState};
 
 use crate::error::{Failure, last};
-use crate::models::{add, guarded, remove, with};
+use crate::models::{add, add_tile, copy, guarded, remove, tile, with, with_units};
 use crate::pointers::{slice, text, write};
 
 /// Version of this interface; it changes whenever a function does.
-pub const GUARDBIT_ABI: i32 = 1;
+pub const GUARDBIT_ABI: i32 = 2;
+/// Maximum number of products of a tile: those of a dot product, times the units.
+pub const GUARDBIT_MAX_TILE: i32 = 4194304;
 
 /// Success.
 pub const GUARDBIT_OK: i32 = 0;
@@ -103,6 +105,106 @@ pub unsafe extern "C" fn guardbit_open_accelerator(
             weight_zero_point,
         };
         add(GoldenModel::from_accelerator(accelerator, &parameters)?)
+    })
+}
+
+/// Opens a copy of a model with its current state: registers, and the dot product in progress. Returns the copy's
+/// number, above 0, or an error code.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_copy(model: i32) -> i32 {
+    guarded(|| add(copy(model)?))
+}
+
+/// Gives a model the state and the settings of another one, for example of an earlier copy, which stays open.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_restore(model: i32, from: i32) -> i32 {
+    guarded(|| {
+        let saved = copy(from)?;
+        Ok(with(model, |m| {
+            *m = saved;
+            Ok(GUARDBIT_OK)
+        }))
+    })
+}
+
+/// Opens a tile of an array: `rows` times `cols` copies of a model, with its state and settings. Units of one row share
+/// their activations, units of one column their weights. Returns the tile's number, above 0, or an error code. guardbit_close
+/// closes a tile with its units.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_open_tile(model: i32, rows: i32, cols: i32) -> i32 {
+    guarded(|| {
+        let sizes = [rows, cols].map(|size| usize::try_from(size).unwrap_or(0));
+        let products = sizes.iter().try_fold(copy(model)?.terms(), |all, &size| all.checked_mul(size));
+        if products.is_none_or(|products| products == 0 || products > GUARDBIT_MAX_TILE as usize) {
+            let problem = format!(
+                "a tile of {rows} x {cols} units; expected at least 1 x 1, and at most {GUARDBIT_MAX_TILE} products in \
+                 all dot products"
+            );
+            return Err(Failure::new(GUARDBIT_E_PARAMETER, problem));
+        }
+        add_tile(model, sizes[0], sizes[1])
+    })
+}
+
+/// Returns the number of a tile's unit. It is a model as any other: its bias can be set, and its registers read.
+#[unsafe(no_mangle)]
+pub extern "C" fn guardbit_tile_unit(tile_number: i32, row: i32, col: i32) -> i32 {
+    guarded(|| {
+        let tile = tile(tile_number)?;
+        let [row, col] = [row, col].map(|index| usize::try_from(index).unwrap_or(usize::MAX));
+        match row < tile.rows && col < tile.cols {
+            true => Ok(tile.units[row * tile.cols + col]),
+            false => {
+                let problem = format!("the tile has {} x {} units", tile.rows, tile.cols);
+                Err(Failure::new(GUARDBIT_E_PARAMETER, problem))
+            }
+        }
+    })
+}
+
+/// Runs one beat of every unit of a tile. `activations` holds `count` values per row, and `weights` `count` values per
+/// column, one row or column after the other; `count` is as for guardbit_step. The tile has no skew: after step k, every unit
+/// holds its sum of k beats. If a unit does not accept the beat, none moves.
+///
+/// # Safety
+/// `activations` is null or points to `count` values per row, `weights` to `count` values per column.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guardbit_tile_step(
+    tile_number: i32,
+    activations: *const i32,
+    weights: *const i32,
+    count: i32,
+) -> i32 {
+    guarded(|| {
+        let tile = tile(tile_number)?;
+        with_units(&tile, |units| {
+            let mut length = 0;
+            for unit in &*units {
+                length = unit.check_count(count.into())?;
+            }
+            // SAFETY: see above.
+            let [activations, weights] = unsafe {
+                [
+                    slice("activations", activations, length * tile.rows)?,
+                    slice("weights", weights, length * tile.cols)?,
+                ]
+            };
+            let wide = |values: &[i32]| values.iter().map(|&value| value.into()).collect::<Vec<i64>>();
+            let [activations, weights] = [wide(activations), wide(weights)];
+            let operands = |index: usize| {
+                let [row, col] = [index / tile.cols, index % tile.cols].map(|at| at * length);
+                (&activations[row..row + length], &weights[col..col + length])
+            };
+            for (index, unit) in units.iter().enumerate() {
+                let (a, w) = operands(index);
+                unit.check_operands(a, w)?;
+            }
+            for (index, unit) in units.iter_mut().enumerate() {
+                let (a, w) = operands(index);
+                unit.step(a, w)?;
+            }
+            Ok(GUARDBIT_OK)
+        })
     })
 }
 

@@ -7,3 +7,4 @@ mod header;
 mod hostile;
 mod model;
 mod native;
+mod tile;

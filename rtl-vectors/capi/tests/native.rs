@@ -93,6 +93,59 @@ fn the_reference_design_keeps_in_step() {
     }
 }
 
+/// The reference array returns the sums of a tile of the golden model; an array that wraps does not.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn an_array_keeps_in_step_with_a_tile() {
+    tools();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = library("libguardbit_capi.so");
+    let bench = fs::read_to_string(root.join("examples/os_array.sv")).unwrap();
+    for (fault, mode) in [(false, ""), (true, ".MODE(gb_codes::MODE_WRAP), ")] {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = bench.replace(".ROWS(ROWS), .COLS(COLS),", &format!("{mode}.ROWS(ROWS), .COLS(COLS),"));
+        assert_eq!(faulty != bench, fault);
+        fs::write(dir.path().join("tb.sv"), faulty).unwrap();
+        let modules = [
+            "gb_codes",
+            "gb_overflow",
+            "gb_fit",
+            "gb_round_shift",
+            "gb_product",
+            "gb_sum",
+            "gb_level",
+            "gb_delay",
+            "gb_os_pe",
+            "gb_os_array",
+        ];
+        let rtl = modules.map(|name| root.join(format!("../rtl/{name}.sv")));
+        let flags = format!("{} -Wl,-rpath,{}", library.display(), library.parent().unwrap().display());
+        let built = Command::new("verilator")
+            .args([
+                "--binary",
+                "--timing",
+                "-Wno-fatal",
+                "--top-module",
+                "tb",
+                "-o",
+                "Vtile",
+                "-LDFLAGS",
+                &flags,
+            ])
+            .args(rtl)
+            .args([root.join("../dpi/guardbit_dpi.sv"), dir.path().join("tb.sv")])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", text(&built));
+        let ran = Command::new(dir.path().join("obj_dir/Vtile")).args(["+tiles=200"]).output().unwrap();
+        let shown = text(&ran);
+        assert_eq!(ran.status.success(), !fault, "{shown}");
+        assert!(shown.contains("TILES tiles=200 checked=2400 mismatches="), "{shown}");
+        assert_eq!(shown.contains("mismatches=0"), !fault, "{shown}");
+    }
+}
+
 /// Builds the reference design, a broken one, and the reference design again: each run uses its own sources.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
