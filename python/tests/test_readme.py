@@ -61,3 +61,11 @@ def test_the_figure_of_the_tutorial(monkeypatch, tmp_path):
         exec(block, names)
     for name in ("digits-bits.pdf", "digits-bits.png"):
         assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_the_unit_of_the_golden_model(capsys):
+    """Runs the code of docs/how-to/golden-model.md."""
+    (block,) = blocks("docs/how-to/golden-model.md")
+    exec(block, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[4] == "8191 10000 True" and lines[-1] == "-3809"

@@ -1,9 +1,13 @@
 """The golden model of a MAC unit."""
 
+from __future__ import annotations
+
 import copy
 
-import guardbit
 import pytest
+
+import guardbit
+from conftest import DIGITS
 
 
 def test_a_rail_is_reached_and_left():
@@ -35,9 +39,9 @@ def test_copies_go_their_own_way(duplicate):
     assert (saved.sum, saved.code) == (100, 51)
 
 
-def test_a_bundle_opens(digits, tmp_path):
-    bundle = guardbit.vectors(digits.model, "fpga-int14-os", 0, digits.x[:1], cases=1, out=tmp_path / "bundle")
-    assert guardbit.MacUnit.from_bundle(bundle.path).terms == 9
+def test_a_bundle_opens(images, tmp_path):
+    bundle = guardbit.vectors(DIGITS / "digits_int8.tflite", "fpga-int14-os", 0, images[:1], cases=1, out=tmp_path / "bundle")
+    assert guardbit.MacUnit.from_bundle(bundle.folder).terms == 9
 
 
 def test_errors_say_why():
