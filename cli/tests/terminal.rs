@@ -186,3 +186,24 @@ fn a_report_is_opened_in_a_browser() {
     let failed = place.call(&format!("{command} --set accumulation.acc.overflow=trap"), &[("PATH", &path)]);
     assert!(!failed.status.success() && place.is_empty("tmp"));
 }
+
+/// With several settings of another level, the answer names the best of them and says how far the others are.
+#[test]
+fn a_sweep_of_two_levels_answers_for_all_settings() {
+    let place = Place::new();
+    let samples = SAMPLES.replace("fpga-int14-os", "inner14-outer24");
+    for (inner, answer) in [
+        (
+            "12..=14",
+            "Every setting that was run loses accuracy on 40 samples; at best, 24 bits (saturate, inner.bits 14) lose",
+        ),
+        ("17..=20", "From 20 bits on, saturate (inner.bits 17) loses no accuracy on 40 samples"),
+        ("17..=20", "; the other settings, from 20 bits on"),
+        ("15..=18", "2 of the 3 other settings do not at any width that was run"),
+    ] {
+        let axes = format!("--axis accumulation.inner.bits={inner} --axis accumulation.outer.bits=16,20,24");
+        let shown = place.succeed(&format!("sweep {samples} {axes}"), &[]);
+        let last = shown.lines().last().unwrap();
+        assert!(last.contains(answer), "{last}");
+    }
+}

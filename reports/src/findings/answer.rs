@@ -178,19 +178,50 @@ fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<Stri
         .collect();
     // The least width first, and widths that do not suffice last.
     parts.sort_by_key(|(bits, rank, _)| (std::cmp::Reverse(*rank), bits.unwrap_or(u32::MAX)));
-    let (least_bits, _, first) = parts.first()?;
+    let (least_bits, rank, first) = parts.first()?;
+    if several && least_bits.is_none() && *rank == ACCURACY {
+        let samples = counted(points.iter().map(|point| point.summary.samples).max().unwrap_or(0), "sample");
+        return Some(format!("Every setting that was run loses accuracy on {samples}{}.", best_of(groups)));
+    }
+    // Of several settings, the answer names the best one, and says how far the others are from it.
+    let same = parts[1..].iter().filter(|(_, other, _)| several && other == rank);
+    let others = match same.clone().map(|(bits, ..)| *bits).collect::<Option<Vec<u32>>>().as_deref() {
+        _ if least_bits.is_none() || same.clone().count() == 0 => String::new(),
+        Some(bits) => match (bits[0], bits[bits.len() - 1]) {
+            (least, most) if least == most => format!("; the other settings, from {least} bits on"),
+            (least, most) => format!("; the other settings, from {least} to {most} bits on"),
+        },
+        None => {
+            let never = same.clone().filter(|(bits, ..)| bits.is_none()).count() as u64;
+            let verb = number(never, "does", "do");
+            format!("; {never} of the {} other settings {verb} not at any width that was run", same.count())
+        }
+    };
     let narrow = narrowest(&groups[0]).map_or(String::new(), |text| format!("; {text}"));
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
     let on = match least_bits {
         Some(_) => left_open(samples),
         None => format!("on {}", counted(samples, "sample")),
     };
-    Some(format!("{first} {on}{narrow}."))
+    Some(format!("{first} {on}{others}{narrow}."))
 }
+
+/// Returns what the most accurate point of several groups loses.
+fn best_of(groups: &[Group<'_>]) -> String {
+    let rows = groups.iter().flat_map(|group| group.points.iter().map(move |point| (group, &point.summary)));
+    let value = |row: &SummaryRow| row.accuracy.map_or(-1.0, Fraction::value);
+    let best = rows.max_by(|(_, a), (_, b)| value(a).total_cmp(&value(b)));
+    let Some((group, row)) = best else { return String::new() };
+    let Some((accuracy, exact)) = row.accuracy.zip(row.accuracy_exact) else { return String::new() };
+    format!("; at best, {} bits ({}, {}) {}", row.width(), row.overflow, group.heading, lost(accuracy, exact))
+}
+
+/// Rank of the question that networks with labels answer.
+const ACCURACY: u8 = 4;
 
 fn rank(question: Question) -> Option<u8> {
     match question {
-        Question::ExactAccuracy => Some(4),
+        Question::ExactAccuracy => Some(ACCURACY),
         Question::FullAgreement => Some(3),
         Question::ExactOutputs => Some(2),
         Question::ExactSums => Some(1),
