@@ -6,8 +6,8 @@ Everything comes from manifest.json and the .mem files; values are compared as p
 are logged with their case and operands; any fails the test, as does a value that was not compared.
 
 `replay` sends the beats as they are. `stress` has idle cycles between beats, and resets. Variables of the environment:
-GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_RESETS and GUARDBIT_SEED are the percentage of beats
-with idle cycles before them, the number of resets, and the seed of their places.
+GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_IDLE_MAX, GUARDBIT_RESETS and GUARDBIT_SEED are the
+percentage of beats with idle cycles before them, the most of these, the number of resets, and the seed of their places.
 """
 
 import json
@@ -305,7 +305,7 @@ async def replay(dut):
 async def stress(dut):
     """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
     bench, rng = Bench(dut), random.Random(setting("SEED", 1))
-    idle, resets = setting("IDLE", 10), setting("RESETS", 6)
+    idle, idle_max, resets = setting("IDLE", 10), setting("IDLE_MAX", 64), setting("RESETS", 6)
     kinds, beat, next_reset, turn = ["between", "within", "overflowed"], 0, 0, 0
     await bench.begin()
     while beat < len(bench.ctrl):
@@ -324,7 +324,8 @@ async def stress(dut):
                 next_reset += len(bench.ctrl) // (resets + 1) // 2
         if bench.is_valid(beat) and rng.randrange(100) < idle:
             # As often one or two cycles as several or many.
-            await bench.idle(rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 17))), rng)
+            cycles = rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 8 + idle_max)))
+            await bench.idle(min(cycles, idle_max), rng)
         await bench.send(beat)
         beat += 1
     await bench.end()
