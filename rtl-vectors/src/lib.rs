@@ -38,8 +38,8 @@ mod words;
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};
 pub use check::{
-    CheckReport, CheckRequest, Divergence, Dut, DutLatency, JUNIT, MutantResult, Outcome, Replayed, Simulator,
-    StressBin, TIME_LIMIT, TrailBeat, Verdict, check, mutate,
+    CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, JUNIT, MutantResult, Outcome,
+    Replayed, Simulator, StressBin, TIME_LIMIT, TrailBeat, Verdict, check, mutate, mutate_dut,
 };
 pub use error::{GoldenError, VectorError};
 pub use export::export;

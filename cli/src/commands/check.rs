@@ -8,7 +8,7 @@ use guardbit_files::{SingleFile, WorkFolder, read_text};
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::Need;
 use guardbit_rtl_vectors::{
-    CheckReport, CheckRequest, Divergence, Dut, DutLatency, DutProfile, JUNIT, MutantResult, Outcome, Replayed,
+    CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, DutProfile, JUNIT, MutantResult, Outcome, Replayed,
     Simulator, TIME_LIMIT, TrailBeat, Verdict,
 };
 use guardbit_study::{Progress as _, Seconds};
@@ -43,6 +43,12 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
         mutants = guardbit_rtl_vectors::mutate(dir, simulator, &request)?;
         passed = mutants.iter().all(MutantResult::passed);
     }
+    let mut faults = Vec::new();
+    if let (Some(count), Some(dut), true) = (args.mutate_dut, &dut, passed) {
+        let simulator = simulators.first().copied().unwrap_or(Simulator::Icarus);
+        bar.step("replaying faults of the design");
+        faults = guardbit_rtl_vectors::mutate_dut(dir, simulator, &request, dut, count)?;
+    }
     drop(bar);
     if let Some(kept) = kept {
         kept.finish("check")?;
@@ -62,6 +68,7 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
             "cases": cases_json(&report),
             "replays": report.replays.iter().map(|replay| replay_json(replay, &report)).collect::<Vec<_>>(),
             "mutants": mutants.collect::<Vec<_>>(),
+            "dut_mutants": faults.iter().map(fault_json).collect::<Vec<_>>(),
         }))?;
     } else {
         let rows: Vec<_> = report.checks.iter().map(|(name, outcome)| row(name, outcome)).collect();
@@ -90,6 +97,9 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
             print(&format!("\n{table}\n{caught} of {all} mutants caught, {equivalent} equivalent\n"))?;
         }
     }
+    if !faults.is_empty() && !global.json {
+        print(&survivors(&faults))?;
+    }
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -103,6 +113,7 @@ fn dut(args: &Given<Check>) -> Result<Option<Dut>, Failure> {
             ("--latency", args.latency.is_some()),
             ("--seeds", args.seeds.is_some()),
             ("--without", !args.without.is_empty()),
+            ("--mutate-dut", args.mutate_dut.is_some()),
         ];
         return match names.into_iter().find(|(_, is_given)| *is_given) {
             Some((name, _)) => Err(Failure::usage(format!("{name} needs --dut"), help)),
@@ -128,7 +139,11 @@ fn dut(args: &Given<Check>) -> Result<Option<Dut>, Failure> {
     let seeds = u32::try_from(args.seeds.unwrap_or(1)).unwrap_or(u32::MAX);
     let without = args.without.iter().map(|need| need.parse()).collect::<Result<_, String>>();
     let without = without.map_err(|error| Failure::usage(error, help))?;
-    Ok(Some(Dut { files: args.dut.clone(), top, profile, latency, seeds, without }))
+    let dut = Dut { files: args.dut.clone(), top, profile, latency, seeds, without };
+    if args.mutate_dut.is_some() && dut.is_vhdl() {
+        return Err(Failure::usage("--mutate-dut needs a design in SystemVerilog".into(), help));
+    }
+    Ok(Some(dut))
 }
 
 /// Returns the JUnit file of `--junit`, for which nothing is written yet.
@@ -254,6 +269,44 @@ fn outcome_json(outcome: &Outcome) -> Value {
         }),
         Outcome::Absent { reason } => json!({ "result": "not run", "reason": reason }),
     }
+}
+
+/// Returns how many faults of the design were caught, and a table of the others.
+fn survivors(faults: &[DutMutant]) -> String {
+    let count = |is: fn(&DutFate) -> bool| faults.iter().filter(|fault| is(&fault.fate)).count();
+    let caught = count(|fate| *fate == DutFate::Caught);
+    let broken = count(|fate| matches!(fate, DutFate::Broken(_)));
+    let row = |fault: &DutMutant| match &fault.fate {
+        DutFate::Caught => None,
+        DutFate::Broken(_) => Some("does not build".to_owned()),
+        DutFate::Survived(nearest) if nearest.is_empty() => Some("none: no named signal differs".into()),
+        DutFate::Survived(nearest) => {
+            let listed = nearest.iter().map(|(case, signals)| format!("{case} ({signals})"));
+            Some(listed.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let rows: Vec<Vec<String>> = faults
+        .iter()
+        .filter_map(|fault| Some(vec![fault.change.clone(), fault.source.join(" "), row(fault)?]))
+        .collect();
+    let survived = faults.len() - caught - broken;
+    let summary = format!("\n{caught} of {} changed designs caught, {survived} survived", faults.len());
+    let not_built = if broken > 0 { format!(", {broken} did not build") } else { String::new() };
+    let columns = ["change", "source", "nearest cases (signals that differ)"];
+    let table = if rows.is_empty() { String::new() } else { text_table(&columns, &rows) };
+    format!("{summary}{not_built}\n{table}")
+}
+
+fn fault_json(fault: &DutMutant) -> Value {
+    let (fate, nearest) = match &fault.fate {
+        DutFate::Caught => ("caught", json!([])),
+        DutFate::Broken(_) => ("not built", json!([])),
+        DutFate::Survived(nearest) => (
+            "survived",
+            nearest.iter().map(|(case, signals)| json!({ "case": case, "signals": signals })).collect(),
+        ),
+    };
+    json!({ "change": fault.change, "source": fault.source, "fate": fate, "nearest": nearest })
 }
 
 fn beat_json(beat: &TrailBeat) -> Value {

@@ -4,6 +4,7 @@ mod again;
 mod array;
 mod compare;
 mod dut;
+mod faults;
 mod files;
 mod junit;
 mod mutants;
@@ -20,6 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use dut::{Dut, DutLatency};
+pub use faults::{DutFate, DutMutant, mutate_dut};
 pub use junit::JUNIT;
 pub use mutants::{MutantResult, Verdict, mutate};
 pub use outcome::{CheckReport, Divergence, Outcome, Replayed, StressBin, TrailBeat};

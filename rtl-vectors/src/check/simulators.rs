@@ -25,7 +25,7 @@ const DUMPED_BEFORE: u64 = 64;
 const DUMPED_AFTER: u64 = 16;
 
 /// Arguments of a run with idle cycles and resets, apart from the seed: names and values.
-const STRESS: [(&str, u32); 3] = [("idle", 10), ("idle_max", 16), ("resets", 6)];
+const STRESS: [(&str, u32); 3] = [("idle", 10), ("idle_max", 64), ("resets", 6)];
 
 /// Percentage of cycles in which a run with idle cycles begins to let results wait.
 const STALL: u32 = 10;
@@ -126,6 +126,15 @@ impl Replay<'_> {
         start(command(&run, arguments), work, self.limit)?;
         let file = work.join(MISMATCH);
         Ok(file.exists().then_some(file))
+    }
+
+    /// Repeats a run with a waveform of all cycles in `file`.
+    pub fn dump_all(&self, work: &Path, manner: Manner, file: &str) -> Result<(), VectorError> {
+        let Ok(run) = self.build(work, &["--trace"])? else { return Ok(()) };
+        let mut arguments = self.arguments(manner);
+        arguments.push(format!("+waves={file}"));
+        start(command(&run, arguments), work, self.limit)?;
+        Ok(())
     }
 
     /// Returns the runs of the bench, in order.
@@ -317,7 +326,7 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
     })
 }
 
-fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::Ended, VectorError> {
+pub(super) fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::Ended, VectorError> {
     command.current_dir(work);
     let program = command.get_program().into();
     process::run(command, limit).map_err(|source| VectorError::Read { path: program, source })

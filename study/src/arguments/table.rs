@@ -880,6 +880,13 @@ arguments! {
         default: |_| Some("1".into()),
         ..row(CHECK)
     };
+    /// Number of faults in the user's design.
+    mutate_dut: Option<usize> = "mutate-dut", Row {
+        value: "N",
+        help: |_| "Also replay N changed copies of --dut, made by Yosys, each with one cell changed, and list those that pass, with \
+                   their lines and the cases that come nearest to a difference; they do not affect the exit code".into(),
+        ..row(CHECK)
+    };
     /// Cases that are left out.
     without: Vec<String> = "without", Row {
         value: "LIST",
