@@ -12,8 +12,16 @@
 //   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
 // A dot product that a reset interrupts is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
+`ifdef GB_COVERAGE
+`define GB_SAMPLE(group, value) coverage.group.sample(value);
+`else
+`define GB_SAMPLE(group, value)
+`endif
 module tb;
     import tb_params::*;
+`ifdef GB_COVERAGE
+    gb_stress coverage ();
+`endif
 
     // Edges order the stimuli here, not assignments.
     /* verilator lint_off BLKSEQ */
@@ -385,15 +393,17 @@ module tb;
             in_w        = stim_w[beat];
             if (in_valid) begin
                 bin = (gap < 3) ? gap : (gap < 8) ? 3 : 4;
-                gap = 0;
                 if (in_clear) begin
+                    `GB_SAMPLE(gap_between, gap)
                     gaps_between[bin] = gaps_between[bin] + 1;
                     first_beat = beat;
                     first_dot  = dot;
                     dot = dot + 1;
                 end else begin
+                    `GB_SAMPLE(gap_inside, gap)
                     gaps_inside[bin] = gaps_inside[bin] + 1;
                 end
+                gap = 0;
                 if (in_run_last[LEVELS-1]) due = due + 1;
             end else begin
                 gap = gap + 1;
@@ -530,6 +540,7 @@ module tb;
                     halted    = 1'b1;
                     resetting = 3 + draw(4);
                     extra     = -1;
+                    `GB_SAMPLE(reset, kind)
                     done_resets[kind] = done_resets[kind] + 1;
                     kind   = (kind + 1) % 3;
                     resets = resets - 1;

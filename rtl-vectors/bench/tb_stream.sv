@@ -12,8 +12,16 @@
 //   +out=0           does not compare codes
 // What a reset drops is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
+`ifdef GB_COVERAGE
+`define GB_SAMPLE(group, value) coverage.group.sample(value);
+`else
+`define GB_SAMPLE(group, value)
+`endif
 module tb_stream;
     import tb_params::*;
+`ifdef GB_COVERAGE
+    gb_stress coverage ();
+`endif
 
     // Edges order the stimuli here, not assignments.
     /* verilator lint_off BLKSEQ */
@@ -78,7 +86,9 @@ module tb_stream;
     endtask
 
     // The case at hand: its place in cases.txt, first beat, beats, output word (-1: none) and identifier.
+    /* verilator lint_off UNUSEDSIGNAL */
     int cases, fields, case_at, case_first, case_beats, case_word;
+    /* verilator lint_on UNUSEDSIGNAL */
     logic [8*128-1:0] case_id;
     task next_case;
         begin
@@ -248,13 +258,15 @@ module tb_stream;
             in_a        = stim_a[beat];
             in_w        = stim_w[beat];
             bin = (gap < 3) ? gap : (gap < 8) ? 3 : 4;
-            gap = 0;
             if (in_clear) begin
+                `GB_SAMPLE(gap_between, gap)
                 gap_between[bin] = gap_between[bin] + 1;
                 dot = dot + 1;
             end else begin
+                `GB_SAMPLE(gap_inside, gap)
                 gap_inside[bin] = gap_inside[bin] + 1;
             end
+            gap = 0;
             in_bias = stim_bias[dot];
             in_mult = stim_mult[dot];
             in_exp  = stim_exp[dot];
@@ -284,6 +296,7 @@ module tb_stream;
                 no_beat();
                 halted    = 1'b1;
                 resetting = 3 + draw(4);
+                `GB_SAMPLE(reset, kind)
                 done_resets[kind] = done_resets[kind] + 1;
                 kind   = (kind + 1) % 3;
                 resets = resets - 1;
@@ -339,7 +352,10 @@ module tb_stream;
             if (in_valid && in_ready === 1'b1) begin
                 is_accepted = 1'b1;
                 still = 0;
-                if (in_wait > 0) stall_in[stall_bin(in_wait)] = stall_in[stall_bin(in_wait)] + 1;
+                if (in_wait > 0) begin
+                    `GB_SAMPLE(stall_in, in_wait)
+                    stall_in[stall_bin(in_wait)] = stall_in[stall_bin(in_wait)] + 1;
+                end
                 in_wait = 0;
             end else if (in_valid) begin
                 in_wait = in_wait + 1;
@@ -359,7 +375,10 @@ module tb_stream;
                 out_wait = out_wait + 1;
             end else if (out_valid === 1'b1) begin
                 still = 0;
-                if (out_wait > 0) stall_out[stall_bin(out_wait)] = stall_out[stall_bin(out_wait)] + 1;
+                if (out_wait > 0) begin
+                    `GB_SAMPLE(stall_out, out_wait)
+                    stall_out[stall_bin(out_wait)] = stall_out[stall_bin(out_wait)] + 1;
+                end
                 out_wait = 0;
                 compare();
             end

@@ -22,6 +22,9 @@ use crate::read::read_manifest;
 /// Greatest number of cases that are listed for a survivor.
 const NEAREST: usize = 3;
 
+/// Greatest number of lines that are listed for a change.
+const SOURCES: usize = 4;
+
 /// A fault in a design of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DutMutant {
@@ -158,7 +161,7 @@ fn change(line: &str) -> String {
     }
 }
 
-/// Returns the lines of the user's files that a change comes from; those of the reference modules if there are none.
+/// Returns the lines that a change comes from: those of the user's files, then those of reference modules in use.
 fn source(line: &str, copies: &[String], dut: &Dut) -> Vec<String> {
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for place in option(line, "-src") {
@@ -172,7 +175,9 @@ fn source(line: &str, copies: &[String], dut: &Dut) -> Vec<String> {
             list.push(text);
         }
     }
-    if own.is_empty() { others } else { own }
+    own.extend(others);
+    own.truncate(SOURCES);
+    own
 }
 
 /// Values of named signals in a waveform, change by change.

@@ -23,6 +23,8 @@ pub(super) fn trail(made: &Made, first: &Divergence) -> Vec<TrailBeat> {
         let case = cases.iter().find(|case| case.out_word.is_some() && case.out_word == place("word"))?;
         Some(case.first_beat + case.beats - 1)
     });
+    // A reset drops what came before it.
+    let end = end.filter(|_| first.kind != "reset");
     let (Some(end), Some(ctrl)) = (end.filter(|_| !first.case.is_empty()), ctrl(made)) else { return vec![] };
     let level = levels.iter().position(|level| level.name == first.level).unwrap_or(levels.len() - 1);
     let begin = end.saturating_sub(BEFORE);

@@ -4,6 +4,7 @@
 mod array;
 #[cfg(test)]
 mod codes;
+mod coverage;
 mod parameters;
 mod stream;
 mod unit;
@@ -132,6 +133,7 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("rtl/", &UNIT_RTL);
     put("rtl/", &VHDL);
     put("", &BENCH);
+    put("", &[("gb_stress.sv", &coverage::covergroups()), ("gb_stress.py", &coverage::cover_points())]);
     put("lockstep/", &LOCKSTEP);
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
     for profile in DutProfile::ALL {

@@ -73,11 +73,14 @@ module gb_stream (
     logic unit_sum_valid, unit_out_valid;
     logic signed [{}:0] unit_sum;
     logic signed [{}:0] unit_code;
+    // Accumulators and flags stay inside.
+    /* verilator lint_off PINMISSING */
     gb_dut u_dut (
         .in_valid(accepted),
 {connections},
         .sum_valid(unit_sum_valid), .sum(unit_sum), .out_valid(unit_out_valid), .out_code(unit_code)
     );
+    /* verilator lint_on PINMISSING */
 
     // Results wait here. A pointer has a bit more than its memory, so that equal pointers mean that it is empty.
     logic signed [{}:0] sums [0:DEPTH-1];
@@ -292,7 +295,10 @@ pub(super) fn axis_design(manifest: &Manifest) -> String {
 // product; TUSER is clear, then run_last of every level. A transfer out holds the sum and the code. Made by guardbit
 // from the manifest.
 module gb_axis (
+    // A value takes whole bytes, and TLAST repeats run_last of the last level.
+    /* verilator lint_off UNUSEDSIGNAL */
 {}
+    /* verilator lint_on UNUSEDSIGNAL */
 );
 {signals}{assigned}    assign in_run_last = s_axis_tuser[{user}+:{levels}];
     assign in_keep     = {{{}}};
