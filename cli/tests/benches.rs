@@ -234,7 +234,8 @@ fn differences_are_explained() {
     let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();
     let cases = manifest["cases"].as_array().unwrap();
-    let skipped = cases.iter().filter(|c| c["needs"].as_array().unwrap().contains(&"clear_mid".into())).count();
+    let skipped =
+        cases.iter().filter(|c| c["needs"].as_array().unwrap().contains(&"clear_mid".into())).count();
     assert!(skipped > 0);
     for (simulator, design) in [("icarus", "wraps.sv"), ("verilator", "wraps.sv"), ("ghdl", "wraps.vhd")] {
         let [design, junit, work] = [design, &format!("{simulator}.xml"), simulator]
@@ -255,16 +256,20 @@ fn differences_are_explained() {
         assert_eq!(number("expected"), if exact > 0 { 8191 } else { -8192 }, "{simulator}: {first}");
         assert_eq!(number("got"), exact - 16384 * exact.signum(), "{simulator}: {first}");
         let waves = fs::read_to_string(first["waves"].as_str().unwrap()).unwrap();
-        let seen = |name: &str| waves.lines().any(|line| line.trim_start().starts_with("$var") && line.contains(name));
+        let seen = |name: &str| {
+            waves.lines().any(|line| line.trim_start().starts_with("$var") && line.contains(name))
+        };
         assert!(seen("golden_acc") && seen("differs") && seen("in_a"), "{simulator}");
         let text = fs::read_to_string(&junit).unwrap();
         for replay in said["replays"].as_array().unwrap() {
             let name = replay["check"].as_str().unwrap();
-            let suite = text.split("<testsuite ").find(|part| part.starts_with(&format!("name=\"{name}\""))).unwrap();
+            let suite =
+                text.split("<testsuite ").find(|part| part.starts_with(&format!("name=\"{name}\""))).unwrap();
             let count = |part: &str| suite.matches(part).count();
             let failed = replay["failed_cases"].as_array().unwrap().len();
             assert!(failed > 0 && count("<testcase ") == cases.len(), "{name}");
-            let tests = format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", cases.len());
+            let tests =
+                format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", cases.len());
             assert!(suite.contains(&tests), "{name}: {suite}");
             assert_eq!([count("<failure "), count("<skipped ")], [failed, skipped], "{name}");
         }
@@ -288,12 +293,24 @@ fn raw_codes_need_zero_points() {
     export(&bundle, "fpga-int14-os", "0", &[]);
     change(&bundle, "rtl/gb_dut.sv", "../mine.sv", "module gb_dut", "module mine");
     let mine = dir.path().join("mine.sv").to_string_lossy().into_owned();
-    let rows = [("", "", Some(0)), ("in_a - in_zx", "9'(in_a)", Some(1)), ("in_a - in_zx", "in_a + in_zx", Some(1))];
+    let rows =
+        [("", "", Some(0)), ("in_a - in_zx", "9'(in_a)", Some(1)), ("in_a - in_zx", "in_a + in_zx", Some(1))];
     for (text, by, expected) in rows {
         let raw = dir.path().join("raw.sv").to_string_lossy().into_owned();
         fs::write(&raw, RAW.replacen(text, by, usize::from(!text.is_empty()))).unwrap();
         for simulator in ["icarus", "verilator"] {
-            let args = ["--dut", &mine, "--dut", &raw, "--top", "raw_unit", "--profile", "raw", "--simulator", simulator];
+            let args = [
+                "--dut",
+                &mine,
+                "--dut",
+                &raw,
+                "--top",
+                "raw_unit",
+                "--profile",
+                "raw",
+                "--simulator",
+                simulator,
+            ];
             let (code, said) = check(&bundle, &args);
             assert_eq!(code, expected, "{simulator} {by}: {said}");
         }
@@ -337,13 +354,16 @@ fn faults_of_handshakes_are_caught() {
     let run = |profile: &str, simulator: &str, fault: Option<(&str, &str, &str)>| {
         let files = ["gb_dut.sv", "gb_stream.sv", "gb_axis.sv"].map(|name| {
             let text = source(name);
-            write(name, match fault {
-                Some((file, from, to)) if file == name => {
-                    assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
-                    text.replace(from, to)
-                }
-                _ => text,
-            })
+            write(
+                name,
+                match fault {
+                    Some((file, from, to)) if file == name => {
+                        assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+                        text.replace(from, to)
+                    }
+                    _ => text,
+                },
+            )
         });
         let top = format!("gb_{profile}");
         let mut args = vec!["--profile", profile, "--top", &top, "--simulator", simulator, "--seeds", "2"];
@@ -375,20 +395,20 @@ fn streams_have_lanes_and_designs_are_changed() {
     let dir = tempfile::tempdir().unwrap();
     let bundle = dir.path().join("bundle");
     export(&bundle, "fpga-int14-tree", "5", &[]);
-    let files = ["gb_dut", "gb_stream", "gb_axis"].map(|name| {
-        bundle.join(format!("rtl/{name}.sv")).to_string_lossy().into_owned()
-    });
+    let files = ["gb_dut", "gb_stream", "gb_axis"]
+        .map(|name| bundle.join(format!("rtl/{name}.sv")).to_string_lossy().into_owned());
     let designs: Vec<&str> = files.iter().flat_map(|file| ["--dut", file]).collect();
     let axis = ["--profile", "axis", "--top", "gb_axis"];
     let (code, said) = check(&bundle, &[&designs[..], &axis].concat());
     assert_eq!(code, Some(0), "{said}");
     let axis_text = fs::read_to_string(&files[2]).unwrap();
-    let swapped = axis_text.replacen("s_axis_tkeep[0]", "s_axis_tkeep[1]", 1);
+    let swapped = axis_text.replacen("s_axis_tkeep[0]", "s_axis_tkeep[2]", 1);
     assert_ne!(axis_text, swapped);
     let broken = dir.path().join("axis.sv");
     fs::write(&broken, swapped).unwrap();
     let broken = broken.to_string_lossy().into_owned();
-    let (code, said) = check(&bundle, &[&["--dut", &files[0], "--dut", &files[1], "--dut", &broken], &axis[..]].concat());
+    let (code, said) =
+        check(&bundle, &[&["--dut", &files[0], "--dut", &files[1], "--dut", &broken], &axis[..]].concat());
     assert_eq!(code, Some(1), "{said}");
     let args = ["--dut", &files[0], "--mutate-dut", "12", "--seeds", "0", "--json"];
     let (code, said) = check(&bundle, &args);

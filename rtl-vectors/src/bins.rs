@@ -28,19 +28,23 @@ const GAPS: &[Bin] = &[
     bin("3-7", 3, Some(7)),
     bin("8+", 8, None),
 ];
-const STALLS: &[Bin] = &[
-    bin("1", 1, Some(1)),
-    bin("2", 2, Some(2)),
-    bin("3-7", 3, Some(7)),
-    bin("8+", 8, None),
-];
+const STALLS: &[Bin] =
+    &[bin("1", 1, Some(1)), bin("2", 2, Some(2)), bin("3-7", 3, Some(7)), bin("8+", 8, None)];
 const RESETS: &[Bin] = &[bin("idle", 0, Some(0)), bin("mid", 1, Some(1)), bin("rail", 2, Some(2))];
 
 /// All groups.
 pub(crate) const GROUPS: [Group; 5] = [
-    Group { name: "gap_inside", what: "cycles without a beat, before a beat within a dot product", bins: GAPS },
+    Group {
+        name: "gap_inside",
+        what: "cycles without a beat, before a beat within a dot product",
+        bins: GAPS,
+    },
     Group { name: "gap_between", what: "cycles without a beat, before a dot product", bins: GAPS },
-    Group { name: "reset", what: "resets: between dot products, within one, after an overflow", bins: RESETS },
+    Group {
+        name: "reset",
+        what: "resets: between dot products, within one, after an overflow",
+        bins: RESETS,
+    },
     Group { name: "stall_in", what: "cycles in which an offered beat waits", bins: STALLS },
     Group { name: "stall_out", what: "cycles in which an offered result waits", bins: STALLS },
 ];

@@ -20,8 +20,7 @@ pub enum DutProfile {
 
 impl DutProfile {
     /// All profiles.
-    pub const ALL: [Self; 6] =
-        [Self::Full, Self::Sums, Self::Codes, Self::Raw, Self::Stream, Self::Axis];
+    pub const ALL: [Self; 6] = [Self::Full, Self::Sums, Self::Codes, Self::Raw, Self::Stream, Self::Axis];
 
     /// Returns the name.
     pub fn name(self) -> &'static str {

@@ -8,8 +8,8 @@ use guardbit_files::{SingleFile, WorkFolder, read_text};
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::Need;
 use guardbit_rtl_vectors::{
-    CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, DutProfile, JUNIT, MutantResult, Outcome, Replayed,
-    Simulator, TIME_LIMIT, TrailBeat, Verdict,
+    CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, DutProfile, JUNIT,
+    MutantResult, Outcome, Replayed, Simulator, TIME_LIMIT, TrailBeat, Verdict,
 };
 use guardbit_study::{Progress as _, Seconds};
 use serde_json::{Value, json};
@@ -159,9 +159,8 @@ fn junit_file(path: &Path, global: &Global) -> Result<SingleFile, Failure> {
 /// Returns the simulators of `--simulator`. Of `all` those that read the language of the design; without the option,
 /// one for a design.
 fn simulators_of(names: &[String], dut: Option<&Dut>) -> Vec<Simulator> {
-    let reads = |simulator: &Simulator| {
-        dut.is_none_or(|dut| (*simulator == Simulator::Ghdl) == dut.is_vhdl())
-    };
+    let reads =
+        |simulator: &Simulator| dut.is_none_or(|dut| (*simulator == Simulator::Ghdl) == dut.is_vhdl());
     if names.is_empty() && dut.is_some() {
         return Simulator::ALL.into_iter().find(reads).into_iter().collect();
     }
@@ -207,7 +206,11 @@ fn trail(name: &str, first: &Divergence) -> String {
     let columns = ["beat", "case", "", "operands", "held", "addend", "exact", "expected", "got"];
     let rows: Vec<_> = first.trail.iter().map(row).collect();
     let level = if first.level.is_empty() { String::new() } else { format!(", level {}", first.level) };
-    format!("\n{name}: beats up to the first difference ({}{level})\n{}", first.kind, text_table(&columns, &rows))
+    format!(
+        "\n{name}: beats up to the first difference ({}{level})\n{}",
+        first.kind,
+        text_table(&columns, &rows)
+    )
 }
 
 /// Returns activation times weight of every lane in use.
@@ -335,7 +338,8 @@ fn replay_json(replay: &Replayed, report: &CheckReport) -> Value {
         let group = bins.entry(bin.group).or_insert_with(|| json!({}));
         group[bin.name] = json!(bin.hits);
     }
-    let failed = replay.failed.as_ref().map(|places| places.iter().map(|&i| &report.cases[i]).collect::<Vec<_>>());
+    let failed =
+        replay.failed.as_ref().map(|places| places.iter().map(|&i| &report.cases[i]).collect::<Vec<_>>());
     json!({ "check": replay.name, "failed_cases": failed, "bins": bins })
 }
 

@@ -58,7 +58,8 @@ pub fn mutate_dut(
     dut: &Dut,
     count: usize,
 ) -> Result<Vec<DutMutant>, VectorError> {
-    let made = again::bundle(dir, &read_manifest(dir)?, &dut.without).map_err(|refused| refused.into_error(dir))?;
+    let made =
+        again::bundle(dir, &read_manifest(dir)?, &dut.without).map_err(|refused| refused.into_error(dir))?;
     let manifest = &made.bundle.manifest;
     let scratch = files::Scratch::new(request.work, "mutate-dut")?;
     let work = scratch.path();
@@ -77,7 +78,8 @@ pub fn mutate_dut(
     let netlist = |name: &str| Dut { files: vec![work.join(name)], ..dut.clone() };
     let replay = |dut: &Dut| -> Result<Vec<Ran>, VectorError> {
         let limit = request.time_limit;
-        Replay { simulator, bench: Bench::Unit, dut: Some(dut), stop: Stop::AtMismatch, limit }.run(work, manifest)
+        Replay { simulator, bench: Bench::Unit, dut: Some(dut), stop: Stop::AtMismatch, limit }
+            .run(work, manifest)
     };
     let dump = |dut: &Dut, file: &str| {
         let limit = request.time_limit;
@@ -156,7 +158,13 @@ fn option<'a>(line: &'a str, name: &str) -> Vec<&'a str> {
 fn change(line: &str) -> String {
     let one = |name| option(line, name).first().copied().unwrap_or_default().trim_start_matches('\\');
     match one("-wire") {
-        "" => format!("{} at bit {} of port {} of {}", one("-mode"), one("-portbit"), one("-port"), one("-cell")),
+        "" => format!(
+            "{} at bit {} of port {} of {}",
+            one("-mode"),
+            one("-portbit"),
+            one("-port"),
+            one("-cell")
+        ),
         wire => format!("{} at bit {} of {wire}", one("-mode"), one("-wirebit")),
     }
 }
@@ -198,7 +206,9 @@ impl Waves {
                     ScopeItem::Var(var) => {
                         names.entry(var.code).or_default().push(format!("{scope}{}", var.reference));
                     }
-                    ScopeItem::Scope(inner) => left.push((format!("{scope}{}.", inner.identifier), &inner.items)),
+                    ScopeItem::Scope(inner) => {
+                        left.push((format!("{scope}{}.", inner.identifier), &inner.items))
+                    }
                     _ => {}
                 }
             }

@@ -65,7 +65,8 @@ impl Scratch {
             let path = path.to_owned();
             move |source| VectorError::Write { path, source }
         };
-        let folder = guardbit_files::Scratch::new("guardbit-waves-").map_err(failed(&std::env::temp_dir()))?;
+        let folder =
+            guardbit_files::Scratch::new("guardbit-waves-").map_err(failed(&std::env::temp_dir()))?;
         let end = file.extension().unwrap_or_default().to_string_lossy();
         let path = folder.path().join(format!("{name}.{end}"));
         fs::copy(&file, &path).map_err(failed(&path))?;

@@ -38,7 +38,10 @@ impl CheckReport {
             (None, Some(failed), _) if !failed.contains(&place) => None,
             (None, Some(_), Some(Outcome::Fail { first, .. })) if first.case == id => {
                 let parts = [first.kind.as_str(), &first.level, &first.details];
-                Some(("failure", parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")))
+                Some((
+                    "failure",
+                    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
+                ))
             }
             (None, Some(_), _) => Some(("failure", "the design differs from the expected values".into())),
             (None, None, outcome) => outcome.and_then(problem).or(Some(("error", "did not run".into()))),
@@ -63,7 +66,8 @@ fn problem(outcome: &Outcome) -> Option<(&'static str, String)> {
 
 fn document(suites: &[(String, Vec<Test<'_>>)]) -> String {
     let all = |tests: &[Test<'_>]| {
-        let count = |kind| tests.iter().filter(|t| t.problem.as_ref().is_some_and(|(k, _)| *k == kind)).count();
+        let count =
+            |kind| tests.iter().filter(|t| t.problem.as_ref().is_some_and(|(k, _)| *k == kind)).count();
         [tests.len(), count("failure"), count("error"), count("skipped")]
     };
     let attributes = |[tests, failures, errors, skipped]: [usize; 4]| {
@@ -77,7 +81,8 @@ fn document(suites: &[(String, Vec<Test<'_>>)]) -> String {
         let name = escaped(name);
         let _ = writeln!(body, "  <testsuite name=\"{name}\" {}>", attributes(counts));
         for test in tests {
-            let start = format!("    <testcase classname=\"guardbit.{name}\" name=\"{}\"", escaped(test.name));
+            let start =
+                format!("    <testcase classname=\"guardbit.{name}\" name=\"{}\"", escaped(test.name));
             let _ = match &test.problem {
                 None => writeln!(body, "{start}/>"),
                 Some((kind, message)) => {

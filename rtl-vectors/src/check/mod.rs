@@ -143,8 +143,7 @@ fn replay_cases(
     let kept: Vec<usize> = (0..report.cases.len())
         .filter(|place| !report.skipped.iter().any(|(skipped, _)| skipped == place))
         .collect();
-    for Ended { manner, mut outcome, failed, bins } in
-        replay(&made.bundle, simulator, Bench::Unit, request)?
+    for Ended { manner, mut outcome, failed, bins } in replay(&made.bundle, simulator, Bench::Unit, request)?
     {
         let stressed = match manner {
             Manner::Plain => String::new(),
@@ -155,7 +154,8 @@ fn replay_cases(
         if let Outcome::Fail { first, .. } = &mut outcome {
             first.trail = trail::trail(made, first);
         }
-        let failed = failed.map(|places| places.iter().filter_map(|&place| kept.get(place).copied()).collect());
+        let failed =
+            failed.map(|places| places.iter().filter_map(|&place| kept.get(place).copied()).collect());
         report.replays.push(Replayed { name: name.clone(), failed, bins });
         report.checks.push((name, outcome));
     }

@@ -84,7 +84,9 @@ impl Replay<'_> {
         if !is_there(simulator) {
             return absent(format!("`{}` is not installed", simulator.program()));
         }
-        if self.dut.is_some_and(|dut| dut.profile == DutProfile::Raw) && manifest.layer.weight.zero_points.len() > 1 {
+        if self.dut.is_some_and(|dut| dut.profile == DutProfile::Raw)
+            && manifest.layer.weight.zero_points.len() > 1
+        {
             return absent("profile raw needs one zero point for all weights".into());
         }
         let mut kinds = manifest.arithmetic.levels.iter().map(|level| level.reduce);
@@ -201,7 +203,9 @@ impl Replay<'_> {
         }
         let Sources { top, files: sources } = match (bench, simulator) {
             (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(design),
-            (Bench::Unit, _) if dut.is_some_and(|dut| dut.profile.is_stream()) => Sources::stream_with(design),
+            (Bench::Unit, _) if dut.is_some_and(|dut| dut.profile.is_stream()) => {
+                Sources::stream_with(design)
+            }
             (Bench::Unit, _) if dut.is_some() => Sources::unit_with(design),
             (Bench::Unit, _) => Sources::unit(),
             (Bench::Array, Simulator::Ghdl) => Sources::array_vhdl(),
@@ -326,7 +330,11 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
     })
 }
 
-pub(super) fn start(mut command: Command, work: &Path, limit: Duration) -> Result<process::Ended, VectorError> {
+pub(super) fn start(
+    mut command: Command,
+    work: &Path,
+    limit: Duration,
+) -> Result<process::Ended, VectorError> {
     command.current_dir(work);
     let program = command.get_program().into();
     process::run(command, limit).map_err(|source| VectorError::Read { path: program, source })

@@ -144,7 +144,10 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
         };
         put("adapters/", &[(&name, &adapter)]);
     }
-    put("rtl/", &[("gb_stream.sv", &stream::design(manifest)), ("gb_axis.sv", &stream::axis_design(manifest))]);
+    put(
+        "rtl/",
+        &[("gb_stream.sv", &stream::design(manifest)), ("gb_axis.sv", &stream::axis_design(manifest))],
+    );
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
     put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);
     put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);

@@ -34,6 +34,7 @@ pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
 `ifndef GB_TOP
 `define GB_TOP my_dut
 `endif
+/* verilator lint_off DECLFILENAME */
 module gb_stream_dut (
 {}
 );
@@ -277,7 +278,8 @@ pub(super) fn axis_design(manifest: &Manifest) -> String {
         // A slot may be wider than its operand: it holds the sign too.
         let (signal, bits) = match index < 2 * interface.lanes {
             true => {
-                let slot = if index < interface.lanes { interface.activation_slot } else { interface.weight_slot };
+                let slot =
+                    if index < interface.lanes { interface.activation_slot } else { interface.weight_slot };
                 let from = (index % interface.lanes) * slot as usize;
                 (format!("{}[{from}+:{slot}]", part.sign()), slot as usize)
             }

@@ -356,7 +356,11 @@ fn raw_operands(manifest: &Manifest) -> (String, Vec<String>) {
     for ((port, letter, slot, operand, tensor), zero_point) in sides.into_iter().zip(zero_points) {
         let bits = raw_bits(tensor);
         let name = format!("in_z{letter}");
-        let _ = writeln!(text, "    // Codes of {bits} bits ({}): the operands with their zero point.", tensor.dtype);
+        let _ = writeln!(
+            text,
+            "    // Codes of {bits} bits ({}): the operands with their zero point.",
+            tensor.dtype
+        );
         let _ = writeln!(text, "    logic [{}:0] raw_{port};", bits as usize * interface.lanes - 1);
         let _ = writeln!(text, "    logic signed [{bits}:0] {name};");
         let _ = writeln!(text, "    assign {name} = {zero_point};");

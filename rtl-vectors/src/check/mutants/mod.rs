@@ -86,7 +86,8 @@ pub fn mutate(
     simulator: Simulator,
     request: &CheckRequest<'_>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    let again::Made { bundle: made, .. } = again::bundle(dir, &read_manifest(dir)?, &[]).map_err(|refused| refused.into_error(dir))?;
+    let again::Made { bundle: made, .. } =
+        again::bundle(dir, &read_manifest(dir)?, &[]).map_err(|refused| refused.into_error(dir))?;
     let manifest = made.manifest.clone();
     let reach = Reach::new(&manifest.arithmetic, manifest.layer.terms);
     let facts = Facts { manifest, reach };
