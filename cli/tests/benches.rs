@@ -402,7 +402,7 @@ fn streams_have_lanes_and_designs_are_changed() {
     let (code, said) = check(&bundle, &[&designs[..], &axis].concat());
     assert_eq!(code, Some(0), "{said}");
     let axis_text = fs::read_to_string(&files[2]).unwrap();
-    let swapped = axis_text.replacen("s_axis_tkeep[0]", "s_axis_tkeep[2]", 1);
+    let swapped = axis_text.replacen("s_axis_tkeep[2]", "s_axis_tkeep[0]", 1);
     assert_ne!(axis_text, swapped);
     let broken = dir.path().join("axis.sv");
     fs::write(&broken, swapped).unwrap();

@@ -134,6 +134,10 @@ module tb_stream;
         end
     endfunction
 
+    int idle, idle_max, stall, resets, gap, pause, stalled, resetting, kind, next_reset, bin, in_wait, out_wait, sought;
+    logic is_paused, noise;
+    int gap_inside [0:4], gap_between [0:4], done_resets [0:2], stall_in [0:3], stall_out [0:3];
+
     // As often one or two cycles as several or many.
     int cycles;
     task draw_cycles;
@@ -143,10 +147,6 @@ module tb_stream;
             if (cycles > idle_max) cycles = idle_max;
         end
     endtask
-
-    int idle, idle_max, stall, resets, gap, pause, stalled, resetting, kind, next_reset, bin, in_wait, out_wait, sought;
-    logic is_paused, noise;
-    int gap_inside [0:4], gap_between [0:4], done_resets [0:2], stall_in [0:3], stall_out [0:3];
 
     initial begin
         $readmemh("stim_a.mem", stim_a);

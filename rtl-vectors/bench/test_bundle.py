@@ -141,6 +141,7 @@ class Bench:
         self.compared = {"sum": 0, "out": 0}
         self.mismatches = Mismatches(dut, self.manifest)
         self.cycle, self.dot, self.due, self.gap = 0, -1, 0, 0
+        gb_stress.clear()
         self.first_in = self.first_last = self.first_out = None
         self.inputs = (dut.in_valid, dut.in_clear, dut.in_run_last, dut.in_keep, dut.in_a, dut.in_w)
 

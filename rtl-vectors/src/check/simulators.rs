@@ -427,6 +427,8 @@ fn notes(result: &str, manifest: &Manifest) -> Vec<String> {
     let cycles = value(result, "cycles").unwrap_or_default();
     let mut notes = vec![format!("{cycles} cycles for {beats} beats")];
     let latencies = value(result, "acc_latency").zip(value(result, "out_latency"));
+    // A design without these ports has no such latency.
+    let latencies = latencies.filter(|(acc, out)| !acc.starts_with('-') && !out.starts_with('-'));
     if let (Some((acc, out)), Some("0,0,0")) = (latencies, value(result, "reset")) {
         let (acc_asked, out_asked) = (manifest.interface.acc_latency, manifest.interface.out_latency);
         notes.push(format!(

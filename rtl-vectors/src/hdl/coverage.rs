@@ -86,6 +86,12 @@ def sample(group, value):
     POINTS[group](value)
 
 
+def clear():
+    """Counts from 0 again; cover points keep what they have."""
+    for bins in HITS.values():
+        bins.update(dict.fromkeys(bins, 0))
+
+
 def listed():
     """Returns the hits as the other benches print them."""
     return " ".join(f"{{group}}={{','.join(map(str, bins.values()))}}" for group, bins in HITS.items())

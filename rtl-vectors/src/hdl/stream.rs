@@ -36,7 +36,10 @@ pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
 `endif
 /* verilator lint_off DECLFILENAME */
 module gb_stream_dut (
+    // A slot may be wider than its operand.
+    /* verilator lint_off UNUSEDSIGNAL */
 {}
+    /* verilator lint_on UNUSEDSIGNAL */
 );
 {signals}    `GB_TOP u_dut (
         {connections}
