@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use guardbit_testing::is_full;
+
 use crate::common::{digits, guardbit, needed, succeed};
 
 /// Exports a layer whose 14-bit accumulators overflow, on an array of 4 x 4.
@@ -194,6 +196,234 @@ fn own_designs_run_in_check() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
         assert!(said.contains(part), "{args:?}: {said}");
     }
+}
+
+/// Runs `check` on a bundle; returns its exit code and output.
+fn check(bundle: &Path, args: &[&str]) -> (Option<i32>, String) {
+    let output = guardbit(&[&["check", &bundle.to_string_lossy()], args].concat());
+    let said = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned()).concat();
+    (output.status.code(), said)
+}
+
+/// A module around the reference design that subtracts zero points from raw codes.
+const RAW: &str = "module raw_unit (
+    input logic clk, input logic rst_n, input logic in_valid, input logic in_clear, input logic [0:0] in_run_last,
+    input logic [0:0] in_keep, input logic signed [7:0] in_a, input logic signed [8:0] in_zx,
+    input logic signed [7:0] in_w, input logic signed [8:0] in_zw, input logic signed [15:0] in_bias,
+    input logic signed [31:0] in_mult, input logic signed [7:0] in_exp, output logic sum_valid,
+    output logic signed [13:0] sum, output logic out_valid, output logic signed [7:0] out_code);
+    logic signed [8:0] a, w;
+    assign a = in_a - in_zx;
+    assign w = in_w - in_zw;
+    mine u (.in_a(a), .in_w(w[7:0]), .acc_l0(), .updated(), .flags(), .*);
+endmodule
+";
+
+/// The first difference comes with the beats before it, a waveform and a JUnit file whose numbers are those of the cases;
+/// skipped cases are counted.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn differences_are_explained() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    change(&bundle, "rtl/gb_dut.sv", "../wraps.sv", SATURATES, WRAPS);
+    let saturating = "IS_SIGNED(level), MODE(level));\n                            held";
+    change(&bundle, "rtl/gb_mac.vhd", "../wraps.vhd", saturating, &saturating.replace("MODE(level)", "0"));
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap();
+    let cases = manifest["cases"].as_array().unwrap();
+    let skipped =
+        cases.iter().filter(|c| c["needs"].as_array().unwrap().contains(&"clear_mid".into())).count();
+    assert!(skipped > 0);
+    for (simulator, design) in [("icarus", "wraps.sv"), ("verilator", "wraps.sv"), ("ghdl", "wraps.vhd")] {
+        let [design, junit, work] = [design, &format!("{simulator}.xml"), simulator]
+            .map(|name| dir.path().join(name).to_string_lossy().into_owned());
+        let args = ["--dut", &design, "--simulator", simulator, "--without", "clear_mid", "--junit", &junit];
+        let (code, said) = check(&bundle, &[&args[..], &["--work", &work, "--json"]].concat());
+        assert_eq!(code, Some(1), "{said}");
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["cases"]["skipped"], skipped);
+        let checks = said["checks"].as_array().unwrap();
+        let first = &checks.iter().find(|c| c["outcome"]["result"] == "fail").unwrap()["outcome"]["first"];
+        let beats = first["beats"].as_array().unwrap();
+        let last = beats.last().unwrap();
+        let number = |key: &str| last[key].as_i64().unwrap();
+        assert_eq!(beats.len(), 9, "{simulator}: {first}");
+        let exact: i64 = number("held") + number("addend");
+        // It wraps where it should saturate.
+        assert_eq!(number("expected"), if exact > 0 { 8191 } else { -8192 }, "{simulator}: {first}");
+        assert_eq!(number("got"), exact - 16384 * exact.signum(), "{simulator}: {first}");
+        let waves = fs::read_to_string(first["waves"].as_str().unwrap()).unwrap();
+        let seen = |name: &str| {
+            waves.lines().any(|line| line.trim_start().starts_with("$var") && line.contains(name))
+        };
+        assert!(seen("golden_acc") && seen("differs") && seen("in_a"), "{simulator}");
+        let text = fs::read_to_string(&junit).unwrap();
+        for replay in said["replays"].as_array().unwrap() {
+            let name = replay["check"].as_str().unwrap();
+            let suite =
+                text.split("<testsuite ").find(|part| part.starts_with(&format!("name=\"{name}\""))).unwrap();
+            let count = |part: &str| suite.matches(part).count();
+            let failed = replay["failed_cases"].as_array().unwrap().len();
+            assert!(failed > 0 && count("<testcase ") == cases.len(), "{name}");
+            let tests =
+                format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", cases.len());
+            assert!(suite.contains(&tests), "{name}: {suite}");
+            assert_eq!([count("<failure "), count("<skipped ")], [failed, skipped], "{name}");
+        }
+        assert_eq!(check(&bundle, &args).0, Some(2), "an existing file is kept");
+    }
+    let all = "clear_mid,bubble,short,keep,overflow,product_overflow,bias_overflow,exp>0";
+    let dut = bundle.join("rtl/gb_dut.sv").to_string_lossy().into_owned();
+    let (code, said) = check(&bundle, &["--dut", &dut, "--without", all]);
+    assert!(code == Some(0) && said.contains("skipped"), "{said}");
+    let (code, said) = check(&bundle, &["--without", "bubble"]);
+    assert!(code == Some(2) && said.contains("--without needs --dut"), "{said}");
+}
+
+/// A design that does not subtract zero points fails as profile `raw`.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn raw_codes_need_zero_points() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    change(&bundle, "rtl/gb_dut.sv", "../mine.sv", "module gb_dut", "module mine");
+    let mine = dir.path().join("mine.sv").to_string_lossy().into_owned();
+    let rows =
+        [("", "", Some(0)), ("in_a - in_zx", "9'(in_a)", Some(1)), ("in_a - in_zx", "in_a + in_zx", Some(1))];
+    for (text, by, expected) in rows {
+        let raw = dir.path().join("raw.sv").to_string_lossy().into_owned();
+        fs::write(&raw, RAW.replacen(text, by, usize::from(!text.is_empty()))).unwrap();
+        for simulator in ["icarus", "verilator"] {
+            let args = [
+                "--dut",
+                &mine,
+                "--dut",
+                &raw,
+                "--top",
+                "raw_unit",
+                "--profile",
+                "raw",
+                "--simulator",
+                simulator,
+            ];
+            let (code, said) = check(&bundle, &args);
+            assert_eq!(code, expected, "{simulator} {by}: {said}");
+        }
+    }
+}
+
+/// Planted faults of handshakes: file, text, replacement.
+const STREAM_FAULTS: [(&str, &str, &str); 12] = [
+    // Data are lost.
+    ("gb_stream.sv", "assign in_ready = under_way != DEPTH[3:0];", "assign in_ready = 1'b1;"),
+    ("gb_stream.sv", "if (taken) out_at", "if (out_valid) out_at"),
+    ("gb_stream.sv", ".in_valid(accepted)", ".in_valid(accepted && !(out_valid && !out_ready))"),
+    ("gb_stream.sv", "logic [3:0] sum_at, code_at, out_at;", "logic [2:0] sum_at, code_at, out_at;"),
+    // Data come twice.
+    ("gb_stream.sv", ".in_valid(accepted)", ".in_valid(in_valid)"),
+    ("gb_stream.sv", "if (taken) out_at", "if (taken && !unit_sum_valid) out_at"),
+    // A waiting result changes or goes.
+    ("gb_stream.sv", "assign sum       = sums[out_at[2:0]];", "assign sum       = unit_sum;"),
+    ("gb_stream.sv", "code_at != out_at;", "code_at != out_at && (out_ready || !in_valid);"),
+    // A reset leaves something.
+    ("gb_stream.sv", "            code_at   <= '0;\n", ""),
+    ("gb_stream.sv", "            out_at    <= '0;\n", ""),
+    // Fields of a transfer.
+    ("gb_axis.sv", "in_bias = s_axis_tdata[24+:16]", "in_bias = s_axis_tdata[32+:16]"),
+    ("gb_axis.sv", ".in_clear(s_axis_tuser[0])", ".in_clear(s_axis_tlast)"),
+];
+
+/// The reference design passes with valid and ready and with AXI4-Stream; data that are lost, doubled or changed fail.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn faults_of_handshakes_are_caught() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-os", "0", &[]);
+    let source = |name: &str| fs::read_to_string(bundle.join("rtl").join(name)).unwrap();
+    let write = |name: &str, text: String| {
+        fs::write(dir.path().join(name), text).unwrap();
+        dir.path().join(name).to_string_lossy().into_owned()
+    };
+    let run = |profile: &str, simulator: &str, fault: Option<(&str, &str, &str)>| {
+        let files = ["gb_dut.sv", "gb_stream.sv", "gb_axis.sv"].map(|name| {
+            let text = source(name);
+            write(
+                name,
+                match fault {
+                    Some((file, from, to)) if file == name => {
+                        assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+                        text.replace(from, to)
+                    }
+                    _ => text,
+                },
+            )
+        });
+        let top = format!("gb_{profile}");
+        let mut args = vec!["--profile", profile, "--top", &top, "--simulator", simulator, "--seeds", "2"];
+        files.iter().for_each(|file| args.extend(["--dut", file]));
+        check(&bundle, &args)
+    };
+    for simulator in ["icarus", "verilator"] {
+        for profile in ["stream", "axis"] {
+            let (code, said) = run(profile, simulator, None);
+            assert_eq!(code, Some(0), "{profile}, {simulator}: {said}");
+        }
+    }
+    for (index, fault) in STREAM_FAULTS.into_iter().enumerate() {
+        // A build in Verilator takes several seconds.
+        let with_verilator = is_full() || index % 4 == 0;
+        for simulator in ["icarus", "verilator"].into_iter().take(1 + usize::from(with_verilator)) {
+            let (code, said) = run("axis", simulator, Some(fault));
+            assert_eq!(code, Some(1), "{fault:?}, {simulator}: {said}");
+            assert!(!said.contains("build or run"), "{fault:?}, {simulator}: {said}");
+        }
+    }
+}
+
+/// Several lanes and levels travel by AXI4-Stream, and faults in their design are found or listed.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn streams_have_lanes_and_designs_are_changed() {
+    needed("GUARDBIT_SIMULATORS");
+    let dir = tempfile::tempdir().unwrap();
+    let bundle = dir.path().join("bundle");
+    export(&bundle, "fpga-int14-tree", "5", &[]);
+    let files = ["gb_dut", "gb_stream", "gb_axis"]
+        .map(|name| bundle.join(format!("rtl/{name}.sv")).to_string_lossy().into_owned());
+    let designs: Vec<&str> = files.iter().flat_map(|file| ["--dut", file]).collect();
+    let axis = ["--profile", "axis", "--top", "gb_axis"];
+    let (code, said) = check(&bundle, &[&designs[..], &axis].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let axis_text = fs::read_to_string(&files[2]).unwrap();
+    let swapped = axis_text.replacen("s_axis_tkeep[2]", "s_axis_tkeep[0]", 1);
+    assert_ne!(axis_text, swapped);
+    let broken = dir.path().join("axis.sv");
+    fs::write(&broken, swapped).unwrap();
+    let broken = broken.to_string_lossy().into_owned();
+    let (code, said) =
+        check(&bundle, &[&["--dut", &files[0], "--dut", &files[1], "--dut", &broken], &axis[..]].concat());
+    assert_eq!(code, Some(1), "{said}");
+    let args = ["--dut", &files[0], "--mutate-dut", "12", "--seeds", "0", "--json"];
+    let (code, said) = check(&bundle, &args);
+    assert_eq!(code, Some(0), "{said}");
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let faults = said["dut_mutants"].as_array().unwrap();
+    let fates = |fate: &str| faults.iter().filter(|fault| fault["fate"] == fate).count();
+    assert_eq!(fates("caught") + fates("survived"), 12, "{said}");
+    assert!(fates("caught") >= 4 && fates("survived") >= 1, "{said}");
+    for fault in faults {
+        let source = fault["source"][0].as_str().unwrap();
+        assert!(source.contains("gb_dut.sv:"), "{fault}");
+    }
+    let (code, said) = check(&bundle, &["--mutate-dut", "3"]);
+    assert!(code == Some(2) && said.contains("--mutate-dut needs --dut"), "{said}");
 }
 
 /// Returns a value of a mismatch message by key.

@@ -44,6 +44,7 @@ const WITHOUT_EXAMPLE: &[(&str, &[&str])] = &[
             "quantize::network",
             "reports::plot",
             "vectors::mutant",
+            "vectors::yosys",
         ],
     ),
     (

@@ -1,9 +1,10 @@
 // Replays the vectors of this folder against gb_dut and compares every accumulator, flag, sum and output.
-// Prints the first mismatches. Ends with a line RESULT and, if anything differs or was not compared, $fatal.
+// Prints the first mismatches. Ends with a line FAILED that lists the cases that differ (places in cases.txt), a line
+// RESULT and, if anything differs or was not compared, $fatal.
 //
 // Plusargs:
 //   +latency=0       does not check latencies
-//   +waves=FILE      dumps every signal
+//   +waves=FILE      dumps every signal; +from=CYCLE and +until=CYCLE: only from there on, and no longer
 //   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
 //   +resets=N        up to N resets: between dot products, within one, and after an overflow
 //   +seed=S          other places of idle cycles and resets
@@ -11,8 +12,16 @@
 //   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
 // A dot product that a reset interrupts is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
+`ifdef GB_COVERAGE
+`define GB_SAMPLE(group, value) coverage.group.sample(value);
+`else
+`define GB_SAMPLE(group, value)
+`endif
 module tb;
     import tb_params::*;
+`ifdef GB_COVERAGE
+    gb_stress coverage ();
+`endif
 
     // Edges order the stimuli here, not assignments.
     /* verilator lint_off BLKSEQ */
@@ -59,6 +68,19 @@ module tb;
         .out_code(out_code)
     );
 
+    // For waveforms: what is expected, as it is compared.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [LEVELS*64-1:0] golden_acc;
+    logic [LEVELS*4-1:0] golden_flags;
+    logic signed [SUM_W-1:0] golden_sum;
+    logic signed [CODE_W-1:0] golden_code;
+    logic differs;
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    // Cases that differ, by a beat or an output word of theirs.
+    logic wrong_beat [0:BEATS];
+    logic wrong_word [0:OUTS];
+
     int cycle, beat, dot, drain, mismatches, sums, outs, due;
     int seen [0:LEVELS-1];
     int first_in, first_last, acc_seen, sum_seen, out_seen, check_latency, acc_latency, check_acc, check_out;
@@ -68,6 +90,7 @@ module tb;
         begin
             shown = (mismatches < SHOWN);
             mismatches = mismatches + 1;
+            differs = 1'b1;
         end
     endtask
 
@@ -107,6 +130,28 @@ module tb;
                 $write(" case=%0s", case_id);
                 operands(at);
             end
+            $write("\n");
+        end
+    endtask
+
+    // Lists the cases that differ.
+    int listed;
+    logic is_wrong;
+    task list_failed;
+        begin
+            $write("FAILED");
+            cases   = $fopen("cases.txt", "r");
+            case_at = -1;
+            fields  = 4;
+            next_case();
+            while (fields == 4) begin
+                is_wrong = (case_word >= 0 && wrong_word[case_word]);
+                for (listed = case_first; listed < case_first + case_beats; listed = listed + 1)
+                    if (wrong_beat[listed]) is_wrong = 1'b1;
+                if (is_wrong) $write(" %0d", case_at);
+                next_case();
+            end
+            $fclose(cases);
             $write("\n");
         end
     endtask
@@ -183,8 +228,11 @@ module tb;
                     want       = exp_acc[level*BEATS+at[level]];
                     got_flags  = flags[level*4+:4];
                     want_flags = exp_flags[at[level]][level*4+:4];
+                    golden_acc[level*64+:64] = number(want);
+                    golden_flags[level*4+:4] = want_flags;
                     if ((got << (64 - bits)) !== (want << (64 - bits))) begin
                         note();
+                        wrong_beat[at[level]] = 1'b1;
                         if (shown) begin
                             $write("MISMATCH kind=acc level=%0d cycle=%0d beat=%0d expected=", level, cycle, at[level]);
                             hex(want, bits);
@@ -196,6 +244,7 @@ module tb;
                     end
                     if (got_flags !== want_flags) begin
                         note();
+                        wrong_beat[at[level]] = 1'b1;
                         if (shown) begin
                             $write("MISMATCH kind=flags level=%0d cycle=%0d beat=%0d expected=%h got=%h exact=%0d",
                                 level, cycle, at[level], want_flags, got_flags, exp_wide[at[level]]);
@@ -206,6 +255,7 @@ module tb;
                 at[level] = at[level] + 1;
             end else if (updated[level] !== 1'b0 || got !== held[level]) begin
                 note();
+                wrong_beat[at[level]] = 1'b1;
                 if (shown) begin
                     // The port of a register without a sign has one bit more.
                     if (ACC_SIGNED[level*32+:32] == 0) bits = bits + 1;
@@ -238,6 +288,13 @@ module tb;
             seen[level] = 0;
             held[level] = 0;
         end
+        for (sought = 0; sought <= BEATS; sought = sought + 1) wrong_beat[sought] = 1'b0;
+        for (sought = 0; sought <= OUTS; sought = sought + 1) wrong_word[sought] = 1'b0;
+        golden_acc = 0;
+        golden_flags = 0;
+        golden_sum = 0;
+        golden_code = 0;
+        differs = 1'b0;
         cycle = 0;
         beat = 0;
         dot = -1;
@@ -336,15 +393,17 @@ module tb;
             in_w        = stim_w[beat];
             if (in_valid) begin
                 bin = (gap < 3) ? gap : (gap < 8) ? 3 : 4;
-                gap = 0;
                 if (in_clear) begin
+                    `GB_SAMPLE(gap_between, gap)
                     gaps_between[bin] = gaps_between[bin] + 1;
                     first_beat = beat;
                     first_dot  = dot;
                     dot = dot + 1;
                 end else begin
+                    `GB_SAMPLE(gap_inside, gap)
                     gaps_inside[bin] = gaps_inside[bin] + 1;
                 end
+                gap = 0;
                 if (in_run_last[LEVELS-1]) due = due + 1;
             end else begin
                 gap = gap + 1;
@@ -410,6 +469,7 @@ module tb;
                 next_beat();
                 if (at[level] < beat) begin
                     note();
+                    wrong_beat[at[level]] = 1'b1;
                     if (shown) begin
                         $write("MISMATCH kind=missing level=%0d cycle=%0d beat=%0d", level, cycle, at[level]);
                         of_beat(at[level]);
@@ -418,10 +478,12 @@ module tb;
             end
             if (sums != due) begin
                 note();
+                wrong_word[(sums < OUTS) ? sums : OUTS] = 1'b1;
                 if (shown) $display("MISMATCH kind=missing_sum level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, sums, due, sums);
             end
             if (outs != due && check_out != 0) begin
                 note();
+                wrong_word[(outs < OUTS) ? outs : OUTS] = 1'b1;
                 if (shown) $display("MISMATCH kind=missing_out level=%0d cycle=%0d word=%0d expected=%0d got=%0d", LEVELS - 1, cycle, outs, due, outs);
             end
         end
@@ -478,6 +540,7 @@ module tb;
                     halted    = 1'b1;
                     resetting = 3 + draw(4);
                     extra     = -1;
+                    `GB_SAMPLE(reset, kind)
                     done_resets[kind] = done_resets[kind] + 1;
                     kind   = (kind + 1) % 3;
                     resets = resets - 1;
@@ -511,6 +574,7 @@ module tb;
     end
 
     always @(negedge clk) begin
+        differs = 1'b0;
         if (begun) begin
             cycle = cycle + 1;
             if (in_valid && first_in < 0) first_in = cycle;
@@ -548,8 +612,10 @@ module tb;
             for (level = 0; level < LEVELS && check_acc != 0; level = level + 1) compare_level();
             if (sum_valid === 1'b1) begin
                 if (sum_seen < 0) sum_seen = cycle;
+                golden_sum = exp_sum[(sums < OUTS) ? sums : OUTS];
                 if (sums >= OUTS || sum !== exp_sum[sums]) begin
                     note();
+                    wrong_word[(sums < OUTS) ? sums : OUTS] = 1'b1;
                     if (shown) begin
                         $write("MISMATCH kind=sum level=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d",
                             LEVELS - 1, cycle, sums, exp_sum[sums], sum, exp_sum[sums], sum);
@@ -564,8 +630,10 @@ module tb;
             if (check_out == 0) begin
             end else if (out_valid === 1'b1) begin
                 if (out_seen < 0) out_seen = cycle;
+                golden_code = exp_out[(outs < OUTS) ? outs : OUTS];
                 if (outs >= OUTS || (CHECK_OUT != 0 && out_code !== exp_out[outs])) begin
                     note();
+                    wrong_word[(outs < OUTS) ? outs : OUTS] = 1'b1;
                     if (shown) begin
                         $write("MISMATCH kind=out level=%0d cycle=%0d word=%0d expected=%h got=%h expected_dec=%0d got_dec=%0d",
                             LEVELS - 1, cycle, outs, exp_out[outs], out_code, exp_out[outs], out_code);
@@ -605,13 +673,14 @@ module tb;
                 note();
                 if (shown) $display("MISMATCH kind=out_latency level=%0d cycle=%0d beat=0 expected=%0d got=%0d", LEVELS - 1, cycle, OUT_LATENCY, out_seen - first_last);
             end
+            if (mismatches != 0) list_failed();
             $write("RESULT checked=%0d mismatches=%0d cycles=%0d acc_latency=%0d out_latency=%0d outputs=%0d acc=",
                 checked, mismatches, cycle, acc_seen - first_in, out_seen - first_last, CHECK_OUT);
             for (level = 0; level < LEVELS; level = level + 1) begin
                 if (level > 0) $write(",");
                 $write("%0d", seen[level]);
             end
-            $display(" sum=%0d out=%0d gaps_inside=%0d,%0d,%0d,%0d,%0d gaps_between=%0d,%0d,%0d,%0d,%0d resets=%0d,%0d,%0d",
+            $display(" sum=%0d out=%0d gap_inside=%0d,%0d,%0d,%0d,%0d gap_between=%0d,%0d,%0d,%0d,%0d reset=%0d,%0d,%0d",
                 sums, outs, gaps_inside[0], gaps_inside[1], gaps_inside[2], gaps_inside[3], gaps_inside[4],
                 gaps_between[0], gaps_between[1], gaps_between[2], gaps_between[3], gaps_between[4],
                 done_resets[0], done_resets[1], done_resets[2]);

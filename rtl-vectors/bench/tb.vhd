@@ -1,6 +1,6 @@
 -- Replays the vectors of this folder against gb_mac and gb_output (VHDL-2008) and compares every accumulator, flag, sum
--- and output. Prints the first mismatches and ends with a line RESULT, and with a failure if anything differs or was
--- not compared.
+-- and output. Prints the first mismatches and ends with a line FAILED that lists the cases that differ (places in
+-- cases.txt), a line RESULT, and with a failure if anything differs or was not compared.
 --
 -- Generics, set with -gNAME=VALUE: latency 0 does not check latencies; acc_latency, idle, idle_max, resets and seed are
 -- those of tb.sv.
@@ -66,7 +66,17 @@ architecture bench of tb is
     -- From a delivered sum to its code.
     signal out_sum, out_bias, out_mult, out_code : signed(63 downto 0) := (others => '0');
     signal out_exp : signed(7 downto 0) := (others => '0');
+    -- For waveforms, which hold no arrays of vectors: what the design shows and what is expected, as it is compared.
+    signal shown_acc, golden_acc : std_logic_vector(64 * LEVELS - 1 downto 0) := (others => '0');
+    signal golden_flags : std_logic_vector(4 * LEVELS - 1 downto 0) := (others => '0');
+    signal golden_sum : std_logic_vector(SUM_W - 1 downto 0) := (others => '0');
+    signal golden_code : std_logic_vector(CODE_W - 1 downto 0) := (others => '0');
+    signal differs : std_logic := '0';
 begin
+    flat : for level in 0 to LEVELS - 1 generate
+        shown_acc(64 * level + 63 downto 64 * level) <= std_logic_vector(acc(level));
+    end generate;
+
     clk <= not clk after 5 ns when not stop;
 
     dut : entity work.gb_mac
@@ -111,6 +121,9 @@ begin
         variable flag_level : integer;
         -- Per level: the last beat after which its sticky flag is set.
         variable last_flag : counts_t(0 to LEVELS - 1) := (others => -1);
+        -- Cases that differ, by a beat or an output word of theirs.
+        variable wrong_beat : counts_ptr := new counts_t'(0 to BEATS => 0);
+        variable wrong_word : counts_ptr := new counts_t'(0 to OUTS => 0);
 
         -- Numbers from 0 to below - 1, in the same order in every simulator.
         impure function draw(below : positive) return natural is
@@ -133,7 +146,48 @@ begin
         impure function noted return boolean is
         begin
             mismatches := mismatches + 1;
+            differs <= '1';
             return mismatches <= SHOWN;
+        end function;
+
+        procedure beat_differs(b : natural) is
+        begin
+            wrong_beat(minimum(b, BEATS)) := 1;
+        end procedure;
+
+        procedure word_differs(word : natural) is
+        begin
+            wrong_word(minimum(word, OUTS)) := 1;
+        end procedure;
+
+        -- The cases that differ.
+        impure function failed return string is
+            file cases : text open read_mode is "cases.txt";
+            variable source, told : line;
+            variable from, beats_here, out_word : integer;
+            variable place : natural := 0;
+            variable is_wrong : boolean;
+        begin
+            write(told, string'("FAILED"));
+            while not endfile(cases) loop
+                readline(cases, source);
+                read(source, from);
+                read(source, beats_here);
+                read(source, out_word);
+                is_wrong := false;
+                if out_word >= 0 then
+                    is_wrong := wrong_word(out_word) = 1;
+                end if;
+                for b in from to from + beats_here - 1 loop
+                    is_wrong := is_wrong or wrong_beat(b) = 1;
+                end loop;
+                if is_wrong then
+                    write(told, ' ');
+                    write(told, place);
+                end if;
+                place := place + 1;
+            end loop;
+            return told.all;
         end function;
 
         -- The operands of a beat: activation * weight of every lane in use.
@@ -221,7 +275,13 @@ begin
                     got := std_logic_vector(acc(level)(got'range));
                     want_flags := exp_flags(at(level))(4 * level + 3 downto 4 * level);
                     got_flags := flags(4 * level + 3 downto 4 * level);
+                    golden_acc(64 * level + 63 downto 64 * level) <= std_logic_vector(resize(signed(want), 64));
+                    if IS_SIGNED(level) = 0 then
+                        golden_acc(64 * level + 63 downto 64 * level) <= std_logic_vector(resize(unsigned(want), 64));
+                    end if;
+                    golden_flags(4 * level + 3 downto 4 * level) <= want_flags;
                     if got /= want then
+                        beat_differs(at(level));
                         if noted then
                             report "MISMATCH kind=acc" & place(level) & " beat=" & integer'image(at(level))
                                 & " expected=" & to_hstring(want) & " got=" & to_hstring(got)
@@ -229,6 +289,7 @@ begin
                         end if;
                     end if;
                     if got_flags /= want_flags then
+                        beat_differs(at(level));
                         if noted then
                             report "MISMATCH kind=flags" & place(level) & " beat=" & integer'image(at(level))
                                 & " expected=" & to_hstring(want_flags) & " got=" & to_hstring(got_flags)
@@ -238,6 +299,7 @@ begin
                 end if;
                 at(level) := at(level) + 1;
             elsif updated(level) /= '0' or acc(level) /= held(level) then
+                beat_differs(at(level));
                 if noted then
                     report "MISMATCH kind=hold" & place(level) & " beat=" & integer'image(at(level))
                         & " expected=" & to_hstring(held(level)) & " got=" & to_hstring(acc(level))
@@ -275,7 +337,10 @@ begin
                         report "MISMATCH kind=extra_sum" & place(LEVELS - 1) & " word=" & integer'image(sums) severity note;
                     end if;
                 else
+                    golden_sum  <= exp_sum(sums);
+                    golden_code <= exp_out(sums);
                     if std_logic_vector(sum(SUM_W - 1 downto 0)) /= exp_sum(sums) then
+                        word_differs(sums);
                         if noted then
                             report "MISMATCH kind=sum" & place(LEVELS - 1) & " word=" & integer'image(sums)
                                 & " expected=" & to_hstring(exp_sum(sums)) & " got=" & to_hstring(sum(SUM_W - 1 downto 0))
@@ -289,6 +354,7 @@ begin
                     out_exp  <= signed(exps(dot_here));
                     wait for 1 ns;
                     if CHECK_OUT = 1 and std_logic_vector(out_code(CODE_W - 1 downto 0)) /= exp_out(sums) then
+                        word_differs(sums);
                         if noted then
                             report "MISMATCH kind=out" & place(LEVELS - 1) & " word=" & integer'image(sums)
                                 & " expected=" & to_hstring(exp_out(sums)) & " got=" & to_hstring(out_code(CODE_W - 1 downto 0))
@@ -308,6 +374,7 @@ begin
         procedure clock is
         begin
             wait until falling_edge(clk);
+            differs <= '0';
             cycle := cycle + 1;
             for level in 0 to LEVELS - 1 loop
                 compare_level(level);
@@ -390,6 +457,7 @@ begin
             for level in 0 to LEVELS - 1 loop
                 next_beat(level);
                 if at(level) < beat then
+                    beat_differs(at(level));
                     if noted then
                         report "MISMATCH kind=missing" & place(level) & " beat=" & integer'image(at(level))
                             & described(at(level), -1) severity note;
@@ -397,6 +465,7 @@ begin
                 end if;
             end loop;
             if sums /= due then
+                word_differs(sums);
                 if noted then
                     report "MISMATCH kind=missing_sum" & place(LEVELS - 1) & " word=" & integer'image(sums)
                         & " expected=" & integer'image(due) & " got=" & integer'image(sums) severity note;
@@ -602,12 +671,15 @@ begin
         count("sum", LEVELS - 1, OUTS, sums);
         check_latency("latency", acc_seen - first_in);
         check_latency("sum_latency", sum_seen - first_last);
+        if mismatches > 0 then
+            report failed severity note;
+        end if;
         report "RESULT checked=" & integer'image(checked) & " mismatches=" & integer'image(mismatches)
             & " cycles=" & integer'image(cycle) & " acc_latency=" & integer'image(acc_seen - first_in)
             & " sum_latency=" & integer'image(sum_seen - first_last) & " outputs=" & integer'image(CHECK_OUT)
             & " acc=" & listed(seen) & " sum=" & integer'image(sums) & " out=" & integer'image(sums)
-            & " gaps_inside=" & listed(gaps_inside) & " gaps_between=" & listed(gaps_between)
-            & " resets=" & listed(done_resets);
+            & " gap_inside=" & listed(gaps_inside) & " gap_between=" & listed(gaps_between)
+            & " reset=" & listed(done_resets);
         assert mismatches = 0 report "vectors differ" severity failure;
         stop <= true;
         wait;

@@ -6,8 +6,8 @@ Everything comes from manifest.json and the .mem files; values are compared as p
 are logged with their case and operands; any fails the test, as does a value that was not compared.
 
 `replay` sends the beats as they are. `stress` has idle cycles between beats, and resets. Variables of the environment:
-GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_RESETS and GUARDBIT_SEED are the percentage of beats
-with idle cycles before them, the number of resets, and the seed of their places.
+GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_IDLE_MAX, GUARDBIT_RESETS and GUARDBIT_SEED are the
+percentage of beats with idle cycles before them, the most of these, the number of resets, and the seed of their places.
 """
 
 import json
@@ -19,10 +19,14 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+import gb_stress
+
 BUNDLE = Path(os.environ.get("GUARDBIT_BUNDLE", "."))
 SHOWN = 10
 # Cycles after which nothing is under way in a design.
 DRAIN = 64
+# Resets: between dot products, within one, after an overflow.
+KINDS = ["between", "within", "overflowed"]
 
 
 def setting(name, default):
@@ -136,7 +140,8 @@ class Bench:
         self.expected = {"sum": words("exp_sum"), "out": words("exp_out")}
         self.compared = {"sum": 0, "out": 0}
         self.mismatches = Mismatches(dut, self.manifest)
-        self.cycle, self.dot, self.due = 0, -1, 0
+        self.cycle, self.dot, self.due, self.gap = 0, -1, 0, 0
+        gb_stress.clear()
         self.first_in = self.first_last = self.first_out = None
         self.inputs = (dut.in_valid, dut.in_clear, dut.in_run_last, dut.in_keep, dut.in_a, dut.in_w)
 
@@ -184,7 +189,11 @@ class Bench:
 
     async def send(self, beat):
         self.drive(self.ctrl[beat], self.a[beat], self.w[beat])
-        if self.is_valid(beat):
+        if not self.is_valid(beat):
+            self.gap += 1
+        else:
+            gb_stress.sample("gap_between" if self.is_start(beat) else "gap_inside", self.gap)
+            self.gap = 0
             self.first_in = self.cycle if self.first_in is None else self.first_in
             self.dot += self.is_start(beat)
             if self.is_end(beat):
@@ -198,6 +207,7 @@ class Bench:
 
     def no_beat(self, rng):
         """A cycle without a beat: no other input matters."""
+        self.gap += 1
         bits = 2 + len(self.levels) + self.interface["lanes"]
         noise = [rng.getrandbits(self.interface["lanes"] * self.interface[f"{side}_slot"]) for side in ("activation", "weight")]
         self.drive((1 << bits) - 2, *noise)
@@ -245,6 +255,7 @@ class Bench:
         A reset after an overflow finds its sticky flag set, which the next dot product would clear.
         Returns the first beat of the dot product, which is sent again.
         """
+        gb_stress.sample("reset", KINDS.index(kind))
         await self.idle(DRAIN, rng)
         self.check_drained(beat)
         first, dot = beat, self.dot
@@ -281,7 +292,7 @@ class Bench:
             # Codes of a scheme that the reference RTL does not have are counted, but not compared.
             if key != "out" or self.arithmetic["requantize"]["in_rtl"]:
                 assert found[key] == compared[key], f"compared {key}: {found[key]}, the manifest has {compared[key]}"
-        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} {found}")
+        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} {found} {gb_stress.listed()}")
         if setting("LATENCY", 1):
             where = f"cycle={self.cycle}"
             acc = min(level.seen for level in self.levels if level.seen is not None) - self.first_in
@@ -305,8 +316,8 @@ async def replay(dut):
 async def stress(dut):
     """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
     bench, rng = Bench(dut), random.Random(setting("SEED", 1))
-    idle, resets = setting("IDLE", 10), setting("RESETS", 6)
-    kinds, beat, next_reset, turn = ["between", "within", "overflowed"], 0, 0, 0
+    idle, idle_max, resets = setting("IDLE", 10), setting("IDLE_MAX", 64), setting("RESETS", 6)
+    kinds, beat, next_reset, turn = KINDS, 0, 0, 0
     await bench.begin()
     while beat < len(bench.ctrl):
         kind = kinds[0]
@@ -314,17 +325,18 @@ async def stress(dut):
             flag = bench.next_flag(beat, turn) if kind == "overflowed" else None
             # Not every bundle overflows.
             if kind == "overflowed" and flag is None:
-                kind = kinds[0] = "between"
+                kind = "between"
             starts = bench.is_start(beat)
             if {"between": starts, "within": not starts, "overflowed": bench.flags[beat - 1] & (flag or 0)}[kind]:
                 turn += kind == "overflowed"
                 beat = await bench.reset(beat, kind, rng)
-                kinds, resets = ["between", "within", "overflowed"], resets - 1
-                kinds = kinds[resets % 3 :] + kinds[: resets % 3]
+                resets -= 1
+                kinds = KINDS[resets % 3 :] + KINDS[: resets % 3]
                 next_reset += len(bench.ctrl) // (resets + 1) // 2
         if bench.is_valid(beat) and rng.randrange(100) < idle:
             # As often one or two cycles as several or many.
-            await bench.idle(rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 17))), rng)
+            cycles = rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 8 + idle_max)))
+            await bench.idle(min(cycles, idle_max), rng)
         await bench.send(beat)
         beat += 1
     await bench.end()

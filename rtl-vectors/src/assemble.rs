@@ -13,7 +13,7 @@ use crate::columns::{DataFile, array_files, data_files, plain_info};
 use crate::coverage::{Counter, Seen};
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest,
+    ACCELERATOR, Arithmetic, Case, Compared, FileInfo, LayerInfo, MANIFEST, MANIFEST_SCHEMA, Manifest, Need,
     Packing, SCHEMA, Source, Timing, Tool, manifest_schema,
 };
 use crate::waves::{WaveFormat, waves};
@@ -57,7 +57,7 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
         if sent.out_word.is_some() {
             counter.add(seen.end(&arithmetic, &sent.trace, dot));
         }
-        cases.push(case(dot, sent));
+        cases.push(case(dot, sent, lanes, parts.layer.terms));
     }
     let sums = beats.sums.len() as u64;
     let mut compared = Compared {
@@ -121,9 +121,23 @@ pub(crate) fn assemble(parts: Parts<'_>) -> Result<Bundle, VectorError> {
     Ok(Bundle { manifest, files: all })
 }
 
-fn case(dot: &Dot, sent: beats::Sent) -> Case {
+fn case(dot: &Dot, sent: beats::Sent, lanes: usize, terms: usize) -> Case {
     let layer = &dot.layer;
     let sent_operands = &dot.operands[..sent.products];
+    let [_, exponent] = beats::multiplier_words(layer);
+    let overflows = |of_beats: &[u64]| of_beats.iter().any(|&beats| beats > 0);
+    // Of a case that is cut off, the trace holds products that are not sent.
+    let is_cut = sent.out_word.is_none();
+    let has = |need: &Need| match need {
+        Need::ClearMid => is_cut,
+        Need::Bubble => sent.beats > sent.products.div_ceil(lanes),
+        Need::Short => sent.products < terms,
+        Need::Keep => !sent.products.is_multiple_of(lanes),
+        Need::Overflow => overflows(&sent.expected.high) || overflows(&sent.expected.low),
+        Need::ProductOverflow => !is_cut && sent.trace.product_events > 0,
+        Need::BiasOverflow => !is_cut && sent.trace.bias_events > 0,
+        Need::PositiveExp => exponent > 0,
+    };
     Case {
         id: dot.id.clone(),
         group: dot.group,
@@ -135,6 +149,7 @@ fn case(dot: &Dot, sent: beats::Sent) -> Case {
         first_beat: sent.first_beat,
         beats: sent.beats,
         terms: sent.products,
+        needs: Need::ALL.into_iter().filter(has).collect(),
         out_word: sent.out_word,
         expected: sent.expected,
     }

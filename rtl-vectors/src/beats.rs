@@ -6,7 +6,7 @@ use guardbit_sim::trace::{DotTrace, LevelStep, StepKind, TraceOperand, trace_obs
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use crate::arithmetic::multiplier_words;
+use crate::arithmetic;
 use crate::manifest::{Arithmetic, CaseGroup, Expected};
 
 /// Dot product to be sent.
@@ -207,7 +207,7 @@ impl Beats {
             }
         }
         expected.exact = wide as i64;
-        let [significand, exponent] = multiplier_words(dot.layer.requantizers[0]);
+        let [significand, exponent] = multiplier_words(&dot.layer);
         self.multiplier.push(significand);
         self.exponent.push(exponent);
         // Products that are cut off do not contribute.
@@ -270,6 +270,11 @@ pub(crate) fn run_ends(datapath: &Datapath, terms: usize, lanes: usize) -> Vec<V
         ends.push(here);
     }
     ends
+}
+
+/// Returns the multiplier of the single channel of `layer` as the words of its ports: significand and exponent.
+pub(crate) fn multiplier_words(layer: &MacLayer) -> [i64; 2] {
+    arithmetic::multiplier_words(layer.requantizers[0])
 }
 
 /// Returns the value of the bias port in the unit of the place where it is added, including the sum of the

@@ -96,6 +96,12 @@ pub enum VectorError {
         /// Number of occurrences of the text to replace.
         found: usize,
     },
+    /// Yosys cannot change a design of the user.
+    #[error("--mutate-dut: {problem}")]
+    Yosys {
+        /// What Yosys reports.
+        problem: String,
+    },
 }
 
 impl VectorError {
@@ -111,6 +117,7 @@ impl VectorError {
             Self::Manifest { .. } | Self::Width(_) | Self::Multiplier(_) => "guardbit::vectors::manifest",
             Self::Data { .. } => "guardbit::vectors::data",
             Self::Mutant { .. } => "guardbit::vectors::mutant",
+            Self::Yosys { .. } => "guardbit::vectors::yosys",
         }
     }
 
@@ -133,6 +140,9 @@ impl VectorError {
                 "the folder was not written by `guardbit vectors`, or changed since: export the bundle again"
             }
             Self::Mutant { .. } => "this is a fault of guardbit: please report it",
+            Self::Yosys { .. } => {
+                "Yosys must be installed and read the design, and the design must pass without changes"
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ mod array;
 mod assemble;
 mod axis;
 mod beats;
+mod bins;
 mod bundle;
 mod check;
 mod columns;
@@ -38,8 +39,8 @@ mod words;
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};
 pub use check::{
-    CheckReport, CheckRequest, Divergence, Dut, DutLatency, MutantResult, Outcome, Simulator, TIME_LIMIT,
-    Verdict, check, mutate,
+    CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, JUNIT, MutantResult, Outcome,
+    Replayed, Simulator, StressBin, TIME_LIMIT, TrailBeat, Verdict, check, mutate, mutate_dut,
 };
 pub use error::{GoldenError, VectorError};
 pub use export::export;

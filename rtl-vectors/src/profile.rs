@@ -10,11 +10,17 @@ pub enum DutProfile {
     Sums,
     /// In addition to [`Sums`](Self::Sums) the multiplier in and the codes out.
     Codes,
+    /// [`Codes`](Self::Codes) with the codes of activations and weights and their zero points instead of operands.
+    Raw,
+    /// Beats in and sums with codes out, each with valid and ready.
+    Stream,
+    /// [`Stream`](Self::Stream) as AXI4-Stream.
+    Axis,
 }
 
 impl DutProfile {
     /// All profiles.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Sums, Self::Codes];
+    pub const ALL: [Self; 6] = [Self::Full, Self::Sums, Self::Codes, Self::Raw, Self::Stream, Self::Axis];
 
     /// Returns the name.
     pub fn name(self) -> &'static str {
@@ -22,6 +28,9 @@ impl DutProfile {
             Self::Full => "full",
             Self::Sums => "sums",
             Self::Codes => "codes",
+            Self::Raw => "raw",
+            Self::Stream => "stream",
+            Self::Axis => "axis",
         }
     }
 
@@ -33,5 +42,10 @@ impl DutProfile {
     /// Returns whether codes are compared, if the requantization is supported.
     pub(crate) fn has_codes(self) -> bool {
         self != Self::Sums
+    }
+
+    /// Returns whether beats and results wait for each other by valid and ready.
+    pub(crate) fn is_stream(self) -> bool {
+        matches!(self, Self::Stream | Self::Axis)
     }
 }

@@ -35,6 +35,7 @@ fn lint(dir: &Path, top: &str, files: &[String]) -> Option<String> {
         "1ns/1ps",
         "-Wall",
         "-Irtl",
+        "-DGB_TOP=gb_axis",
         "--top-module",
         top,
     ]);
@@ -122,7 +123,7 @@ fn every_bundle_lints_and_is_analysed() {
         let dir = tempfile::tempdir().unwrap();
         bundle(dir.path(), *unit);
         let (clock, ports) = ("tb_clock.sv", "tb_ports.sv");
-        let benches: [(&str, &[&str]); 3] = [
+        let benches: [(&str, &[&str]); 4] = [
             ("tb", &["rtl/gb_dut.sv", "tb_params.sv", clock, ports, "tb.sv"]),
             (
                 "tb",
@@ -134,6 +135,18 @@ fn every_bundle_lints_and_is_analysed() {
                     "lockstep/guardbit_dpi.sv",
                     "lockstep/gb_lockstep.sv",
                     "lockstep/tb.sv",
+                ],
+            ),
+            (
+                "tb_stream",
+                &[
+                    "rtl/gb_dut.sv",
+                    "rtl/gb_stream.sv",
+                    "rtl/gb_axis.sv",
+                    "adapters/gb_dut_axis.sv",
+                    "tb_params.sv",
+                    clock,
+                    "tb_stream.sv",
                 ],
             ),
             ("tb_array", &["rtl/gb_array.sv", "tb_array_params.sv", clock, "tb_array.sv"]),

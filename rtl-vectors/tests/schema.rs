@@ -88,7 +88,7 @@ fn other_versions_are_refused() {
     let path = dir.join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     for (from, to, part) in [
-        ("\"schema\": 3", "\"schema\": 9", "schema 9"),
+        ("\"schema\": 4", "\"schema\": 9", "schema 9"),
         ("\"version\": \"0.1.0\"", "\"version\": \"0.0.9\"", "written by guardbit 0.0.9"),
         ("{", "[", "line"),
     ] {

@@ -79,6 +79,7 @@ pub(crate) fn any_case(terms: usize, bias: Option<i64>) -> Case {
         first_beat: 0,
         beats: 0,
         terms,
+        needs: Vec::new(),
         out_word: None,
         expected: Expected::default(),
     }

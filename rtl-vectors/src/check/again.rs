@@ -21,7 +21,8 @@ use crate::beats::{self, Dot};
 use crate::bundle::Bundle;
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, RequantizeInfo, Source, TensorInfo, WindowInfo,
+    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Need, RequantizeInfo, Source, TensorInfo,
+    WindowInfo,
 };
 use crate::real;
 use crate::sizes::{MAX_LANES, MAX_TERMS};
@@ -35,8 +36,14 @@ const MAX_EXPONENT: i64 = 30;
 /// Greatest length of a case's identifier and class.
 const MAX_ID: usize = 100;
 
-/// Returns the bundle in `dir`, generated again.
-pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused> {
+/// A bundle generated again, with its dot products.
+pub(super) struct Made {
+    pub bundle: Bundle,
+    pub dots: Vec<Dot>,
+}
+
+/// Returns the bundle in `dir`, generated again without the cases that need one of `without`.
+pub(super) fn bundle(dir: &Path, manifest: &Manifest, without: &[Need]) -> Result<Made, Refused> {
     let accelerator = accelerator(dir)?;
     let window = window(&manifest.layer.window).map_err(|problem| claim("/layer/window", problem))?;
     let layer = layer(&manifest.layer, &window)?;
@@ -53,8 +60,10 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
         return Err(claim("/timing/cycles", "expected at most 2^53"));
     }
     let packing = manifest.interface.packing;
-    let dots =
+    let mut dots =
         stimuli::dots(dir, manifest, &arithmetic, &interface(&arithmetic, lanes, packing), layer.terms)?;
+    let mut cases = manifest.cases.iter();
+    dots.retain(|_| cases.next().is_none_or(|case| !case.needs.iter().any(|need| without.contains(need))));
     places(manifest, &window)?;
     let shared = crate::array::shared(&window, layer.two_activations);
     let array = array::part(dir, manifest, &accelerator, &shared, &arithmetic, layer.terms)?;
@@ -73,7 +82,7 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest) -> Result<Bundle, Refused>
         dots: &dots,
         array,
     });
-    Ok(made?)
+    Ok(Made { bundle: made?, dots })
 }
 
 fn accelerator(dir: &Path) -> Result<Accelerator, Refused> {

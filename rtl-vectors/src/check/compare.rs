@@ -176,5 +176,5 @@ fn place(manifest: &Manifest, path: &str, word: usize, both: [&[u64]; 2], bits: 
         _ => find_case(manifest, Some(word), None),
     };
     let case = case.map_or(String::new(), |case| case.id.clone());
-    Divergence { kind: kind.into(), case, level: level.into(), details }
+    Divergence { kind: kind.into(), case, level: level.into(), details, ..Divergence::default() }
 }

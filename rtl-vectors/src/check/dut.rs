@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::simulator::Simulator;
 use crate::VectorError;
+use crate::manifest::Need;
 use crate::profile::DutProfile;
 
 /// Greatest size of a source file in bytes.
@@ -22,6 +23,8 @@ pub struct Dut {
     pub latency: DutLatency,
     /// Number of runs with idle cycles and resets, each with a seed of its own.
     pub seeds: u32,
+    /// Cases that need one of these are skipped.
+    pub without: Vec<Need>,
 }
 
 /// Latency that a design must have.
@@ -70,7 +73,7 @@ impl Dut {
         }
     }
 
-    /// Returns whether an adapter connects the design: the module `gb_dut` is then that of the bundle.
+    /// Returns the adapter that connects the design to the bench, unless it is a `gb_dut` with all ports.
     pub(super) fn adapter(&self) -> Option<String> {
         let is_direct =
             self.profile == DutProfile::Full && self.top.as_deref().is_none_or(|top| top == "gb_dut");

@@ -55,6 +55,26 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// Returns the path of a file of the folder that stays: where it is, or in a temporary folder of its own.
+    pub fn kept(&self, file: PathBuf, name: &str) -> Result<PathBuf, VectorError> {
+        if let Self::Kept(_) = self {
+            return Ok(file);
+        }
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| VectorError::Write { path, source }
+        };
+        let folder =
+            guardbit_files::Scratch::new("guardbit-waves-").map_err(failed(&std::env::temp_dir()))?;
+        let end = file.extension().unwrap_or_default().to_string_lossy();
+        let path = folder.path().join(format!("{name}.{end}"));
+        fs::copy(&file, &path).map_err(failed(&path))?;
+        folder.keep();
+        Ok(path)
+    }
+}
+
 /// Returns the bytes of a file of the bundle in `dir`.
 pub(super) fn read(dir: &Path, path: &str, limit: u64) -> Result<Vec<u8>, VectorError> {
     read::bytes(dir, path, limit).map_err(|source| VectorError::Read { path: dir.join(path), source })

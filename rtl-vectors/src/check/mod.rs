@@ -4,7 +4,9 @@ mod again;
 mod array;
 mod compare;
 mod dut;
+mod faults;
 mod files;
+mod junit;
 mod mutants;
 mod outcome;
 mod process;
@@ -13,23 +15,27 @@ mod report;
 mod simulator;
 mod simulators;
 mod stimuli;
+mod trail;
 
 use std::path::Path;
 use std::time::Duration;
 
 pub use dut::{Dut, DutLatency};
+pub use faults::{DutFate, DutMutant, mutate_dut};
+pub use junit::JUNIT;
 pub use mutants::{MutantResult, Verdict, mutate};
-pub use outcome::{CheckReport, Divergence, Outcome};
+pub use outcome::{CheckReport, Divergence, Outcome, Replayed, StressBin, TrailBeat};
 pub use simulator::Simulator;
 
 use guardbit_files::Violation;
 
 use crate::VectorError;
 use crate::bundle::Bundle;
-use crate::manifest::MANIFEST_SCHEMA;
+use crate::manifest::{Case, MANIFEST_SCHEMA, Manifest, Need};
 use crate::read::validated_manifest;
+use again::Made;
 use refused::Refused;
-use simulators::{Bench, Manner, Replay, Stop};
+use simulators::{Bench, Ended, Manner, Replay, Stop};
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -76,39 +82,84 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     if !report.passed() {
         return Ok(report);
     }
-    let made = match again::bundle(dir, &manifest) {
-        Ok(made) => made,
+    let again = match again::bundle(dir, &manifest, &[]) {
+        Ok(again) => again,
         Err(Refused::Error(error)) => return Err(error),
         Err(Refused::Claim(first)) => {
             report.checks.push(("claims".into(), Outcome::Fail { mismatches: 1, first }));
             return Ok(report);
         }
     };
+    let made = &again.bundle;
     report.checks.push(("claims".into(), compare::claims(&manifest, &made.manifest)));
-    report.checks.push(("reference engine".into(), compare::words(dir, &made, false)));
+    report.checks.push(("reference engine".into(), compare::words(dir, made, false)));
     if made.manifest.array.is_some() {
-        report.checks.push(("reference engine, array".into(), compare::words(dir, &made, true)));
+        report.checks.push(("reference engine, array".into(), compare::words(dir, made, true)));
     }
-    report.checks.push(("generated files".into(), files::generated(&manifest, &made)));
+    report.checks.push(("generated files".into(), files::generated(&manifest, made)));
     if !report.passed() {
         return Ok(report);
     }
-    for &simulator in request.simulators {
-        for (manner, outcome) in replay(&made, simulator, Bench::Unit, request)? {
-            let stressed = match manner {
-                Manner::Plain => String::new(),
-                Manner::Stress(1) => ", stress".into(),
-                Manner::Stress(seed) => format!(", stress, seed {seed}"),
-            };
-            report.checks.push((format!("{}{stressed}", simulator.name()), outcome));
+    report.cases = manifest.cases.iter().map(|case| case.id.clone()).collect();
+    let without = request.dut.map_or(&[][..], |dut| &dut.without);
+    report.skipped = skipped(&manifest, without);
+    let again = match report.skipped.len() {
+        0 => again,
+        all if all == manifest.cases.len() => {
+            let needs: Vec<&str> = without.iter().map(|need| need.name()).collect();
+            let reason = format!("no case is left without {}", needs.join(","));
+            report.checks.push(("cases".into(), Outcome::Absent { reason }));
+            return Ok(report);
         }
-        if made.manifest.array.is_some() && request.dut.is_none() {
-            for (_, outcome) in replay(&made, simulator, Bench::Array, request)? {
-                report.checks.push((format!("{}, array", simulator.name()), outcome));
+        _ => again::bundle(dir, &manifest, without).map_err(|refused| refused.into_error(dir))?,
+    };
+    for &simulator in request.simulators {
+        replay_cases(&again, simulator, request, &mut report)?;
+        if again.bundle.manifest.array.is_some() && request.dut.is_none() {
+            for ended in replay(&again.bundle, simulator, Bench::Array, request)? {
+                report.checks.push((format!("{}, array", simulator.name()), ended.outcome));
             }
         }
     }
     Ok(report)
+}
+
+/// Returns the cases that need one of `without`, as places in the manifest.
+fn skipped(manifest: &Manifest, without: &[Need]) -> Vec<(usize, Vec<Need>)> {
+    let needs = |case: &Case| -> Vec<Need> {
+        case.needs.iter().copied().filter(|need| without.contains(need)).collect()
+    };
+    let all = manifest.cases.iter().map(needs).enumerate();
+    all.filter(|(_, needs)| !needs.is_empty()).collect()
+}
+
+/// Replays the cases of the MAC unit, and adds the runs to the report.
+fn replay_cases(
+    made: &Made,
+    simulator: Simulator,
+    request: &CheckRequest<'_>,
+    report: &mut CheckReport,
+) -> Result<(), VectorError> {
+    let kept: Vec<usize> = (0..report.cases.len())
+        .filter(|place| !report.skipped.iter().any(|(skipped, _)| skipped == place))
+        .collect();
+    for Ended { manner, mut outcome, failed, bins } in replay(&made.bundle, simulator, Bench::Unit, request)?
+    {
+        let stressed = match manner {
+            Manner::Plain => String::new(),
+            Manner::Stress(1) => ", stress".into(),
+            Manner::Stress(seed) => format!(", stress, seed {seed}"),
+        };
+        let name = format!("{}{stressed}", simulator.name());
+        if let Outcome::Fail { first, .. } = &mut outcome {
+            first.trail = trail::trail(made, first);
+        }
+        let failed =
+            failed.map(|places| places.iter().filter_map(|&place| kept.get(place).copied()).collect());
+        report.replays.push(Replayed { name: name.clone(), failed, bins });
+        report.checks.push((name, outcome));
+    }
+    Ok(())
 }
 
 /// Returns the outcome for a manifest that violates its schema.
@@ -123,7 +174,7 @@ fn replay(
     simulator: Simulator,
     bench: Bench,
     request: &CheckRequest<'_>,
-) -> Result<Vec<(Manner, Outcome)>, VectorError> {
+) -> Result<Vec<Ended>, VectorError> {
     let name = match bench {
         Bench::Unit => simulator.name().to_owned(),
         Bench::Array => format!("{}-array", simulator.name()),
@@ -131,15 +182,20 @@ fn replay(
     let scratch = files::Scratch::new(request.work, &name)?;
     files::write(made, scratch.path())?;
     let replay = Replay { simulator, bench, dut: request.dut, stop: Stop::AtEnd, limit: request.time_limit };
-    let outcomes = replay.outcomes(scratch.path(), &made.manifest)?;
+    let mut ended = replay.outcomes(scratch.path(), &made.manifest)?;
     let expected = compare::comparisons(&made.manifest, bench, request.dut);
-    let counted = |outcome| match outcome {
-        Outcome::Pass { checked, .. } if checked != expected => {
-            let details = format!("compared {checked} values, expected {expected}");
-            let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
-            Outcome::Fail { mismatches: 1, first }
+    for Ended { outcome, .. } in &mut ended {
+        match outcome {
+            Outcome::Pass { checked, .. } if *checked != expected => {
+                let details = format!("compared {checked} values, expected {expected}");
+                let first = Divergence { kind: "count".into(), details, ..Divergence::default() };
+                *outcome = Outcome::Fail { mismatches: 1, first };
+            }
+            Outcome::Fail { first, .. } => {
+                first.waves = first.waves.take().map(|waves| scratch.kept(waves, &name)).transpose()?;
+            }
+            _ => {}
         }
-        outcome => outcome,
-    };
-    Ok(outcomes.into_iter().map(|(manner, outcome)| (manner, counted(outcome))).collect())
+    }
+    Ok(ended)
 }

@@ -1,7 +1,10 @@
 //! Why a bundle cannot be generated again.
 
+use std::path::Path;
+
 use super::outcome::Divergence;
 use crate::VectorError;
+use crate::manifest::MANIFEST;
 
 /// Greatest length of an error description in characters.
 const MAX_DETAILS: usize = 500;
@@ -19,6 +22,16 @@ impl From<VectorError> for Refused {
         match error {
             VectorError::Read { .. } => Self::Error(error),
             other => claim("/arithmetic", other.to_string()),
+        }
+    }
+}
+
+impl Refused {
+    /// Returns the error for the bundle in `dir`.
+    pub fn into_error(self, dir: &Path) -> VectorError {
+        match self {
+            Self::Error(error) => error,
+            Self::Claim(first) => VectorError::Manifest { path: dir.join(MANIFEST), problem: first.details },
         }
     }
 }

@@ -4,7 +4,9 @@
 mod array;
 #[cfg(test)]
 mod codes;
+mod coverage;
 mod parameters;
+mod stream;
 mod unit;
 
 use std::sync::LazyLock;
@@ -49,13 +51,16 @@ pub(crate) const VHDL: [(&str, &str); 4] =
 /// Arrays of the reference RTL in VHDL.
 pub(crate) const ARRAY_VHDL: [(&str, &str); 1] = files! { "rtl": "gb_arrays.vhd" };
 
-const BENCH: [(&str, &str); 5] =
-    files! { "bench": "tb.sv" "tb_clock.sv" "tb.vhd" "Makefile" "test_bundle.py" };
+const BENCH: [(&str, &str); 6] =
+    files! { "bench": "tb.sv" "tb_clock.sv" "tb_stream.sv" "tb.vhd" "Makefile" "test_bundle.py" };
 const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// Files of the bench of one MAC unit.
 const UNIT_BENCH: [&str; 4] = ["tb_params.sv", "tb_clock.sv", "tb_ports.sv", "tb.sv"];
+
+/// Files of the bench of a design with valid and ready.
+const STREAM_BENCH: [&str; 3] = ["tb_params.sv", "tb_clock.sv", "tb_stream.sv"];
 
 /// Source files of a bench, in the order of compilation.
 pub(crate) struct Sources {
@@ -77,6 +82,13 @@ impl Sources {
     pub fn unit_with(design: Vec<String>) -> Self {
         let mut sources = Self::new("tb", &[], &[]);
         sources.files.extend(design.into_iter().chain(UNIT_BENCH.map(String::from)));
+        sources
+    }
+
+    /// Returns the sources of the bench of a design with valid and ready.
+    pub fn stream_with(design: Vec<String>) -> Self {
+        let mut sources = Self::new("tb_stream", &[], &[]);
+        sources.files.extend(design.into_iter().chain(STREAM_BENCH.map(String::from)));
         sources
     }
 
@@ -121,12 +133,21 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("rtl/", &UNIT_RTL);
     put("rtl/", &VHDL);
     put("", &BENCH);
+    put("", &[("gb_stress.sv", &coverage::covergroups()), ("gb_stress.py", &coverage::cover_points())]);
     put("lockstep/", &LOCKSTEP);
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
     for profile in DutProfile::ALL {
         let name = format!("gb_dut_{}.sv", profile.name());
-        put("adapters/", &[(&name, &unit::adapter(manifest, profile))]);
+        let adapter = match profile.is_stream() {
+            true => stream::adapter(manifest, profile),
+            false => unit::adapter(manifest, profile),
+        };
+        put("adapters/", &[(&name, &adapter)]);
     }
+    put(
+        "rtl/",
+        &[("gb_stream.sv", &stream::design(manifest)), ("gb_axis.sv", &stream::axis_design(manifest))],
+    );
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
     put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);
     put("", &[("tb_ports.sv", &unit::ports(manifest)), ("cases.txt", &cases(manifest))]);

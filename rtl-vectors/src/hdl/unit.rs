@@ -3,25 +3,26 @@
 
 use std::fmt::Write;
 
-use guardbit_hwmodels::Check;
+use guardbit_graph::DType;
+use guardbit_hwmodels::{Check, ZeroPoint};
 
 use super::parameters::{Parameters, SHOWN};
 use crate::beats::RUN_LAST;
 use crate::bundle::Sizes;
-use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo};
+use crate::manifest::{BiasAt, LevelInfo, Manifest, RegisterInfo, TensorInfo};
 use crate::profile::DutProfile;
 use crate::text::{comment, file_part};
 
 /// Port of `gb_dut`: direction, type, number of bits (`None` for a single bit), and name.
-struct Port {
-    output: bool,
-    signed: bool,
-    bits: Option<usize>,
-    name: String,
+pub(super) struct Port {
+    pub output: bool,
+    pub signed: bool,
+    pub bits: Option<usize>,
+    pub name: String,
 }
 
 impl Port {
-    fn declared(&self) -> String {
+    pub fn declared(&self) -> String {
         let direction = if self.output { "output" } else { "input " };
         let signed = if self.signed { " signed" } else { "" };
         let range = self.bits.map_or(String::new(), |bits| format!(" [{}:0]", bits - 1));
@@ -35,7 +36,7 @@ fn acc_width(level: &LevelInfo) -> u32 {
 }
 
 /// Returns the ports before and after those of the accumulators.
-fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
+pub(super) fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
     let (levels, lanes) = (arithmetic.levels.len(), interface.lanes);
     let requantize = &arithmetic.requantize;
@@ -73,17 +74,17 @@ fn common_ports(manifest: &Manifest) -> [Vec<Port>; 2] {
     [before, after]
 }
 
-fn sum_width(manifest: &Manifest) -> u32 {
+pub(super) fn sum_width(manifest: &Manifest) -> u32 {
     manifest.arithmetic.levels.last().map_or(1, |level| level.register.port_bits)
 }
 
 /// Returns the connections of ports to signals of equal names.
-fn connected<'a>(ports: impl IntoIterator<Item = &'a Port>) -> String {
+pub(super) fn connected<'a>(ports: impl IntoIterator<Item = &'a Port>) -> String {
     let all: Vec<String> = ports.into_iter().map(|port| format!(".{0}({0})", port.name)).collect();
     all.chunks(6).map(|line| format!("        {}", line.join(", "))).collect::<Vec<_>>().join(",\n")
 }
 
-fn declared(ports: &[String]) -> String {
+pub(super) fn declared(ports: &[String]) -> String {
     ports.iter().map(|port| format!("    {port}")).collect::<Vec<_>>().join(",\n")
 }
 
@@ -292,7 +293,7 @@ endmodule
 /// module is `my_dut`, or what the macro `GB_TOP` names.
 pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
     let [before, after] = common_ports(manifest);
-    let (codes, accumulators) = (profile != DutProfile::Sums, profile == DutProfile::Full);
+    let (codes, accumulators) = (profile.has_codes(), profile.has_accumulators());
     let is_there = |port: &&Port| match port.name.as_str() {
         "in_mult" | "in_exp" | "out_valid" | "out_code" => codes,
         "updated" | "flags" => accumulators,
@@ -310,7 +311,13 @@ pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
     }
     declarations.extend(after.iter().map(Port::declared));
     missing.extend(after.iter().filter(|port| !is_there(port)).map(|port| port.name.clone()));
-    connections.push(connected(before.iter().chain(&after).filter(is_there)).trim_start().to_owned());
+    let (raw, raw_connections) = match profile {
+        DutProfile::Raw => raw_operands(manifest),
+        _ => Default::default(),
+    };
+    let is_same = |port: &&Port| is_there(port) && !(profile == DutProfile::Raw && is_operand(&port.name));
+    connections.push(connected(before.iter().chain(&after).filter(is_same)).trim_start().to_owned());
+    connections.extend(raw_connections);
     let assigned: String = missing.iter().map(|name| format!("    assign {name} = '0;\n")).collect();
     format!(
         "// A design with the ports of profile `{}` as gb_dut; made by guardbit from the manifest.
@@ -320,7 +327,7 @@ pub(super) fn adapter(manifest: &Manifest, profile: DutProfile) -> String {
 module gb_dut (
 {}
 );
-    `GB_TOP u_dut (
+{raw}    `GB_TOP u_dut (
         {}
     );
 {assigned}endmodule
@@ -329,6 +336,60 @@ module gb_dut (
         declared(&declarations),
         connections.join(",\n        "),
     )
+}
+
+/// Returns whether a port holds operands.
+fn is_operand(name: &str) -> bool {
+    ["in_a", "in_w"].contains(&name)
+}
+
+/// Returns the signals that hold raw codes, and the connections of the ports that take them and their zero points.
+/// Zero points that were not subtracted from the operands are 0 here.
+fn raw_operands(manifest: &Manifest) -> (String, Vec<String>) {
+    let (interface, layer, arithmetic) = (&manifest.interface, &manifest.layer, &manifest.arithmetic);
+    let sides = [
+        ("a", "x", interface.activation_slot, &arithmetic.activation, &layer.input),
+        ("w", "w", interface.weight_slot, &arithmetic.weight, &layer.weight),
+    ];
+    let (mut text, mut connections) = (String::new(), Vec::new());
+    let zero_points = raw_zero_points(manifest);
+    for ((port, letter, slot, operand, tensor), zero_point) in sides.into_iter().zip(zero_points) {
+        let bits = raw_bits(tensor);
+        let name = format!("in_z{letter}");
+        let _ = writeln!(
+            text,
+            "    // Codes of {bits} bits ({}): the operands with their zero point.",
+            tensor.dtype
+        );
+        let _ = writeln!(text, "    logic [{}:0] raw_{port};", bits as usize * interface.lanes - 1);
+        let _ = writeln!(text, "    logic signed [{bits}:0] {name};");
+        let _ = writeln!(text, "    assign {name} = {zero_point};");
+        for lane in 0..interface.lanes as u32 {
+            let _ = writeln!(
+                text,
+                "    assign raw_{port}[{}+:{bits}] = {bits}'($signed(in_{port}[{}+:{}]) + {name});",
+                lane * bits,
+                lane * slot,
+                operand.bits
+            );
+        }
+        connections.push(format!(".in_{port}(raw_{port}), .{name}({name})"));
+    }
+    (text, connections)
+}
+
+/// Returns the bits of a tensor's codes.
+fn raw_bits(tensor: &TensorInfo) -> u32 {
+    tensor.dtype.parse().map_or(32, |dtype: DType| dtype.bits())
+}
+
+/// Returns the zero points that are subtracted from the codes of activations and weights.
+fn raw_zero_points(manifest: &Manifest) -> [i64; 2] {
+    let subtracts = manifest.arithmetic.zero_point == ZeroPoint::Subtract;
+    [&manifest.layer.input, &manifest.layer.weight].map(|tensor| match subtracts {
+        true => tensor.zero_points.first().copied().unwrap_or(0),
+        false => 0,
+    })
 }
 
 /// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.

@@ -28,6 +28,8 @@ pub struct Case {
     pub beats: usize,
     /// Products that are sent.
     pub terms: usize,
+    /// What a design must be able to do for it, apart from dot products of the layer's length that fit.
+    pub needs: Vec<Need>,
     /// Word of `exp_sum` and `exp_out`; none for a dot product that is cut off by the next one's clear.
     pub out_word: Option<usize>,
     /// What is expected.
@@ -50,6 +52,73 @@ impl std::fmt::Display for CaseGroup {
             Self::Real => "real",
             Self::Corner => "corner",
         })
+    }
+}
+
+/// What a case needs of a design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// A dot product that the next one's `clear` cuts off.
+    ClearMid,
+    /// Cycles without a beat within the dot product.
+    Bubble,
+    /// Fewer products than the layer's dot products have.
+    Short,
+    /// A beat with lanes that are not in use.
+    Keep,
+    /// An overflow of an accumulator.
+    Overflow,
+    /// An overflow of the multiplier's register.
+    ProductOverflow,
+    /// An overflow where the bias is loaded or added.
+    BiasOverflow,
+    /// An exponent of the multiplier above 0: a shift to the left.
+    #[serde(rename = "exp>0")]
+    PositiveExp,
+}
+
+impl Need {
+    /// All needs.
+    pub const ALL: [Self; 8] = [
+        Self::ClearMid,
+        Self::Bubble,
+        Self::Short,
+        Self::Keep,
+        Self::Overflow,
+        Self::ProductOverflow,
+        Self::BiasOverflow,
+        Self::PositiveExp,
+    ];
+
+    /// Returns the name in the manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClearMid => "clear_mid",
+            Self::Bubble => "bubble",
+            Self::Short => "short",
+            Self::Keep => "keep",
+            Self::Overflow => "overflow",
+            Self::ProductOverflow => "product_overflow",
+            Self::BiasOverflow => "bias_overflow",
+            Self::PositiveExp => "exp>0",
+        }
+    }
+}
+
+impl std::fmt::Display for Need {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for Need {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|need| need.name() == name);
+        found.ok_or_else(|| format!("invalid need `{name}`: expected one of {names}"))
     }
 }
 

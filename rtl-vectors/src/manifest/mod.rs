@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub use arithmetic::{Arithmetic, BiasAt, BiasInfo, LevelInfo, Operand, RegisterInfo, RequantizeInfo};
 pub use array::{ArrayCycleInfo, ArrayInfo, TileInfo, WordOrder};
-pub use cases::{Bin, Case, CaseGroup, Compared, Coverage, Expected};
+pub use cases::{Bin, Case, CaseGroup, Compared, Coverage, Expected, Need};
 pub use interface::{Field, Interface, Packing};
 pub use layer::{LayerInfo, TensorInfo, WindowInfo};
 
 /// Version of the bundle format.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// Name of the manifest.
 pub const MANIFEST: &str = guardbit_files::Manifest::Bundle.file();
 /// Name of its schema.

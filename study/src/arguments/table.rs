@@ -826,9 +826,10 @@ arguments! {
         ..row(CHECK)
     };
     /// What replays it.
-    simulator: Option<String> = "simulator", Row {
-        value: "SIMULATOR",
-        help: |_| "Simulator for the replay".into(),
+    simulator: Vec<String> = "simulator", Row {
+        value: "LIST",
+        is_list: true,
+        help: |_| "Simulators for the replay".into(),
         default: |_| Some("none".into()),
         choices: |_| vec![
             ("none", Some("only recompute every expected value")),
@@ -867,6 +868,9 @@ arguments! {
             ("full", Some("all ports of gb_dut: accumulators, flags, sums, codes")),
             ("sums", Some("operands and bias in, sums out")),
             ("codes", Some("in addition to sums, multipliers in and codes out")),
+            ("raw", Some("as codes, with raw codes and zero points in instead of operands")),
+            ("stream", Some("beats in, sums and codes out, each with valid and ready")),
+            ("axis", Some("as stream, by AXI4-Stream")),
         ],
         ..row(CHECK)
     };
@@ -882,6 +886,37 @@ arguments! {
         value: "N",
         help: |_| "Runs of --dut with idle cycles and resets at random places, each with another seed; 0 leaves them out".into(),
         default: |_| Some("1".into()),
+        ..row(CHECK)
+    };
+    /// Number of faults in the user's design.
+    mutate_dut: Option<usize> = "mutate-dut", Row {
+        value: "N",
+        help: |_| "Also replay N changed copies of --dut, made by Yosys, each with one cell changed, and list those that pass, with \
+                   their lines and the cases that come nearest to a difference; they do not affect the exit code".into(),
+        ..row(CHECK)
+    };
+    /// Cases that are left out.
+    without: Vec<String> = "without", Row {
+        value: "LIST",
+        is_list: true,
+        help: |_| "Skip the cases that need one of these of --dut".into(),
+        choices: |_| vec![
+            ("clear_mid", Some("a dot product is cut off by the next one")),
+            ("bubble", Some("cycles without a beat within a dot product; idle cycles of --seeds remain")),
+            ("short", Some("fewer products than the layer's dot products have")),
+            ("keep", Some("a beat with unused lanes")),
+            ("overflow", Some("an accumulator overflows")),
+            ("product_overflow", Some("the multiplier's register overflows")),
+            ("bias_overflow", Some("an overflow where the bias is loaded or added")),
+            ("exp>0", Some("the multiplier shifts to the left")),
+        ],
+        ..row(CHECK)
+    };
+    /// A JUnit file.
+    junit: Option<PathBuf> = "junit", Row {
+        value: "FILE",
+        help: |_| "Write the result as a JUnit file (.xml), with a test case for each case of the bundle and each replay; an existing \
+                   file is kept unless --force is given".into(),
         ..row(CHECK)
     };
     /// A folder to work in.

@@ -11,7 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::outcome::{Divergence, Outcome};
-use super::refused::Refused;
 use super::report::Ran;
 use super::simulator::Simulator;
 use super::simulators::{Bench, Replay, Stop};
@@ -19,7 +18,7 @@ use super::{CheckRequest, again, files};
 use crate::VectorError;
 use crate::bundle::Bundle;
 use crate::hdl;
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::Manifest;
 use crate::reach::Reach;
 use crate::read::read_manifest;
 use facts::{Facts, Target};
@@ -87,10 +86,8 @@ pub fn mutate(
     simulator: Simulator,
     request: &CheckRequest<'_>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    let made = again::bundle(dir, &read_manifest(dir)?).map_err(|refused| match refused {
-        Refused::Error(error) => error,
-        Refused::Claim(first) => VectorError::Manifest { path: dir.join(MANIFEST), problem: first.details },
-    })?;
+    let again::Made { bundle: made, .. } =
+        again::bundle(dir, &read_manifest(dir)?, &[]).map_err(|refused| refused.into_error(dir))?;
     let manifest = made.manifest.clone();
     let reach = Reach::new(&manifest.arithmetic, manifest.layer.terms);
     let facts = Facts { manifest, reach };
