@@ -36,6 +36,7 @@ mod study_file;
 mod subject;
 mod sums;
 mod sweep;
+mod whole_input;
 
 use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
@@ -75,6 +76,7 @@ pub use shard::{
 pub use size::{AreaTool, Budget, BudgetError, Grid, size};
 pub use study_file::{StudyText, load_study};
 pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_observed};
+pub use whole_input::{WholeInput, whole_input};
 
 use sweep::{point_file, predictions_file};
 

@@ -28,7 +28,7 @@ macro_rules! tabled {
 }
 
 tabled! {
-    Run Sweep Merge Status Size Explore Compare Plot Vectors Check Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
+    Run Sweep Merge Status Size Explore Compare Plot Vectors Check DiffLayer Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
 }
 
 /// Arguments of a command as given.

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod demo;
+mod diff_layer;
 mod explain;
 mod explore;
 mod help;
@@ -16,10 +17,12 @@ mod schema;
 mod size;
 mod sweep;
 mod vectors;
+mod whole;
 
 pub use check::check;
 pub use compare::compare;
 pub use demo::demo;
+pub use diff_layer::diff_layer;
 pub use explain::explain;
 pub use explore::explore;
 pub use help::help;

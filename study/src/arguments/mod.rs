@@ -71,8 +71,12 @@ commands! {
         The table of the picture is written next to it. Without --output, it is printed.";
     Vectors = "vectors", "Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches\n\n\
         `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/reference/bundle-format.md \
-        describes the format.";
+        describes the format. With --whole, the folder has the memory images of whole layers instead \
+        (docs/reference/whole-layers.md).";
     Check = "check", "Check a bundle of test vectors: its files, its numbers, and its replay in simulators";
+    DiffLayer = "diff-layer", "Compare the output image of a design with that of a whole layer, and explain the first differences\n\n\
+        The folder is one of `guardbit vectors --whole`. The file has a word per line, as $writememh writes it; `x` counts as \
+        different. Exit code 1 if anything differs.";
     Quantize = "quantize", "Quantize a float network: choose scales and zero points on samples, and write it as an ONNX file\n\n\
         The file is QDQ in ONNX Runtime's arithmetic. `run`, `sweep`, `size` and `vectors` read it like any network, and \
         ONNX Runtime computes the same codes. The printed accuracies are those of the file.";
