@@ -39,7 +39,7 @@ icarus:
 verilator:
 	@mkdir -p $(BUILD) dut
 	@set -e; $(foreach layer,$(LAYERS), \
-	    verilator --binary --timing -Wno-fatal -Wno-WIDTH $(DEFINES) -MAKEFLAGS "OPT_FAST=-O0 OPT_SLOW=-O0" --top-module tb_layer \
+	    verilator --binary --timing -Wno-fatal -Wno-WIDTH -Wno-TIMESCALEMOD $(DEFINES) -MAKEFLAGS "OPT_FAST=-O0 OPT_SLOW=-O0" --top-module tb_layer \
 	        --Mdir $(BUILD)/$(layer) -o tb $(call sources,$(layer)) >$(BUILD)/$(layer).log 2>&1 \
 	        || { cat $(BUILD)/$(layer).log; exit 1; }; \
 	    $(BUILD)/$(layer)/tb $(RUN) +dump=dut/$(layer).mem;)

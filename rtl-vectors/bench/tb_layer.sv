@@ -62,7 +62,8 @@ endmodule
 module tb_layer;
     import tb_layer_params::*;
 
-    // Edges order the stimuli here, not assignments.
+    // Edges order the stimuli here, not assignments. Ports are written whole: Verilator 5.006 misses parts that a process
+    // with delays writes.
     /* verilator lint_off BLKSEQ */
 
     logic clk, rst_n;
@@ -276,6 +277,9 @@ module tb_layer;
     int dot, step, lane, k, level, e, summed, n, h, w, c;
     logic [2*LEVELS-1:0] seen, of_sum, expected_flags;
     logic held;
+    logic [LANES-1:0] next_keep;
+    logic [LANES*A_W-1:0] next_a;
+    logic [LANES*W_W-1:0] next_w;
     initial begin
         in_valid = 0;
         in_clear = 0;
@@ -312,11 +316,14 @@ module tb_layer;
                 in_run_last = run_last[step];
                 for (lane = 0; lane < LANES; lane = lane + 1) begin
                     k = step * LANES + lane;
-                    in_keep[lane] = (k < TERMS);
+                    next_keep[lane] = (k < TERMS);
                     // Unused lanes hold noise.
-                    in_a[lane*A_W+:A_W] = (k < TERMS) ? A_W'(activation(n, h, w, c, k)) : A_W'($random);
-                    in_w[lane*W_W+:W_W] = (k < TERMS) ? W_W'(weight(n, c, k)) : W_W'($random);
+                    next_a[lane*A_W+:A_W] = (k < TERMS) ? A_W'(activation(n, h, w, c, k)) : A_W'($random);
+                    next_w[lane*W_W+:W_W] = (k < TERMS) ? W_W'(weight(n, c, k)) : W_W'($random);
                 end
+                in_keep = next_keep;
+                in_a    = next_a;
+                in_w    = next_w;
                 step = step + 1;
                 if (step == BEATS) begin
                     step = 0;
@@ -367,6 +374,18 @@ module tb_layer;
     function automatic int field(input int tile, input int index);
         field = int'(tiles[tile][index*32+:32]);
     endfunction
+    // The first tile from `from` on whose sums are finished, or not.
+    function automatic int next_tile(input int from, input logic finished);
+        int t;
+        logic found;
+        found = 1'b0;
+        next_tile = TILES;
+        for (t = from; t < TILES && !found; t = t + 1)
+            if (tiles[t][7*32] == finished) begin
+                found = 1'b1;
+                next_tile = t;
+            end
+    endfunction
     localparam int PIXEL = 0, PIXELS = 1, CHANNEL = 2, WIDTH = 3, TERM = 4, DEPTH = 5, START = 6, DONE = 7, SPILL = 8;
 
     logic in_valid, in_first, in_last, in_load, in_start, in_done;
@@ -383,6 +402,10 @@ module tb_layer;
         .tile_first(tile_first), .adds_last(adds_last)
     );
 
+    // Sums are taken in the middle of a cycle, with their constants; the codes are read after the next edge.
+    logic pending [0:COLS-1];
+    int out_n [0:COLS-1], out_pixel [0:COLS-1], out_channel [0:COLS-1];
+    logic signed [SUM_W-1:0] fin_sum [0:COLS-1];
     logic signed [63:0] fin_bias [0:COLS-1];
     logic signed [MULT_W-1:0] fin_mult [0:COLS-1];
     logic signed [7:0] fin_exp [0:COLS-1];
@@ -398,7 +421,7 @@ module tb_layer;
                 .BIAS_BITS(BIAS_BITS), .BIAS_SIGNED(BIAS_SIGNED), .BIAS_MODE(BIAS_MODE), .BIASED_W(BIASED_W), .MULT_W(MULT_W),
                 .SCHEME(SCHEME), .ZERO_POINT(ZERO_POINT), .CLAMP_MIN(CLAMP_MIN), .CLAMP_MAX(CLAMP_MAX), .CODE_W(CODE_W)
             ) u_finish (
-                .sum(out_sum[g*SUM_W+:SUM_W]), .bias(fin_bias[g]), .mult(fin_mult[g]), .expo(fin_exp[g]), .bias_word(word),
+                .sum(fin_sum[g]), .bias(fin_bias[g]), .mult(fin_mult[g]), .expo(fin_exp[g]), .bias_word(word),
                 .code(fin_code[g])
             );
         end
@@ -408,6 +431,8 @@ module tb_layer;
     // Per column: the tile whose sums leave next, and the next of its lines.
     int tile [0:COLS-1], line [0:COLS-1], lines;
     logic used;
+    logic [ROWS*A_W-1:0] next_a;
+    logic [COLS*W_W-1:0] next_w;
     initial begin
         in_valid = 0;
         in_first = 0;
@@ -417,11 +442,15 @@ module tb_layer;
         in_done = 0;
         in_a = 0;
         in_w = 0;
+        next_a = 0;
+        next_w = 0;
         streamed = 0;
         loaded = 0;
         for (col = 0; col < COLS; col = col + 1) begin
             tile[col] = 0;
             line[col] = 0;
+            pending[col] = 1'b0;
+            fin_sum[col] = 0;
             fin_bias[col] = 0;
             fin_mult[col] = 0;
             fin_exp[col] = 0;
@@ -431,12 +460,16 @@ module tb_layer;
     always @(posedge clk) begin
         #1;
         if (rst_n) begin
+            for (col = 0; col < COLS; col = col + 1) begin
+                if (pending[col]) take(out_n[col], h_of(out_pixel[col]), w_of(out_pixel[col]), out_channel[col], fin_sum[col], fin_code[col]);
+                pending[col] = 1'b0;
+            end
             in_valid = 1'b0;
             in_load  = 1'b0;
             in_first = 1'b0;
             in_last  = 1'b0;
             if (SUMS_STAY == 0) begin
-                while (loaded < TILES && beat >= field(loaded, START) + ROWS) loaded = loaded + 1;
+                if (loaded < TILES && beat >= field(loaded, START) + ROWS) loaded = loaded + 1;
                 if (loaded < TILES && beat >= field(loaded, START)) begin
                     // The weights of the bottom row come first; rows beyond the tile's products get 0.
                     in_load = 1'b1;
@@ -445,11 +478,11 @@ module tb_layer;
                         channel = field(loaded, CHANNEL) + col;
                         n = n_of(field(loaded, PIXEL), channel);
                         used = (row < field(loaded, DEPTH) && col < field(loaded, WIDTH));
-                        in_w[col*W_W+:W_W] = used ? W_W'(weight(n, channel % CHANNELS, field(loaded, TERM) + row)) : W_W'(0);
+                        next_w[col*W_W+:W_W] = used ? W_W'(weight(n, channel % CHANNELS, field(loaded, TERM) + row)) : W_W'(0);
                     end
                 end
             end
-            while (streamed < TILES && beat >= field(streamed, START) + PRELOAD + field(streamed, (SUMS_STAY != 0) ? DEPTH : PIXELS))
+            if (streamed < TILES && beat >= field(streamed, START) + PRELOAD + field(streamed, (SUMS_STAY != 0) ? DEPTH : PIXELS))
                 streamed = streamed + 1;
             if (streamed < TILES && beat >= field(streamed, START) + PRELOAD) begin
                 at       = beat - field(streamed, START) - PRELOAD;
@@ -465,30 +498,32 @@ module tb_layer;
                     used  = (row < field(streamed, (SUMS_STAY != 0) ? PIXELS : DEPTH));
                     n     = n_of(pixel, channel);
                     // Unused rows and columns hold noise.
-                    in_a[row*A_W+:A_W] = used ? A_W'(activation(n, h_of(pixel), w_of(pixel), channel % CHANNELS, k)) : A_W'($random);
+                    next_a[row*A_W+:A_W] = used ? A_W'(activation(n, h_of(pixel), w_of(pixel), channel % CHANNELS, k)) : A_W'($random);
                 end
                 if (SUMS_STAY != 0) begin
                     for (col = 0; col < COLS; col = col + 1) begin
                         channel = field(streamed, CHANNEL) + col;
                         n = n_of(field(streamed, PIXEL), channel);
                         used = (col < field(streamed, WIDTH));
-                        in_w[col*W_W+:W_W] = used ? W_W'(weight(n, channel % CHANNELS, at)) : W_W'($random);
+                        next_w[col*W_W+:W_W] = used ? W_W'(weight(n, channel % CHANNELS, at)) : W_W'($random);
                     end
                 end
             end
+            in_a = next_a;
+            in_w = next_w;
             if (beat > field(TILES - 1, START) + PRELOAD + field(TILES - 1, (SUMS_STAY != 0) ? DEPTH : PIXELS) + 2 * (ROWS + COLS) + 16) report();
             beat = beat + 1;
         end
     end
 
-    int out_col, out_pixel, out_channel, out_row, out_n;
+    int out_col, out_row;
     always @(negedge clk) begin
         if (beat > 0) begin
             cycle = cycle + 1;
             for (out_col = 0; out_col < COLS; out_col = out_col + 1) begin
                 if (out_valid[out_col] === 1'b1) begin
                     last_out = cycle;
-                    while (tile[out_col] < TILES && field(tile[out_col], DONE) == 0) tile[out_col] = tile[out_col] + 1;
+                    tile[out_col] = next_tile(tile[out_col], 1'b1);
                     if (tile[out_col] >= TILES) begin
                         differ("extra", 0, 0, 0, out_col, 0, 64'($signed(out_sum[out_col*SUM_W+:SUM_W])));
                     end else begin
@@ -496,15 +531,15 @@ module tb_layer;
                         // Sums that stay leave from the bottom row on.
                         out_row = (SUMS_STAY != 0) ? ROWS - 1 - line[out_col] : line[out_col];
                         if (out_row < field(tile[out_col], PIXELS) && out_col < field(tile[out_col], WIDTH)) begin
-                            out_pixel   = field(tile[out_col], PIXEL) + out_row;
-                            out_channel = field(tile[out_col], CHANNEL) + out_col;
-                            out_n       = n_of(out_pixel, out_channel);
-                            out_channel = out_channel % CHANNELS;
-                            fin_bias[out_col] = bias_of(out_n, h_of(out_pixel), w_of(out_pixel), out_channel);
-                            fin_mult[out_col] = mult[out_channel];
-                            fin_exp[out_col]  = expo[out_channel];
-                            #0.01;
-                            take(out_n, h_of(out_pixel), w_of(out_pixel), out_channel, out_sum[out_col*SUM_W+:SUM_W], fin_code[out_col]);
+                            out_pixel[out_col]   = field(tile[out_col], PIXEL) + out_row;
+                            out_channel[out_col] = field(tile[out_col], CHANNEL) + out_col;
+                            out_n[out_col]       = n_of(out_pixel[out_col], out_channel[out_col]);
+                            out_channel[out_col] = out_channel[out_col] % CHANNELS;
+                            fin_sum[out_col]     = out_sum[out_col*SUM_W+:SUM_W];
+                            fin_bias[out_col]    = bias_of(out_n[out_col], h_of(out_pixel[out_col]), w_of(out_pixel[out_col]), out_channel[out_col]);
+                            fin_mult[out_col]    = mult[out_channel[out_col]];
+                            fin_exp[out_col]     = expo[out_channel[out_col]];
+                            pending[out_col]     = 1'b1;
                         end
                         line[out_col] = line[out_col] + 1;
                         if (line[out_col] == lines) begin
@@ -529,7 +564,7 @@ module tb_layer;
         for (g = 0; g < COLS; g = g + 1) begin : g_spill
             assign kept[g] = dut.u_array.g_col[g].u_acc.valid && !dut.u_array.g_col[g].u_acc.done;
             assign kept_word[g*(ACC_BITS+1)+:ACC_BITS+1] =
-                {dut.u_array.g_col[g].u_acc.next_stuck, dut.u_array.g_col[g].u_acc.next[ACC_BITS-1:0]};
+                {gb_codes::STICKY[ACC_MODE] && dut.u_array.g_col[g].u_acc.next_stuck, dut.u_array.g_col[g].u_acc.next[ACC_BITS-1:0]};
         end
     endgenerate
     int s_tile [0:COLS-1], s_line [0:COLS-1], s_col, s_word;
@@ -541,7 +576,7 @@ module tb_layer;
         if (beat > 0) begin
             for (s_col = 0; s_col < COLS; s_col = s_col + 1) begin
                 if (kept[s_col] === 1'b1) begin
-                    while (s_tile[s_col] < TILES && field(s_tile[s_col], DONE) != 0) s_tile[s_col] = s_tile[s_col] + 1;
+                    s_tile[s_col] = next_tile(s_tile[s_col], 1'b0);
                     if (s_tile[s_col] >= TILES) begin
                         differ("extra_spill", 0, 0, 0, s_col, 0, 1);
                     end else begin

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use guardbit_hwmodels::{MacLayer, TimingConvention};
 
-use super::parameters::{Parameters, SHOWN};
+use super::parameters::{Parameters, SHOWN, mode};
 use super::{ARRAY_RTL, UNIT_RTL, array_design, unit_design};
 use crate::array::sum_bits;
 use crate::beats;
@@ -215,6 +215,7 @@ fn parameters(
         .number("SUM_W", sum_bits(arithmetic))
         .number("FLAGS_W", 2 * arithmetic.levels.len() + 2)
         .number("ACC_BITS", acc_bits)
+        .number("ACC_MODE", arithmetic.levels.last().map_or(0, |level| mode(&level.register)))
         .number("SPILL_WORDS", spill_words)
         .flag("POST", arithmetic.bias.at == BiasAt::POST)
         .number("BIAS_SHIFT", arithmetic.bias.unit_shift)
