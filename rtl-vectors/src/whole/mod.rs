@@ -479,6 +479,10 @@ impl<'a> Export<'a> {
         } {
             self.put(name(path), "bench", words);
         }
+        if let WeightLayout::Activations { starts, .. } = &layout.weights {
+            let starts = starts.iter().map(|&start| start as i64).collect();
+            self.put(name("starts.mem"), "bench", Words::values(32, false, starts));
+        }
         for (path, text) in hdl::whole_layer(layout, &self.images, &self.files, layer) {
             self.files.push(plain(name(&path), "bench", text.into_bytes()));
         }
