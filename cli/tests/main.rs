@@ -56,3 +56,4 @@ mod terminal;
 mod tflite_layers;
 mod traps;
 mod vectors;
+mod whole;
