@@ -438,7 +438,7 @@ def vectors(
     Args:
         model: The network: .tflite, .onnx or graph .yaml
         hw: The accelerator: a preset's name (see `guardbit hw list`) or a YAML file
-        layer: The layer, by the name or index that `guardbit inspect` prints; with `whole`, or `all`
+        layer: The layer, by the name or index that `guardbit inspect` prints
         x: Samples: .npy (or .npz by input name) of codes in the input's dtype, or of float32 real values; or a folder of PNG
             files with a pictures.yaml, e.g. {layout: nchw, scale: 1/255}
         cases: Number of dot products from the layer's real activations; corner cases are added [default: 32]

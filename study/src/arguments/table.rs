@@ -111,7 +111,7 @@ arguments! {
         value: "NAME|INDEX",
         listed: true,
         help: |command| match command {
-            Vectors => "The layer, by the name or index that `guardbit inspect` prints; with --whole, or `all`".into(),
+            Vectors => "The layer, by the name or index that `guardbit inspect` prints".into(),
             DiffLayer => "The layer, by its folder, name or index [default: the only one]".into(),
             _ => "Run only this layer, by the name or index that `guardbit inspect` prints; --input then holds the inputs of the \
                   layer".into(),
@@ -163,7 +163,7 @@ arguments! {
         listed: true,
         in_python: false,
         help: |_| "Export memory images of the whole layer for one sample, with its schedule and a bench, instead of single dot \
-                   products".into(),
+                   products; --layer may be `all`".into(),
         ..row(Commands::of(&[Vectors]))
     };
     /// The sample of whole layers.
