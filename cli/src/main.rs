@@ -66,6 +66,7 @@ fn dispatch(args: &Args) -> Result<ExitCode, diagnostic::Failure> {
         Command::Quantize(quantize) => commands::quantize(quantize, &args.global),
         Command::Vectors(vectors) => commands::vectors(vectors, &args.global),
         Command::Check(check) => commands::check(check, &args.global),
+        Command::DiffLayer(diff) => commands::diff_layer(diff, &args.global),
         Command::Discriminate(discriminate) => commands::discriminate(discriminate, &args.global),
         Command::Size(size) => commands::size(size, &args.global),
         Command::Compare(compare) => commands::compare(compare, &args.global),

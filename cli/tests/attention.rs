@@ -17,7 +17,7 @@ nodes:
 outputs: [y]
 ";
 
-fn network(dir: &Path) -> String {
+pub(crate) fn network(dir: &Path) -> String {
     let path = dir.join("attention.yaml");
     std::fs::write(&path, NETWORK).unwrap();
     path.to_string_lossy().into_owned()

@@ -115,6 +115,7 @@ const HELPERS_OF_TIMING: &[&str] = &[
     "spans",
     "tiling",
     "traffic",
+    "walk",
 ];
 
 fn is_float(op: &str) -> bool {

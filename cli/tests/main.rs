@@ -57,3 +57,4 @@ mod terminal;
 mod tflite_layers;
 mod traps;
 mod vectors;
+mod whole;

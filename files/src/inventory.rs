@@ -47,6 +47,8 @@ manifests! {
     Discriminate: "discriminate.json", [];
     /// The manifest of a bundle of test vectors.
     Bundle: "manifest.json", [];
+    /// The manifest of memory images of whole layers.
+    Layout: "layout.json", [];
     /// The manifest of a folder that other programs worked in.
     Work: "work.json", [];
 }

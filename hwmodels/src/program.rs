@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guardbit_graph::{CodeRange, DotProducts, Graph, KernelPosition, NodeId, TensorId, WeightCodes};
 use guardbit_num::Requantizer;
 
-use crate::timing::{HostTime, LayerTiming, Widths};
+use crate::timing::{HostTime, LayerTiming, Widths, bits_of_kib};
 use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
 
 /// Graph lowered onto an accelerator.
@@ -125,6 +125,11 @@ impl Program {
         // The size grows only where a tensor is produced.
         let made = self.residents.iter().map(|resident| (resident.from, self.resident_bits(resident.from)));
         made.rev().max_by_key(|(_, bits)| *bits)
+    }
+
+    /// Returns the size of the SRAM of activations in bits.
+    pub fn activation_sram_bits(&self) -> u128 {
+        bits_of_kib(self.accelerator.memory.activation_kib, 1)
     }
 
     /// Returns the tensors that a layer reads per sample: its activations, and its weights if they are

@@ -42,6 +42,18 @@ pub enum VectorError {
         /// Number of products of the real cases.
         products: usize,
     },
+    /// Images of whole layers would be too large.
+    #[error("`{layer}` has {count} {what}; whole layers are exported with at most {most}")]
+    TooLarge {
+        /// Name of the layer or network.
+        layer: String,
+        /// What there is too much of.
+        what: &'static str,
+        /// Its number.
+        count: u64,
+        /// Greatest number.
+        most: u64,
+    },
     /// There is nothing to export.
     #[error("layer `{layer}` has neither activations nor corner cases to export")]
     Empty {
@@ -80,6 +92,30 @@ pub enum VectorError {
         /// Description of the problem.
         problem: String,
     },
+    /// A memory image of a design cannot be used.
+    #[error("{}: {problem}", path.display())]
+    Image {
+        /// Path of the file.
+        path: PathBuf,
+        /// Description of the problem.
+        problem: String,
+    },
+    /// A folder of whole layers has no such layer.
+    #[error("{problem}: {layers}")]
+    WhichLayer {
+        /// Description of the problem.
+        problem: String,
+        /// Folders of the layers.
+        layers: String,
+    },
+    /// No layer of a network can be exported.
+    #[error("`{network}` has no layer that can be exported; {reason}")]
+    NoLayer {
+        /// Name of the network.
+        network: String,
+        /// Reason of the first operation.
+        reason: String,
+    },
     /// A width in a manifest is invalid.
     #[error(transparent)]
     Width(#[from] WidthError),
@@ -108,14 +144,16 @@ impl VectorError {
     /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unsupported { .. } => "guardbit::vectors::unsupported",
+            Self::Unsupported { .. } | Self::NoLayer { .. } => "guardbit::vectors::unsupported",
             Self::TooWide { .. } => "guardbit::vectors::width",
-            Self::TooLong { .. } => "guardbit::vectors::length",
+            Self::TooLong { .. } | Self::TooLarge { .. } => "guardbit::vectors::length",
             Self::Empty { .. } => "guardbit::vectors::empty",
             Self::Read { .. } => "guardbit::vectors::read",
             Self::Write { .. } => "guardbit::vectors::write",
             Self::Manifest { .. } | Self::Width(_) | Self::Multiplier(_) => "guardbit::vectors::manifest",
             Self::Data { .. } => "guardbit::vectors::data",
+            Self::Image { .. } => "guardbit::vectors::image",
+            Self::WhichLayer { .. } => "guardbit::vectors::layer",
             Self::Mutant { .. } => "guardbit::vectors::mutant",
             Self::Yosys { .. } => "guardbit::vectors::yosys",
         }
@@ -124,12 +162,17 @@ impl VectorError {
     /// Returns a hint on how to resolve the error.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Unsupported { .. } => {
+            Self::Unsupported { .. } | Self::NoLayer { .. } => {
                 "the RTL supports an optional adder tree followed by serial levels; change `accumulation` \
                  with --set"
             }
             Self::TooWide { .. } => "use narrower registers, e.g. --set accumulation.LEVEL.bits=48",
             Self::TooLong { .. } => "export fewer dot products with --cases",
+            Self::TooLarge { .. } => "export layers one by one with --layer, or use a smaller network",
+            Self::Image { .. } => {
+                "write the output image of the layer with $writememh: one word per line, in the order of its `ofm.mem`"
+            }
+            Self::WhichLayer { .. } => "name one of these layers with --layer",
             Self::Empty { .. } => "export dot products of real activations with --cases N above 0",
             Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 "name a folder that `guardbit vectors -o DIR` wrote"

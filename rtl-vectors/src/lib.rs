@@ -34,6 +34,7 @@ mod solve;
 mod synthetic;
 mod text;
 mod waves;
+pub mod whole;
 mod words;
 
 pub use beats::LevelState;

@@ -39,6 +39,7 @@ mod subject;
 mod sums;
 mod sweep;
 mod unknown;
+mod whole_input;
 
 use guardbit_hwmodels::Accelerator;
 use guardbit_reports::About;
@@ -81,6 +82,7 @@ pub use size::{AreaTool, Budget, BudgetError, Grid, size};
 pub use study_file::{StudyText, load_study};
 pub use sweep::{Merging, POINTS_TOGETHER, merge, merge_partial, sweep, sweep_observed};
 pub use unknown::Unknown;
+pub use whole_input::{WholeInput, whole_input};
 
 use sweep::{point_file, predictions_file};
 

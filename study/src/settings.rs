@@ -399,6 +399,16 @@ impl Arguments {
 
     /// Returns the settings that the manifest of a bundle lists; `run` provides the activations.
     pub fn vectors_listed(&self, run: &RunRequest) -> ListedSettings {
+        if self.whole {
+            let arguments = Self {
+                layer: self.layer.clone(),
+                whole: true,
+                sample: self.sample,
+                image_order: self.image_order.clone(),
+                ..run.settings.arguments()
+            };
+            return listed(Command::Vectors, &arguments).sorted();
+        }
         let arguments = Self {
             layer: self.layer.clone(),
             cases: Some(self.cases()),

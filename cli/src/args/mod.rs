@@ -7,8 +7,8 @@ mod table;
 pub use hw::{HwArgs, HwCommand};
 pub use schema::{SchemaArgs, SchemaCommand};
 pub use table::{
-    Check, Compare, Completions, Demo, Discriminate, Explain, Explore, Given, Help, Inspect, Man, Merge,
-    Plot, Quantize, Run, Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Demo, DiffLayer, Discriminate, Explain, Explore, Given, Help, Inspect, Man,
+    Merge, Plot, Quantize, Run, Size, Status, Sweep, Vectors,
 };
 
 use std::num::NonZeroUsize;
@@ -83,6 +83,7 @@ pub enum Command {
     Quantize(Given<Quantize>),
     Vectors(Given<Vectors>),
     Check(Given<Check>),
+    DiffLayer(Given<DiffLayer>),
     Discriminate(Given<Discriminate>),
     Size(Given<Size>),
     Explore(Given<Explore>),

@@ -28,7 +28,7 @@ macro_rules! tabled {
 }
 
 tabled! {
-    Run Sweep Merge Status Size Explore Compare Plot Vectors Check Discriminate Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
+    Run Sweep Merge Status Size Explore Compare Plot Vectors Check DiffLayer Discriminate Quantize Inspect HwShow HwCosts HwCheck Completions Man Explain Help Demo
 }
 
 /// Arguments of a command as given.

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod demo;
+mod diff_layer;
 mod discriminate;
 mod explain;
 mod explore;
@@ -17,10 +18,12 @@ mod schema;
 mod size;
 mod sweep;
 mod vectors;
+mod whole;
 
 pub use check::check;
 pub use compare::compare;
 pub use demo::demo;
+pub use diff_layer::diff_layer;
 pub use discriminate::discriminate;
 pub use explain::explain;
 pub use explore::explore;

@@ -19,6 +19,9 @@ use crate::output::{print, print_json};
 use crate::progress::Bar;
 
 pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failure> {
+    if args.whole {
+        return super::whole::whole(args, global);
+    }
     let bar = Bar::new(global.quiet);
     let target = Target::claim_for(args.out(), existing(global))?;
     let (formats, waves) = (named("formats", &args.formats())?, named("waves", &args.waves)?);

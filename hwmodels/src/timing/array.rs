@@ -30,10 +30,13 @@ impl ArrayCycles {
     /// Returns the cycles of the matrix products `gemm`. Conventions without an array of their own count as
     /// `overlapped`.
     pub fn new(accelerator: &Accelerator, gemm: Gemm) -> Self {
-        let mapping = Mapping::new(accelerator, gemm);
+        Self::of(&Mapping::new(accelerator, gemm), accelerator.timing.convention)
+    }
+
+    pub(super) fn of(mapping: &Mapping, convention: TimingConvention) -> Self {
         let folds = mapping.folds();
-        let (period, counted) = match accelerator.timing.convention {
-            TimingConvention::ScalesimV3 => (folds.span(), scalesim_v3::schedule(&mapping).compute),
+        let (period, counted) = match convention {
+            TimingConvention::ScalesimV3 => (folds.span(), scalesim_v3::schedule(mapping).compute),
             // Every fold loads or shifts through all rows of the array, used or not.
             _ => (folds.steps.max(folds.preload).max(folds.drain), overlapped::compute_cycles(&folds)),
         };

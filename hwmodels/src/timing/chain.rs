@@ -6,6 +6,8 @@
 //! hands on its sum below its last row. A longer chain takes several passes. In each pass the sum enters the
 //! column from above, and the last pass ends the chain.
 
+use std::ops::Range;
+
 use super::sizes::Runs;
 use crate::{Accelerator, Array, Level};
 
@@ -92,6 +94,20 @@ impl Chain {
     /// Returns the maximum number of products per pass.
     pub fn terms_of_pass(&self) -> usize {
         if self.split() > 1 { self.rows * self.dot_width } else { self.abreast() * self.length }
+    }
+
+    /// Returns the products of a dot product that pass `pass` adds, in the order of addition.
+    pub fn terms_of(&self, pass: usize) -> Range<usize> {
+        if self.groups > 1 {
+            return 0..self.terms;
+        }
+        let (chain, step) = match self.split() {
+            1 => (pass * self.abreast(), 0),
+            split => (pass / split, pass % split * self.terms_of_pass()),
+        };
+        let start = chain * self.length + step;
+        let ends = [(chain + self.abreast()) * self.length, self.terms, start + self.terms_of_pass()];
+        start..ends.into_iter().fold(usize::MAX, usize::min)
     }
 
     /// Returns the number of rows used by each pass.

@@ -1,5 +1,7 @@
 //! Cuts a matrix product into folds by dataflow, and places additions in their fold.
 
+use std::ops::Range;
+
 use super::chain::{Chain, products_per_step};
 use super::gemm::Gemm;
 use super::groups::Groups;
@@ -165,6 +167,18 @@ impl Mapping {
             Dataflow::InputStationary => moving_sums::pass(&self.layer, input_stationary::STATIONARY),
             Dataflow::Vector => vector::pass(&self.layer),
         }
+    }
+
+    /// Returns the products of a dot product that pass `pass` adds, in the order of addition.
+    pub fn terms_of_pass(&self, pass: usize) -> Range<usize> {
+        if self.stays_in_place() { 0..self.layer.gemm.terms } else { self.layer.chain.terms_of(pass) }
+    }
+
+    /// Returns the output channels of each core, over all groups.
+    pub fn channels_of_cores(&self) -> impl Iterator<Item = Range<usize>> {
+        let [each, last] = [self.layer.gemm, self.last.gemm].map(|gemm| times([gemm.channels, gemm.groups]));
+        let cores = self.cores;
+        (0..cores).map(move |core| core * each..core * each + if core + 1 == cores { last } else { each })
     }
 
     /// Returns how many times groups run one after the other.

@@ -29,6 +29,7 @@ mod spans;
 mod tiling;
 mod traffic;
 mod vector;
+mod walk;
 mod weight_stationary;
 
 use guardbit_graph::{OutputPosition, Window};
@@ -46,6 +47,7 @@ pub(crate) use rate::bits_of_kib;
 pub use spans::{Span, Spans};
 pub use tiling::TileOrder;
 pub use traffic::{Outside, Tile};
+pub use walk::Fold;
 
 use crate::{Accelerator, Array, ArrayKind, Dataflow, TimingConvention};
 use mapping::Mapping;
@@ -79,6 +81,8 @@ pub struct LayerTiming {
     schedule: Schedule,
     /// `[rows, columns]` of the output.
     image: [usize; 2],
+    /// Output channels of an image.
+    channels: usize,
     /// Whether each image is a matrix product with its own weights.
     group_per_image: bool,
 }
@@ -157,6 +161,7 @@ impl LayerTiming {
         let tiling = mapping.tiling();
         let image = [layer.output[0], layer.output[1]];
         let buffer = footprint.buffer(&tile);
+        let channels = layer.channels();
         Self {
             cycles: schedule.cycles,
             array,
@@ -169,6 +174,7 @@ impl LayerTiming {
             tiling,
             schedule,
             image,
+            channels,
             group_per_image,
         }
     }

@@ -6,6 +6,7 @@ mod common;
 mod groups;
 mod laws;
 mod spans;
+mod walk;
 
 use std::collections::BTreeMap;
 

@@ -134,7 +134,7 @@ fn part(
 }
 
 /// Returns an error unless the reference RTL supports this array.
-fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> Result<(), String> {
+pub(crate) fn covered(accelerator: &Accelerator, datapath: &Datapath, window: &Window) -> Result<(), String> {
     let array = accelerator.array;
     let serial = datapath.levels.iter().all(|l| l.reduce == Reduce::Serial);
     let levels = match (accelerator.dataflow, datapath.levels.as_slice()) {

@@ -8,6 +8,7 @@ mod coverage;
 mod parameters;
 mod stream;
 mod unit;
+mod whole;
 
 use std::sync::LazyLock;
 
@@ -19,6 +20,7 @@ use crate::profile::DutProfile;
 
 pub(crate) use array::design as array_design;
 pub(crate) use unit::design as unit_design;
+pub(crate) use whole::{whole_files, whole_layer};
 
 /// Expands to name and text of files of a folder.
 macro_rules! files {

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(super) fn serialize<T: Display, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: Display, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(choice)
 }
 
-pub(super) fn deserialize<'de, T, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn deserialize<'de, T, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>
 where
     T: Display + FromStr<Err: Display>,
 {
@@ -18,7 +18,7 @@ where
 }
 
 /// Serializes a choice that may be absent.
-pub(super) mod optional {
+pub(crate) mod optional {
     use super::*;
 
     pub(in crate::manifest) fn serialize<T: Display, S: Serializer>(
@@ -51,11 +51,11 @@ where
 }
 
 /// Returns the names of choices, for the schema.
-pub(super) fn names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+pub(crate) fn names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<String> {
     all.into_iter().map(|choice| choice.to_string()).collect()
 }
 
 /// Returns the names of choices that may be absent, for the schema.
-pub(super) fn optional_names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<Option<String>> {
+pub(crate) fn optional_names<T: Display>(all: impl IntoIterator<Item = T>) -> Vec<Option<String>> {
     names(all).into_iter().map(Some).chain([None]).collect()
 }

@@ -3,7 +3,7 @@
 mod arithmetic;
 mod array;
 mod cases;
-mod choice;
+pub(crate) mod choice;
 mod interface;
 mod layer;
 

@@ -71,8 +71,12 @@ commands! {
         The table of the picture is written next to it. Without --output, it is printed.";
     Vectors = "vectors", "Export a layer as test vectors for RTL: stimuli, expected accumulators of every cycle, reference design, benches\n\n\
         `trap` acts as `observe` here: the value stays exact, and only the overflow flag is set. docs/reference/bundle-format.md \
-        describes the format.";
+        describes the format. With --whole, the folder has the memory images of whole layers instead \
+        (docs/reference/whole-layers.md).";
     Check = "check", "Check a bundle of test vectors: its files, its numbers, and its replay in simulators";
+    DiffLayer = "diff-layer", "Compare the output image of a design with that of a whole layer, and explain the first differences\n\n\
+        The folder is one of `guardbit vectors --whole`. The file has a word per line, as $writememh writes it; `x` counts as \
+        different. Exit code 1 if anything differs.";
     Discriminate = "discriminate", "Find out which accumulator a device has: short dot products whose sums differ between accelerators\n\n\
         The candidates are several accelerators (--hw), or one with settings that vary (--any, --axis). Each input is a dot \
         product with a bias; the sum after the adder of the bias is compared. With --observed, the sums of a device select the \

@@ -28,6 +28,7 @@ pub(super) enum Relation {
 const ALL: Commands = Commands::of(Command::ALL);
 const RUNS: Commands = Commands::of(&[Command::Run, Command::Sweep, Command::Size, Command::Explore]);
 const QUANTIZE: Commands = Commands::of(&[Command::Quantize]);
+const VECTORS: Commands = Commands::of(&[Command::Vectors]);
 const HW_CHECK: Commands = Commands::of(&[Command::HwCheck]);
 const WITHOUT_HW: Commands = Commands::of(&[Command::Quantize, Command::Inspect]);
 
@@ -54,6 +55,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(RUNS, "seed", Relation::NeedsWith("input"), "samples", "add --samples N, or leave --seed out"),
     rule(QUANTIZE, "seed", Relation::Needs, "samples", "add --samples N, or leave --seed out"),
+    rule(VECTORS, "sample", Relation::Needs, "whole", "single dot products come from all samples"),
+    rule(VECTORS, "image_order", Relation::Needs, "whole", "a bundle has no images"),
+    rule(VECTORS, "whole", Relation::Excludes, "cases", "whole layers have every dot product"),
+    rule(VECTORS, "whole", Relation::Excludes, "formats", "images are .mem files"),
+    rule(VECTORS, "whole", Relation::Excludes, "waves", "the bench of a layer dumps waves with +waves=FILE"),
+    rule(VECTORS, "whole", Relation::Excludes, "byte_slots", "words of images are packed without gaps"),
+    rule(VECTORS, "whole", Relation::Excludes, "mode", "layers read what the layers before them wrote"),
     rule(ALL, "zip", Relation::Needs, "axis", "name the axes with --axis"),
     rule(ALL, "where", Relation::Needs, "axis", "name the axes with --axis"),
     rule(WITHOUT_HW, "set", Relation::Needs, "hw", "name the accelerator with --hw"),

@@ -21,8 +21,8 @@ use crate::{
     Shard, TableFormat, Unknown,
 };
 use Command::{
-    Check, Compare, Completions, Demo, Discriminate, Explain, Explore, Help, HwCheck, HwCosts, HwShow,
-    Inspect, Man, Merge, Plot, Quantize, Run, Size, Status, Sweep, Vectors,
+    Check, Compare, Completions, Demo, DiffLayer, Discriminate, Explain, Explore, Help, HwCheck, HwCosts,
+    HwShow, Inspect, Man, Merge, Plot, Quantize, Run, Size, Status, Sweep, Vectors,
 };
 
 /// Commands that load a network.
@@ -46,6 +46,7 @@ const COSTS: Commands = Commands::of(&[Run, Explore]);
 const QUANTIZE: Commands = Commands::of(&[Quantize]);
 const COMPARE: Commands = Commands::of(&[Compare]);
 const CHECK: Commands = Commands::of(&[Check]);
+const DIFF_LAYER: Commands = Commands::of(&[DiffLayer]);
 const DISCRIMINATE: Commands = Commands::of(&[Discriminate]);
 const COMPLETIONS: Commands = Commands::of(&[Completions]);
 const MAN: Commands = Commands::of(&[Man]);
@@ -116,10 +117,11 @@ arguments! {
         listed: true,
         help: |command| match command {
             Vectors => "The layer, by the name or index that `guardbit inspect` prints".into(),
+            DiffLayer => "The layer, by its folder, name or index [default: the only one]".into(),
             _ => "Run only this layer, by the name or index that `guardbit inspect` prints; --input then holds the inputs of the \
                   layer".into(),
         },
-        ..row(Commands::of(&[Run, Vectors]))
+        ..row(Commands::of(&[Run, Vectors, DiffLayer]))
     };
     /// Number of test cases from real activations.
     cases: Option<usize> = "cases", Row {
@@ -159,6 +161,30 @@ arguments! {
     byte_slots: bool = "byte_slots", Row {
         listed: true,
         help: |_| "Pad each lane to whole bytes, sign-extended; without it, lanes are packed without gaps".into(),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Whether whole layers are exported.
+    whole: bool = "whole", Row {
+        listed: true,
+        in_python: false,
+        help: |_| "Export memory images of the whole layer for one sample, with its schedule and a bench, instead of single dot \
+                   products; --layer may be `all`".into(),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// The sample of whole layers.
+    sample: Option<usize> = "sample", Row {
+        value: "K",
+        listed: true,
+        in_python: false,
+        help: |_| "With --whole: index of the sample, from 0 on [default: 0]".into(),
+        ..row(Commands::of(&[Vectors]))
+    };
+    /// Order of codes in images.
+    image_order: Option<String> = "image_order", Row {
+        value: "nhwc|nchw|blocked:N",
+        listed: true,
+        in_python: false,
+        help: |_| "With --whole: order of the codes in images; blocked:N packs N channels into a word [default: nhwc]".into(),
         ..row(Commands::of(&[Vectors]))
     };
     /// Widths of the swept level.
@@ -824,6 +850,28 @@ arguments! {
         is_positional: true,
         help: |_| "The bundle: a folder of `guardbit vectors`".into(),
         ..row(CHECK)
+    };
+    /// A folder of whole layers.
+    images: Option<PathBuf> = "images", Row {
+        needed: DIFF_LAYER,
+        value: "DIR",
+        is_positional: true,
+        help: |_| "The images: a folder of `guardbit vectors --whole`".into(),
+        ..row(DIFF_LAYER)
+    };
+    /// The output of a design.
+    dut_ofm: Option<PathBuf> = "dut_ofm", Row {
+        needed: DIFF_LAYER,
+        value: "FILE",
+        is_positional: true,
+        help: |_| "The output image that the design wrote, with the words of the layer's `ofm.mem`".into(),
+        ..row(DIFF_LAYER)
+    };
+    /// The sums of a design.
+    dut_sums: Option<PathBuf> = "sums", Row {
+        value: "FILE",
+        help: |_| "Also compare the sums of the design, with the words of the layer's `sum.mem`".into(),
+        ..row(DIFF_LAYER)
     };
     /// What replays it.
     simulator: Vec<String> = "simulator", Row {
