@@ -165,7 +165,7 @@ arguments! {
     };
     /// Whether whole layers are exported.
     whole: bool = "whole", Row {
-        listed: true,
+        // A bundle's manifest does not list it; a layout needs no entry.
         in_python: false,
         help: |_| "Export memory images of the whole layer for one sample, with its schedule and a bench, instead of single dot \
                    products; --layer may be `all`".into(),
