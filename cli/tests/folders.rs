@@ -122,6 +122,7 @@ fn writers() -> Vec<(&'static str, Option<String>)> {
         ("quantize", Some(quantize)),
         ("vectors", sampled("vectors")),
         ("check", None),
+        ("diff-layer", None),
         ("discriminate", Some("discriminate --hw fpga-int14-os --hw exact-int32-os -o out".into())),
         ("size", sampled("size")),
         ("explore", sampled("explore")),

@@ -349,6 +349,9 @@ module tb;
             for (sought = 0; sought < BEATS; sought = sought + 1)
                 if (exp_flags[sought][level*4+3]) last_flag[level] = sought;
         end
+        last_within = -1;
+        for (sought = 0; sought < BEATS; sought = sought + 1)
+            if (ctrl[sought][0] && !is_start(sought)) last_within = sought;
     end
 
     // Numbers from 0 to 65535, in the same order in every simulator.
@@ -432,6 +435,8 @@ module tb;
     // The level whose overflow the next reset follows: in turn, from the last one on, of those that overflow in the beat
     // before or later. -1 if there is none.
     int flag_level, candidate, turn, sought;
+    // The last beat within a dot product; -1 if each is one beat.
+    int last_within;
     task choose_level;
         begin
             flag_level = -1;
@@ -451,7 +456,10 @@ module tb;
             if (resets > 0 && beat >= next_reset && beat > 0 && ctrl[beat][0]) begin
                 case (kind)
                     0: is_reset_due = is_start(beat);
-                    1: is_reset_due = !is_start(beat);
+                    1: begin
+                        if (beat > last_within) kind = 2;
+                        else is_reset_due = !is_start(beat);
+                    end
                     default: begin
                         choose_level();
                         if (flag_level < 0) kind = 0;
@@ -510,8 +518,8 @@ module tb;
         if (begun) begin
             if (resetting > 0) begin
                 no_beat();
-                // Beats during a reset must have no effect.
-                in_valid  = (resetting > 1 && draw(2) != 0);
+                // Beats during a reset must have no effect, the last one above all.
+                in_valid  = (resetting > 1 && draw(2) != 0) || resetting == 2;
                 resetting = resetting - 1;
                 if (resetting == 0) begin
                     halted = 1'b0;

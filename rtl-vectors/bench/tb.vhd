@@ -124,6 +124,8 @@ begin
         -- Cases that differ, by a beat or an output word of theirs.
         variable wrong_beat : counts_ptr := new counts_t'(0 to BEATS => 0);
         variable wrong_word : counts_ptr := new counts_t'(0 to OUTS => 0);
+        -- The last beat within a dot product; -1 if each is one beat.
+        variable last_within : integer := -1;
 
         -- Numbers from 0 to below - 1, in the same order in every simulator.
         impure function draw(below : positive) return natural is
@@ -495,7 +497,12 @@ begin
             if resets_left > 0 and beat >= next_reset and beat > 0 and ctrl(beat)(0) = '1' then
                 case kind is
                     when 0 => is_reset_due := is_start(beat);
-                    when 1 => is_reset_due := not is_start(beat);
+                    when 1 =>
+                        if beat > last_within then
+                            kind := 2;
+                        else
+                            is_reset_due := not is_start(beat);
+                        end if;
                     when others =>
                         flag_level := next_flag;
                         if flag_level < 0 then
@@ -539,8 +546,8 @@ begin
                     compare_reset;
                 end if;
                 no_beat;
-                -- Beats during a reset must have no effect.
-                if i < limit and draw(2) = 1 then
+                -- Beats during a reset must have no effect, the last one above all.
+                if i < limit and (draw(2) = 1 or i = limit - 1) then
                     in_valid <= '1';
                 end if;
             end loop;
@@ -608,6 +615,11 @@ begin
         load(exp_flags, "exp_flags.mem", BEATS, 4 * LEVELS);
         for level in 0 to LEVELS - 1 loop
             load(exp_acc(level), acc_file(level), BEATS, ACC_BITS(level));
+        end loop;
+        for b in 0 to BEATS - 1 loop
+            if ctrl(b)(0) = '1' and not is_start(b) then
+                last_within := b;
+            end if;
         end loop;
         for level in 0 to LEVELS - 1 loop
             for b in 0 to BEATS - 1 loop

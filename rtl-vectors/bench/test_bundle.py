@@ -269,13 +269,14 @@ class Bench:
             await self.send(more)
         self.no_beat(rng)
         self.dut.rst_n.value = 0
-        for cycle in range(rng.randrange(3, 7)):
+        cycles = rng.randrange(3, 7)
+        for cycle in range(cycles):
             await FallingEdge(self.dut.clk)
             self.cycle += 1
             if cycle > 0:
                 self.compare_reset()
-            # Beats during a reset must have no effect.
-            self.dut.in_valid.value = rng.randrange(2)
+            # Beats during a reset must have no effect, the last one above all.
+            self.dut.in_valid.value = rng.randrange(2) | (cycle == cycles - 2)
         self.dut.in_valid.value = 0
         self.dut.rst_n.value = 1
         self.dot = dot
@@ -317,11 +318,15 @@ async def stress(dut):
     """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
     bench, rng = Bench(dut), random.Random(setting("SEED", 1))
     idle, idle_max, resets = setting("IDLE", 10), setting("IDLE_MAX", 64), setting("RESETS", 6)
-    kinds, beat, next_reset, turn = KINDS, 0, 0, 0
+    kinds, beat, next_reset, turn = list(KINDS), 0, 0, 0
+    within = [b for b in range(len(bench.ctrl)) if bench.is_valid(b) and not bench.is_start(b)]
     await bench.begin()
     while beat < len(bench.ctrl):
         kind = kinds[0]
         if resets > 0 and beat >= next_reset and beat > 0 and bench.is_valid(beat):
+            # Every dot product may be one beat.
+            if kind == "within" and beat > max(within, default=-1):
+                kind = kinds[0] = "overflowed"
             flag = bench.next_flag(beat, turn) if kind == "overflowed" else None
             # Not every bundle overflows.
             if kind == "overflowed" and flag is None:
