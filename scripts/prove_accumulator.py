@@ -151,9 +151,10 @@ prep -top miter -flatten
 memory; async2sync; opt -full; wreduce; opt -full
 techmap; opt; dffunmap
 abc -g AND -fast
-setundef -undriven -zero; opt_clean
+setundef -undriven -anyseq; opt_clean
 write_aiger -zinit -map miter.map miter.aig
 """
+        # Registers without an initial value, and signals that nothing drives, become inputs of any value.
         Path(folder, "prove.ys").write_text(script)
         run(["yosys", "-q", "prove.ys"], folder)
         # Equal parts of both designs, multipliers among them, are merged before the proof.
