@@ -214,7 +214,7 @@ fn changed_files_are_found() {
     expect(manifest.replace("\"reduce\": \"serial\"", "\"reduce\": \"any\""), 1);
     let table = String::from_utf8(guardbit(&["check", &path]).stdout).unwrap();
     assert!(table.contains("FAIL") && table.contains("at /arithmetic/levels/0/reduce: \"any\""), "{table}");
-    expect(manifest.replace("\"schema\": 3", "\"schema\": 9"), 2);
+    expect(manifest.replace("\"schema\": 4", "\"schema\": 9"), 2);
     expect("{".into(), 2);
     expect(manifest, 0);
     for file in ["GNUmakefile", "rtl/more.sv", "more.py", "build/tb-icarus/tb.vvp"] {

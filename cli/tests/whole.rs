@@ -16,6 +16,9 @@ use crate::common::{assert_same, digits, guardbit, needed, root, shared_model, s
 
 const SMALL: &[&str] = &["--set", "array.rows=4", "--set", "array.cols=4"];
 
+/// Changes a folder of whole layers.
+type Fault<'a> = &'a dyn Fn(&Path);
+
 /// Layers of every kind: network (empty: the digits, `attention`: two activations), accelerator and settings.
 const NETWORKS: &[(&str, &str, &[&str])] = &[
     ("", "fpga-int14-os", &[]),
@@ -145,7 +148,7 @@ fn whole_layers_are_recomputed() {
         assert!(passed && said.contains(" 0 differ"), "{model} {hw} {more:?}: {said}");
     }
     // A changed image, a wrong stride, a swapped tile and a lost spill.
-    let faults: [(&str, &dyn Fn(&Path)); 4] = [
+    let faults: [(&str, Fault<'_>); 4] = [
         ("sum", &|out| swap(out, "00_conv_1/ifm.mem", 27, 28)),
         ("sum", &|out| {
             plant(
@@ -223,7 +226,7 @@ fn planted_faults_are_caught() {
     needed("GUARDBIT_SIMULATORS");
     let dir = tempfile::tempdir().unwrap();
     const LAYER: &str = "LAYERS=01_depthwise_1";
-    let faults: [(&str, &dyn Fn(&Path)); 7] = [
+    let faults: [(&str, Fault<'_>); 7] = [
         ("kind=", &|out| swap(out, "00_conv_1/ofm.mem", 130, 131)),
         ("kind=", &|out| swap(out, "01_depthwise_1/weights.mem", 1, 2)),
         ("kind=", &|out| {

@@ -86,7 +86,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
         Ok(again) => again,
         Err(Refused::Error(error)) => return Err(error),
         Err(Refused::Claim(first)) => {
-            report.checks.push(("claims".into(), Outcome::Fail { mismatches: 1, first }));
+            report.checks.push(("claims".into(), Outcome::Fail { mismatches: 1, first: *first }));
             return Ok(report);
         }
     };

@@ -14,7 +14,7 @@ pub(super) enum Refused {
     /// A file cannot be read.
     Error(VectorError),
     /// A field or a file is inconsistent.
-    Claim(Divergence),
+    Claim(Box<Divergence>),
 }
 
 impl From<VectorError> for Refused {
@@ -40,5 +40,5 @@ impl Refused {
 /// file.
 pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
     let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
-    Refused::Claim(Divergence { kind: "claim".into(), details, ..Divergence::default() })
+    Refused::Claim(Box::new(Divergence { kind: "claim".into(), details, ..Divergence::default() }))
 }
