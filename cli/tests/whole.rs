@@ -79,6 +79,20 @@ fn make(dir: &Path, args: &[&str]) -> (bool, String) {
     text(Command::new("make").args(args).current_dir(dir).output().unwrap())
 }
 
+/// Returns what Verilator complains of in the bench of a layer. What only other layers use is no fault.
+fn lint(dir: &Path, layer: &str) -> String {
+    let design = ["gb_array.sv", "gb_dut.sv"].map(|name| format!("{layer}/{name}"));
+    let design = design.into_iter().find(|name| dir.join(name).exists()).unwrap();
+    let output = Command::new("verilator")
+        .args(["--lint-only", "-Wall", "-Wno-UNUSED", "-Wno-PINMISSING", "-Wno-DECLFILENAME", "--timing"])
+        .args(["--timescale", "1ns/1ps", "-Irtl", "--top-module", "tb_layer", "rtl/gb_codes.sv"])
+        .args([&design, &format!("{layer}/tb_layer_params.sv"), "tb_clock.sv", "tb_layer.sv"])
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    text(output).1
+}
+
 fn recheck(python: &str, dir: &Path) -> (bool, String) {
     let script = root().join("scripts/second/recheck_layers.py");
     text(Command::new(python).arg(script).arg(dir).output().unwrap())
@@ -195,6 +209,7 @@ fn whole_layers_run_on_the_reference_design() {
         );
         for layer in layers {
             let folder = layer["folder"].as_str().unwrap();
+            assert_eq!(lint(&out, folder), "", "{folder} of {model} {hw} {more:?}");
             let out = out.to_string_lossy();
             succeed(&["diff-layer", &out, &format!("{out}/dut/{folder}.mem"), "--layer", folder]);
         }

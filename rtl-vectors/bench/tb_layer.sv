@@ -235,7 +235,7 @@ module tb_layer;
     task automatic report;
         if (dots != DOTS) differ("count", 0, 0, 0, 0, 64'(DOTS), 64'(dots));
         if (checked != EXPECTED) differ("compared", 0, 0, 0, 0, 64'(EXPECTED), 64'(checked));
-        if (check_cycles != 0 && last_out + 1 - LATENCY != CYCLES) differ("cycles", 0, 0, 0, 0, 64'(CYCLES), 64'(last_out + 1 - LATENCY));
+        if (check_cycles != 0 && last_out + 1 - LATENCY != CYCLES) differ("cycles", 0, 0, 0, 0, 64'(CYCLES), 64'(last_out) + 1 - 64'(LATENCY));
         if (dump != "") $writememh(dump, ofm);
         $display("RESULT layer=%0s checked=%0d mismatches=%0d cycles=%0d model_compute=%0d model_layer=%0d",
             `GB_FOLDER, checked, mismatches, last_out + 1 - LATENCY, MODEL_COMPUTE, MODEL_LAYER);
