@@ -16,8 +16,8 @@ NAMES = {"input": "x", "labels": "y", "test": "x", "dump_tensors": "tensors", "d
 QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
 # Options without use in Python: terminal output, browsers, exit codes, and options that state the default.
 COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "all", "open", "per_channel", "asymmetric"}
-# Options that do not change the command's output.
-UNUSED = {"merge": {"threads"}}
+# Options that do not change the command's output, and those of images of whole layers, which are no bundle.
+UNUSED = {"merge": {"threads"}, "vectors": {"whole", "sample", "image_order"}}
 # Arguments that are positional on the command line, or do not exist there.
 PYTHON = {"model", "hw", "shards", "progress", "statistic", "plots"}
 
