@@ -1,5 +1,6 @@
 //! Corner cases of the bias adder and the requantizer.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use guardbit_hwmodels::BiasPlace;
@@ -14,17 +15,37 @@ use crate::reach::rails;
 
 /// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
 /// place of a float64.
-fn float_ties() -> impl Iterator<Item = (i128, Multiplier)> {
-    let odd = |from: i32, to: i32| (from..to).step_by(2);
+fn float64_ties() -> impl Iterator<Item = (i128, Multiplier)> {
     let tie = |sum: i32, half: i32| {
         let multiplier = Multiplier::new(f64::from(half) / 2.0 / f64::from(sum)).ok()?;
-        let (significand, exponent) = multiplier.exact();
-        let exact = u128::from(significand) * sum as u128;
-        let is_below = exact < (half as u128) << (52 - exponent);
         let is_rounded = f64::from(sum) * multiplier.real() == f64::from(half) / 2.0;
-        (is_below && is_rounded).then_some((sum.into(), multiplier))
+        (from_tie(sum, half, multiplier) == Ordering::Less && is_rounded).then_some((sum.into(), multiplier))
     };
     odd(1, 8).flat_map(move |half| odd(129, 400).filter_map(move |sum| tie(sum, half)).take(2))
+}
+
+/// Returns sums and multipliers whose exact product rounds to another integer than its float32, which is a tie.
+fn float32_ties() -> impl Iterator<Item = (i128, Multiplier)> {
+    let tie = |sum: i32, half: i32| {
+        let real = half as f32 / 2.0 / sum as f32;
+        let multiplier = Multiplier::new(real.into()).ok()?;
+        let is_rounded = sum as f32 * real == half as f32 / 2.0;
+        // The tie goes to the even neighbour, the exact product to the nearer one.
+        let upwards = half / 2 % 2 == 1;
+        let other = if upwards { Ordering::Less } else { Ordering::Greater };
+        (is_rounded && from_tie(sum, half, multiplier) == other).then_some((sum.into(), multiplier))
+    };
+    odd(1, 16).flat_map(move |half| odd(3, 400).filter_map(move |sum| tie(sum, half)).take(2))
+}
+
+fn odd(from: i32, to: i32) -> impl Iterator<Item = i32> {
+    (from..to).step_by(2)
+}
+
+/// Compares the exact product of a sum and a multiplier with `half` halves.
+fn from_tie(sum: i32, half: i32, multiplier: Multiplier) -> Ordering {
+    let (significand, exponent) = multiplier.exact();
+    (u128::from(significand) * sum as u128).cmp(&((half as u128) << (52 - exponent)))
 }
 
 impl Maker<'_> {
@@ -66,13 +87,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds products just below a tie, which a float64 rounds to the tie.
+    /// Adds products near a tie, which a float rounds to the tie.
     pub(super) fn requantize_float(&mut self) {
-        let scheme = self.layer.exact_requantizers.first().map(|r| r.scheme());
-        if scheme != Some(Scheme::Float64Away) {
-            return;
-        }
-        for (index, (target, multiplier)) in float_ties().enumerate() {
+        let ties: Vec<_> = match self.layer.exact_requantizers.first().map(|r| r.scheme()) {
+            Some(Scheme::Float64Away) => float64_ties().collect(),
+            Some(Scheme::Even) => float32_ties().collect(),
+            _ => return,
+        };
+        for (index, (target, multiplier)) in ties.into_iter().enumerate() {
             for sign in [1, -1] {
                 let id = format!("float_tie_{index}_{}", sign * target);
                 self.scaled(id, "requantize_float", sign * target, multiplier);
@@ -90,29 +112,47 @@ impl Maker<'_> {
             self.push(id, class, operands, Output::Scaled(multiplier, 0));
             return;
         }
-        if self.layer.datapath.bias.at != BiasPlace::Post || self.has_sums_of_operands() {
+        if self.has_sums_of_operands() {
             return;
         }
         let Some(ends) = self.biases() else { return };
-        let shift = self.layer.datapath.unit_shift(last + 1);
         // Towards 0, so that the bias is one of the layer's range.
-        let word = (target << shift).clamp(ends.min, ends.max) / (1 << shift);
-        let delivered = target - word;
-        if let Some(operands) = self.delivering(delivered) {
-            self.push(id, class, operands, Output::Scaled(multiplier, word << shift));
+        let word = |target: i128, shift: u32| (target << shift).clamp(ends.min, ends.max) / (1 << shift);
+        let (operands, bias) = match self.layer.datapath.bias.at {
+            BiasPlace::Post => {
+                let shift = self.layer.datapath.unit_shift(last + 1);
+                let word = word(target, shift);
+                (self.delivering(target - word), word << shift)
+            }
+            // The register starts from the bias.
+            BiasPlace::Preload => {
+                let shift = self.layer.datapath.unit_shift(last);
+                let word = word(target << self.last().1, shift);
+                (self.ending(target, word), word << shift)
+            }
+            BiasPlace::PostRequantize => return,
+        };
+        if let Some(operands) = operands {
+            self.push(id, class, operands, Output::Scaled(multiplier, bias));
         }
     }
 
     /// Returns operands for which the last level delivers exactly `sum`; `None` if its register does not hold it, or
     /// if there are none.
     fn delivering(&self, sum: i128) -> Option<Vec<TraceOperand>> {
+        self.ending(sum, 0)
+    }
+
+    /// Returns operands for which the last level, if it starts from `first`, delivers exactly `sum`; `None` if its register
+    /// does not hold one of both, or if there are none.
+    fn ending(&self, sum: i128, first: i128) -> Option<Vec<TraceOperand>> {
         let (last, dropped) = self.last();
         let value = sum << dropped;
         let limits = self.layer.datapath.levels[last].register.limits();
-        if limits.is_some_and(|limits| !limits.contains(Range::point(value))) {
+        if limits.is_some_and(|limits| !limits.contains(Range::point(value).hull(Range::point(first)))) {
             return None;
         }
-        self.walk(last, &[value]).filter(|operands| !operands.is_empty())
+        self.walk(last, &[value - first]).filter(|operands| !operands.is_empty())
     }
 
     /// Returns the range of the layer's biases, including 0; `None` without biases.
