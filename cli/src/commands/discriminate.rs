@@ -280,7 +280,7 @@ fn shortened<C: AsRef<str>>(columns: &[C], mut rows: Vec<Vec<String>>, all: bool
 
 fn matching_text(matches: &[&str]) -> String {
     match matches {
-        [] => "\nno candidate returns the observed sums\n".into(),
+        [] => "\nno candidate returns the observed sums: vary more settings with --any or --axis\n".into(),
         [one] => format!("\nthe observed sums are those of: {one}\n"),
         several => format!(
             "\nthe observed sums are those of {} candidates:\n  {}\n",
