@@ -44,7 +44,6 @@ const WITHOUT_EXAMPLE: &[(&str, &[&str])] = &[
             "quantize::network",
             "reports::plot",
             "vectors::mutant",
-            "vectors::yosys",
         ],
     ),
     (
@@ -58,6 +57,7 @@ const WITHOUT_EXAMPLE: &[(&str, &[&str])] = &[
             "size::area",
             "study::parquet",
             "vectors::write",
+            "vectors::yosys",
         ],
     ),
     (

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use guardbit_files::schema_violations;
+use guardbit_files::{UNSEALED, schema_violations, seal_text};
 use guardbit_testing::is_full;
 use serde_json::Value;
 
@@ -354,5 +354,33 @@ fn bad_requests_are_refused() {
         let (passed, text) = text(try_export(&out, "", "fpga-int14-os", layer, more));
         assert!(!passed && text.contains(said), "{more:?}: {text}");
         assert!(!out.exists());
+    }
+}
+
+/// Numbers of a layout that lead outside of an image are errors, also under a valid seal.
+#[test]
+fn layouts_that_leave_their_images_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("whole");
+    let layout = export(&out, "attention", "fpga-int14-os", "all", &[]);
+    let layers = layout["layers"].as_array().unwrap();
+    let at = layers.iter().position(|layer| layer["weights"]["activations"].is_object()).unwrap();
+    let folder = layers[at]["folder"].as_str().unwrap();
+    let refused = |key: &str, value: u64| {
+        let mut changed = layout.clone();
+        changed["layers"][at]["weights"]["activations"][key][0] = value.into();
+        changed["sha256"] = UNSEALED.into();
+        let text = serde_json::to_string_pretty(&changed).unwrap() + "\n";
+        fs::write(out.join("layout.json"), seal_text(&text)).unwrap();
+        let [dir, ofm] =
+            [out.clone(), out.join(folder).join("ofm.mem")].map(|path| path.display().to_string());
+        let output = guardbit(&["diff-layer", &dir, &ofm, "--layer", folder]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for key in ["starts", "strides"] {
+        for value in [1 << 20, u64::MAX] {
+            let (code, text) = refused(key, value);
+            assert!(code == Some(2) && text.contains("does not fit its images"), "{key} {value}: {text}");
+        }
     }
 }

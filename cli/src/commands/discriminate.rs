@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use guardbit_files::{Manifest, Target};
-use guardbit_reports::text_table;
+use guardbit_reports::{counted, grouped, text_table};
 use guardbit_rtl_vectors::LayerParameters;
 use guardbit_rtl_vectors::discriminate::{Discrimination, MAX_CANDIDATES, Search, TestInput};
 use guardbit_study::{Candidate, CodeType, DEFAULT_BIAS_BITS, DEFAULT_TERMS, Progress as _, candidates};
@@ -36,9 +36,11 @@ pub fn discriminate(args: &Given<Discriminate>, global: &Global) -> Result<ExitC
         return Err(Failure::usage(message, "name several with --hw, or vary settings with --any or --axis"));
     }
     let bar = Bar::new(global.quiet);
-    bar.step("looking for inputs");
     let accelerators: Vec<_> = candidates.iter().map(|one| one.accelerator.clone()).collect();
-    let found = guardbit_rtl_vectors::discriminate::discriminate(&accelerators, &search, &mut |_, _| ())?;
+    let found =
+        guardbit_rtl_vectors::discriminate::discriminate(&accelerators, &search, &mut |tried, all| {
+            bar.step(&format!("trying inputs: {tried} of {all}"));
+        })?;
     drop(bar);
     if !observed.is_empty() && observed.len() != found.inputs.len() {
         let message = format!(
@@ -166,13 +168,13 @@ impl Report<'_> {
         });
         text += "\n";
         text += &shortened(&columns, rows.collect(), all, "classes");
-        let unknown = classes.iter().filter(|class| !class.is_proved).count();
+        let unknown = classes.iter().filter(|class| !class.is_proved).count() as u64;
         let _ = write!(
             text,
             "\n{} of {} told apart by {}; {}",
-            number(classes.len(), "class", "classes"),
-            number(self.candidates.len(), "accelerator", "accelerators"),
-            number(inputs.len(), "input", "inputs"),
+            counted(classes.len() as u64, "class"),
+            counted(self.candidates.len() as u64, "accelerator"),
+            counted(inputs.len() as u64, "input"),
             match classes.iter().any(|class| class.members.len() > 1) {
                 false => "every accelerator is identified\n".into(),
                 true if unknown == 0 => format!(
@@ -180,8 +182,9 @@ impl Report<'_> {
                     self.search.layer.terms
                 ),
                 true => format!(
-                    "{} held together by none of {tried} inputs, without a proof\n",
-                    number(unknown, "class is", "classes are")
+                    "in {}, none of {} inputs tells the accelerators apart, but they are not proved equal\n",
+                    counted(unknown, "class"),
+                    grouped(*tried as u64)
                 ),
             }
         );
@@ -241,10 +244,6 @@ impl Report<'_> {
 
 fn input_name(at: usize) -> String {
     format!("i{}", at + 1)
-}
-
-fn number(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Returns the products of an input, with the length of runs of equal ones: the first runs, or all.

@@ -1,26 +1,19 @@
 //! Faults in a design of the user: Yosys changes one cell at a time, and the replay must show the change.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use vcd::{Command as Change, IdCode, ScopeItem, Value};
-
 use super::dut::Dut;
+use super::nearest::nearest;
 use super::outcome::Outcome;
 use super::report::Ran;
 use super::simulator::Simulator;
-use super::simulators::{Bench, Manner, Replay, Stop, find_case, start};
+use super::simulators::{Bench, Manner, Replay, Stop, start};
 use super::{CheckRequest, again, files, process};
 use crate::VectorError;
 use crate::hdl::UNIT_RTL;
-use crate::manifest::Manifest;
 use crate::read::read_manifest;
-
-/// Greatest number of cases that are listed for a survivor.
-const NEAREST: usize = 3;
 
 /// Greatest number of lines that are listed for a change.
 const SOURCES: usize = 4;
@@ -76,36 +69,29 @@ pub fn mutate_dut(
         sources.join(" ")
     ))?;
     let netlist = |name: &str| Dut { files: vec![work.join(name)], ..dut.clone() };
-    let replay = |dut: &Dut| -> Result<Vec<Ran>, VectorError> {
-        let limit = request.time_limit;
-        Replay { simulator, bench: Bench::Unit, dut: Some(dut), stop: Stop::AtMismatch, limit }
-            .run(work, manifest)
-    };
-    let dump = |dut: &Dut, file: &str| {
-        let limit = request.time_limit;
-        let replay = Replay { simulator, bench: Bench::Unit, dut: Some(dut), stop: Stop::AtMismatch, limit };
-        replay.dump_all(work, Manner::Plain, file)
-    };
     let intact = netlist("intact.v");
-    if let Some(problem) = replay(&intact)?.into_iter().find_map(|ran| problem(&ran)) {
+    if let Some(problem) =
+        replay(simulator, request, &intact).run(work, manifest)?.into_iter().find_map(|ran| problem(&ran))
+    {
         return Err(yosys.failed(&format!("the netlist of the unchanged design fails: {problem}")));
     }
     let path = work.join("mutations.ys");
     let list = fs::read_to_string(&path).map_err(|source| VectorError::Read { path, source })?;
-    let mut intact_waves = None;
+    let mut has_waves = false;
     let mut mutants = Vec::new();
     for line in list.lines().filter(|line| line.starts_with("mutate ")) {
         yosys.run(&format!("read_rtlil design.il\n{line}\nwrite_verilog -noattr mutant.v\n"))?;
         let mutant = netlist("mutant.v");
-        let runs = replay(&mutant)?;
+        let runs = replay(simulator, request, &mutant).run(work, manifest)?;
         let fate = match runs.iter().find(|ran| !matches!(ran, Ran::Report(Outcome::Pass { .. }))) {
             None => {
-                if intact_waves.is_none() {
-                    dump(&intact, "intact.vcd")?;
-                    intact_waves = Some(work.join("intact.vcd"));
+                let [expected, changed] = ["intact.vcd", "mutant.vcd"];
+                if !has_waves {
+                    replay(simulator, request, &intact).dump_all(work, Manner::Plain, expected)?;
+                    has_waves = true;
                 }
-                dump(&mutant, "mutant.vcd")?;
-                DutFate::Survived(nearest(&work.join("intact.vcd"), &work.join("mutant.vcd"), manifest))
+                replay(simulator, request, &mutant).dump_all(work, Manner::Plain, changed)?;
+                DutFate::Survived(nearest(&work.join(expected), &work.join(changed), manifest))
             }
             // Without a build there is a single text.
             Some(Ran::Broken(text)) if text.contains("error") => DutFate::Broken(text.clone()),
@@ -114,6 +100,11 @@ pub fn mutate_dut(
         mutants.push(DutMutant { change: change(line), source: source(line, &copies, dut), fate });
     }
     Ok(mutants)
+}
+
+fn replay<'a>(simulator: Simulator, request: &CheckRequest<'_>, dut: &'a Dut) -> Replay<'a> {
+    let limit = request.time_limit;
+    Replay { simulator, bench: Bench::Unit, dut: Some(dut), stop: Stop::AtMismatch, limit }
 }
 
 /// Returns what a run found, unless it passed.
@@ -186,111 +177,4 @@ fn source(line: &str, copies: &[String], dut: &Dut) -> Vec<String> {
     own.extend(others);
     own.truncate(SOURCES);
     own
-}
-
-/// Values of named signals in a waveform, change by change.
-struct Waves {
-    parser: vcd::Parser<BufReader<File>>,
-    names: HashMap<IdCode, Vec<String>>,
-}
-
-impl Waves {
-    fn open(path: &Path) -> Option<Self> {
-        let mut parser = vcd::Parser::new(BufReader::new(File::open(path).ok()?));
-        let header = parser.parse_header().ok()?;
-        let mut names: HashMap<IdCode, Vec<String>> = HashMap::new();
-        let mut left: Vec<(String, &[ScopeItem])> = vec![(String::new(), &header.items)];
-        while let Some((scope, items)) = left.pop() {
-            for item in items {
-                match item {
-                    ScopeItem::Var(var) => {
-                        names.entry(var.code).or_default().push(format!("{scope}{}", var.reference));
-                    }
-                    ScopeItem::Scope(inner) => {
-                        left.push((format!("{scope}{}.", inner.identifier), &inner.items))
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Some(Self { parser, names })
-    }
-
-    /// Returns the next time with the changes before it.
-    fn step(&mut self) -> Option<(Vec<(String, String)>, u64)> {
-        let mut changes = Vec::new();
-        loop {
-            let (code, text) = match self.parser.next()?.ok()? {
-                Change::Timestamp(time) => return Some((changes, time)),
-                Change::ChangeScalar(code, value) => (code, value.to_string()),
-                Change::ChangeVector(code, value) => {
-                    let digits: String = value.iter().map(|bit: Value| bit.to_string()).collect();
-                    (code, digits.trim_start_matches('0').to_owned())
-                }
-                _ => continue,
-            };
-            for name in self.names.get(&code).into_iter().flatten() {
-                changes.push((name.clone(), text.clone()));
-            }
-        }
-    }
-}
-
-/// Returns the cases in which the most named signals of the design differ between two runs, with that number.
-fn nearest(intact: &Path, mutant: &Path, manifest: &Manifest) -> Vec<(String, usize)> {
-    let (Some(mut a), Some(mut b)) = (Waves::open(intact), Waves::open(mutant)) else { return Vec::new() };
-    // Numbered names differ between netlists, and the bench's own signals say nothing about the design.
-    let is_seen = |name: &str| {
-        let last = name.rsplit('.').next().unwrap_or(name);
-        !last.starts_with('_') && name.matches('.').count() > 1
-    };
-    let (mut now, mut then): (HashMap<String, String>, HashMap<String, String>) = Default::default();
-    let (mut differing, mut beat) = (std::collections::HashSet::<String>::new(), 0usize);
-    let mut most: BTreeMap<usize, usize> = BTreeMap::new();
-    let (mut left, mut right) = (a.step(), b.step());
-    while let (Some((one, time_a)), Some((other, time_b))) = (&left, &right) {
-        let time = (*time_a).min(*time_b);
-        let mut touched = Vec::new();
-        let mut take = |changes: &[(String, String)], values: &mut HashMap<String, String>| {
-            for (name, value) in changes {
-                values.insert(name.clone(), value.clone());
-                touched.push(name.clone());
-            }
-        };
-        let [advance_a, advance_b] = [*time_a == time, *time_b == time];
-        if advance_a {
-            take(one, &mut now);
-        }
-        if advance_b {
-            take(other, &mut then);
-        }
-        for name in touched.into_iter().filter(|name| is_seen(name)) {
-            match (now.get(&name), then.get(&name)) {
-                (Some(x), Some(y)) if x != y => drop(differing.insert(name)),
-                _ => drop(differing.remove(&name)),
-            }
-        }
-        if let Some(value) = now.get("tb.beat").or_else(|| now.get("tb_stream.beat")) {
-            beat = usize::from_str_radix(value, 2).unwrap_or(0);
-        }
-        let entry = most.entry(beat.saturating_sub(1)).or_default();
-        *entry = (*entry).max(differing.len());
-        if advance_a {
-            left = a.step();
-        }
-        if advance_b {
-            right = b.step();
-        }
-    }
-    let mut cases: Vec<(String, usize)> = Vec::new();
-    for (beat, count) in most.into_iter().filter(|(_, count)| *count > 0) {
-        let Some(case) = find_case(manifest, Some(beat), None) else { continue };
-        match cases.last_mut().filter(|(id, _)| *id == case.id) {
-            Some((_, most)) => *most = (*most).max(count),
-            None => cases.push((case.id.clone(), count)),
-        }
-    }
-    cases.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    cases.truncate(NEAREST);
-    cases
 }

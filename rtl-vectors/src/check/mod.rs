@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod junit;
 mod mutants;
+mod nearest;
 mod outcome;
 mod process;
 mod refused;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use guardbit_files::is_sealed;
 use guardbit_graph::{OutputPosition, Tap, Window};
+use guardbit_hwmodels::{ActivationOffset, ZeroPoint};
 
 use super::image::{ImageOrder, Placement};
 use super::layout::{LAYOUT, LayerLayout, Layout, SCHEMA, WeightLayout};
@@ -11,7 +12,6 @@ use super::text::Memory;
 use crate::columns::sha256;
 use crate::manifest::{FileInfo, WindowInfo};
 use crate::{VectorError, read};
-use guardbit_hwmodels::{ActivationOffset, ZeroPoint};
 
 /// Greatest size of a file in bytes.
 const MAX_FILE: u64 = 1 << 30;
@@ -186,8 +186,15 @@ fn check(layout: &Layout) -> Result<(), String> {
                 let shape = [output[2], kernel[0], kernel[1], kernel[2]];
                 is_size(&shape) && *place == Placement::weights(order, shape)
             }
-            WeightLayout::Activations { image, starts, .. } => {
-                *image < layout.images.len() && starts.len() >= *batch
+            WeightLayout::Activations { image: index, starts, strides } => {
+                let ends = [output[2], kernel[0], kernel[1], kernel[2]].map(|size| size - 1);
+                let last = |start: usize| {
+                    let mut steps = ends.iter().zip(strides);
+                    steps.try_fold(start, |at, (&end, stride)| at.checked_add(end.checked_mul(*stride)?))
+                };
+                let fits =
+                    |&start: &usize| last(start).zip(image(*index)).is_some_and(|(at, size)| at < size);
+                small && starts.len() >= *batch && starts.iter().all(fits)
             }
         };
         let groups_fit = small && output[2] % groups == 0 && kernel[2].saturating_mul(*groups) <= input[2];
