@@ -442,6 +442,38 @@ fn a_looser_budget_never_costs_more() {
     }
 }
 
+/// If the widest of the recommended widths exceed the budget in all layers, the one design for all layers is wider,
+/// within the budget, and no level of it can be narrowed alone.
+#[test]
+fn one_design_for_all_layers_keeps_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let hw = text(&dir.path().join("hw.yaml"));
+    std::fs::write(
+        &hw,
+        "{schema: 1, name: array, extends: fpga-int14-ws, array: {rows: 16, cols: 8}, accumulation: \
+         [{name: chain, reduce: serial, terms: rows, bits: 32, overflow: saturate}, \
+         {name: acc, reduce: serial, terms: all, bits: 32, overflow: saturate}]}",
+    )
+    .unwrap();
+    let (images, labels) = (digits("test_images.npy"), digits("test_labels.npy"));
+    let model = digits("digits_int8.tflite");
+    let on = [&model, "--hw", &hw, "--input", &images, "--labels", &labels, "--json"];
+    let json = |args: &[&str]| serde_json::from_str::<serde_json::Value>(&succeed(args)).unwrap();
+    let sized = json(&[&["size"], &on[..], &["--budget", "accuracy=1%"]].concat());
+    let remark = sized["remarks"].to_string();
+    assert!(remark.contains("in every layer exceed accuracy=1%"), "{remark}");
+    let bits = |level: usize| sized["design"][level]["bits"].as_u64().unwrap();
+    let loses = |chain: u64, acc: u64| {
+        let sets = [format!("accumulation.chain.bits={chain}"), format!("accumulation.acc.bits={acc}")];
+        let ran = json(&[&["run"], &on[..], &["--set", &sets[0], "--set", &sets[1]]].concat());
+        let figure = |name: &str| ran["outcome"][name].as_f64().unwrap();
+        figure("accuracy_exact") - figure("accuracy")
+    };
+    let (chain, acc) = (bits(0), bits(1));
+    assert!(loses(chain, acc) <= 0.01 + 1e-6, "chain {chain}, acc {acc}");
+    assert!(loses(chain - 1, acc) > 0.01 && loses(chain, acc - 1) > 0.01, "chain {chain}, acc {acc}");
+}
+
 /// A looser budget never costs more on ResNet-8.
 #[test]
 #[cfg_attr(not(shared_models), ignore = "needs ../shared/models")]

@@ -195,10 +195,16 @@ fn a_sweep_of_two_levels_answers_for_all_settings() {
     for (inner, answer) in [
         (
             "12..=14",
-            "Every setting that was run loses accuracy on 40 samples; at best, 24 bits (saturate, inner.bits 14) lose",
+            "Every setting that was run loses accuracy on 40 samples; at best, 24 bits in outer (saturate, inner.bits 14) lose",
         ),
-        ("17..=20", "From 20 bits on, saturate (inner.bits 17) loses no accuracy on 40 samples"),
+        ("17..=20", "From 20 bits in outer on, saturate (inner.bits 17) loses no accuracy on 40 samples"),
         ("17..=20", "; the other settings, from 20 bits on"),
+        ("17..=20", "; 16 bits in outer (saturate, inner.bits 18) lose"),
+        // The worst of the narrowest points is named with every axis.
+        (
+            "18 --axis accumulation.inner.overflow=saturate,wrap",
+            "; 16 bits in outer (saturate, inner.bits 18, inner.overflow wrap) lose",
+        ),
         ("15..=18", "2 of the 3 other settings do not at any width that was run"),
     ] {
         let axes = format!("--axis accumulation.inner.bits={inner} --axis accumulation.outer.bits=16,20,24");

@@ -36,7 +36,7 @@ pub use file::SetMap;
 pub use inference::{Binding, InferenceBound, InferenceCycles};
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
-pub use lint::check_program;
+pub use lint::{check_program, check_with};
 pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
     key_of_layer, load, name_of,

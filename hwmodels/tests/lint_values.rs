@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guardbit_graph::ops::Conv2d;
 use guardbit_graph::{DType, GraphBuilder, OutputSpec, TensorType};
-use guardbit_hwmodels::{check_program, from_yaml, lower};
+use guardbit_hwmodels::{check_program, check_with, check_yaml, from_yaml, lower};
 
 /// Returns the warnings about registers for a dense layer of `terms` products with weights of 127, codes of `dtype` and one bias.
 fn warnings(terms: usize, codes: DType, bias: i64, keys: &str) -> String {
@@ -54,4 +54,27 @@ fn wide_codes_and_biases_may_need_more_than_32_bits() {
     // A bias of 21 bits in an adder of 20.
     insta::assert_snapshot!(warnings(4, DType::Int8, 1 << 20, "bias: {at: post, bits: 20}"), @"guardbit::hw::bias_adder_too_narrow: sums plus biases may overflow the bias adder: `y` needs 22 bits of 20");
     assert_eq!(warnings(4, DType::Int8, 1 << 18, "bias: {at: post, bits: 20}"), "");
+}
+
+/// A warning about single products of any codes is refuted by the weights of a network, or stays.
+#[test]
+fn weights_refute_that_a_product_overflows() {
+    let warns = |weight: i32, bits: u32| {
+        let mut builder = GraphBuilder::new("dense");
+        let ty = |shape: &[usize]| TensorType::quantized(shape, DType::Int8, 1.0, 0).unwrap();
+        let x = builder.input("x", ty(&[1, 1, 1, 4])).unwrap();
+        let w = builder.constant("w", ty(&[1, 1, 1, 4]), vec![weight, 0, 1, -1]).unwrap();
+        let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+        let y = builder.node(Conv2d::default(), &[Some(x), Some(w), None], output).unwrap();
+        let graph = Arc::new(builder.finish(vec![y]).unwrap());
+        let yaml = format!(
+            "{{schema: 1, extends: fpga-int14-os, accumulation: [{{name: acc, terms: all, bits: {bits}, overflow: wrap}}]}}"
+        );
+        let (accelerator, about) = check_yaml(&yaml, "test", &[]);
+        let program = lower(graph, &accelerator.unwrap()).unwrap();
+        let problems = check_with(about, &program);
+        problems.iter().any(|problem| problem.code() == "guardbit::hw::product_wider_than_accumulator")
+    };
+    // -128 * 64 is the least number of 14 bits, and -128 * -64 is one more than the greatest.
+    assert_eq!([warns(63, 14), warns(64, 14), warns(-64, 14), warns(64, 15)], [false, false, true, false]);
 }

@@ -13,7 +13,7 @@ use guardbit_reports::{
     LevelHistogram, Medium, NetworkTiming, OutputError, Pages, PlotStyle, PointRecord, RunRecord, Score,
     SummaryRow, SweepPoint, Width, run_documents, sweep_documents,
 };
-use guardbit_sim::SquaredError;
+use guardbit_sim::{Settled, SquaredError};
 
 const SAMPLES: u64 = 540;
 
@@ -343,6 +343,7 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         events: layers.iter().filter_map(event).collect(),
         channels: Vec::new(),
         classes: Vec::new(),
+        settled: Settled::default(),
         sums: Vec::new(),
         design: DesignRecord::default(),
         histograms,

@@ -2,9 +2,9 @@
 
 use crate::Fraction;
 
-/// Returns a probability as text, with two significant digits if it is below 1e-4.
+/// Returns a probability as text, with three significant digits, or two if it is below 1e-4.
 pub fn probability(p: f64) -> String {
-    if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { p.to_string() }
+    if p != 0.0 && p < 1e-4 { format!("{p:.1e}") } else { significant(p).to_string() }
 }
 
 /// Returns a whole number with all its digits, in groups of three, and others with at most four significant digits. From
@@ -61,6 +61,14 @@ pub fn duration(micros: f64) -> String {
     let value = rounded / unit;
     let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.decimals$} {name}")
+}
+
+/// Returns an energy in the unit that suits it, with three significant digits: `141 nJ`.
+pub fn energy(picojoules: f64) -> String {
+    const UNITS: [(f64, &str); 5] = [(1e12, "J"), (1e9, "mJ"), (1e6, "\u{b5}J"), (1e3, "nJ"), (1.0, "pJ")];
+    let rounded = significant(picojoules);
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| rounded >= *unit).unwrap_or((1.0, "pJ"));
+    format!("{} {name}", significant(rounded / unit))
 }
 
 /// Returns the number with three significant digits.
@@ -143,6 +151,18 @@ mod tests {
             (1_234_567.0, "1.23 s"),
         ] {
             assert_eq!(duration(micros), text);
+        }
+        for (picojoules, text) in [
+            (0.0, "0 pJ"),
+            (0.06, "0.06 pJ"),
+            (999.9, "1 nJ"),
+            (140_524.171, "141 nJ"),
+            (4.2123e12, "4.21 J"),
+        ] {
+            assert_eq!(energy(picojoules), text);
+        }
+        for (p, text) in [(0.0, "0"), (0.179_688, "0.18"), (0.000_012_345, "1.2e-5"), (1.0, "1")] {
+            assert_eq!(probability(p), text);
         }
         assert_eq!([decibels(-0.272), decibels(f64::INFINITY)], ["-0.3 dB", "inf"]);
         assert_eq!(grouped(0), "0");

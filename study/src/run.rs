@@ -11,7 +11,7 @@ use guardbit_reports::{
     About, CostRecord, CoverageRecord, NetworkTiming, NpzWriter, Row, RunRecord, SampleRow, ScoreFigures,
     TRACE_START, batch_shape, run_documents, run_parquet, sample_parquet, trace, write_csv_pieces,
 };
-use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, Settled, delivered_sums};
+use guardbit_sim::{BatchTensors, Codes, DotSum, Keep, Mode, Options, Reads, delivered_sums};
 use serde::Serialize;
 
 use crate::Pick;
@@ -145,7 +145,6 @@ pub fn run_observed(
     let ExecutedTogether { mut each, unlimited } =
         execute_together(&subject, &[&program], options, None, progress, &mut store)?;
     let executed = each.swap_remove(0)?;
-    progress.note(&settled(&executed.settled));
     let mut record = RunRecord::new(
         &subject.model.file,
         &accelerator.name,
@@ -156,6 +155,7 @@ pub fn run_observed(
         &executed.verdict,
     )
     .with_costs(&program, &costs);
+    record.settled = executed.settled;
 
     let Some(((target, mut spool), mut sums)) = target.as_ref().zip(spool).zip(sums) else {
         write_timeline(timeline.as_ref(), &program, &record)?;
@@ -290,14 +290,6 @@ fn write_samples(
         staging.write_all(&[sample_parquet(&rows.concat())?])?;
     }
     Ok(())
-}
-
-/// Describes which part the fast engine settled without stepping.
-fn settled(settled: &Settled) -> String {
-    let Settled { by_weights, by_sums, stepped } = settled;
-    format!(
-        "dot products settled by their weights: {by_weights}, by their sums: {by_sums}, stepped: {stepped}"
-    )
 }
 
 /// Describes the run in words for the report.

@@ -66,13 +66,14 @@ fn warnings_text(record: &ExploreRecord) -> Vec<String> {
 }
 
 fn outcome_text(record: &ExploreRecord) -> String {
-    let mut lines = vec![
-        ("points of the axes", grouped(record.points as u64)),
-        ("designs found", grouped(record.searched as u64)),
-        ("simulated", grouped(record.simulated as u64)),
-        ("same values as these", grouped(record.shared as u64)),
-        ("nothing overflows", grouped(record.exact as u64)),
-    ];
+    let count = |count: usize| Some(grouped(count as u64)).filter(|_| count > 0);
+    let mut lines = vec![("points of the axes", grouped(record.points as u64))];
+    lines.extend(count(record.searched).map(|found| ("found by the budget", found)));
+    lines.push(("simulated", grouped(record.simulated as u64)));
+    let spared = [(record.shared, "compute the same values"), (record.exact, "cannot overflow")];
+    let spared = spared.into_iter().filter_map(|(points, why)| Some(format!("{} {why}", count(points)?)));
+    let spared = spared.collect::<Vec<_>>().join(", ");
+    lines.extend(Some(("  not simulated", spared)).filter(|(_, spared)| !spared.is_empty()));
     let coverage = &record.coverage;
     lines.extend((coverage.layers > 0).then(|| ("MACs on hardware", coverage.summary())));
     for cost in &record.costs {

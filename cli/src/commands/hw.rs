@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use guardbit_hwmodels::cost::{COST_MODELS, CostModel, Figure, Formula, load_cost};
-use guardbit_hwmodels::{Accelerator, PRESETS, check, check_program, load, lower, schema};
+use guardbit_hwmodels::{Accelerator, PRESETS, check, check_with, load, lower, schema};
 use guardbit_reports::{CoverageRecord, TileRecord, doubled_text, text_table, tiles_text};
 use guardbit_study::{Arguments, Command, StudyError};
 use serde_json::json;
@@ -135,7 +135,7 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
     if let Some(model) = &args.checked_network {
         let graph = Arc::new(guardbit_frontends::load_part(model, None, &args.cut()?)?);
         let program = lower(graph, &accelerator)?;
-        warnings.extend(check_program(&program));
+        warnings = check_with(warnings, &program);
         let tiles = program.mac_layers().map(TileRecord::new).collect::<Vec<_>>();
         of_network = Some((CoverageRecord::new(&program), tiles, guardbit_study::sensitivity(&program)?));
     }

@@ -50,22 +50,14 @@ struct Summary<'a> {
     costs: &'a [CostRecord],
 }
 
-/// Returns the bound of the inference with the effect of doubling it, that of the accelerator if the host bounds the
-/// inference, and the number of layers per bound: `dram saves 41 % of the cycles if twice as fast, compute 2 %;
-/// layers: dram 3, compute 1`.
-fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
-    let bound = timing.bound.as_deref()?;
-    let mut all = match timing.gains_text() {
-        Some(gains) => format!("{bound}; twice as fast, {gains}"),
-        None => bound.to_owned(),
-    };
-    if timing.accelerator_bound.is_some() && timing.accelerator_bound != timing.bound {
-        let own = worth(timing.accelerator_bound.as_deref()?, timing.accelerator_bound_ratio);
-        all = format!("{all}; accelerator: {own}");
-    }
-    if rows.is_empty() {
-        return Some(all);
-    }
+/// Returns the bound of the accelerator, if the host or another resource bounds the inference.
+fn accelerator_bound(timing: &NetworkTiming) -> Option<String> {
+    let own = timing.accelerator_bound.as_deref().filter(|_| timing.accelerator_bound != timing.bound)?;
+    Some(worth(own, timing.accelerator_bound_ratio))
+}
+
+/// Returns the number of layers per bound, e.g. `dram 3, compute 1`.
+fn bounds_of_layers(rows: &[BottleneckRow]) -> Option<String> {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for row in rows {
         match kinds.iter_mut().find(|(bound, _)| *bound == row.bound) {
@@ -74,7 +66,7 @@ fn bounds(timing: &NetworkTiming, rows: &[BottleneckRow]) -> Option<String> {
         }
     }
     let layers: Vec<String> = kinds.iter().map(|(bound, count)| format!("{bound} {count}")).collect();
-    Some(format!("{all}; layers: {}", layers.join(", ")))
+    Some(layers.join(", ")).filter(|layers| !layers.is_empty())
 }
 
 /// Returns the figures of the whole network, one per line; `exact` prints every digit.
@@ -120,14 +112,23 @@ fn outcome_text(record: &RunRecord, exact: bool) -> String {
     add("latency", Some(time(timing.latency_us)));
     let parts = format!("accelerator {}, host {}", time(timing.accelerator_us), time(timing.host_us));
     add("  of them", on_host(parts));
-    add("  overlapped", on_host(time(timing.overlapped_us)));
+    let overlapped = time(timing.overlapped_us);
+    add("  overlapped", on_host(overlapped).filter(|overlapped| *overlapped != time(timing.latency_us)));
     add("throughput", timing.throughput_per_s.map(rate));
     add("pipelined", timing.pipelined_per_s.map(rate));
     add("products", Some(count(timing.macs)));
     add("MACs on hardware", Some(record.coverage.summary()).filter(|_| record.coverage.layers > 0));
-    add("bound by", bounds(timing, &record.bottlenecks));
+    add("bound by", timing.bound.clone());
+    add("  twice as fast", timing.gains_text());
+    add("  accelerator", accelerator_bound(timing));
+    add("  layers", timing.bound.as_ref().and_then(|_| bounds_of_layers(&record.bottlenecks)));
+    let settled = &record.settled;
+    let [by_weights, by_sums, stepped] = [settled.by_weights, settled.by_sums, settled.stepped];
+    let settled =
+        format!("{by_weights} settled by their weights, {by_sums} by their sums, {stepped} stepped");
+    add("dot products", Some(settled).filter(|_| exact));
     add("on the host", Some(HostRow::counted(&timing.host)).filter(|host| !host.is_empty()));
-    let costs = record.costs.iter().flat_map(CostRecord::lines);
+    let costs = record.costs.iter().flat_map(|cost| cost.lines(exact));
     let lines: Vec<(String, String)> =
         lines.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(costs).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(17);

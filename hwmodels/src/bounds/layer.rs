@@ -105,6 +105,18 @@ pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
     channels.map(|c| operand.times(weight_range(graph, layer, c))).fold(Range::ZERO, Range::hull)
 }
 
+/// Returns the range of the multiplier's results for any activation and the layer's weights, after its shift. Weights
+/// that are activations have the range of their type.
+pub fn shifted_product_range(graph: &Graph, layer: &MacLayer) -> Range {
+    let weights = match layer.dots.streams_weights() {
+        true => Some(weight_operand_range(graph, layer)),
+        false => layer.weights.iter().flatten().map(|&weight| Range::point(weight)).reduce(Range::hull),
+    };
+    let product = layer.datapath.product;
+    let products = operand_range(graph, layer).times(weights.unwrap_or(Range::ZERO));
+    products.shift_right(product.shift, product.round)
+}
+
 /// Returns the range of the weight operands of the multiplier: all weights of the tensor's type, over all
 /// channels, including 0.
 pub fn weight_operand_range(graph: &Graph, layer: &MacLayer) -> Range {

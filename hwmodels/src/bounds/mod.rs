@@ -19,7 +19,8 @@ mod witness;
 
 pub use bias::bias_adder_range;
 pub use layer::{
-    ChannelBounds, LayerBounds, operand_range, operand_ranges, product_range, weight_operand_range,
+    ChannelBounds, LayerBounds, operand_range, operand_ranges, product_range, shifted_product_range,
+    weight_operand_range,
 };
 pub use network::network_sums;
 pub use range::Range;

@@ -49,6 +49,9 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
     Ok(found.into_iter().flatten().map(|violation| made.blame(violation)).collect())
 }
 
+/// Code of the warning of single products, which a network can refute.
+pub(crate) const PRODUCT_WIDER: &str = "guardbit::hw::product_wider_than_accumulator";
+
 /// Warns if a single product may already overflow.
 fn wide_product(datapath: &Datapath) -> Option<Violation> {
     let level = datapath.levels.first()?;
@@ -59,7 +62,7 @@ fn wide_product(datapath: &Datapath) -> Option<Violation> {
     };
     let product = product.saturating_sub(datapath.product.shift).max(MIN_BITS);
     (product > bits).then(|| Violation {
-        code: "guardbit::hw::product_wider_than_accumulator",
+        code: PRODUCT_WIDER,
         keys: vec![level_key(datapath, 0).join("bits")],
         message: format!(
             "{what} has {product} bits, but `{}` has {bits}: a single product may overflow it",

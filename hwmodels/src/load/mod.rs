@@ -26,6 +26,7 @@ mod typed;
 use std::io;
 use std::path::Path;
 
+pub(crate) use lint::PRODUCT_WIDER;
 pub use problem::{HwError, Origin, Problem};
 pub use set::key_of_layer;
 pub use text::{description_of, name_of};

@@ -24,7 +24,8 @@ pub fn run_answer(run: &RunRecord) -> String {
                 percentage(accuracy)
             ),
             (true, _) => format!(
-                "Accumulators {widths} lose no accuracy: it stays at {} {}{}.",
+                "Accumulators {widths} {}lose no accuracy: it stays at {} {}{}.",
+                overflow_and(run, events),
                 percentage(accuracy),
                 unchanged_on(outcome),
                 also_codes(outcome)
@@ -43,7 +44,8 @@ pub fn run_answer(run: &RunRecord) -> String {
             Some(0) => format!("No accumulator {widths} overflows{} on {samples}.", required(run)),
             _ if share.value() >= 1.0 => {
                 format!(
-                    "Accumulators {widths} change no top-1 class {}{}.",
+                    "Accumulators {widths} {}change no top-1 class {}{}.",
+                    overflow_and(run, events),
                     left_open(outcome.samples),
                     also_codes(outcome)
                 )
@@ -66,6 +68,14 @@ pub fn run_answer(run: &RunRecord) -> String {
             counted(codes, "output code"),
             share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"))
         ),
+    }
+}
+
+/// Returns, before a figure that does not change, that accumulators overflow nevertheless.
+fn overflow_and(run: &RunRecord, events: Option<u64>) -> String {
+    match events {
+        Some(1..) => format!("overflow in {}, and ", overflowing(run)),
+        _ => String::new(),
     }
 }
 
@@ -162,7 +172,8 @@ fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<Stri
                 .filter_map(|finding| Some((rank(finding.question)?, finding)))
                 .max_by_key(|(rank, _)| *rank);
             let (rank, finding) = finding?;
-            let of = if several { format!(" ({})", group.heading) } else { String::new() };
+            let of =
+                if several { format!(" ({})", group.heading.replace(" · ", ", ")) } else { String::new() };
             let [good, bad] = match finding.question {
                 Question::ExactAccuracy => ["loses no accuracy", "loses accuracy"],
                 Question::FullAgreement => ["changes no top-1 class", "changes a top-1 class"],
@@ -170,7 +181,7 @@ fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<Stri
                 _ => ["has no wrong sum", "has a wrong sum"],
             };
             let text = match finding.least_bits {
-                Some(bits) => format!("From {bits} bits on, {mode}{of} {good}"),
+                Some(bits) => format!("From {} on, {mode}{of} {good}", group.width(bits)),
                 None => format!("With {mode}{of}, every width that was run {bad}"),
             };
             Some((finding.least_bits, rank, text))
@@ -197,7 +208,7 @@ fn answer_of_groups(points: &[PointRecord], groups: &[Group<'_>]) -> Option<Stri
             format!("; {never} of the {} other settings {verb} not at any width that was run", same.count())
         }
     };
-    let narrow = narrowest(&groups[0]).map_or(String::new(), |text| format!("; {text}"));
+    let narrow = narrowest(groups).map_or(String::new(), |text| format!("; {text}"));
     let samples = points.iter().map(|point| point.summary.samples).max().unwrap_or(0);
     let on = match least_bits {
         Some(_) => left_open(samples),
@@ -213,7 +224,7 @@ fn best_of(groups: &[Group<'_>]) -> String {
     let best = rows.max_by(|(_, a), (_, b)| value(a).total_cmp(&value(b)));
     let Some((group, row)) = best else { return String::new() };
     let Some((accuracy, exact)) = row.accuracy.zip(row.accuracy_exact) else { return String::new() };
-    format!("; at best, {} bits ({}, {}) {}", row.width(), row.overflow, group.heading, lost(accuracy, exact))
+    format!("; at best, {} {}", group.name(row), lost(accuracy, exact))
 }
 
 /// Rank of the question that networks with labels answer.
@@ -229,24 +240,23 @@ fn rank(question: Question) -> Option<u8> {
     }
 }
 
-/// Returns what the narrowest point of a group loses, e.g. `10 bits (wrap) lose 73 points of accuracy`.
-fn narrowest(group: &Group<'_>) -> Option<String> {
-    let worst = |row: &&SummaryRow| row.accuracy.or(row.top1_agreement).map_or(0.0, Fraction::value);
-    let least =
-        group.points.iter().filter(|point| point.is_whole()).map(|point| point.summary.width()).min()?;
-    let rows = group
-        .points
-        .iter()
-        .map(|point| &point.summary)
-        .filter(|row| row.width() == least && row.trapped.is_none());
-    let row = rows.min_by(|a, b| worst(a).total_cmp(&worst(b)))?;
+/// Returns what the worst of the narrowest points loses, e.g. `10 bits (wrap) lose 73 points of accuracy`.
+fn narrowest(groups: &[Group<'_>]) -> Option<String> {
+    let worst = |row: &SummaryRow| row.accuracy.or(row.top1_agreement).map_or(0.0, Fraction::value);
+    let rows = || {
+        let points = groups.iter().flat_map(|group| group.points.iter().map(move |point| (group, *point)));
+        points.filter(|(_, point)| point.is_whole()).map(|(group, point)| (group, &point.summary))
+    };
+    let least = rows().map(|(_, row)| row.width()).min()?;
+    let narrow = rows().filter(|(_, row)| row.width() == least);
+    let (group, row) = narrow.min_by(|(_, a), (_, b)| worst(a).total_cmp(&worst(b)))?;
     let what = match (row.accuracy, row.accuracy_exact, row.top1_agreement, row.output_mismatch) {
         (Some(accuracy), Some(exact), ..) => lost(accuracy, exact),
         (_, _, Some(share), _) => format!("keep {} of the top-1 classes", percentage(share)),
         (.., Some(codes)) => format!("change {}", counted(codes, "output code")),
         _ => return None,
     };
-    Some(format!("{least} bits ({}) {what}", row.overflow))
+    Some(format!("{} {what}", group.name(row)))
 }
 
 /// Returns the best point of a sweep without widths.
@@ -259,31 +269,25 @@ fn best_point(points: &[PointRecord]) -> Option<String> {
     };
     let (best, worst) = (whole().max_by(by)?, whole().min_by(by)?);
     let what = if best.summary.accuracy.is_some() { "accuracy" } else { "agreement with the exact network" };
-    let name = |point: &PointRecord| {
-        let parts = point
-            .parameters
-            .iter()
-            .map(|one| format!("{} {}", crate::tables::short_key(&one.key), one.value));
-        parts.collect::<Vec<_>>().join(", ")
-    };
     let value = |point: &PointRecord| share(point).map_or(String::new(), percentage);
     Some(format!(
         "The {what} of {} lies between {} ({}) and {} ({}).",
         counted(points.len() as u64, "point"),
         value(worst),
-        name(worst),
+        worst.settings(),
         value(best),
-        name(best)
+        best.settings()
     ))
 }
 
 /// Returns the widths to build.
 pub fn size_answer(size: &SizeRecord) -> String {
-    let levels: Vec<String> = size
-        .design
-        .iter()
-        .map(|level| format!("{} bits in {}", level.bits, level.level).replace("auto bits", "any width"))
-        .collect();
+    let most = |level: &DesignLevel| {
+        let own = size.levels.iter().filter(|row| row.level == level.level);
+        let bits = own.map(|row| row.bits_recommended).max().unwrap_or(level.bits);
+        format!("{bits} bits in {}", level.level).replace("auto bits", "any width")
+    };
+    let levels: Vec<String> = size.design.iter().map(most).collect();
     let outcome = &size.recommended;
     let samples = counted(outcome.samples, "sample");
     let what = match (outcome.accuracy, outcome.accuracy_exact) {

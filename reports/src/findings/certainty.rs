@@ -13,8 +13,12 @@ pub(super) fn within(interval: Option<Interval>) -> String {
     })
 }
 
-/// Describes, for `samples` samples without an error, how large the error rate may still be.
+/// Describes, for `samples` samples without an error, how large the error rate may still be. A single sample says
+/// nothing about others.
 pub(super) fn left_open(samples: u64) -> String {
+    if samples <= 1 {
+        return format!("on {}", counted(samples, "sample"));
+    }
     let most = crate::wilson(0, samples).map_or(String::new(), |[_, high]| percentage(Fraction::new(high)));
     format!(
         "on {}, which still allows a difference in up to {most} of all inputs (95 % interval)",

@@ -151,12 +151,22 @@ fn unbroken(text: &str) -> String {
 /// Returns a block of sentences; empty without any.
 pub(super) fn sentences<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Markup {
     let lines: Vec<S> = lines.into_iter().collect();
-    html! { @if !lines.is_empty() { ul { @for line in &lines { li { (line.as_ref()) } } } } }
+    html! { @if !lines.is_empty() { ul { @for line in &lines { li { (marked(line.as_ref())) } } } } }
+}
+
+/// Returns text in which words between backticks are code.
+pub(super) fn marked(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // Text with an unmatched backtick stays as it is.
+    if parts.len() % 2 == 0 {
+        return html! { (text) };
+    }
+    html! { @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
 /// Returns a note below a table or a plot.
 pub(super) fn note(text: &str) -> Markup {
-    html! { p.note { (text) } }
+    html! { p.note { (marked(text)) } }
 }
 
 /// Returns an element with data for the script.

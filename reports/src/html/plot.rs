@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::page::json;
+use super::page::{json, marked};
 use crate::plots::{Drawing, Drawn};
 
 /// Greatest size in bytes of a picture that a page holds in addition to the plot's data.
@@ -203,12 +203,12 @@ impl Spec {
         }
         html! {
             figure.plot {
-                figcaption { strong { (title) } @if !caption.is_empty() { span { (caption) } } }
+                figcaption { strong { (title) } @if !caption.is_empty() { span { (marked(caption)) } } }
                 script type="application/json" { (PreEscaped(json(self))) }
                 @if let Some(svg) = instead { noscript {
                     @if svg.len() <= MOST_BYTES { (PreEscaped(svg)) } @else { p.note { "A file in plots/ shows this plot." } }
                 } }
-                @if let Some(note) = &self.note { p.note { (note) } }
+                @if let Some(note) = &self.note { p.note { (marked(note)) } }
             }
         }
     }

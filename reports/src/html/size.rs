@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::page::{Front, Page, Section};
+use super::page::{Front, Page, Section, marked};
 use super::plot::{Axis, Kind, Point, Row, Series, Spec, picture, svg_of};
 use super::table::{Cell, Column, Table, layer};
 use super::{accelerators, settings, terms};
@@ -11,7 +11,7 @@ use crate::findings::size_answer;
 use crate::numbers::{counted, grouped, number, percentage};
 use crate::plots::{Drawn, Extremes};
 use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-use crate::{DesignLevel, Fraction, SizeRecord, WitnessRecord, layer_label};
+use crate::{DesignLevel, Fraction, SizeRecord, Width, WitnessRecord, layer_label};
 
 /// Greatest number of rows of a plot.
 const ROWS: usize = 200;
@@ -53,23 +53,46 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
     .document()
 }
 
-/// Returns the key figures.
+/// Returns the key figures: every level's width in the layer that needs most.
 fn figures(size: &SizeRecord) -> Vec<(&'static str, String, String)> {
-    let widest = |width: fn(&SizeRow) -> Option<u32>| size.layers.iter().filter_map(width).max();
     let mut all = Vec::new();
-    let mut add = |name, bits: Option<u32>, remark: &str| {
-        all.extend(bits.map(|bits| (name, format!("{bits} bits"), remark.to_owned())));
+    let mut add = |name, width: fn(&SizeLevelRow) -> Option<Width>, remark: &str| {
+        let bits = most(size, width);
+        all.extend((!bits.is_empty()).then(|| (name, bits, remark.to_owned())));
     };
-    add("Any weights", widest(|row| Some(row.bits_type)), "of these types");
-    add("Any input", widest(|row| Some(row.bits_range)), "of these weights, proved");
-    add("Samples, saturating", widest(|row| Some(row.bits_data_prefix)), "prefixes");
-    add("Samples, wrapping", widest(|row| Some(row.bits_data_final)), "final sums");
-    add("Budget", widest(|row| row.bits_budget), size.budget.as_deref().unwrap_or_default());
+    add("Any weights", |row| Some(Width::Bits(row.bits_type)), "of these types");
+    add("Any input", |row| Some(Width::Bits(row.bits_range)), "of these weights, proved");
+    add("Samples, saturating", |row| Some(Width::Bits(row.bits_data_prefix)), "prefixes");
+    add("Samples, wrapping", |row| Some(Width::Bits(row.bits_data_final)), "final sums");
+    if let Some(budget) = &size.budget {
+        let remark = format!("in the layer that needs most, within {budget}");
+        add("Recommended", |row| Some(row.bits_recommended), &remark);
+        all.push(("One design for all layers", bits_of(&size.design), "see the remarks".to_owned()));
+    }
     let outcome = &size.recommended;
     if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
         all.push(("Accuracy, recommended", percentage(accuracy), format!("exact: {}", percentage(exact))));
     }
     all
+}
+
+/// Returns the greatest width of every level over the layers, e.g. `chain 19, acc 22 bits`.
+fn most(size: &SizeRecord, width: impl Fn(&SizeLevelRow) -> Option<Width>) -> String {
+    let widest = |level: &DesignLevel| {
+        let own = size.levels.iter().filter(|row| row.level == level.level);
+        let bits = own.filter_map(&width).max()?;
+        Some(DesignLevel { level: level.level.clone(), bits })
+    };
+    bits_of(&size.design.iter().filter_map(widest).collect::<Vec<_>>())
+}
+
+/// Returns widths of levels; that of a single one without its name.
+fn bits_of(levels: &[DesignLevel]) -> String {
+    match levels {
+        [] => String::new(),
+        [level] => format!("{} bits", level.bits),
+        levels => format!("{} bits", design(levels)),
+    }
 }
 
 /// Returns the layers that need the most bits.
@@ -163,22 +186,22 @@ fn out_of_range(size: &SizeRecord, instead: Option<&str>) -> Markup {
 }
 
 fn findings(size: &SizeRecord) -> Markup {
-    let widest = |width: fn(&SizeRow) -> u32| size.layers.iter().map(width).max().unwrap_or(0);
+    let bits = |width: fn(&SizeLevelRow) -> u32| most(size, |row| Some(Width::Bits(width(row))));
     let outcome = &size.recommended;
+    let alone = most(size, |row| row.bits_budget.map(Width::Bits));
     html! {
             ul {
-                li { "For any weights of these types: " (widest(|row| row.bits_type)) " bits for every layer." }
-                li { "For these weights and any input: " (widest(|row| row.bits_range)) " bits, proved for any order of additions." }
+                li { "For any weights of these types: " (bits(|row| row.bits_type)) " for every layer." }
+                li { "For these weights and any input: " (bits(|row| row.bits_range)) ", proved for any order of additions." }
                 li {
-                    "For these samples: " (widest(|row| row.bits_data_final)) " bits if sums wrap, "
-                    (widest(|row| row.bits_data_prefix)) " bits if they saturate."
+                    "For these samples: " (bits(|row| row.bits_data_final)) " if sums wrap, "
+                    (bits(|row| row.bits_data_prefix)) " if they saturate."
                 }
-                @if let (Some(budget), Some(bits)) =
-                    (&size.budget, size.layers.iter().filter_map(|row| row.bits_budget).max()) {
-                    li { "Within " (budget) ", each level by itself: at most " (bits) " bits at the last one." }
+                @if let Some(budget) = size.budget.as_ref().filter(|_| !alone.is_empty()) {
+                    li { "Within " (budget) ", each level of each layer by itself: at most " (alone) "." }
                 }
                 li { "One design for " (size.coverage.sized()) ": " (design(&size.design)) "." }
-                @for sentence in size.coverage.sentences() { li { (sentence) "." } }
+                @for sentence in size.coverage.sentences() { li { (marked(&sentence)) "." } }
                 li {
                     "With the widths of recommended.yaml, " (counted(outcome.output_mismatch, "output code"))
                     " of these samples " (number(outcome.output_mismatch, "differs", "differ")) " from the exact network"
@@ -187,7 +210,7 @@ fn findings(size: &SizeRecord) -> Markup {
                     }
                     "."
                 }
-                @for remark in &size.remarks { li { (remark) "." } }
+                @for remark in &size.remarks { li { (marked(remark)) "." } }
             }
     }
 }

@@ -144,17 +144,20 @@ fn figures(points: &[PointRecord]) -> Vec<(&'static str, String, String)> {
         let exact = row.accuracy_exact.map_or(String::new(), percentage);
         all.push(("Exact network", exact, ends(row.accuracy_exact_low, row.accuracy_exact_high)));
     }
-    let by = |a: &&SummaryRow, b: &&SummaryRow| {
-        share(a).map_or(0.0, Fraction::value).total_cmp(&share(b).map_or(0.0, Fraction::value))
+    // Of equal points, the narrowest one.
+    let by = |a: &&PointRecord, b: &&PointRecord| {
+        let value = |point: &PointRecord| share(&point.summary).map_or(0.0, Fraction::value);
+        value(a).total_cmp(&value(b)).then_with(|| b.varied_bits().cmp(&a.varied_bits()))
     };
-    let remark = |row: &SummaryRow| match row.bits {
-        Some(bits) => format!("{bits} bits, {}", row.overflow),
-        None => String::new(),
+    let groups = Group::all(points);
+    let remark = |point: &PointRecord| {
+        let own = groups.iter().find(|group| group.points.iter().any(|other| std::ptr::eq(*other, point)));
+        own.map_or_else(|| point.settings(), |group| group.name(&point.summary))
     };
-    let shares = || whole().filter(|row| share(row).is_some());
+    let shares = || points.iter().filter(|point| point.is_whole() && share(&point.summary).is_some());
     if let (Some(worst), Some(best)) = (shares().min_by(by), shares().max_by(by)) {
-        let text = |row: &SummaryRow| share(row).map_or(String::new(), percentage);
-        let is_accuracy = best.accuracy.is_some();
+        let text = |point: &PointRecord| share(&point.summary).map_or(String::new(), percentage);
+        let is_accuracy = best.summary.accuracy.is_some();
         let [low, high] = if is_accuracy {
             ["Least accuracy", "Best accuracy"]
         } else {

@@ -11,7 +11,7 @@ use crate::{CurvePoint, CurvesRecord};
 /// Plot of points of finished results.
 pub const CURVE_PLOT: Plot<CurvesRecord> = Plot {
     name: "curves",
-    title: "Figures of finished results",
+    title: "Points of finished results",
     caption: "A column of the tables against an axis, one curve per combination of the others, slightly shifted \
               so that curves do not hide each other. Bars are Wilson's 95 % intervals. The dashed line is the exact \
               network.",
@@ -130,7 +130,7 @@ fn up(record: &CurvesRecord) -> Scale {
     };
     let (low, high) = ends(all());
     if record.is_share && low >= 0.0 && high <= 1.0 {
-        return Scale::percent();
+        return Scale::percent_from(low);
     }
     let counts = all().all(|y| y >= 0.0 && y.fract() == 0.0 && y < 1e15);
     match low {

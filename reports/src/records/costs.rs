@@ -4,7 +4,7 @@ use guardbit_hwmodels::Program;
 use guardbit_hwmodels::cost::{CostModel, NetworkCost};
 use serde::{Deserialize, Serialize};
 
-use crate::numbers::rounded;
+use crate::numbers::{self, grouped, rounded};
 use crate::tables::{CostRow, cost_rows};
 
 /// Energy of an inference and hardware of a network, by one cost model. Each figure sums over the parts for
@@ -54,28 +54,33 @@ impl CostRecord {
         }
     }
 
-    /// Returns the figures, one per line, e.g. `aladdin-40nm: 12.3 uJ without dram`.
-    pub fn lines(&self) -> Vec<(String, String)> {
+    /// Returns the figures, one per line, e.g. `energy, aladdin-40nm` and `12.3 µJ without dram`; `exact` writes every
+    /// digit.
+    pub fn lines(&self, exact: bool) -> Vec<(String, String)> {
         let without = |parts: &[String]| match parts {
             [] => String::new(),
             parts => format!(" without {}", parts.join(", ")),
+        };
+        let whole = |value: f64| {
+            if exact || value < 100.0 { value.to_string() } else { grouped(value.round() as u64) }
         };
         let mut lines = Vec::new();
         if let Some(energy) = self.energy_pj {
             lines.push((
                 format!("energy, {}", self.model),
-                format!("{energy} pJ{}", without(&self.energy_without)),
+                if exact { format!("{energy} pJ") } else { numbers::energy(energy) }
+                    + &without(&self.energy_without),
             ));
         }
         if let Some(area) = self.area {
             let unit = &self.area_unit;
             lines.push((
                 format!("area, {}", self.model),
-                format!("{area} {unit}{}", without(&self.area_without)),
+                format!("{} {unit}{}", whole(area), without(&self.area_without)),
             ));
         }
         if let Some(count) = self.flip_flops {
-            lines.push((format!("flip-flops, {}", self.model), count.to_string()));
+            lines.push((format!("flip-flops, {}", self.model), whole(count)));
         }
         lines
     }

@@ -5,7 +5,7 @@ use guardbit_sim::{LayerStats, Mode, Options, SimError};
 use serde::{Deserialize, Serialize};
 
 use super::{CoverageRecord, LevelHistogram};
-use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows};
+use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows, short_key};
 use crate::{Decibel, Outcomes, Verdict};
 
 /// Results that a sweep keeps of one point.
@@ -112,6 +112,18 @@ impl PointRecord {
             |key: &str| key.strip_prefix(&level).is_some_and(|rest| ["bits", "overflow"].contains(&rest));
         let told = |key: &str| ["model", "hw"].contains(&key);
         self.parameters.iter().filter(|one| !own(&one.key) && !told(&one.key)).collect()
+    }
+
+    /// Returns the settings of all axes, e.g. `chain.bits 17, acc.bits 18`.
+    pub(crate) fn settings(&self) -> String {
+        let settings = self.parameters.iter().map(|one| format!("{} {}", short_key(&one.key), one.value));
+        settings.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the bits of all registers that are varied together.
+    pub(crate) fn varied_bits(&self) -> u32 {
+        let others = self.others().into_iter().filter(|one| one.key.ends_with(".bits"));
+        others.filter_map(|one| one.value.parse::<u32>().ok()).sum::<u32>() + self.summary.width()
     }
 
     /// Returns whether the point ran to its end, without a trapped overflow.

@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::cost::CostModel;
-use guardbit_sim::{LayerStats, Options};
+use guardbit_sim::{LayerStats, Options, Settled};
 use serde::Serialize;
 
 use super::{
@@ -52,6 +52,9 @@ pub struct RunRecord {
     /// Distributions of sums; empty unless requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sums: Vec<SumHistogram>,
+    /// How the dot products were computed, which depends on the engine and not on the accelerator.
+    #[serde(skip)]
+    pub settled: Settled,
     /// The accelerator and what layers take on it, for pages.
     #[serde(skip)]
     pub design: DesignRecord,
@@ -88,6 +91,7 @@ impl RunRecord {
             costs: Vec::new(),
             cost_rows: Vec::new(),
             sums: Vec::new(),
+            settled: Settled::default(),
             design: DesignRecord::new(program),
         }
     }

@@ -33,7 +33,8 @@ pub struct SizeRecord {
     pub recommended: ScoreFigures,
     /// Part of the network that the accelerator runs; only these layers are sized.
     pub coverage: CoverageRecord,
-    /// Design for all layers that the accelerator runs: the greatest recommended width of every level.
+    /// Design for all layers that the accelerator runs: the greatest recommended width of every level, or, if these
+    /// exceed the budget in all layers, a wider one that does not.
     pub design: Vec<DesignLevel>,
     /// Remarks on the budget's figures, as sentences.
     pub remarks: Vec<String>,

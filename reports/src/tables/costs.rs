@@ -40,6 +40,9 @@ table! {
         flip_flops: Option<f64>,
         /// Short name of the layer.
         name: String,
+        /// What the row describes: a part of one `layer`, a part of the `network` as a whole, or its `total`. Only rows
+        /// of the same scope may be added.
+        scope: String,
     }
 }
 
@@ -69,6 +72,7 @@ impl CostRow {
             instances: Some(part.instances),
             accesses: Some(rounded(part.accesses, DECIMALS)),
             name: layer.map_or(String::new(), |layer| layer.short_name.clone()),
+            scope: if layer.is_some() { "layer" } else { "network" }.into(),
             ..Self::total(part.cost, model)
         }
     }
@@ -89,6 +93,7 @@ impl CostRow {
             area_unit: cost.area.map_or(String::new(), |_| model.area_unit.clone()),
             flip_flops: short(cost.flip_flops),
             name: String::new(),
+            scope: "total".into(),
         }
     }
 }

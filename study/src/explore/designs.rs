@@ -36,7 +36,6 @@ pub(super) fn search(
             let program = plan.subject.lower(&accelerator)?;
             let shapes = LayerShape::all(&program);
             let (_, doubtful) = check_yaml(&program.accelerator.resolved_yaml(), "design.yaml", &[]);
-            let doubtful = doubtful.iter().map(ToString::to_string);
             let is_width = |key: &str| key.starts_with("accumulation.") && key.ends_with(".bits");
             let mut parameters = point.parameters.clone();
             let own = parameters.iter_mut().filter(|parameter| is_width(&parameter.key));
@@ -48,7 +47,7 @@ pub(super) fn search(
                 figures: Figures::of(&program, &plan.models),
                 values: measured[point.structure].values(plan, &shapes),
                 outcome: one.outcome.clone(),
-                warnings: doubtful.chain(warnings_of(&program)).collect(),
+                warnings: warnings_of(doubtful, &program),
                 accelerator,
             });
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use guardbit_files::Digest;
 use guardbit_hwmodels::cost::{CostModel, network_cost};
-use guardbit_hwmodels::{Accelerator, Program, check_program, lower};
+use guardbit_hwmodels::{Accelerator, Problem, Program, check_with, lower};
 use guardbit_reports::{About, NetworkTiming, Parameter};
 use guardbit_sim::Mode;
 use rayon::prelude::*;
@@ -143,7 +143,7 @@ impl Plan {
         let graph = &subject.graph;
         let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures, Vec<String>), StudyError> {
             let program = lower(Arc::clone(graph), &draft.accelerator)?;
-            let warnings = draft.warnings.iter().cloned().chain(warnings_of(&program)).collect();
+            let warnings = warnings_of(draft.warnings.clone(), &program);
             Ok((LayerShape::all(&program), Figures::of(&program, &models), warnings))
         };
         let lowered: Vec<_> = drafts.par_iter().map(one).collect();
@@ -285,12 +285,12 @@ struct Draft {
     /// Values of all axes except axes over widths of levels.
     variant: Vec<String>,
     /// Warnings about the accelerator that do not depend on the network.
-    warnings: Vec<String>,
+    warnings: Vec<Problem>,
 }
 
-/// Returns warnings about an accelerator for its network.
-pub(super) fn warnings_of(program: &Program) -> Vec<String> {
-    check_program(program).iter().map(ToString::to_string).collect()
+/// Returns warnings about an accelerator for its network: those about the accelerator alone first.
+pub(super) fn warnings_of(about: Vec<Problem>, program: &Program) -> Vec<String> {
+    check_with(about, program).iter().map(ToString::to_string).collect()
 }
 
 fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
@@ -311,7 +311,7 @@ fn drafts(request: &ExploreRequest) -> Result<Vec<Draft>, StudyError> {
         Ok(Draft {
             accelerator: accelerator
                 .map_err(|error| StudyError::from(error).of_axes(&request.settings.sets))?,
-            warnings: warnings.iter().map(ToString::to_string).collect(),
+            warnings,
             variant: others.map(|(_, value)| (*value).to_owned()).collect(),
             parameters: axes.iter().zip(&values).map(parameter).collect(),
         })

@@ -2,7 +2,7 @@
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::{
-    LayerBounds, Range, Witness, bias_adder_range, network_sums, operand_range, weight_operand_range,
+    LayerBounds, Range, Witness, bias_adder_range, network_sums, shifted_product_range,
 };
 use guardbit_hwmodels::{MacLayer, Program, Register};
 use guardbit_num::MAX_BITS;
@@ -75,15 +75,7 @@ impl<'a> SizedLayer<'a> {
         let product = self.layer.datapath.product;
         let Register::Fixed { format, overflow } = product.register else { return false };
         let (low, high) = overflow.limits(format);
-        let weights = match self.layer.dots.streams_weights() {
-            true => Some(weight_operand_range(graph, self.layer)),
-            false => {
-                let weights = self.layer.weights.iter().flatten();
-                weights.map(|&weight| Range::point(weight)).reduce(Range::hull)
-            }
-        };
-        let products = operand_range(graph, self.layer).times(weights.unwrap_or(Range::ZERO));
-        !Range::new(low, high).contains(products.shift_right(product.shift, product.round))
+        !Range::new(low, high).contains(shifted_product_range(graph, self.layer))
     }
 
     /// Returns whether some activations produce a sum with bias that the adder after the last level does not

@@ -37,6 +37,7 @@ use area::Synthesis;
 use layers::SizedLayer;
 use recommend::Recommendation;
 use sizing::Sizing;
+use uniform::Uniform;
 
 /// File of the accelerator with the recommended widths.
 const RECOMMENDED: &str = "recommended.yaml";
@@ -69,10 +70,12 @@ pub fn size(
     let found = request.budget.map(|budget| search::search(&sizing, budget, &mut layers)).transpose()?;
     let recommendation = Recommendation::new(&sizing, &layers, found.clone().flatten())?;
     let levels = rows::levels(&layers, &recommendation.program);
-    let design = rows::design(&levels);
+    let mut design = rows::design(&levels);
     let mut remarks = remarks(&sizing, &layers, found.as_ref().is_some_and(Option::is_none));
     if let (Some(budget), Some(_)) = (request.budget, found.flatten()) {
-        remarks.extend(uniform::remark(&sizing, budget, &levels, &design)?);
+        let uniform = Uniform::within(&sizing, budget, &levels, design)?;
+        design = uniform.design;
+        remarks.extend(uniform.remark);
     }
     let record = SizeRecord {
         model: subject.model.file.clone(),

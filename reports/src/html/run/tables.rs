@@ -262,7 +262,7 @@ pub(super) fn host(run: &RunRecord) -> Markup {
             (table.markup())
             p.note {
                 "The operations on the host take " (counted(timing.host_cycles, "cycle"))
-                " of the accelerator's clock, at the rates of the section `host`: the larger of the time of its \
+                " of the accelerator's clock, at the rates of the section " code { "host" } ": the larger of the time of its \
                  32-bit operations and the time of its bytes. One inference takes "
                 (counted(timing.cycles + timing.host_cycles, "cycle")) " one operation after the other, and "
                 (grouped(timing.overlapped_cycles))
@@ -278,8 +278,12 @@ pub(super) fn costs(run: &RunRecord) -> Markup {
     let columns = ["cost model", "part", "of", "size"]
         .map(Column::text)
         .into_iter()
-        .chain(["instances", "uses", "energy (pJ)", "area"].map(Column::number))
+        .chain(["instances", "uses", "energy (pJ)", "energy", "area"].map(Column::number))
         .chain([Column::text("unit of the area"), Column::number("flip-flops")]);
+    let share = |row: &CostRow| {
+        let total = run.costs.iter().find(|cost| cost.model == row.model)?.energy_pj?;
+        (total > 0.0).then_some(Fraction::new(row.energy_pj? / total))
+    };
     let row = |row: &CostRow| {
         vec![
             Cell::text(&row.model),
@@ -289,6 +293,7 @@ pub(super) fn costs(run: &RunRecord) -> Markup {
             Cell::maybe(row.instances, Cell::count),
             Cell::maybe(row.accesses, Cell::number),
             Cell::maybe(row.energy_pj, Cell::number),
+            Cell::maybe(share(row), Cell::share),
             Cell::maybe(row.area, Cell::number),
             Cell::text(&row.area_unit),
             Cell::maybe(row.flip_flops, Cell::number),

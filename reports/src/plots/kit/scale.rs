@@ -80,6 +80,21 @@ impl Scale {
         }
     }
 
+    /// Returns a scale up to 100 % for shares that are nowhere below `least`. It starts at the greatest of 95, 90, 80, 50
+    /// and 0 % that is below them.
+    pub fn percent_from(least: f64) -> Self {
+        let Some(start) = [0.95, 0.9, 0.8, 0.5].into_iter().find(|start| *start < least) else {
+            return Self::percent();
+        };
+        let room = 1.0 - start;
+        let ticks = (0..=5).map(|i| start + room * f64::from(i) / 5.0);
+        Self {
+            range: (start - 0.03 * room, 1.0 + 0.05 * room),
+            ticks: ticks.map(|tick| (tick, percent(tick))).collect(),
+            ..Self::percent()
+        }
+    }
+
     /// Returns a scale of decades for shares up to 100 %, with a separate position for 0.
     pub fn log_share(values: impl IntoIterator<Item = f64>) -> Self {
         let least = values.into_iter().filter(|&value| value > 0.0).fold(0.1, f64::min);

@@ -46,9 +46,10 @@ fn draw_panel(
     quantizers: &[&String],
     x: &Axis,
 ) -> Result<(), DrawError> {
-    let y = Axis::new("top-1 accuracy", Scale::percent());
-    let mut chart = chart(area, panel, "", x, &y)?;
     let share = |right| Fraction::of(right, record.samples).map(Fraction::value);
+    let all = record.rows.iter().map(|row| row.right).chain([record.float_right]);
+    let y = Axis::new("top-1 accuracy", Scale::percent_from(all.filter_map(share).fold(1.0, f64::min)));
+    let mut chart = chart(area, panel, "", x, &y)?;
     if let Some(float) = share(record.float_right) {
         chart.level(float, GREY)?;
     }

@@ -73,13 +73,27 @@ fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
     let reference = reference.then(|| Entry::new(Mark::Dashes(GREY), "accuracy of the exact network"));
     let columns = shown.len().min(2);
     let mut content = vec![mode_legend(&groups.shown, reference)];
-    content.extend(sheet.panels(shown, columns, 340, draw_panel));
+    let least = shown.iter().flat_map(Panel::values).fold(1.0, f64::min);
+    content.extend(sheet.panels(shown, columns, 340, move |area, panel| draw_panel(area, panel, least)));
     content.extend(groups.others_note());
     Ok(Drawing::Figure(figure(sheet, &subtitle(&groups), &content)?))
 }
 
-fn draw_panel(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), DrawError> {
-    let y = Axis::new(panel.axis, Scale::percent());
+impl Panel<'_> {
+    /// Returns every value, and the ends of every interval.
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let of_row = |row: &SummaryRow| {
+            let low = (self.shown.interval)(row).map(|interval| interval.low.value());
+            (self.shown.value)(row).map(|value| low.unwrap_or(value.value()))
+        };
+        let values = self.group.points.iter().filter_map(move |point| of_row(&point.summary));
+        values.chain(self.exact.map(Fraction::value))
+    }
+}
+
+/// Draws a panel. No value of any panel is below `least`, so that all have the same axis.
+fn draw_panel(area: &Area<'_>, panel: &Panel<'_>, least: f64) -> Result<(), DrawError> {
+    let y = Axis::new(panel.axis, Scale::percent_from(least));
     let x = panel.group.width_axis(20);
     let mut chart = chart(area, panel.title, &panel.note, &x, &y)?;
     if let Some(exact) = panel.exact {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::numbers::counted;
 use crate::plots::kit::{Axis, Content, Entry, Extremes, Legend, Mark, Scale, mode_look};
 use crate::tables::short_key;
-use crate::{PointRecord, layer_label};
+use crate::{PointRecord, SummaryRow, layer_label};
 
 /// Greatest number of groups that get panels of their own.
 const MOST: usize = 8;
@@ -77,6 +77,24 @@ impl<'a> Group<'a> {
             }
         }
         groups
+    }
+
+    /// Returns `bits` with the level that has them, if other levels are varied too, e.g. `18 bits in acc`.
+    pub fn width(&self, bits: u32) -> String {
+        let point = self.points[0];
+        match point.others().iter().any(|one| one.key.starts_with("accumulation.")) {
+            true => format!("{bits} bits in {}", point.summary.level),
+            false => format!("{bits} bits"),
+        }
+    }
+
+    /// Returns every setting that distinguishes a point from others, e.g. `18 bits in acc (wrap, chain.bits 16)`.
+    pub fn name(&self, row: &SummaryRow) -> String {
+        let settings = match self.heading.as_str() {
+            "" => row.overflow.clone(),
+            heading => format!("{}, {}", row.overflow, heading.replace(" · ", ", ")),
+        };
+        format!("{} ({settings})", self.width(row.width()))
     }
 
     /// Returns the points of one overflow mode, in order of width.
