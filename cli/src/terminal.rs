@@ -3,7 +3,7 @@
 use std::env;
 use std::io::IsTerminal;
 
-use guardbit_reports::View;
+use guardbit_reports::{View, text_table, wrapped_table};
 
 /// Width where stdout is not a terminal and `COLUMNS` is not set.
 const WIDTH: usize = 100;
@@ -15,6 +15,14 @@ pub fn width() -> usize {
     let seen = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     let given = || env::var("COLUMNS").ok()?.parse().ok();
     seen.or_else(given).filter(|&width| width > 0).unwrap_or(WIDTH).max(LEAST)
+}
+
+/// Returns a table whose last column continues on further lines where stdout is a terminal that it does not fit.
+pub fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
+    match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some(_) => wrapped_table(columns, rows, width()),
+        None => text_table(columns, rows),
+    }
 }
 
 /// Returns how tables are shown.

@@ -63,6 +63,6 @@ pub use tables::{
 };
 pub use text::{
     View, doubled_text, explore_text, layers_text, parts_text, proofs_text, rates_text, sensitivity_text,
-    size_text, summary_text, text_table, tiles_text, worth,
+    size_text, summary_text, text_table, tiles_text, worth, wrapped_table,
 };
 pub use trace::{TRACE_START, trace};

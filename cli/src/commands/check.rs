@@ -19,6 +19,7 @@ use crate::args::{Check, Given, Global};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
+use crate::terminal;
 
 pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> {
     let dir = args.bundle.as_deref().unwrap_or(Path::new(""));
@@ -72,7 +73,7 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
         }))?;
     } else {
         let rows: Vec<_> = report.checks.iter().map(|(name, outcome)| row(name, outcome)).collect();
-        print(&text_table(&["check", "result", "details"], &rows))?;
+        print(&terminal::table(&["check", "result", "details"], &rows))?;
         print(&skipped(&report))?;
         if let Some((name, first)) = report.checks.iter().find_map(|(name, outcome)| match outcome {
             Outcome::Fail { first, .. } if !first.trail.is_empty() => Some((name, first)),
@@ -91,8 +92,10 @@ pub fn check(args: &Given<Check>, global: &Global) -> Result<ExitCode, Failure> 
             let count = |verdict| mutants.iter().filter(|m| m.verdict() == verdict).count();
             let (caught, equivalent) = (count(Verdict::Caught), count(Verdict::Equivalent));
             let rows: Vec<_> = mutants.iter().map(mutant_row).collect();
-            let table =
-                text_table(&["mutant", "caught", "change", "first divergence, or reason for none"], &rows);
+            let table = terminal::table(
+                &["mutant", "caught", "change", "first divergence, or reason for none"],
+                &rows,
+            );
             let all = mutants.len();
             print(&format!("\n{table}\n{caught} of {all} mutants caught, {equivalent} equivalent\n"))?;
         }
@@ -296,7 +299,7 @@ fn survivors(faults: &[DutMutant]) -> String {
     let summary = format!("\n{caught} of {} changed designs caught, {survived} survived", faults.len());
     let not_built = if broken > 0 { format!(", {broken} did not build") } else { String::new() };
     let columns = ["change", "source", "nearest cases (signals that differ)"];
-    let table = if rows.is_empty() { String::new() } else { text_table(&columns, &rows) };
+    let table = if rows.is_empty() { String::new() } else { terminal::table(&columns, &rows) };
     format!("{summary}{not_built}\n{table}")
 }
 

@@ -10,7 +10,7 @@ pub use fit::View;
 pub use layers::layers_text;
 pub use size::{rates_text, size_text};
 pub use sweep::summary_text;
-pub use table::text_table;
+pub use table::{text_table, wrapped_table};
 
 use guardbit_hwmodels::InferenceBound;
 
