@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Compares CPU time and peak memory of two versions of guardbit; fails if the second one is worse by more than 3 %.
+
+    gate.py BEFORE AFTER MODELS [FIGURE]...
+
+BEFORE and AFTER are the programs, MODELS the folder of the networks of `scripts/bench`. Both run every command in turn,
+in alternating order, on one thread. A figure is worse if the median of its ratios is above 1.03 and most pairs agree: the
+lower end of the median's 95 % interval (of the sign test) is above 1. While only one of these holds, more pairs are run.
+FIGURE selects figures whose name contains one of the words. Needs NumPy, to repeat the images.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+
+LIMIT = 1.03
+PAIRS, MOST_PAIRS = 7, 31
+# Rank of the sorted ratios at the lower end of a 95 % interval of the median, by their number (sign test).
+LOWER = {7: 1, 11: 2, 15: 4, 19: 5, 23: 7, 27: 8, 31: 10}
+
+RESNET = ("resnet8_cifar10_int8.tflite", "resnet8_cifar10_images.npy", "resnet8_cifar10_labels.npy")
+WAKE = ("vww_mobilenet_v1_025_int8.tflite", "vww_images.npy", "vww_labels.npy")
+
+
+def figures():
+    """Returns every figure: its name, the network with its data, the number of samples, and the command."""
+    for name, network, samples in (("ResNet-8", RESNET, 200), ("visual wake words", WAKE, 100)):
+        for bits, stats in ((32, "events"), (20, "events"), (16, "events"), (14, "events"), (14, "full")):
+            flags = ["--hw", "fpga-int14-os", "--set", f"accumulation.acc.bits={bits}", "--stats", stats]
+            yield f"run, {name}, {bits} bits, {stats}", network, samples, ["run", *flags]
+        for hw in ("fpga-int14-ws", "fpga-int14-tree", "inner14-outer24"):
+            yield f"run, {name}, {hw}", network, samples // 2, ["run", "--hw", hw, "--stats", "events"]
+        # Shared adders ran on the reference engine once.
+        yield f"run, {name}, dsp48e2-int8x2", network, 2, ["run", "--hw", "dsp48e2-int8x2", "--stats", "events"]
+    sweep = ["sweep", "--hw", "fpga-int14-os", "--bits", "14..=20", "--overflow", "wrap,saturate"]
+    yield "sweep, propagated", RESNET, 20, sweep
+    yield "sweep, isolated", RESNET, 20, [*sweep, "--mode", "isolated"]
+    yield "size", RESNET, 50, ["size", "--hw", "fpga-int14-ws", "--grid", "none"]
+    yield "size, budget", RESNET, 10, ["size", "--hw", "fpga-int14-os", "--grid", "none", "--budget", "mismatch=1%"]
+    explore = ["explore", "--hw", "fpga-int14-os", "--axis", "array.rows=8,16", "--axis", "accumulation.acc.bits=16..=18"]
+    yield "explore", RESNET, 200, [*explore, "--objective", "cycles"]
+    yield "vectors", RESNET, 5, ["vectors", "--hw", "fpga-int14-os", "--layer", "1", "--cases", "4000"]
+
+
+def repeated(models, network, samples, folder):
+    """Returns the files of a network and of its images and labels, repeated to a number of samples."""
+    model, *data = (models / name for name in network)
+    files = []
+    for name, file in zip(("images", "labels"), data):
+        values = numpy.load(file)
+        files.append(folder / f"{name}.npy")
+        numpy.save(files[-1], numpy.concatenate([values] * -(-samples // len(values)))[:samples])
+    return model, *files
+
+
+def measure(program, files, command, folder):
+    """Returns CPU seconds and peak MiB of one command."""
+    verb, *flags = command
+    model, images, labels = files
+    words = [program, verb, model, *flags, "--input", images, "--threads", "1", "--quiet", "--force", "-o", folder / "out"]
+    words += [] if verb == "vectors" else ["--labels", labels]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise RuntimeError(said.decode(errors="replace").strip() or f"ended with {status}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def compare(programs, files, command, folder):
+    """Returns the ratios of CPU time and of peak memory, after over before, and the medians of both programs."""
+    runs = ([], [])
+    pairs = PAIRS
+    while True:
+        while len(runs[0]) < pairs:
+            first = len(runs[0]) % 2
+            for at in (first, 1 - first):
+                runs[at].append(measure(programs[at], files, command, folder))
+        ratios = [sorted(after[kind] / before[kind] for before, after in zip(*runs)) for kind in (0, 1)]
+        doubtful = any(statistics.median(of) > LIMIT and not is_worse(of) for of in ratios)
+        if not doubtful or pairs == MOST_PAIRS:
+            return ratios, [[statistics.median(run[kind] for run in side) for side in runs] for kind in (0, 1)]
+        pairs += 4
+
+
+def is_worse(ratios):
+    return statistics.median(ratios) > LIMIT and ratios[LOWER[len(ratios)] - 1] > 1
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    before, after, models, *words = sys.argv[1:]
+    chosen = [figure for figure in figures() if not words or any(word in figure[0] for word in words)]
+    print(f"{'figure':<44} {'CPU before':>10} {'after':>8} {'ratio':>6} {'MiB before':>10} {'after':>7} {'ratio':>6}")
+    worse = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, network, samples, command in chosen:
+            try:
+                files = repeated(Path(models), network, samples, Path(folder))
+                ratios, medians = compare((before, after), files, command, Path(folder))
+            except RuntimeError as error:
+                # A figure that one of the versions does not have is shown, not compared.
+                print(f"{name:<44} not compared: {str(error).splitlines()[0]}", flush=True)
+                continue
+            shown = [statistics.median(of) for of in ratios]
+            (cpu_before, cpu_after), (memory_before, memory_after) = medians
+            verdict = [kind for kind, of in zip(("time", "memory"), ratios) if is_worse(of)]
+            worse += [(name, kind) for kind in verdict]
+            print(
+                f"{name:<44} {cpu_before:>9.3f}s {cpu_after:>7.3f}s {shown[0]:>6.3f} {memory_before:>10.1f} "
+                f"{memory_after:>7.1f} {shown[1]:>6.3f}{'  WORSE: ' + ', '.join(verdict) if verdict else ''}",
+                flush=True,
+            )
+    if worse:
+        sys.exit(f"{len(worse)} figures are worse by more than {LIMIT - 1:.0%}")
+
+
+if __name__ == "__main__":
+    main()
