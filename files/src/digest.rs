@@ -29,10 +29,12 @@ impl Digest {
     ///
     /// Fields are in the order of their declaration. Floats have the shortest form that reads back to an equal value.
     pub fn of_json(value: &impl Serialize) -> Self {
-        let mut hasher = Hasher::default();
+        let mut pieces =
+            Pieces { bytes: Vec::with_capacity(2 * FileHasher::PIECE), hasher: Hasher::default() };
         // Serialization fails only for maps whose keys are not strings, and no caller has such maps.
-        let _ = serde_json::to_writer(io::BufWriter::new(&mut hasher), value);
-        hasher.finish()
+        let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut pieces, Compact));
+        pieces.hasher.update(&pieces.bytes);
+        pieces.hasher.finish()
     }
 
     /// Returns the digest of a regular file.
@@ -43,6 +45,76 @@ impl Digest {
         FileHasher::open(path)?.finish()
     }
 }
+
+/// Collects the many short texts of a JSON document before they are hashed.
+struct Pieces {
+    bytes: Vec<u8>,
+    hasher: Hasher,
+}
+
+impl Write for Pieces {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= FileHasher::PIECE {
+            self.hasher.update(&self.bytes);
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Compact JSON. Integers of a byte, as most weights are, come from a table.
+struct Compact;
+
+impl serde_json::ser::Formatter for Compact {
+    #[inline]
+    fn write_i32<W: ?Sized + Write>(&mut self, writer: &mut W, value: i32) -> io::Result<()> {
+        match SHORT.get(value.wrapping_add(128) as usize) {
+            Some((bytes, len)) => writer.write_all(&bytes[..usize::from(*len)]),
+            None => serde_json::ser::CompactFormatter.write_i32(writer, value),
+        }
+    }
+}
+
+/// Digits of the integers from -128 to 255, and their number.
+const SHORT: [([u8; 4], u8); 384] = {
+    let mut all = [([0; 4], 0); 384];
+    let mut at = 0;
+    while at < all.len() {
+        let value = at as i32 - 128;
+        let (mut digits, mut len) = ([0; 4], 0);
+        if value < 0 {
+            digits[0] = b'-';
+            len = 1;
+        }
+        let size = value.unsigned_abs();
+        let mut unit = if size >= 100 {
+            100
+        } else if size >= 10 {
+            10
+        } else {
+            1
+        };
+        while unit > 0 {
+            digits[len] = b'0' + (size / unit % 10) as u8;
+            len += 1;
+            unit /= 10;
+        }
+        all[at] = (digits, len as u8);
+        at += 1;
+    }
+    all
+};
 
 /// Computes the digest of a file step by step.
 #[derive(Debug)]
@@ -187,6 +259,17 @@ mod tests {
         for bad in ["", "ba78", &expected.to_uppercase(), &format!("{expected}0"), &"é".repeat(32)] {
             assert_eq!(bad.parse::<Digest>(), Err(DigestError), "{bad}");
         }
+    }
+
+    /// The text that is hashed is that of serde_json.
+    #[test]
+    fn json_is_the_usual_compact_form() {
+        let values: Vec<i32> = (-1200..1200).chain([i32::MIN, i32::MAX]).collect();
+        let all =
+            (&values, values.iter().map(|&v| i64::from(v) << 20).collect::<Vec<_>>(), "a\"b", 0.1, [(); 0]);
+        assert_eq!(Digest::of_json(&all), Digest::of_bytes(&serde_json::to_vec(&all).unwrap()));
+        let long: Vec<i32> = (0..100_000).map(|i| i % 300 - 140).collect();
+        assert_eq!(Digest::of_json(&long), Digest::of_bytes(&serde_json::to_vec(&long).unwrap()));
     }
 
     /// Both digests cover all bytes, however the other bytes are split.

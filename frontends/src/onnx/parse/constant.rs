@@ -90,7 +90,7 @@ impl Constant {
     /// Returns the elements at the given indices as an array of the given shape.
     pub fn at(&self, places: impl Iterator<Item = usize>, shape: Vec<usize>) -> Self {
         let data = match &self.data {
-            Data::Integers(values) => Data::Integers(places.map(|at| values.at(at)).collect()),
+            Data::Integers(values) => Data::Integers(values.at_all(places)),
             Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
         };
         Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes }
@@ -135,14 +135,25 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// Returns all sums of one offset per axis, the last axis fastest.
-fn places(offsets: Vec<Vec<usize>>) -> impl Iterator<Item = usize> + use<> {
-    let count: usize = offsets.iter().map(Vec::len).product();
-    (0..count).map(move |mut index| {
-        let mut at = 0;
-        for along in offsets.iter().rev() {
-            at += along[index % along.len()];
-            index /= along.len();
+fn places(mut offsets: Vec<Vec<usize>>) -> impl Iterator<Item = usize> + use<> {
+    // The last axis with several offsets is walked without divisions.
+    let inner = offsets
+        .iter()
+        .rposition(|along| along.len() != 1)
+        .map_or(vec![0], |axis| std::mem::replace(&mut offsets[axis], vec![0]));
+    let outer: usize = offsets.iter().map(Vec::len).product();
+    let (mut at, mut base) = (0, 0);
+    (0..outer * inner.len()).map(move |index| {
+        if at == 0 {
+            let mut index = index / inner.len();
+            base = 0;
+            for along in offsets.iter().rev() {
+                base += along[index % along.len()];
+                index /= along.len();
+            }
         }
-        at
+        let place = base + inner[at];
+        at = if at + 1 == inner.len() { 0 } else { at + 1 };
+        place
     })
 }

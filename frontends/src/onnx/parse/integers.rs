@@ -29,6 +29,14 @@ impl Integers {
         }
     }
 
+    /// Returns the integers at the given indices, which must exist.
+    pub fn at_all(&self, places: impl Iterator<Item = usize>) -> Self {
+        match self {
+            Self::I8(values) => Self::I8(places.map(|at| values[at]).collect()),
+            wider => places.map(|at| wider.at(at)).collect(),
+        }
+    }
+
     pub fn iter(&self) -> impl ExactSizeIterator<Item = i64> + Clone + '_ {
         (0..self.len()).map(|index| self.at(index))
     }
@@ -67,9 +75,18 @@ fn widened<Narrow: Copy + Into<Wide>, Wide>(values: &Vec<Narrow>) -> Vec<Wide> {
 
 impl FromIterator<i64> for Integers {
     fn from_iter<Values: IntoIterator<Item = i64>>(values: Values) -> Self {
-        let values = values.into_iter();
-        let mut made = Self::I8(Vec::with_capacity(values.size_hint().0));
-        values.for_each(|value| made.push(value));
+        let mut values = values.into_iter();
+        // Most constants are weights of one byte, which need no look at the width of each.
+        let mut bytes: Vec<i8> = Vec::with_capacity(values.size_hint().0);
+        let wider = values.by_ref().find_map(|value| match value.try_into() {
+            Ok(value) => {
+                bytes.push(value);
+                None
+            }
+            Err(_) => Some(value),
+        });
+        let mut made = Self::I8(bytes);
+        wider.into_iter().chain(values).for_each(|value| made.push(value));
         made
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use guardbit_graph::{Brief, MAX_AXES, MAX_ELEMENTS};
 
 use super::constant::{Constant, Data, elements_of};
+use super::integers::Integers;
 use super::metadata;
 use super::proto::{self, element};
 use crate::onnx::error::{OnnxError, shown};
@@ -101,6 +102,10 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         }
         element::UINT8 => integers(1, &|b| b[0].into()),
         element::BOOL => integers(1, &|b| i64::from(b[0] != 0)),
+        element::INT8 if !raw.is_empty() => {
+            check_bytes(raw, count, 1)?;
+            Ok(Data::Integers(Integers::I8(raw.iter().map(|&byte| byte as i8).collect())))
+        }
         element::INT8 => integers(1, &|b| (b[0] as i8).into()),
         element::UINT16 => integers(2, &|b| u16::from_le_bytes([b[0], b[1]]).into()),
         element::INT16 => integers(2, &|b| i16::from_le_bytes([b[0], b[1]]).into()),
