@@ -119,7 +119,7 @@ def bert(folder, layers=12, heads=12, channels=768, tokens=128):
     x = network.requantized("input")
     for _ in range(layers):
         q, k, v = (network.dense(x, channels, channels) for _ in range(3))
-        scores = network.node("MatMul", [by_head(q, [0, 2, 1, 3]), by_head(k, [0, 2, 3, 1])])
+        scores = network.requantized(network.node("MatMul", [by_head(q, [0, 2, 1, 3]), by_head(k, [0, 2, 3, 1])]))
         scores = network.node("Div", [scores, network.constant(numpy.float32(own**0.5))])
         shares = network.requantized(network.node("Softmax", [network.requantized(scores)], axis=-1))
         y = network.requantized(network.node("MatMul", [shares, by_head(v, [0, 2, 1, 3])]))

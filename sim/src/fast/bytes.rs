@@ -259,14 +259,17 @@ impl Columns {
 impl QuadWeights {
     /// Packs the weights `rows`, `[k][lane]`, of `products`.
     fn new(products: &[[Option<usize>; 4]], rows: &[Row]) -> Self {
-        let pack = |f: fn(i16) -> i16| {
-            let quad = |products: &[Option<usize>; 4]| {
-                let weight = |i: usize| products[i % 4].map_or(0, |k| f(rows[k][i / 4]) as i8);
-                Aligned(std::array::from_fn(weight))
-            };
-            products.iter().map(quad).collect()
+        let quad = |products: &[Option<usize>; 4]| {
+            let [first, second, third, fourth] = products.map(|k| k.map_or([0; LANES], |k| rows[k]));
+            let mut weights = [0; 4 * LANES];
+            for (lane, weights) in weights.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *weights = [first[lane], second[lane], third[lane], fourth[lane]].map(|w| w as i8);
+            }
+            Aligned(weights)
         };
-        Self { weights: pack(|w| w), sizes: pack(i16::abs) }
+        let weights: Vec<QuadRow> = products.iter().map(quad).collect();
+        let sizes = weights.iter().map(|row| Aligned(row.map(i8::wrapping_abs))).collect();
+        Self { weights, sizes }
     }
 }
 

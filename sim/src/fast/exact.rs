@@ -153,7 +153,11 @@ impl TileAt<'_, '_> {
         let read = windows.read((&layer.geometry, image), block, self.pixel, corners);
         on_windows!(read, x => {
             let (x, start) = (&x[..corners.len()], &block.start);
-            match (how, &block.pairs) {
+            let pairs = match how {
+                Sums::Only | Sums::Bounded => block.pairs(),
+                _ => None,
+            };
+            match (how, pairs) {
                 (Sums::Only, Some(pairs)) => kernels.sum::<_, false>(x, pairs, start, walked),
                 (Sums::Bounded, Some(pairs)) => kernels.sum::<_, true>(x, pairs, start, walked),
                 _ if block.short => kernels.walk::<_, true>(x, &block.weights, start, walked),

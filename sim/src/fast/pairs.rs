@@ -52,14 +52,17 @@ impl PairWeights {
     /// Number of products up to which rows and marks fit the fastest cache.
     const MARKED: usize = 256;
 
-    /// Packs weights `[k][lane]` for windows that share a vector as `lay_out` arranges them. Returns `None`
-    /// if a weight has more than nine bits.
-    pub fn new(rows: &[Row], lay_out: impl Fn(&Row) -> PairRow) -> Option<Self> {
+    /// Packs weights `[k][lane]` for windows that share a vector as `lay_out` arranges them. They
+    /// [`fit`](Self::fit).
+    pub fn new(rows: &[Row], lay_out: impl Fn(&Row) -> PairRow) -> Self {
         let marks = || rows.iter().map(|row| lay_out(&row.map(|w| mark(w) | ABOVE))).collect();
-        let fits = |&w: &i16| has_nine_bits((w.into(), w.into()));
         let marked = rows.len() <= Self::MARKED;
-        let laid_out = || Self { rows: rows.iter().map(&lay_out).collect(), marks: marked.then(marks) };
-        rows.iter().flatten().all(fits).then(laid_out)
+        Self { rows: rows.iter().map(&lay_out).collect(), marks: marked.then(marks) }
+    }
+
+    /// Returns whether all weights have at most nine bits.
+    pub fn fit(rows: &[Row]) -> bool {
+        rows.iter().flatten().all(|&w| has_nine_bits((w.into(), w.into())))
     }
 }
 

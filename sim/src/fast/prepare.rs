@@ -1,6 +1,7 @@
 //! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce};
@@ -29,16 +30,19 @@ pub(super) struct Block {
     pub reads: Reads,
     /// Weights, indexed `[k][lane]`; 0 where there is no channel.
     pub weights: Vec<Row>,
-    /// Weights of two steps at a time, if sums can be computed from them.
-    pub pairs: Option<Vec<Pair>>,
+    /// Whether sums can be computed from weights of two steps at a time.
+    pub fits_pairs: bool,
+    pairs: OnceLock<Vec<Pair>>,
     /// Weights of two steps at a time for operands in place, as pairs of adjacent cells.
     pub in_place: Option<Vec<Pair>>,
     /// Weights as bytes, four steps at a time, if sums are computed from bytes.
     pub bytes: Option<ByteBlock>,
-    /// Weights for two windows, if these are stepped together.
-    pub doubled: Option<PairWeights>,
-    /// Weights with marks, if windows are stepped one by one on lanes of 16 bits.
-    pub singles: Option<SingleWeights>,
+    /// How weights for two windows are laid out, if these are stepped together.
+    two_windows: Option<fn(&Row) -> PairRow>,
+    doubled: OnceLock<PairWeights>,
+    /// Whether windows are stepped one by one on lanes of 16 bits.
+    one_window: bool,
+    singles: OnceLock<SingleWeights>,
     /// Whether every product fits 16 bits.
     pub short: bool,
     /// Initial value of exact sums: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so
@@ -106,7 +110,24 @@ impl Reads {
     }
 }
 
+/// Forms of the weights that only some runs need are made when they are first read.
 impl Block {
+    /// Returns the weights of two steps at a time, if sums can be computed from them.
+    pub fn pairs(&self) -> Option<&[Pair]> {
+        self.fits_pairs.then(|| self.pairs.get_or_init(|| pairs(&self.weights)).as_slice())
+    }
+
+    /// Returns the weights for two windows, if these are stepped together.
+    pub fn doubled(&self) -> Option<&PairWeights> {
+        let lay_out = self.two_windows?;
+        Some(self.doubled.get_or_init(|| PairWeights::new(&self.weights, lay_out)))
+    }
+
+    /// Returns the weights with marks, if windows are stepped one by one on lanes of 16 bits.
+    pub fn singles(&self) -> Option<&SingleWeights> {
+        self.one_window.then(|| self.singles.get_or_init(|| SingleWeights::new(&self.weights)))
+    }
+
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
     pub fn delivered(&self, register: Option<Narrow>) -> Channels {
         let delivered = |(least, greatest): (i64, i64)| match register {
@@ -194,20 +215,19 @@ pub(super) fn blocks(
             if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
                 block.bytes = layout.block(&block.weights, &block.start, geometry.origin());
             }
-            if let (Some(layout), Some(_)) = (in_place, &block.pairs) {
+            if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
                 block.in_place = Some(layout.weights(&block.weights));
             }
             let apart = matches!(block.reads, Reads::Lanes(_));
             if geometry.has_bytes() && block.short && !apart {
                 // A single window cannot be paired.
                 let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
-                let lay_out = match block.reads {
+                let lay_out: fn(&Row) -> PairRow = match block.reads {
                     Reads::Neighbours(_) => PairRow::repeated,
                     _ => PairRow::doubled,
                 };
-                let weights = || PairWeights::new(&block.weights, lay_out);
-                block.doubled = pairs.then(weights).flatten();
-                block.singles = kernels.steps_singles().then(|| SingleWeights::new(&block.weights));
+                block.two_windows = (pairs && PairWeights::fit(&block.weights)).then_some(lay_out);
+                block.one_window = kernels.steps_singles();
             }
             blocks.push(block);
         }
@@ -318,8 +338,7 @@ fn block(
     }
     let operand = low.abs().max(high.abs());
     let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
-    let fits = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
-    let pairs = fits.then(|| pairs(&weights));
+    let fits_pairs = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
     let short = operand * weight <= i64::from(i16::MAX);
     let squares = norms::squared_weights(&weights);
     Some(Block {
@@ -327,11 +346,14 @@ fn block(
         count,
         reads,
         weights,
-        pairs,
+        fits_pairs,
+        pairs: OnceLock::new(),
         in_place: None,
         bytes: None,
-        doubled: None,
-        singles: None,
+        two_windows: None,
+        doubled: OnceLock::new(),
+        one_window: false,
+        singles: OnceLock::new(),
         short,
         start,
         squares,
@@ -343,8 +365,12 @@ fn block(
 pub(super) fn pairs(rows: &[Row]) -> Vec<Pair> {
     let pair = |rows: &[Row]| {
         let row = |i: usize| rows.get(i).copied().unwrap_or([0; LANES]);
-        let rows = [row(0), row(1)];
-        std::array::from_fn(|i| rows[i % 2][i / 2])
+        let (first, second) = (row(0), row(1));
+        let mut pair = [0; 2 * LANES];
+        for (pair, (first, second)) in pair.as_chunks_mut::<2>().0.iter_mut().zip(first.iter().zip(&second)) {
+            *pair = [*first, *second];
+        }
+        pair
     };
     rows.chunks(2).map(pair).collect()
 }

@@ -111,14 +111,16 @@ impl Stepping<'_, '_> {
         out: &mut [Stepped; TILE + 1],
     ) -> bool {
         let Some(mode) = self.narrow.short else { return false };
-        match (&self.tile.block.doubled, &self.tile.block.singles) {
-            (Some(weights), _) => self.step_pairs::<COUNT>(mode, weights, log, windows, out),
-            (None, Some(weights)) if !self.plain_is_faster(mode) => {
-                self.step_singles::<COUNT>(mode, weights, log, out);
-            }
-            _ => return false,
+        let block = self.tile.block;
+        if let Some(weights) = block.doubled() {
+            self.step_pairs::<COUNT>(mode, weights, log, windows, out);
+            return true;
         }
-        true
+        let singles = (!self.plain_is_faster(mode)).then(|| block.singles()).flatten();
+        if let Some(weights) = singles {
+            self.step_singles::<COUNT>(mode, weights, log, out);
+        }
+        singles.is_some()
     }
 
     /// Returns whether the kernels for any register are faster than those for single windows: marks of both

@@ -30,12 +30,9 @@ impl Stepper {
         };
         let block = |first| weights.iter().map(|weights| row(first, weights)).collect();
         let weights: Vec<Vec<Row>> = (0..channels).step_by(LANES).map(block).collect();
-        Some(Self {
+        weights.iter().all(|rows| PairWeights::fit(rows)).then(|| Self {
             kernels: Kernels::choose(isa),
-            doubled: weights
-                .iter()
-                .map(|rows| PairWeights::new(rows, PairRow::doubled))
-                .collect::<Option<_>>()?,
+            doubled: weights.iter().map(|rows| PairWeights::new(rows, PairRow::doubled)).collect(),
             weights,
             rails: Rails::new(format, Overflow::Saturate),
         })
