@@ -346,14 +346,14 @@ impl<'a> Dict<'a> {
 
 /// Returns the values of a tensor as a `.npy` array in C order. Values of 4 bits have elements of 8 bits.
 pub fn array(shape: &[usize], dtype: DType, values: &Constant) -> Vec<u8> {
-    let (descr, bytes) = match dtype {
-        DType::Int4 | DType::Int8 => ("|i1", 1),
-        DType::UInt4 | DType::UInt8 => ("|u1", 1),
+    let (descr, bytes) = match dtype.storage() {
+        DType::Int8 => ("|i1", 1),
         DType::Int16 => ("<i2", 2),
         DType::UInt16 => ("<u2", 2),
         DType::Int32 => ("<i4", 4),
         DType::Int64 => ("<i8", 8),
         DType::Float32 => ("<f4", 4),
+        _ => ("|u1", 1),
     };
     let mut array = npy_header(descr, shape);
     match values {

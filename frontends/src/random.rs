@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guardbit_graph::{CodeRange, TensorType, word_of};
+use guardbit_graph::{CodeRange, RealCodes, TensorType};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -17,8 +17,8 @@ pub struct RandomCodes {
     generator: Pcg64Mcg,
     codes: CodeRange,
     count: u128,
-    /// Whether the draws are steps of real values.
-    is_real: bool,
+    /// The codes of real values, if the draws are steps of them.
+    reals: Option<RealCodes>,
 }
 
 /// Steps of real values per unit.
@@ -29,16 +29,15 @@ impl RandomCodes {
     pub fn new(seed: u64, codes: impl Into<CodeRange>) -> Self {
         let codes = codes.into();
         let count = u128::from(codes.max().abs_diff(codes.min()) / codes.step()) + 1;
-        Self { generator: Pcg64Mcg::seed_from_u64(seed), codes, count, is_real: false }
+        Self { generator: Pcg64Mcg::seed_from_u64(seed), codes, count, reals: None }
     }
 
-    /// Returns the values for `seed` of a tensor: its codes or, for a float32 tensor, the words of real values uniform
-    /// over `[-1, 1]` in steps of `2^-24`.
+    /// Returns the values for `seed` of a tensor: its codes or, for a floating-point tensor, the nearest codes of real
+    /// values uniform over `[-1, 1]` in steps of `2^-24`, over `[0, 1]` for float8_e8m0.
     pub fn of_tensor(seed: u64, ty: &TensorType) -> Self {
-        match ty.dtype.is_float() {
-            true => Self { is_real: true, ..Self::new(seed, -STEPS..=STEPS) },
-            false => Self::new(seed, ty.code_range()),
-        }
+        let Some(reals) = RealCodes::of(ty.dtype) else { return Self::new(seed, ty.code_range()) };
+        let least = if reals.are_signed() { -STEPS } else { 0 };
+        Self { reals: Some(reals), ..Self::new(seed, least..=STEPS) }
     }
 }
 
@@ -50,7 +49,7 @@ impl Iterator for RandomCodes {
         let steps = ((draw * self.count) >> 64) as i64;
         let code = (i64::from(self.codes.min()) + steps * i64::from(self.codes.step())) as i32;
         // Exact: at most 25 bits, of which a single holds 24 and the power of two.
-        Some(if self.is_real { word_of(code as f32 / STEPS as f32) } else { code })
+        Some(self.reals.map_or(code, |reals| reals.code(code as f32 / STEPS as f32, true)))
     }
 }
 

@@ -1,4 +1,8 @@
-//! Real values as codes: 32-bit words that hold IEEE-754 singles.
+//! Real values as codes: 32-bit words that hold IEEE-754 singles, and codes of shorter formats.
+
+use guardbit_num::{Decoded, FloatFormat, FloatOverflow, FloatRounding, Rounding};
+
+use crate::DType;
 
 /// Returns the real value of a word.
 pub fn real_of(word: i32) -> f32 {
@@ -8,6 +12,61 @@ pub fn real_of(word: i32) -> f32 {
 /// Returns the word of a real value.
 pub fn word_of(real: f32) -> i32 {
     real.to_bits() as i32
+}
+
+/// The relation of codes to real values for a floating-point dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RealCodes {
+    /// `None` for words.
+    format: Option<FloatFormat>,
+}
+
+impl RealCodes {
+    /// Returns the codes of a dtype, or `None` for integers.
+    pub fn of(dtype: DType) -> Option<Self> {
+        let format = dtype.float_format()?;
+        Some(Self { format: (dtype != DType::Float32).then_some(format) })
+    }
+
+    /// Returns whether codes can be negative, which only those of float8_e8m0 cannot.
+    pub fn are_signed(self) -> bool {
+        self.format.is_none_or(FloatFormat::is_signed)
+    }
+
+    /// Returns the real value of a code, which is exact. NaN keeps only its sign.
+    pub fn real(self, code: i32) -> f32 {
+        let Some(format) = self.format else { return real_of(code) };
+        match format.decode(code as u32) {
+            Decoded::Finite(number) => number.value() as f32,
+            Decoded::Infinite { negative: false } => f32::INFINITY,
+            Decoded::Infinite { negative: true } => f32::NEG_INFINITY,
+            Decoded::Nan if has_sign(format, code as u32) => -f32::NAN,
+            Decoded::Nan => f32::NAN,
+        }
+    }
+
+    /// Returns the code nearest to a real value, ties to even.
+    ///
+    /// A value beyond the largest finite one, infinity included, becomes the largest one if `saturate` is true or if
+    /// the format has neither infinity nor NaN. Otherwise it becomes infinity, or NaN without infinity. NaN keeps only
+    /// its sign; in a format without NaN it becomes -0, as in `ml_dtypes`.
+    pub fn code(self, real: f32, saturate: bool) -> i32 {
+        let Some(format) = self.format else { return word_of(real) };
+        let overflow = if saturate { FloatOverflow::Saturate } else { FloatOverflow::Special };
+        let code = format.code(f64::from(real).into(), FloatRounding::By(Rounding::HalfEven), overflow);
+        let sign = 1 << (format.bits() - 1);
+        let code = code.unwrap_or(sign);
+        let signed = code | sign;
+        let minus = real.is_sign_negative() && format.nan() == Some(code) && has_sign(format, signed);
+        if minus { signed as i32 } else { code as i32 }
+    }
+}
+
+/// Returns whether a code is NaN with a minus sign. Some formats have a single NaN, without a sign.
+fn has_sign(format: FloatFormat, code: u32) -> bool {
+    let is_nan = |code| format.decode(code) == Decoded::Nan;
+    let sign = 1 << (format.bits() - 1);
+    code & sign != 0 && is_nan(code) && is_nan(code ^ sign)
 }
 
 /// Returns an integer that orders words by their real values (IEEE-754's total order).

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::{Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
+use crate::ops::{FloatBinary, RealPair};
+use crate::{DType, Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
 
 /// Greatest width in bits of codes that are operands of a layer. Wider codes are sums.
 const CODE_BITS: u32 = 16;
@@ -45,6 +46,8 @@ pub enum FloatReason {
     ZeroPoints,
     /// Its input channels are assigned to blocks one by one.
     Order,
+    /// Its operands are floating-point codes of at most 16 bits, which a layer of codes does not multiply.
+    FloatCodes,
     /// Its sums may exceed 32 bits, and no quantizer reads them directly. Either none follows, or a bias with its own
     /// scale is added first.
     WideSums,
@@ -64,6 +67,7 @@ impl fmt::Display for FloatReason {
             Self::BlockScales => "the scales of its blocks are not finite, or all are 0",
             Self::ZeroPoints => "its weights minus their zero points are not integers of at most 16 bits",
             Self::Order => "its weights assign input channels to blocks one by one (`g_idx`)",
+            Self::FloatCodes => "its operands are floating-point codes, which a layer does not multiply",
             Self::WideSums => "its sums may exceed 32 bits, and no quantizer reads them directly",
         })
     }
@@ -104,6 +108,7 @@ fn reason(operands: &[Origin]) -> FloatReason {
     match () {
         () if has(Origin::Constant) => FloatReason::Weights,
         () if has(Origin::Real) => FloatReason::Operand,
+        () if has(Origin::FloatCodes) => FloatReason::FloatCodes,
         () if has(Origin::ConstantCodes) => FloatReason::Scales,
         () if has(Origin::WideCodes) => FloatReason::WideActivations,
         () => FloatReason::Activations,
@@ -119,6 +124,8 @@ enum Origin {
     Codes,
     /// Activations that are codes of more than 8 bits, or the real values of such codes.
     WideCodes,
+    /// Activations that are floating-point codes of at most 16 bits, or their values times a constant.
+    FloatCodes,
     /// Constant real values.
     Constant,
     /// Constant codes, or the real values of such codes.
@@ -148,7 +155,11 @@ impl<'g> Origins<'g> {
             let tensor = self.graph.tensor(id);
             let dtype = tensor.ty.dtype;
             match (dtype.is_float(), &tensor.constant) {
-                (true, Some(_)) if !self.of_codes.contains(tensor.name.as_str()) => return Origin::Constant,
+                (true, Some(_))
+                    if dtype == DType::Float32 && !self.of_codes.contains(tensor.name.as_str()) =>
+                {
+                    return Origin::Constant;
+                }
                 (_, Some(_)) => return Origin::ConstantCodes,
                 (false, None) if dtype.bits() > CODE_BITS => return Origin::Real,
                 (false, None) => match self.moved(id) {
@@ -156,6 +167,9 @@ impl<'g> Origins<'g> {
                     None if dtype.bits() > 8 => return Origin::WideCodes,
                     None => return Origin::Codes,
                 },
+                (true, None) if dtype.is_short_float() || self.is_of_float_codes(id) => {
+                    return Origin::FloatCodes;
+                }
                 (true, None) => match self.moved(id).or_else(|| self.codes(id)) {
                     Some(from) => id = from,
                     None => return Origin::Real,
@@ -172,6 +186,27 @@ impl<'g> Origins<'g> {
             Op::Reshape(_) | Op::Transpose(_) | Op::Slice(_) | Op::Gather(_) | Op::Tile(_) | Op::Reverse(_)
         );
         *node.inputs.first().filter(|_| moves)?
+    }
+
+    /// Returns whether a tensor holds the values of floating-point codes, perhaps times a constant.
+    fn is_of_float_codes(&self, id: TensorId) -> bool {
+        let Some(node) = self.links.producer(id).map(|node| self.graph.node(node)) else { return false };
+        let inputs = || node.inputs.iter().flatten().copied();
+        let short = |id| self.graph.tensor(id).ty.dtype.is_short_float();
+        match node.op {
+            Op::FloatCast(_) => inputs().any(short),
+            Op::FloatBinary(FloatBinary { function: RealPair::Mul }) => {
+                let mut computed = inputs().filter(|&id| self.graph.tensor(id).constant.is_none());
+                let cast = |id| {
+                    matches!(
+                        self.links.producer(id).map(|node| &self.graph.node(node).op),
+                        Some(Op::FloatCast(_))
+                    )
+                };
+                matches!((computed.next(), computed.next()), (Some(id), None) if cast(id) && self.is_of_float_codes(id))
+            }
+            _ => false,
+        }
     }
 
     /// Returns the codes that a node converts to real values.

@@ -3,7 +3,7 @@
 //! Every tensor carries its type: shape, dtype, scales and zero points. Every operation is one file in [`ops`] with
 //! its attributes, its shape rule and its exact integer meaning. Codes are `i32` values in the tensor's
 //! [`CodeRange`], whatever the dtype; **real = scale * (code - zero point)**. Tensors of regions left in float have
-//! the dtype [`DType::Float32`]. The layout of activations is `[n, h, w, c]`.
+//! the dtype [`DType::Float32`], or a shorter floating-point dtype whose codes are bit patterns. The layout of activations is `[n, h, w, c]`.
 
 mod activation;
 mod bias_scale;
@@ -55,7 +55,7 @@ pub use effort::{Effort, Moves, Work, host_text};
 pub use error::GraphError;
 pub use file_node::{FileNode, FileOutcome};
 pub use float_products::{FloatProduct, FloatReason};
-pub use float32::{STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
+pub use float32::{RealCodes, STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 
 pub use form::{MultiplierForm, NodeForm, OperandForm, RequantizeForm};
 pub use limits::{MAX_AXES, MAX_ELEMENTS, MAX_EXTENT};

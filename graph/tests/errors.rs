@@ -380,7 +380,7 @@ fn names() {
     let found = "float".parse::<DType>().unwrap_err().to_string();
     assert_eq!(
         found,
-        "unknown dtype `float`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64, float32"
+        "unknown dtype `float`; the dtypes are int4, uint4, int8, uint8, int16, uint16, int32, int64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0, float4_e2m1"
     );
     for (index, kind) in Op::KINDS.iter().enumerate() {
         assert!(

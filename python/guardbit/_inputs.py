@@ -27,6 +27,16 @@ Sets = Mapping[str, Any] | str | Sequence[str]
 #: Function that returns the dtypes of the inputs by name; called only if they matter.
 Wanted = Callable[[], Mapping[str, str]]
 
+#: Dtypes of short floating-point codes, by the name in `ml_dtypes`.
+_FLOATS = {
+    "bfloat16": "bfloat16",
+    "float8_e4m3fn": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2",
+    "float8_e4m3fnuz": "float8_e4m3fnuz",
+    "float8_e5m2fnuz": "float8_e5m2fnuz",
+    "float8_e8m0fnu": "float8_e8m0",
+    "float4_e2m1fn": "float4_e2m1",
+}
 #: Maximum number of samples in a range, which is expanded.
 _MOST_IN_RANGE = 10**8
 
@@ -111,6 +121,8 @@ def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -
         array = np.asarray(given)
     except (ValueError, OverflowError, TypeError) as error:
         raise GuardbitError(f"{argument}: cannot become an array: {error}") from None
+    if array.dtype.name in _FLOATS:
+        return _codes(argument, array, wanted, name)
     if array.dtype.kind not in "biuf":
         raise GuardbitError(f"{argument}: expected {expected}, found dtype {array.dtype}", "guardbit::input::dtype")
     array = np.ascontiguousarray(array).reshape(array.shape)
@@ -122,19 +134,38 @@ def _array(argument: str, given: Any, wanted: Wanted | None, name: str | None) -
     # 8-bit and 16-bit codes are kept: pixels are not int8.
     if wanted is None or array.dtype.itemsize < 4:
         return array
-    types = wanted()
-    dtype = types.get(name) if name is not None else next(iter(types.values()), None) if len(types) == 1 else None
+    dtype = _dtype(wanted, name)
     if dtype is None:
         return array
     if dtype == "float32":
         return _float32(argument, array)
     # 4-bit codes have a byte each.
-    target = np.dtype({"int4": "int8", "uint4": "uint8"}.get(dtype, dtype))
+    if dtype in (*_FLOATS.values(), "float16"):
+        target = np.dtype("uint16" if dtype in ("float16", "bfloat16") else "uint8")
+    else:
+        target = np.dtype({"int4": "int8", "uint4": "uint8"}.get(dtype, dtype))
     limits = np.iinfo(target)
     if array.size and not (limits.min <= int(array.min()) and int(array.max()) <= limits.max):
         outside = int(array.max()) if int(array.max()) > limits.max else int(array.min())
         raise GuardbitError(f"{argument}: code {outside} is outside {dtype}", "guardbit::input::range")
     return array.astype(target, copy=False)
+
+
+def _codes(argument: str, array: npt.NDArray[Any], wanted: Wanted | None, name: str | None) -> npt.NDArray[Any]:
+    """Returns the codes of an array of `ml_dtypes`, which files do not support."""
+    found = _FLOATS[array.dtype.name]
+    dtype = _dtype(wanted, name) if wanted is not None else None
+    if dtype not in (None, found):
+        raise GuardbitError(f"{argument}: found {found}, the input holds {dtype}", "guardbit::input::dtype")
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def _dtype(wanted: Wanted, name: str | None) -> str | None:
+    """Returns the dtype of an input, or of the only one."""
+    types = wanted()
+    if name is not None:
+        return types.get(name)
+    return next(iter(types.values()), None) if len(types) == 1 else None
 
 
 def _float32(argument: str, array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

@@ -7,20 +7,20 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Returns codes as an array of `shape` with the dtype's own width: bytes for 4-bit codes, real values for
-/// floats.
+/// float32, and unsigned integers for codes of shorter floating-point formats.
 pub fn of_codes<'py>(
     py: Python<'py>,
     dtype: DType,
     shape: &[usize],
     codes: &[i32],
 ) -> PyResult<Bound<'py, PyAny>> {
-    match dtype {
-        DType::Int4 | DType::Int8 => array(py, shape, codes.iter().map(|&code| code as i8)),
-        DType::UInt4 | DType::UInt8 => array(py, shape, codes.iter().map(|&code| code as u8)),
+    match dtype.storage() {
+        DType::Int8 => array(py, shape, codes.iter().map(|&code| code as i8)),
         DType::Int16 => array(py, shape, codes.iter().map(|&code| code as i16)),
         DType::UInt16 => array(py, shape, codes.iter().map(|&code| code as u16)),
         DType::Int32 | DType::Int64 => array(py, shape, codes.iter().copied()),
         DType::Float32 => array(py, shape, codes.iter().map(|&code| real_of(code))),
+        _ => array(py, shape, codes.iter().map(|&code| code as u8)),
     }
 }
 

@@ -230,14 +230,14 @@ impl Encode {
                 }
             };
         }
-        match dtype {
-            DType::Int4 | DType::Int8 => elements!("|i1", |code| code as i8),
-            DType::UInt4 | DType::UInt8 => elements!("|u1", |code| code as u8),
+        match dtype.storage() {
+            DType::Int8 => elements!("|i1", |code| code as i8),
             DType::Int16 => elements!("<i2", |code| code as i16),
             DType::UInt16 => elements!("<u2", |code| code as u16),
             DType::Int32 => elements!("<i4", |code: i32| code),
             DType::Int64 => elements!("<i8", i64::from),
             DType::Float32 => elements!("<f4", real_of),
+            _ => elements!("|u1", |code| code as u8),
         }
     }
 }

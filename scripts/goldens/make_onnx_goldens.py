@@ -182,6 +182,6 @@ def first(model, **fields):
 bad("too_few_bytes", one("Relu"), lambda model: first(model, dims=[5]))
 bad("negative_size", one("Relu"), lambda model: first(model, dims=[-5]))
 bad("huge", one("Relu"), lambda model: first(model, dims=[1 << 40, 1 << 40]))
-bad("type", one("Relu"), lambda model: first(model, data_type=17))
+bad("type", one("Relu"), lambda model: first(model, data_type=14))
 (folder / "bad" / "text.onnx").write_bytes(b"this is no ONNX file")
 (folder / "bad" / "empty.onnx").write_bytes(b"")

@@ -125,8 +125,12 @@ def quantizers(model, feeds, relative):
 
 
 def array(values):
-    """Returns an array as JSON: real numbers as the bits of float32."""
+    """Returns an array as JSON: real numbers as the bits of float32, and those of at most 8 bits as codes."""
     values = np.asarray(values)
+    if values.dtype.name == "bfloat16":
+        values = values.astype(np.float32)
+    if values.dtype.name.startswith("float") and values.itemsize == 1:
+        values = values.view(f"u{values.itemsize}")
     if values.dtype.kind == "f":
         return {"dtype": "float32", "shape": values.shape, "data": values.astype(np.float32).view(np.uint32).ravel().tolist()}
     name = values.dtype.name if values.dtype.kind in "iub" else "int32"

@@ -258,10 +258,10 @@ impl Bytes {
 impl Packed {
     /// Packs codes of type `dtype`.
     fn collect(dtype: DType, codes: &[i32]) -> Self {
-        match dtype {
+        match dtype.storage() {
             DType::Int16 => Self::I16(codes.iter().map(|&code| code as i16).collect()),
             DType::UInt16 | DType::Int32 | DType::Int64 | DType::Float32 => Self::I32(codes.to_vec()),
-            DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
+            _ => {
                 let mut bytes = Bytes::zeros(dtype.min(), codes.len());
                 let pairs = bytes.get_mut().iter_mut().zip(codes);
                 pairs.for_each(|(byte, code)| *byte = (code - dtype.min()) as u8);
@@ -272,12 +272,10 @@ impl Packed {
 
     /// Returns `count` codes of type `dtype`, which must be written.
     pub fn zeros(dtype: DType, count: usize) -> Self {
-        match dtype {
+        match dtype.storage() {
             DType::Int16 => Self::I16(vec![0; count]),
             DType::UInt16 | DType::Int32 | DType::Int64 | DType::Float32 => Self::I32(vec![0; count]),
-            DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => {
-                Self::Bytes(Bytes::zeros(dtype.min(), count))
-            }
+            _ => Self::Bytes(Bytes::zeros(dtype.min(), count)),
         }
     }
 

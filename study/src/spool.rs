@@ -130,11 +130,7 @@ fn kept(graph: &Graph, keep: Keep) -> Vec<TensorId> {
 
 /// Returns the bytes that hold a code.
 fn code_bytes(dtype: DType) -> usize {
-    match dtype {
-        DType::Int4 | DType::UInt4 | DType::Int8 | DType::UInt8 => 1,
-        DType::Int16 | DType::UInt16 => 2,
-        DType::Int32 | DType::Int64 | DType::Float32 => 4,
-    }
+    dtype.file_bytes().min(4)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path;
 
-use guardbit_graph::{Brief, CodeRange, CodeType, DType, GraphError, TensorType, word_of};
+use guardbit_graph::{Brief, CodeRange, CodeType, DType, GraphError, RealCodes, TensorType};
 
 use super::error::Kind;
 use super::file::{ConstantFile, RandomFile};
@@ -95,14 +95,19 @@ fn from_reals(
     if constant.values.is_some() || constant.file.is_some() || constant.random.is_some() {
         return wrong("conflicts with codes of another kind; keep one of them".into());
     }
-    if !ty.dtype.is_float() {
-        return wrong(format!("are only for float32, not for {}", ty.dtype));
-    }
+    let Some(codes) = RealCodes::of(ty.dtype) else {
+        return wrong(format!("are only for floating-point dtypes, not for {}", ty.dtype));
+    };
     if reals.len() != ty.len() {
         let message = format!("has {} values; shape {:?} needs {}", reals.len(), ty.shape, ty.len());
         return Err(Problem::new(Kind::Count, path.join("reals"), message));
     }
-    Ok(Values::Codes(reals.iter().map(|&real| word_of(real)).collect()))
+    // Equality of values, so that -0 is 0 in a format without it, and infinity is exact where it exists.
+    let inexact = reals.iter().position(|&real| codes.real(codes.code(real, false)) != real);
+    if let Some(index) = inexact {
+        return wrong(format!("has {} at index {index}, which is not a value of {}", reals[index], ty.dtype));
+    }
+    Ok(Values::Codes(reals.iter().map(|&real| codes.code(real, false)).collect()))
 }
 
 fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) -> Result<Values, Problem> {
@@ -115,7 +120,7 @@ fn from_values(values: &Integers, ty: &TensorType, count: usize, path: &Path) ->
         let message = format!("is nested as {}; it must be {:?} or a flat list", Brief(shape), ty.shape);
         return Err(Problem::new(Kind::Count, path.clone(), message));
     }
-    if ty.dtype.is_float() {
+    if ty.dtype == DType::Float32 {
         let message = "are integers; use `reals` for float32";
         return Err(Problem::new(Kind::Value, path.clone(), message));
     }

@@ -3,13 +3,13 @@
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
     DepthwiseConv2d, Dequantize, Dilate, DynamicPart, DynamicQuantization, Exp, FloatAvgPool2d, FloatBinary,
-    FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce, FloatResizeBilinear,
-    FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd, HardSwish, IntegerBinary, IntegerPair,
-    L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum, MirrorPad, Mul, Neg, Pack, Pad,
-    Places, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize, QuantizeBy, QuantizeFloat, RealFunction,
-    RealPair, RealReduction, ReduceMax, ReduceMin, Relu, Relu0To1, Relu6, ReluN1To1, Reshape, ResizeBilinear,
-    ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch, SpaceToDepth, SquaredDifference, Sub,
-    SubZeroPoint, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
+    FloatCast, FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce,
+    FloatResizeBilinear, FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd, HardSwish,
+    IntegerBinary, IntegerPair, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum,
+    MirrorPad, Mul, Neg, Pack, Pad, Places, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize,
+    QuantizeBy, QuantizeFloat, RealFunction, RealPair, RealReduction, ReduceMax, ReduceMin, Relu, Relu0To1,
+    Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch,
+    SpaceToDepth, SquaredDifference, Sub, SubZeroPoint, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
 };
 use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
@@ -67,6 +67,7 @@ attributes! {
     permutation: Vec<usize>,
     rounding: String,
     zero_point_first: bool,
+    saturate: bool,
     function: String,
     parameters: Vec<f32>,
     count_padding: bool,
@@ -247,6 +248,7 @@ operations! {
         parameters: a.node.parameters.clone().unwrap_or_default(),
     };
     float_binary, "a, b", [function], |a| FloatBinary { function: a.function(RealPair::ALL, RealPair::name)? };
+    float_cast, "x", [saturate], |a| FloatCast { saturate: a.node.saturate.unwrap_or(false) };
     float_avg_pool2d, "x", [kernel, stride, padding, count_padding], |a| FloatAvgPool2d {
         kernel: a.required("kernel", a.node.kernel)?,
         stride: a.node.stride.unwrap_or([1, 1]),

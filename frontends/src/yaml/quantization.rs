@@ -43,7 +43,7 @@ pub(super) fn of_tensor(said: &Said<'_>, dtype: DType, path: &Path) -> Result<Op
         ("step", said.step.is_some()),
     ];
     if let (true, Some((key, _))) = (dtype.is_float(), keys.iter().find(|(_, given)| *given)) {
-        return wrong(key, "is not allowed: float32 holds real values");
+        return wrong(key, &format!("is not allowed: {dtype} holds real values"));
     }
     let quantization = match (said.scale, said.zero_point, said.axis) {
         (None | Some(ScaleFile::None), ..) => {

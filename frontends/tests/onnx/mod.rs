@@ -7,6 +7,7 @@ mod errors;
 mod export;
 mod exporters;
 mod extremes;
+mod floats;
 mod golden;
 mod oracle;
 mod records;

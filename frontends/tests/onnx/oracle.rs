@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use guardbit_frontends::{Frontend, onnx::Onnx};
-use guardbit_graph::{DType, Graph, NodeId, Tensor, TensorId, real_of, word_of};
+use guardbit_graph::{DType, Graph, NodeId, RealCodes, Tensor, TensorId};
 use serde_json::Value;
 
 /// The result of a case.
@@ -49,11 +49,16 @@ pub fn elements(array: &Value) -> Vec<f64> {
     array["data"].as_array().unwrap().iter().map(value).collect()
 }
 
+/// Returns whether values are real numbers here. Short floating-point numbers are also compared by their codes.
+fn is_real(dtype: DType, real: bool) -> bool {
+    dtype == DType::Float32 || dtype.is_float() && real
+}
+
 /// Returns the codes of an input. Real values are quantized by the rule of the format.
 pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
     let real = array["dtype"] == "float32";
     let code = |value: f64| match (tensor.ty.dtype, real) {
-        (DType::Float32, _) => word_of(value as f32),
+        (dtype, real) if is_real(dtype, real) => RealCodes::of(dtype).unwrap().code(value as f32, false),
         (dtype, true) => {
             let quantization = tensor.ty.quantization.as_ref().unwrap();
             quantization.codes_of(dtype).clamp(Onnx.quantize_input(value as f32, quantization))
@@ -67,7 +72,7 @@ pub fn input(tensor: &Tensor, array: &Value) -> Vec<i32> {
 pub fn output(tensor: &Tensor, codes: &[i32], wanted: &Value) -> Vec<f64> {
     let real = wanted["dtype"] == "float32";
     let value = |&code: &i32| match (tensor.ty.dtype, &tensor.ty.quantization) {
-        (DType::Float32, _) => f64::from(real_of(code)),
+        (dtype, _) if is_real(dtype, real) => f64::from(RealCodes::of(dtype).unwrap().real(code)),
         (_, Some(q)) if real => f64::from((code - q.zero_point(0)) as f32 * q.scale(0)),
         _ => f64::from(code),
     };

@@ -9,6 +9,7 @@ pub mod element {
     pub const INT8: i32 = 3;
     pub const INT32: i32 = 6;
     pub const INT64: i32 = 7;
+    pub const FLOAT8E4M3FN: i32 = 17;
 }
 
 /// A constant. Its bytes need not match its shape.

@@ -208,11 +208,11 @@ fn bad_values() {
     ");
     insta::assert_snapshot!(changed("op: conv2d", "op: conv3d"), @r"
     guardbit::graph_yaml::value
-    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dynamic_quantization, quantize_by, sub_zero_point, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_avg_pool2d, float_max_pool2d, float_mean, float_reduce, float_resize_bilinear, float_softmax, float_layer_norm, slice, gather, gather_nd, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, integer_binary, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
+    net.yaml:7:9: `nodes[0].op` is `conv3d`; it must be one of conv2d, depthwise_conv2d, transpose_conv2d, fully_connected, batch_matmul, add, mul, avg_pool2d, max_pool2d, mean, sum, relu, relu6, softmax, reshape, concat, pad, transpose, quantize, quantize_float, dynamic_quantization, quantize_by, sub_zero_point, dequantize, table, qlinear_softmax, qlinear_add, qlinear_mul, float_conv2d, float_matmul, float_unary, float_binary, float_cast, float_avg_pool2d, float_max_pool2d, float_mean, float_reduce, float_resize_bilinear, float_softmax, float_layer_norm, slice, gather, gather_nd, pack, tile, reverse, mirror_pad, space_to_depth, depth_to_space, space_to_batch, batch_to_space, resize_nearest, resize_bilinear, maximum, minimum, reduce_max, reduce_min, arg_max, arg_min, cast, integer_binary, dilate, sub, squared_difference, relu_n1_to_1, relu_0_to_1, leaky_relu, prelu, hard_swish, logistic, tanh, abs, neg, exp, rsqrt, l2_normalization
     ");
-    insta::assert_snapshot!(changed("dtype: int8", "dtype: float16"), @r"
+    insta::assert_snapshot!(changed("dtype: int8", "dtype: float64"), @r"
     guardbit::graph_yaml::value
-    net.yaml:3:43: `inputs[0].dtype` is `float16`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32, int64, float32
+    net.yaml:3:43: `inputs[0].dtype` is `float64`; it must be one of int4, uint4, int8, uint8, int16, uint16, int32, int64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0, float4_e2m1
     ");
     insta::assert_snapshot!(changed("dtype: int8", "dtype: float32"), @r"
     guardbit::graph_yaml::value

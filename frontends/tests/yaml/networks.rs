@@ -185,3 +185,27 @@ fn real_values_have_no_scale() {
         tensors[graph.outputs()[0].index()].iter().map(|&w| guardbit_graph::real_of(w)).collect();
     assert_eq!(made, [0.0, 1.0, -1.0]);
 }
+
+/// Constants of short floating-point dtypes have codes or exact numbers.
+#[test]
+fn numbers_of_short_floats() {
+    let read = |values: &str| {
+        let text = format!(
+            "schema: 1\n\
+            inputs:\n  - {{name: x, shape: [1, 3], dtype: float8_e4m3fn}}\n\
+            constants:\n  - {{name: c, shape: [1, 3], dtype: float8_e4m3fn, {values}}}\n\
+            nodes:\n  \
+            - {{op: concat, axis: 1, requantize: even, inputs: [x, c], output: {{name: y, dtype: float8_e4m3fn}}}}\n\
+            outputs: [y]\n"
+        );
+        guardbit_frontends::read_yaml(&text, std::path::Path::new(""), "net")
+            .map_err(|error| error.to_string())
+    };
+    let constant = |graph: guardbit_graph::Graph| {
+        graph.tensor(graph.find_tensor("c").unwrap()).codes().unwrap().to_vec()
+    };
+    assert_eq!(read("values: [0, 56, 254]").map(constant), read("reals: [0, 1, -448]").map(constant));
+    let message = read("reals: [0, 1, 449]").unwrap_err();
+    assert!(message.contains("has 449 at index 2, which is not a value of float8_e4m3fn"), "{message}");
+    assert!(read("values: [0, 1, 256]").unwrap_err().contains("is 256 at index 2"));
+}

@@ -414,7 +414,7 @@ ops! {
     l2_normalization::L2Normalization,
     ;
     float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
-    FloatLayerNorm, FloatReduce, FloatResizeBilinear,
+    FloatLayerNorm, FloatReduce, FloatResizeBilinear, FloatCast,
     ;
     made:
     composite::Composite,

@@ -56,7 +56,8 @@ const ROUNDS: usize = 1000;
 pub fn prepare(graph: &Graph) -> Result<Graph, QuantizeError> {
     // Constants without a scale are indices, not codes.
     let is_real = |tensor: &Tensor| {
-        tensor.ty.dtype.is_float() || tensor.constant.is_some() && tensor.ty.quantization.is_none()
+        tensor.ty.dtype == guardbit_graph::DType::Float32
+            || tensor.constant.is_some() && tensor.ty.quantization.is_none()
     };
     if let Some(tensor) = graph.tensors().iter().find(|tensor| !is_real(tensor)) {
         return Err(QuantizeError::NotFloat { tensor: tensor.name.clone(), dtype: tensor.ty.dtype });

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use guardbit_files::{Digest, Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
-use guardbit_graph::{Graph, real_of};
+use guardbit_graph::{DType, Graph, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::search::quantize_watched;
 use guardbit_quantize::{Config, Quantized, Sample};
@@ -207,7 +207,7 @@ fn calibration_samples(
     if graph.has_states() {
         return Err(StudyError::QuantizedStates { model: graph.name().into() });
     }
-    if let Some(&id) = graph.inputs().iter().find(|&&id| !graph.tensor(id).ty.dtype.is_float()) {
+    if let Some(&id) = graph.inputs().iter().find(|&&id| graph.tensor(id).ty.dtype != DType::Float32) {
         let tensor = graph.tensor(id);
         let (tensor, dtype) = (tensor.name.clone(), tensor.ty.dtype);
         return Err(guardbit_quantize::QuantizeError::NotFloat { tensor, dtype }.into());

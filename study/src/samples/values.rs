@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guardbit_frontends::Frontend;
 use guardbit_frontends::npy::{Header, Values};
-use guardbit_graph::{CodeType, Graph, Tensor, word_of};
+use guardbit_graph::{CodeType, DType, Graph, RealCodes, Tensor};
 use guardbit_reports::member_name;
 
 use crate::StudyError;
@@ -49,7 +49,8 @@ fn check_dtype(tensor: &Tensor, found: &'static str, path: &Path) -> Result<(), 
 /// Returns whether elements of dtype `found` can be codes of an input: the input's dtype, or the dtypes that
 /// NumPy gives whole numbers by default. Bytes of the other signedness are more likely pictures.
 fn holds_codes(tensor: &Tensor, found: &str) -> bool {
-    let is_general = matches!(found, "int32" | "int64" | "uint32" | "uint64") && !tensor.ty.dtype.is_float();
+    let is_general =
+        matches!(found, "int32" | "int64" | "uint32" | "uint64") && tensor.ty.dtype != DType::Float32;
     found == tensor.ty.dtype.file_name() || is_general
 }
 
@@ -70,9 +71,16 @@ pub(super) fn codes_of(
             };
             Ok((values.into_iter().map(code).collect::<Result<_, _>>()?, 0))
         }
-        Values::Float32(values) if dtype.is_float() => Ok((values.into_iter().map(word_of).collect(), 0)),
         Values::Float32(values) => {
             let mut clipped = 0;
+            if let Some(codes) = RealCodes::of(dtype) {
+                let code = |real: f32| {
+                    let code = codes.code(real, true);
+                    clipped += u64::from(code != codes.code(real, false));
+                    code
+                };
+                return Ok((values.into_iter().map(code).collect(), clipped));
+            }
             let code = |value| {
                 let steps = quantize(tensor, frontend, value, path)?;
                 let code = range.clamp(steps);

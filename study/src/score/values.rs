@@ -1,6 +1,6 @@
 //! Real values of output codes.
 
-use guardbit_graph::{DType, Graph, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_of, real_steps};
+use guardbit_graph::{Graph, RealCodes, STEPS_PER_UNIT, Tensor, TensorId, order_of, real_steps, word_of};
 use guardbit_sim::Codes;
 
 use super::outputs::detector_input;
@@ -21,8 +21,8 @@ pub(super) fn anomaly(graph: &Graph, output: TensorId, inputs: &[Codes], codes: 
 
 /// Returns the real values of codes.
 pub(super) fn reals(tensor: &Tensor, codes: &[i32]) -> Vec<f64> {
-    if tensor.ty.dtype == DType::Float32 {
-        return codes.iter().map(|&word| f64::from(real_of(word))).collect();
+    if let Some(reals) = RealCodes::of(tensor.ty.dtype) {
+        return codes.iter().map(|&code| f64::from(reals.real(code))).collect();
     }
     let scale = f64::from(step(tensor));
     codes.iter().map(|&code| scale * steps(tensor, code) as f64).collect()
@@ -38,15 +38,16 @@ pub(super) fn step(tensor: &Tensor) -> f32 {
 
 /// Returns a code's distance from real 0 in units of [`step`].
 pub(super) fn steps(tensor: &Tensor, code: i32) -> i64 {
-    if tensor.ty.dtype.is_float() {
-        return real_steps(code);
+    if let Some(reals) = RealCodes::of(tensor.ty.dtype) {
+        return real_steps(word_of(reals.real(code)));
     }
     i64::from(code) - i64::from(tensor.ty.quantization.as_ref().map_or(0, |q| q.zero_point(0)))
 }
 
 /// Returns the index of the largest value; a tie goes to the lowest index.
 pub(super) fn top1(tensor: &Tensor, codes: &[i32]) -> Option<usize> {
-    let order = |code: i32| if tensor.ty.dtype.is_float() { order_of(code) } else { code };
+    let reals = RealCodes::of(tensor.ty.dtype);
+    let order = |code: i32| reals.map_or(code, |reals| order_of(word_of(reals.real(code))));
     codes.iter().enumerate().rev().max_by_key(|(_, code)| order(**code)).map(|(index, _)| index)
 }
 

@@ -2,6 +2,7 @@
 
 use guardbit_graph::{Activation, CodeRange, DType, NodeId, Op, Quantization, TensorId};
 
+use super::tensors::real_element;
 use super::{ExportError, Known, Order, Writer, ints};
 use crate::onnx::parse::proto::element;
 
@@ -213,16 +214,17 @@ impl Writer<'_> {
         let axes = order.permutation(rank);
         let moved = |known: &Known| axes.iter().map(|&axis| known.shape[axis]).collect();
         let shape = self.known.get(from).map(moved).unwrap_or_default();
+        let element = self.known.get(from).map_or(element::FLOAT, |known| known.element);
         let axes = axes.iter().map(|&axis| axis as i64).collect();
         self.node("Transpose", vec![from.into()], to, vec![ints("perm", axes)]);
-        self.shaped(to, element::FLOAT, shape);
+        self.shaped(to, element, shape);
     }
 
     /// Defines the output of a node: codes, or unchanged real values. Sums of 32 bits stay real values, too.
     pub fn result(&mut self, id: NodeId, made: Made<'_>, order: Order) -> Result<(), ExportError> {
         let output = self.graph.node(id).output;
         let tensor = self.graph.tensor(output);
-        self.shaped(made.name(), element::FLOAT, self.shape_in(output, order));
+        self.shaped(made.name(), real_element(tensor.ty.dtype), self.shape_in(output, order));
         if tensor.ty.dtype.is_float() || tensor.ty.dtype == DType::Int32 {
             self.reals.insert((output, order), made.name().into());
             return Ok(());

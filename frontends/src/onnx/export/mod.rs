@@ -25,8 +25,9 @@ use guardbit_graph::{Graph, Links, NodeId, Op, TensorId};
 use prost::Message;
 
 use super::parse::metadata;
-use super::parse::proto::{self, element};
+use super::parse::proto;
 use codes::Made;
+use tensors::real_element;
 
 /// The reason why ONNX Runtime would not run a network with equal results.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -221,7 +222,7 @@ impl<'g> Writer<'g> {
             let tensor = self.graph.tensor(id);
             let name = tensor.name.clone();
             let known = Known {
-                element: element::FLOAT,
+                element: real_element(tensor.ty.dtype),
                 shape: tensor.ty.shape.clone(),
                 batched: self.batch.is_some(),
             };

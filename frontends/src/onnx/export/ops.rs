@@ -5,6 +5,7 @@ use guardbit_graph::{Activation, DType, NodeId, Op, TensorId};
 use guardbit_num::Scheme;
 
 use super::codes::Made;
+use super::tensors::element_of;
 use super::{ExportError, Order, Writer, float, int, layout, pools, table, weighted};
 
 pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
@@ -34,6 +35,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::FloatConv2d(conv) => weighted::float_convolution(writer, id, conv.padding),
         Op::FloatUnary(unary) => function(writer, id, unary),
         Op::FloatBinary(binary) => pair(writer, id, pair_name(binary.function), Kind::Reals),
+        Op::FloatCast(cast) => converted(writer, id, cast.saturate),
         Op::FloatMatMul(_) => simple(writer, id, "MatMul", Vec::new()),
         Op::FloatSoftmax(softmax) => simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)]),
         Op::FloatReduce(reduce) => {
@@ -80,6 +82,24 @@ fn function(writer: &mut Writer<'_>, id: NodeId, unary: &FloatUnary) -> Result<(
     let order = available(writer, input);
     let (x, name) = (writer.real(input, order)?, writer.result_name(id));
     table::operator(writer, id, unary.function, &unary.parameters, x, &name)?;
+    writer.result(id, Made::Real(&name), order)
+}
+
+/// Writes a conversion between floating-point types, in the order in which its input exists.
+fn converted(writer: &mut Writer<'_>, id: NodeId, saturate: bool) -> Result<(), ExportError> {
+    let input = operand(writer, id, 0)?;
+    let dtype = writer.graph.tensor(writer.graph.node(id).output).ty.dtype;
+    if dtype == DType::Float8E8M0 {
+        return Err(refused(
+            writer,
+            id,
+            "rounds scales to nearest, which ONNX's Cast to float8e8m0 does not".into(),
+        ));
+    }
+    let order = available(writer, input);
+    let (x, name) = (writer.real(input, order)?, writer.result_name(id));
+    let to = int("to", element_of(dtype).0.into());
+    writer.node("Cast", vec![x], &name, vec![to, int("saturate", saturate.into())]);
     writer.result(id, Made::Real(&name), order)
 }
 

@@ -19,7 +19,20 @@ pub(super) fn element_of(dtype: DType) -> (i32, usize) {
         DType::Int32 => (element::INT32, 32),
         DType::Int64 => (element::INT64, 64),
         DType::Float32 => (element::FLOAT, 32),
+        DType::Float16 => (element::FLOAT16, 16),
+        DType::BFloat16 => (element::BFLOAT16, 16),
+        DType::Float8E4M3Fn => (element::FLOAT8E4M3FN, 8),
+        DType::Float8E5M2 => (element::FLOAT8E5M2, 8),
+        DType::Float8E4M3FnUz => (element::FLOAT8E4M3FNUZ, 8),
+        DType::Float8E5M2FnUz => (element::FLOAT8E5M2FNUZ, 8),
+        DType::Float8E8M0 => (element::FLOAT8E8M0, 8),
+        DType::Float4E2M1 => (element::FLOAT4E2M1, 4),
     }
+}
+
+/// Returns the element type of real values for a tensor: its own for floating-point numbers, float for codes.
+pub(super) fn real_element(dtype: DType) -> i32 {
+    if dtype.is_float() { element_of(dtype).0 } else { element::FLOAT }
 }
 
 /// Returns the bytes of integers of `bits` bits. Two integers of 4 bits share a byte, the first in the low half.
@@ -122,6 +135,10 @@ impl Writer<'_> {
     pub fn real_constant(&mut self, tensor: &Tensor, order: Order) -> String {
         let words = || tensor.codes().map(|codes| codes.to_vec()).unwrap_or_default();
         let (shape, words) = self.ordered(&tensor.ty.shape, words, order);
+        if tensor.ty.dtype != DType::Float32 {
+            let codes: Vec<i64> = words.into_iter().map(i64::from).collect();
+            return self.integers_constant(&tensor.name, &shape, tensor.ty.dtype, &codes);
+        }
         let values: Vec<f32> = words.into_iter().map(real_of).collect();
         self.reals_constant(&tensor.name, &shape, &values)
     }

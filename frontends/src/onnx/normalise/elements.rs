@@ -1,5 +1,6 @@
 //! The element types of the outputs of nodes.
 
+use super::floats::precision;
 use super::known::Known;
 use super::scales::declared;
 use crate::onnx::parse::node::Node;
@@ -10,7 +11,7 @@ pub(super) fn element_of_output(known: &Known, node: Node<'_>) -> Option<i32> {
     let of = |index: usize| node.input(index).and_then(|name| known.elements.get(name)).copied();
     match node.proto.op.as_str() {
         "QuantizeLinear" => of(2).or(declared(node)).or(Some(element::UINT8)),
-        "DequantizeLinear" => of(1),
+        "DequantizeLinear" => Some(precision(known, node)),
         "DynamicQuantizeLinear" => Some(element::UINT8),
         "ConvInteger" | "MatMulInteger" => Some(element::INT32),
         "ArgMax" | "ArgMin" | "Shape" | "Size" => Some(element::INT64),

@@ -9,6 +9,7 @@ pub(in crate::onnx) mod blocked;
 pub(in crate::onnx) mod blocks;
 pub(in crate::onnx) mod clip;
 mod elements;
+pub(in crate::onnx) mod floats;
 mod fold;
 pub(in crate::onnx) mod known;
 pub(in crate::onnx) mod parts;

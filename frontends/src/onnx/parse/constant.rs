@@ -1,6 +1,6 @@
 //! Constants: initializers, and values computed from them.
 
-use guardbit_graph::{CodeRange, MAX_ELEMENTS};
+use guardbit_graph::{CodeRange, DType, MAX_ELEMENTS, RealCodes};
 
 use super::integers::Integers;
 use super::proto::element;
@@ -18,7 +18,8 @@ pub(in crate::onnx) struct Constant {
     pub of_codes: bool,
 }
 
-/// The elements of a constant. All integer types share one kind, and all real types are float32.
+/// The elements of a constant. All integer types share one kind, and all real types are float32, which
+/// holds every value of shorter ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::onnx) enum Data {
     Integers(Integers),
@@ -31,6 +32,27 @@ pub(in crate::onnx) enum Data {
 pub(in crate::onnx) fn elements_of(shape: &[usize]) -> Option<usize> {
     let product = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)))?;
     (product <= MAX_ELEMENTS).then(|| if shape.contains(&0) { 0 } else { product })
+}
+
+/// Returns the dtype of an element type that holds floating-point numbers of at most 16 bits.
+pub(in crate::onnx) fn short_float(number: i32) -> Option<DType> {
+    Some(match number {
+        element::FLOAT16 => DType::Float16,
+        element::BFLOAT16 => DType::BFloat16,
+        element::FLOAT8E4M3FN => DType::Float8E4M3Fn,
+        element::FLOAT8E4M3FNUZ => DType::Float8E4M3FnUz,
+        element::FLOAT8E5M2 => DType::Float8E5M2,
+        element::FLOAT8E5M2FNUZ => DType::Float8E5M2FnUz,
+        element::FLOAT4E2M1 => DType::Float4E2M1,
+        element::FLOAT8E8M0 => DType::Float8E8M0,
+        _ => return None,
+    })
+}
+
+/// Returns real values rounded to an element type of at most 16 bits, and unchanged for any other type.
+pub(in crate::onnx) fn rounded(values: Vec<f32>, number: i32, saturate: bool) -> Vec<f32> {
+    let Some(codes) = short_float(number).and_then(RealCodes::of) else { return values };
+    values.into_iter().map(|real| codes.real(codes.code(real, saturate))).collect()
 }
 
 impl Data {

@@ -3,9 +3,9 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path};
 
-use guardbit_graph::{Brief, MAX_AXES, MAX_ELEMENTS};
+use guardbit_graph::{Brief, MAX_AXES, MAX_ELEMENTS, RealCodes};
 
-use super::constant::{Constant, Data, elements_of};
+use super::constant::{Constant, Data, elements_of, short_float};
 use super::integers::Integers;
 use super::metadata;
 use super::proto::{self, element};
@@ -88,13 +88,22 @@ fn elements(tensor: &proto::Tensor, raw: &[u8], count: usize) -> Result<Data, St
         check_bytes(raw, count, bytes)?;
         Ok(Data::Reals(raw.chunks_exact(bytes).map(convert).collect()))
     };
+    if let Some((dtype, codes)) = short_float(tensor.data_type).and_then(|of| Some((of, RealCodes::of(of)?)))
+    {
+        let real = |code: i64| codes.real(code as i32 & dtype.max());
+        if dtype.bits() == 4 {
+            let Data::Integers(codes) = small(4, false)? else { return Err("has no codes".into()) };
+            return Ok(Data::Reals(codes.iter().map(real).collect()));
+        }
+        let listed = tensor.int32_data.iter().map(|&code| real(code.into())).collect();
+        let bytes = dtype.file_bytes();
+        return reals(bytes, listed, &|b| {
+            real(b.iter().rev().fold(0, |code, &byte| code << 8 | i64::from(byte)))
+        });
+    }
     match tensor.data_type {
         element::FLOAT => {
             reals(4, tensor.float_data.clone(), &|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        }
-        element::FLOAT16 => {
-            let listed = tensor.int32_data.iter().map(|&bits| half(bits as u16)).collect();
-            reals(2, listed, &|b| half(u16::from_le_bytes([b[0], b[1]])))
         }
         element::DOUBLE => {
             let listed = tensor.double_data.iter().map(|&value| value as f32).collect();
@@ -128,18 +137,6 @@ fn check_bytes(raw: &[u8], count: usize, bytes: usize) -> Result<(), String> {
     match count.checked_mul(bytes) {
         Some(needed) if needed == raw.len() => Ok(()),
         needed => Err(format!("has {} bytes, its shape needs {}", raw.len(), needed.unwrap_or(usize::MAX))),
-    }
-}
-
-/// Returns the value of an IEEE-754 half.
-fn half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
     }
 }
 

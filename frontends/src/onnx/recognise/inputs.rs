@@ -13,6 +13,7 @@ use crate::onnx::error::{OnnxError, shown};
 use crate::onnx::normalise::input_type;
 use crate::onnx::normalise::quant::{Quant, dtype};
 use crate::onnx::parse::File;
+use crate::onnx::parse::constant::short_float;
 use crate::onnx::parse::proto::{self, element};
 
 /// Adds the inputs of a file.
@@ -33,6 +34,13 @@ fn one<'a>(network: &mut Network<'a>, input: &'a proto::ValueInfo) -> Result<(),
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
         let id = add_input(network, name, ty)?;
         network.bind_input(name, Value::Real(Located { id, channels_last: false }));
+        return Ok(());
+    }
+    if let Some(dtype) = short_float(number) {
+        let id = add_input(network, name, TensorType { shape, dtype, quantization: None })?;
+        let at = Located { id, channels_last: false };
+        let value = if dtype.bits() < 16 { Value::Codes(at) } else { network.reals_of_input(at)? };
+        network.bind_input(name, value);
         return Ok(());
     }
     let dtype = dtype(number);

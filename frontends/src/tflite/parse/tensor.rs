@@ -147,6 +147,7 @@ impl<'a> Tensor<'a> {
             DType::Int4 => nibbles(data).take(count).map(|n| i32::from((n << 4) as i8 >> 4)).collect(),
             DType::UInt4 => nibbles(data).take(count).map(i32::from).collect(),
             DType::Int64 => return Ok(Values::Wide(data.chunks_exact(8).map(i64::read).collect())),
+            other => return Err(self.error(format!("is {other}, which is not supported"))),
         }))
     }
 

@@ -151,7 +151,7 @@ fn constant(
     said.extend(codes(tensor, false));
     match inline(tensor, values).filter(|values| values.len() <= INLINE) {
         Some(values) => {
-            said.push((if tensor.ty.dtype.is_float() { "reals" } else { "values" }, values.into()))
+            said.push((if tensor.ty.dtype == DType::Float32 { "reals" } else { "values" }, values.into()))
         }
         None => {
             let file = format!("{:04}.npy", arrays.len());

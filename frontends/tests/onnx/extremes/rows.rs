@@ -100,6 +100,10 @@ pub fn u8s(shape: &[i64]) -> Operand {
     Codes(element::UINT8, shape.to_vec())
 }
 
+fn f8s(shape: &[i64]) -> Operand {
+    Codes(element::FLOAT8E4M3FN, shape.to_vec())
+}
+
 fn i8s(shape: &[i64]) -> Operand {
     Codes(element::INT8, shape.to_vec())
 }
@@ -168,6 +172,7 @@ fn elementwise() -> Vec<Row> {
     let others = vec![
         row("BatchNormalization", &norm).int("training_mode", 0).int("spatial", 1),
         row("Cast", &[image()]).int("to", 1),
+        row("Cast", &[image()]).int("to", 17).int("saturate", 0).opset(19),
         row("Clip", &[image(), reals(&[]), reals(&[])]),
         row("Clip", &[codes(&[1, 4]), u8s(&[]), u8s(&[])]),
         row("LayerNormalization", &[image(), reals(&[4]), reals(&[4])]).int("axis", -1).int("stash_type", 1),
@@ -324,6 +329,12 @@ fn quantizers() -> Vec<Row> {
             .int("axis", 1)
             .int("block_size", 4)
             .opset(21),
+        row("QuantizeLinear", &[image(), reals(&[4]), f8s(&[4])]).int("axis", 1).opset(19),
+        row("QuantizeLinear", &[x(&[2, 8]), reals(&[2, 2]), f8s(&[2, 2])])
+            .int("axis", 1)
+            .int("block_size", 4)
+            .int("precision", 10)
+            .opset(23),
         said(row("DequantizeLinear", &quantized(codes(&[1, 4])))),
         row("DequantizeLinear", &[codes(&[2, 8]), reals(&[2, 2]), u8s(&[2, 2])])
             .int("axis", 1)
@@ -363,5 +374,12 @@ fn constants() -> Vec<Row> {
             .int("axis", 1)
             .int("block_size", 4),
         row("QuantizeLinear", &[reals(&[4, 2]), reals(&[4]), i8s(&[4])]).int("axis", 0),
+        row("QuantizeLinear", &[reals(&[4, 2]), reals(&[4]), f8s(&[4])]).int("axis", 0).opset(19),
+        row("DequantizeLinear", &[f8s(&[4, 2]), reals(&[4])]).int("axis", 0).opset(19),
+        row("DequantizeLinear", &[f8s(&[2, 8]), reals(&[2, 2]), f8s(&[2, 2])])
+            .int("axis", 1)
+            .int("block_size", 4)
+            .int("output_dtype", 10)
+            .opset(23),
     ]
 }

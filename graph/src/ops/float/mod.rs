@@ -7,6 +7,7 @@
 mod elements;
 mod float_avg_pool2d;
 mod float_binary;
+mod float_cast;
 mod float_conv2d;
 mod float_layer_norm;
 mod float_matmul;
@@ -19,6 +20,7 @@ mod float_unary;
 
 pub use float_avg_pool2d::FloatAvgPool2d;
 pub use float_binary::{FloatBinary, RealPair};
+pub use float_cast::FloatCast;
 pub use float_conv2d::FloatConv2d;
 pub use float_layer_norm::FloatLayerNorm;
 pub use float_matmul::FloatMatMul;

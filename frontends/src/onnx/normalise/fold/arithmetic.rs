@@ -3,7 +3,7 @@
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::parts::broadcast;
-use crate::onnx::parse::constant::{Constant, Data, broadcast_places};
+use crate::onnx::parse::constant::{Constant, Data, broadcast_places, rounded, short_float};
 use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::proto::element;
 use crate::onnx::scalar::{self, pair_of};
@@ -133,7 +133,10 @@ pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let Ok(to) = i32::try_from(call.node.int("to", 0)) else { return Ok(None) };
     let data = match (&input.data, to) {
         (data, to) if to == input.element => data.clone(),
-        (data @ Data::Reals(_), element::FLOAT | element::DOUBLE | element::FLOAT16) => data.clone(),
+        (data @ Data::Reals(_), element::FLOAT | element::DOUBLE) => data.clone(),
+        (Data::Reals(values), to) if to != element::FLOAT8E8M0 && short_float(to).is_some() => {
+            Data::Reals(rounded(values.clone(), to, call.node.int("saturate", 1) != 0))
+        }
         (Data::Integers(values), element::FLOAT | element::DOUBLE) => {
             Data::Reals(values.iter().map(|value| value as f32).collect())
         }

@@ -8,14 +8,18 @@ use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocked::blocked;
 use crate::onnx::normalise::clip::{code_limits, limits, within};
+use crate::onnx::normalise::floats;
 use crate::onnx::normalise::quant::{dtype, range};
 use crate::onnx::normalise::quantizers::rule;
-use crate::onnx::normalise::scales::quant_at;
-use crate::onnx::parse::constant::{Constant, Data};
+use crate::onnx::normalise::scales::{declared, quant_at};
+use crate::onnx::parse::constant::{Constant, Data, rounded, short_float};
 use crate::onnx::parse::proto::element;
 
 /// Computes QuantizeLinear and the quantizers of QONNX.
 pub(super) fn quantize(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    if floats::codes_of(call.known, call.node).is_some() {
+        return quantize_float(call);
+    }
     let input = call.fixed(0).map_or(0, |fixed| fixed.elements().shape.len());
     let Some(rule) = rule(call.known, call.node, input)? else { return Ok(None) };
     // Codes with equal scales are kept.
@@ -34,9 +38,39 @@ pub(super) fn quantize(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     Ok(Some(if rule.dequantizes { Fixed::Codes(codes, rule.quant) } else { Fixed::Array(codes) }))
 }
 
+/// Computes a QuantizeLinear to floating-point codes.
+fn quantize_float(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
+    let (known, node) = (call.known, call.node);
+    let zero = node.input(2).and_then(|name| known.elements.get(name)).copied();
+    let (array, Some(to)) = (call.array(0)?, zero.or(declared(node))) else { return Ok(None) };
+    let Some(values) = array.as_reals() else { return Ok(None) };
+    floats::check_zero_points(known, node)?;
+    let quotients =
+        floats::each(values, &array.shape, &floats::scales(known, node, &array.shape)?, |x, s| x / s);
+    let quotients = rounded(quotients, floats::precision(known, node), false);
+    let zero = if short_float(to).is_some_and(|to| floats::adds_zero(node, to)) { 0.0 } else { -0.0 };
+    let sums = quotients.into_iter().map(|quotient| quotient + zero).collect();
+    let values = rounded(sums, to, node.int("saturate", 1) != 0);
+    Ok(Some(Fixed::new(Constant { element: to, ..Constant::reals(array.shape.clone(), values) })))
+}
+
+/// Computes a DequantizeLinear of floating-point codes.
+fn dequantize_float(call: &Call<'_>, codes: &Constant) -> Result<Option<Fixed>, OnnxError> {
+    let (known, node) = (call.known, call.node);
+    let Some(values) = codes.as_reals() else { return Ok(None) };
+    floats::check_zero_points(known, node)?;
+    let products =
+        floats::each(values, &codes.shape, &floats::scales(known, node, &codes.shape)?, |x, s| x * s);
+    let values = rounded(products, floats::precision(known, node), false);
+    Ok(Some(Fixed::new(Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), values) })))
+}
+
 pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
     let (known, node) = (call.known, call.node);
     let Some(Fixed::Array(codes)) = call.fixed(0) else { return Ok(None) };
+    if floats::codes_of(known, node).is_some() {
+        return dequantize_float(call, codes);
+    }
     if codes.as_integers().is_none() {
         return Ok(None);
     }

@@ -4,6 +4,8 @@ pub(super) mod value;
 
 pub(super) mod network;
 
+pub(super) mod floats;
+
 pub(super) mod codes;
 
 pub(super) mod quantizer;

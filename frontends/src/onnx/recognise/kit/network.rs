@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use guardbit_graph::ops::{Dequantize, FloatUnary, Reshape, Transpose};
+use guardbit_graph::ops::{Dequantize, FloatCast, FloatUnary, Reshape, Transpose};
 use guardbit_graph::{
-    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, TensorId, TensorType,
-    plain_name, word_of,
+    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Tensor, TensorId,
+    TensorType, plain_name, word_of,
 };
 
 use super::value::{Coding, Dequantized, Located, Source, Value, graph_axis};
@@ -365,6 +365,10 @@ impl<'a> Network<'a> {
     pub fn materialize(&mut self, node: Node<'a>, value: Value) -> Result<Value, OnnxError> {
         let dequantized = match value {
             Value::Dequantized(dequantized) => dequantized,
+            Value::Codes(at) if self.builder.tensor(at.id).ty.dtype.is_short_float() => {
+                let name = format!("{}_real", self.builder.tensor(at.id).name);
+                return self.reals_of(node, at, &name);
+            }
             Value::Codes(_) => return Err(node.error("reads codes; it works on real values")),
             Value::Constant(constant) if constant.as_reals().is_none() => {
                 return Err(node.error("reads a constant of integers; it works on real values"));
@@ -392,6 +396,30 @@ impl<'a> Network<'a> {
             id = self.emit(node, op, &[id], &name, Coding::REAL)?;
         }
         Ok(Value::Real(Located { id, channels_last: at.channels_last }))
+    }
+
+    /// Returns the real values of floating-point codes.
+    pub fn reals_of(&mut self, node: Node<'a>, at: Located, name: &str) -> Result<Value, OnnxError> {
+        self.converted(at, name).map(Value::Real).map_err(|error| in_node(node, error))
+    }
+
+    /// Returns the real values of an input of 16 bits, on which operators work in float32.
+    pub fn reals_of_input(&mut self, at: Located) -> Result<Value, OnnxError> {
+        let Tensor { name, ty, .. } = self.builder.tensor(at.id);
+        let (name, dtype) = (name.clone(), ty.dtype);
+        let real = self.converted(at, &format!("{name}_real")).map_err(in_graph)?;
+        self.builder.note(name, format!("values are of type {dtype}; operators on them work in float32"));
+        Ok(Value::Real(real))
+    }
+
+    fn converted(&mut self, at: Located, name: &str) -> Result<Located, GraphError> {
+        if let Some(&id) = self.real.get(&at.id) {
+            return Ok(Located { id, ..at });
+        }
+        let output = OutputSpec { name: self.fresh(name), dtype: DType::Float32, quantization: None };
+        let id = self.builder.node(FloatCast { saturate: false }, &[Some(at.id)], output)?;
+        self.real.insert(at.id, id);
+        Ok(Located { id, ..at })
     }
 
     /// Returns the real values of a value as a tensor with its axes in the order of the file, or with the channels

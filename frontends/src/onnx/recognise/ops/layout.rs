@@ -8,16 +8,17 @@ use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::axes::{permutation, reshaped};
 use crate::onnx::normalise::parts::sides;
 use crate::onnx::normalise::quant::{Quant, dtype};
-use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::constant::{Constant, short_float};
 use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 use crate::onnx::recognise::kit::codes::{constant_codes, ordered, table};
+use crate::onnx::recognise::kit::floats::{float_cast, rounded};
 use crate::onnx::recognise::kit::follow::follow;
 use crate::onnx::recognise::kit::moves::{chosen, movable, moved};
 use crate::onnx::recognise::kit::network::{Network, axis_of, transposition};
 use crate::onnx::recognise::kit::operand::{operand, result};
-use crate::onnx::recognise::kit::pairs::map;
+use crate::onnx::recognise::kit::pairs::{apply, map};
 use crate::onnx::recognise::kit::value::{Dequantized, Located, Source, Value, graph_axis};
 use crate::onnx::recognise::kit::weighted::EVEN;
 
@@ -62,20 +63,42 @@ pub(super) fn identity<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<
     network.bind(node, 0, value)
 }
 
-/// Reads Cast. Integers of 32 bits become real values; other values do not change.
+/// Types of floating-point codes, without that of scales. Float16 has a function of its own.
+const FLOATS: [i32; 6] = [
+    element::BFLOAT16,
+    element::FLOAT8E4M3FN,
+    element::FLOAT8E4M3FNUZ,
+    element::FLOAT8E5M2,
+    element::FLOAT8E5M2FNUZ,
+    element::FLOAT4E2M1,
+];
+
+/// Reads Cast. Integers of 32 bits become real values, and real values become floating-point codes.
 pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
     let to = i32::try_from(node.int("to", 0)).unwrap_or(0);
     let value = network.input(node, 0)?;
+    let value = match value {
+        Value::Codes(at) if network.builder.tensor(at.id).ty.dtype.is_short_float() => {
+            let name = node.first_output()?;
+            let name = if to == element::FLOAT { name.to_owned() } else { format!("{name}_real") };
+            network.reals_of(node, at, &name)?
+        }
+        value => value,
+    };
     let value = match (value, to) {
         // Codes used only as indices into a constant.
         (value @ Value::Codes(_), element::INT32 | element::INT64) if only_indices(network, node) => value,
         (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT) => value,
-        (Value::Real(_) | Value::Dequantized(_), element::FLOAT16) => {
+        (value @ (Value::Real(_) | Value::Dequantized(_)), element::FLOAT16) => {
             let name = plain_name(node.first_output()?).into_owned();
             network
                 .builder
                 .note(name, "values are rounded to float16 here; operators on them work in float32");
-            return map(network, node, RealFunction::Float16, Vec::new());
+            let Value::Real(at) = value else { return map(network, node, RealFunction::Float16, Vec::new()) };
+            Value::Real(apply(network, node, at, RealFunction::Float16, Vec::new(), node.first_output()?)?)
+        }
+        (value @ (Value::Real(_) | Value::Dequantized(_)), to) if FLOATS.contains(&to) => {
+            float_codes(network, node, value, to)?
         }
         (Value::Codes(at), to) if dtype(to) == Some(network.builder.tensor(at.id).ty.dtype) => {
             Value::Codes(at)
@@ -101,10 +124,33 @@ pub(super) fn cast<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), 
         }
         _ => {
             let to = element::name(to);
-            return Err(node.error(format!("casts to {to}; expected float or codes of 8 bits")));
+            return Err(node
+                .error(format!("casts to {to}; expected float, floating-point codes, or codes of 8 bits")));
         }
     };
     network.bind(node, 0, value)
+}
+
+/// Converts real values to floating-point codes. Those of 16 bits stay real values.
+fn float_codes<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    to: i32,
+) -> Result<Value, OnnxError> {
+    let name = node.first_output()?;
+    let (Value::Real(at), Some(dtype)) = (network.materialize(node, value)?, short_float(to)) else {
+        return Err(node.error("converts values that are not real numbers"));
+    };
+    let saturate = node.int("saturate", 1) != 0;
+    if dtype.bits() < 16 {
+        return Ok(Value::Codes(float_cast(network, node, at, dtype, saturate, name)?));
+    }
+    let at = rounded(network, node, at, dtype, name)?;
+    let name = network.builder.tensor(at.id).name.clone();
+    let note = format!("values are rounded to {dtype} here; operators on them work in float32");
+    network.builder.note(name, note);
+    Ok(Value::Real(at))
 }
 
 /// Rounds real values toward zero to integer codes.

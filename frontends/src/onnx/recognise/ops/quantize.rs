@@ -1,17 +1,19 @@
 //! QuantizeLinear and DequantizeLinear.
 
-use guardbit_graph::TensorId;
 use guardbit_graph::ops::{FloatBinary, RealPair};
+use guardbit_graph::{DType, TensorId};
 
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::blocked::blocks;
+use crate::onnx::normalise::floats;
 use crate::onnx::normalise::quant::Quant;
 use crate::onnx::normalise::scales::{declared, quant_at, quant_of};
-use crate::onnx::parse::constant::Constant;
+use crate::onnx::parse::constant::{Constant, short_float};
 use crate::onnx::parse::node::Node;
 use crate::onnx::parse::proto::element;
 use crate::onnx::recognise::kit::codes::{check_codes, table};
 use crate::onnx::recognise::kit::computed;
+use crate::onnx::recognise::kit::floats::{float_cast, rounded};
 use crate::onnx::recognise::kit::network::Network;
 use crate::onnx::recognise::kit::pairs::apply;
 use crate::onnx::recognise::kit::quantize::{bind_codes, emit_quantizer, quantized};
@@ -19,6 +21,9 @@ use crate::onnx::recognise::kit::quantizer::{Quantizer, quantizer};
 use crate::onnx::recognise::kit::value::{Coding, Dequantized, Located, Source, Value};
 
 pub(super) fn quantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    if let Some(dtype) = floats::codes_of(network.known, node) {
+        return quantize_float(network, node, dtype);
+    }
     if node.int("block_size", 0) != 0 {
         return quantize_blocks(network, node);
     }
@@ -31,6 +36,9 @@ pub(super) fn quantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> 
 }
 
 pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    if floats::codes_of(network.known, node).is_some() {
+        return dequantize_float(network, node);
+    }
     if node.int("block_size", 0) != 0 {
         return dequantize_blocks(network, node);
     }
@@ -58,6 +66,62 @@ pub(super) fn dequantize_linear<'a>(network: &mut Network<'a>, node: Node<'a>) -
         Err(error) => return Err(error),
     };
     network.bind(node, 0, Value::Dequantized(Dequantized::new(Source::Tensor(at), quant)))
+}
+
+/// Reads a QuantizeLinear to floating-point codes: `x / scale`, converted.
+fn quantize_float<'a>(network: &mut Network<'a>, node: Node<'a>, dtype: DType) -> Result<(), OnnxError> {
+    if dtype == DType::Float8E8M0 {
+        return Err(node.error("quantizes to float8e8m0, a type of scales; expected float8 or float4 codes"));
+    }
+    let name = node.first_output()?;
+    let value = network.input(node, 0)?;
+    let at = scaled(network, node, value, RealPair::Div, &format!("{name}_quotient"))?;
+    let at = match floats::adds_zero(node, dtype) {
+        true => {
+            let zero = Constant::reals(vec![], vec![0.0]);
+            Located { id: pair(network, node, RealPair::Add, at.id, zero, &format!("{name}_sum"))?, ..at }
+        }
+        false => at,
+    };
+    let at = float_cast(network, node, at, dtype, node.int("saturate", 1) != 0, name)?;
+    network.bind(node, 0, Value::Codes(at))
+}
+
+/// Reads a DequantizeLinear of floating-point codes: `x * scale`.
+fn dequantize_float<'a>(network: &mut Network<'a>, node: Node<'a>) -> Result<(), OnnxError> {
+    let value = network.input(node, 0)?;
+    let name = node.first_output()?;
+    let at = scaled(network, node, value, RealPair::Mul, name)?;
+    network.bind(node, 0, Value::Real(at))
+}
+
+/// Returns real values multiplied or divided by the scales of a node, in the precision of the node.
+fn scaled<'a>(
+    network: &mut Network<'a>,
+    node: Node<'a>,
+    value: Value,
+    function: RealPair,
+    name: &str,
+) -> Result<Located, OnnxError> {
+    floats::check_zero_points(network.known, node)?;
+    let shape = network.shape(&value);
+    let scale = match network.input(node, 1)? {
+        Value::Real(scale) if network.shape_of(scale).iter().all(|&size| size == 1) => Err(scale.id),
+        _ => Ok(floats::scales(network.known, node, &shape)?),
+    };
+    // A single scale keeps the order of axes.
+    let single = scale.as_ref().map_or(true, |scales| scales.data.len() == 1);
+    let channels_last = single && value.located().is_some_and(|at| at.channels_last);
+    let id = network.real_tensor(node, value, channels_last)?;
+    let scale = match scale {
+        Err(id) => id,
+        Ok(scales) => network.reals(node, &format!("{name}_by"), &scales)?,
+    };
+    let precision = short_float(floats::precision(network.known, node));
+    let own = if precision.is_some() { format!("{name}_float32") } else { name.to_owned() };
+    let id = network.emit(node, FloatBinary { function }, &[id, scale], &own, Coding::REAL)?;
+    let at = Located { id, channels_last };
+    precision.map_or(Ok(at), |dtype| rounded(network, node, at, dtype, name))
 }
 
 /// Reads a blocked DequantizeLinear: `(x - zero point) * scale` element by element.

@@ -1,0 +1,142 @@
+//! Tests of floating-point codes: conversions, and hostile scales.
+
+use guardbit_frontends::{read_onnx, read_yaml, write_onnx, write_yaml};
+use guardbit_graph::ops::FloatCast;
+use guardbit_graph::{DType, FloatReason, Graph, GraphBuilder, OutputSpec, RealCodes, TensorType};
+
+use super::writer::{Attribute, Model, Node, Tensor, element};
+
+fn shorts() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|dtype| dtype.is_short_float())
+}
+
+/// Returns a conversion of every code of a dtype to another dtype.
+fn conversion(from: DType, to: DType, saturate: bool) -> Graph {
+    let mut builder = GraphBuilder::new("net");
+    let output = |name: &str, dtype| OutputSpec { name: name.into(), dtype, quantization: None };
+    let ty = TensorType { shape: vec![1, 1 << from.bits()], dtype: from, quantization: None };
+    let x = builder.input("x", ty).unwrap();
+    let cast = |saturate| FloatCast { saturate };
+    let real = builder.node(cast(false), &[Some(x)], output("real", DType::Float32)).unwrap();
+    let y = builder.node(cast(saturate), &[Some(real)], output("y", to)).unwrap();
+    builder.finish(vec![y]).unwrap()
+}
+
+fn converted(graph: &Graph) -> Vec<i32> {
+    let input = graph.tensor(graph.inputs()[0]).ty.dtype;
+    let codes: Vec<i32> = (input.min()..=input.max()).collect();
+    graph.interpret(&[&codes]).unwrap()[graph.outputs()[0].index()].clone()
+}
+
+/// Every conversion to 8 and 4 bits can be written and read, and keeps all codes. A code becomes the nearest value.
+#[test]
+fn conversions_read_again_as_they_were() {
+    for (from, to) in shorts().flat_map(|from| shorts().map(move |to| (from, to))) {
+        if to.bits() > 8 || to == DType::Float8E8M0 {
+            continue;
+        }
+        for saturate in [false, true] {
+            let graph = conversion(from, to, saturate);
+            let codes = converted(&graph);
+            let again = read_onnx(&write_onnx(&graph).unwrap(), "net").unwrap();
+            assert_eq!(again.tensor(again.outputs()[0]).ty.dtype, to);
+            assert!(converted(&again) == codes, "{from} to {to} through ONNX");
+            let text = write_yaml(&graph, "arrays").unwrap().text;
+            assert_eq!(read_yaml(&text, std::path::Path::new(""), "net").unwrap(), graph.in_order_of_files());
+            let (source, target) = (RealCodes::of(from).unwrap(), RealCodes::of(to).unwrap());
+            let values: Vec<f32> = (0..1 << to.bits()).map(|code| target.real(code)).collect();
+            for (code, &made) in (0..).zip(&codes) {
+                let (real, made) = (source.real(code), target.real(made));
+                let distance = |value: &f32| (value - real).abs();
+                let nearest =
+                    values.iter().map(distance).filter(|d| d.is_finite()).fold(f32::INFINITY, f32::min);
+                let is_near = made.is_finite() && real.is_finite() && distance(&made) == nearest;
+                let special = !real.is_finite() || !saturate && !made.is_finite() && nearest > 0.0;
+                assert!(is_near || special, "{from} {code:#x} is {real}, which became {made} in {to}");
+            }
+        }
+    }
+}
+
+/// Reads a node of real values `x` and these scales and zero points, or of constant codes.
+fn read(op: &str, scales: &Tensor, zero: u8, attributes: &[(&str, i64)]) -> Result<Graph, String> {
+    let zeros = Tensor {
+        name: "z".into(),
+        dims: scales.dims.clone(),
+        element: element::FLOAT8E4M3FN,
+        bytes: vec![zero; scales.bytes.len() / 4],
+    };
+    let of_x = if op == "QuantizeLinear" { element::FLOAT } else { element::FLOAT8E4M3FN };
+    let node = attributes.iter().fold(Node::new(op, &["x", "s", "z"], &["y"]), |node, (name, value)| {
+        node.with(name, Attribute::Int(*value))
+    });
+    let model = Model {
+        opset: 21,
+        nodes: vec![node],
+        constants: vec![scales.clone(), zeros],
+        inputs: vec![("x".into(), of_x, vec![1, 4])],
+        outputs: vec!["y".into()],
+    };
+    read_onnx(&model.to_bytes(), "net").map_err(|error| error.message())
+}
+
+/// Scales of a wrong shape, blocks of a wrong size and zero points are refused. Other scales follow IEEE 754.
+#[test]
+fn hostile_scales() {
+    let two = Tensor::reals("s", &[0.5, 2.0]);
+    for (op, what) in [("QuantizeLinear", "quantized"), ("DequantizeLinear", "dequantized")] {
+        let refused = |scales: &Tensor, zero, attributes: &[(&str, i64)], words: &str| {
+            let message = read(op, scales, zero, attributes).expect_err(what);
+            assert!(message.starts_with(op) && message.contains(words), "{message}");
+        };
+        refused(&two, 0, &[], "has scales of shape [2]; axis 1 of the codes needs [4]");
+        refused(&two, 0, &[("axis", 7)], "axis");
+        refused(&Tensor::reals("s", &[]), 0, &[], "has scales of shape [0]");
+        refused(&two.clone().with_dims(&[1, 2]), 0, &[], "has scales of shape [1, 2]");
+        for size in [-4, 1, 3, i64::MIN, i64::MAX] {
+            refused(&two, 0, &[("block_size", size)], "has scales of shape [2]; blocks of");
+        }
+        refused(&Tensor::reals("s", &[1.0]), 0x38, &[], "has a zero point other than 0");
+        let blocks = two.clone().with_dims(&[1, 2]);
+        assert!(read(op, &blocks, 0, &[("block_size", 2)]).is_ok(), "{what} by blocks");
+        for scale in [f32::NAN, f32::INFINITY, 0.0, -1.0] {
+            let graph = read(op, &Tensor::reals("s", &[scale]), 0, &[]).unwrap();
+            let ones = if op == "QuantizeLinear" { 1f32.to_bits() as i32 } else { 0x38 };
+            let code = graph.interpret(&[&[ones; 4]]).unwrap()[graph.outputs()[0].index()][0];
+            let (quotient, product) = (1.0 / scale, scale);
+            let made = RealCodes::of(graph.tensor(graph.outputs()[0]).ty.dtype).unwrap().real(code);
+            let wanted = if op == "QuantizeLinear" { quotient.clamp(-448.0, 448.0) } else { product };
+            assert!(made == wanted || made.is_nan() && wanted.is_nan(), "{what} by {scale}: {made}");
+        }
+    }
+}
+
+/// A product of dequantized codes runs on the host, for a stated reason, with the values of its codes.
+#[test]
+fn products_of_floating_point_codes() {
+    let codes = |name: &str, dims: &[i64], bytes: &[u8]| {
+        let (name, dims, bytes) = (name.into(), dims.to_vec(), bytes.to_vec());
+        Tensor { name, dims, element: element::FLOAT8E4M3FN, bytes }
+    };
+    let model = Model {
+        opset: 21,
+        nodes: vec![
+            Node::new("DequantizeLinear", &["x", "s"], &["a"]),
+            Node::new("DequantizeLinear", &["w", "t"], &["b"]).with("axis", Attribute::Int(0)),
+            Node::new("MatMul", &["a", "b"], &["y"]),
+        ],
+        // 0x30 is 0.5, 0x38 is 1, 0xC0 is -2.
+        constants: vec![
+            codes("w", &[2, 1], &[0x30, 0xC0]),
+            Tensor::reals("s", &[0.25]),
+            Tensor::reals("t", &[2.0, 4.0]),
+        ],
+        inputs: vec![("x".into(), element::FLOAT8E4M3FN, vec![1, 2])],
+        outputs: vec!["y".into()],
+    };
+    let graph = read_onnx(&model.to_bytes(), "net").unwrap();
+    let products = graph.float_products();
+    assert_eq!([(FloatReason::FloatCodes, true)], [(products[0].reason, products[0].quantized_weights)]);
+    let made = graph.interpret(&[&[0x38, 0x30]]).unwrap()[graph.outputs()[0].index()][0];
+    assert_eq!(guardbit_graph::real_of(made), 0.25 * (1.0 * 0.5 * 2.0 + 0.5 * -2.0 * 4.0));
+}
