@@ -42,9 +42,17 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
         [(StatsLevel::Full, 0), (StatsLevel::Full, 2), (StatsLevel::Events, 0), (StatsLevel::Events, 2)];
     for (stats, events_per_layer) in StatsLevel::ALL.map(|stats| (stats, 50)).into_iter().chain(short) {
         let with = |options| Options { stats, events_per_layer, ..options };
-        let reference = run(&program, &case.samples, with(REFERENCE)).unwrap();
+        let reference = run(&program, &case.samples, with(REFERENCE));
         for options in engines() {
-            let other = run(&program, &case.samples, with(options)).unwrap();
+            let other = run(&program, &case.samples, with(options));
+            let (reference, other) = match (&reference, other) {
+                (Ok(reference), Ok(other)) => (reference, other),
+                (reference, other) => {
+                    let errors = (reference.as_ref().err(), other.as_ref().err());
+                    prop_assert_eq!(errors.0, errors.1, "{:?} {:?}", options, stats);
+                    continue;
+                }
+            };
             prop_assert_eq!(&reference.tensors, &other.tensors, "{:?}", options);
             for (a, b) in reference.stats.levels.iter().zip(&other.stats.levels) {
                 prop_assert_eq!(&a.channels, &b.channels, "{:?} {:?}", options, stats);
@@ -119,6 +127,19 @@ fn narrow(path: &mut Datapath, spared: u32) {
                 Register::Fixed { format: Format::new(bits, format.is_signed()).unwrap(), overflow };
         }
     }
+}
+
+/// Lets the registers trap whose turn is `true`: the product's, the bias', then those of levels, and again.
+fn with_traps(mut case: Case, turns: [bool; 4]) -> Case {
+    let Datapath { product, levels, bias, .. } = &mut case.accelerator.datapath;
+    let registers = [&mut product.register, &mut bias.register];
+    let registers = registers.into_iter().chain(levels.iter_mut().map(|level| &mut level.register));
+    for (register, traps) in registers.zip(turns.into_iter().cycle()) {
+        if let (Register::Fixed { overflow, .. }, true) = (register, traps) {
+            *overflow = Overflow::Trap;
+        }
+    }
+    case
 }
 
 fn check_threads(case: &Case) -> Result<(), TestCaseError> {
@@ -315,6 +336,14 @@ proptest! {
     #[test]
     fn every_body_steps_runs_as_the_reference(case in random::runs_case()) {
         check_engines(&case)?;
+    }
+
+    #[test]
+    fn every_engine_traps_as_the_reference(
+        case in prop_oneof![random::case(), random::vector_case(), random::levels_case()],
+        turns in any::<[bool; 4]>(),
+    ) {
+        check_engines(&with_traps(case, turns))?;
     }
 
     #[test]

@@ -229,10 +229,6 @@ pub(super) fn path(
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }
-    // The output stage counts overflows of its bias adder, but cannot trap.
-    if datapath.bias.register.overflow() == Some(Overflow::Trap) {
-        return None;
-    }
     let (low, high) = operand_range(layer, geometry, codes);
     let operand = low.abs().max(high.abs());
     let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
@@ -260,7 +256,7 @@ pub(super) fn path(
 }
 
 fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps: usize) -> Option<Narrow> {
-    if overflow == Overflow::Trap || (!format.is_signed() && format.bits() > 30) {
+    if !format.is_signed() && format.bits() > 30 {
         return None;
     }
     let rails = Rails::new(format, overflow);

@@ -170,7 +170,7 @@ macro_rules! with_mode {
 pub(super) use with_mode;
 
 impl<V: Lane> Rails<V> {
-    /// Returns the rails of a register that does not trap.
+    /// Returns the rails of a register.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         let (low, high) = overflow.limits(format);
         let mode = match overflow.beyond() {

@@ -37,16 +37,16 @@ mod tally;
 use std::ops::{Range, RangeInclusive};
 
 use guardbit_hwmodels::{MacLayer, Packing};
-use guardbit_num::Overflow;
 
-use super::Settled;
 use super::finish::Finisher;
 use super::image::{Geometry, Image};
 use super::kernels::{LANES, Neighbours, Row};
 use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
+use super::{Settled, traps};
 use crate::codes::Codes;
+use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use blocks::{Block, blocks};
@@ -157,6 +157,19 @@ struct Task<'t, 's, 'i> {
     heat: Heat,
     /// Whether a bias, or the sum with it, did not fit, by lane of the current block.
     biased: [bool; LANES],
+    /// Whether a register traps, and the first overflow of one that does.
+    traps: bool,
+    trap: Option<Trap>,
+}
+
+/// Results of some pixels on the narrow hardware.
+pub(crate) struct LevelsRan {
+    /// Exact codes.
+    pub exact: Vec<i32>,
+    /// Codes of the narrow hardware.
+    pub simulated: Vec<i32>,
+    /// First overflow of a register that traps.
+    pub trap: Option<Trap>,
 }
 
 impl<'a> LevelsLayer<'a> {
@@ -172,7 +185,6 @@ impl<'a> LevelsLayer<'a> {
             // engine.
             || layer.datapath.order.walk.depends_on_data()
             || layer.datapath.rounds_at_random()
-            || layer.datapath.bias.register.overflow() == Some(Overflow::Trap)
             // Such a window has fewer products at the edges.
             || (pool && geometry.reads_padding())
         {
@@ -217,15 +229,14 @@ impl<'a> LevelsLayer<'a> {
         self.geometry.image(codes)
     }
 
-    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`. Returns the
-    /// exact codes and those of the narrow hardware.
+    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`.
     pub fn run(
         &self,
         task: LevelsTask<'_>,
         stats: &mut LayerStats,
         settled: &mut Settled,
         options: &Options,
-    ) -> (Vec<i32>, Vec<i32>) {
+    ) -> LevelsRan {
         let LevelsTask { image, input, pixels, sample } = task;
         let outputs = pixels.len() * self.layer.dots.window.channels();
         stats.count_dots(pixels.len() as u64, 0, options);
@@ -247,6 +258,8 @@ impl<'a> LevelsLayer<'a> {
             walker: None,
             heat: Heat::default(),
             biased: [false; LANES],
+            traps: traps(self.layer),
+            trap: None,
         };
         match &self.lanes {
             Lanes::Bits32(plan) => match &self.paired {
@@ -255,7 +268,8 @@ impl<'a> LevelsLayer<'a> {
             },
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
         }
-        (task.exact, task.simulated)
+        let Task { exact, simulated, trap, .. } = task;
+        LevelsRan { exact, simulated, trap }
     }
 
     /// Returns the operands of a block's lanes at a pixel.
@@ -394,6 +408,9 @@ impl<'a> LevelsLayer<'a> {
                 self.place_block(course, scratch, spot, image, task);
             }
             self.list_block(scratch, spot, task);
+        }
+        if task.traps {
+            self.trap_block(scratch, spot, task);
         }
     }
 

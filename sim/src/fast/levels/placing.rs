@@ -1,10 +1,12 @@
 //! Determines the time and place of a block's events.
 
+use guardbit_graph::OutputPosition;
+
 use super::super::image::Image;
 use super::super::kernels::LANES;
 use super::kernel::Work;
 use super::lane::Lane;
-use super::scratch::{Events, Scratch, Seen};
+use super::scratch::{Events, Scratch};
 use super::{Course, LevelsLayer, Operands, Spot, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
@@ -61,11 +63,33 @@ impl LevelsLayer<'_> {
         let block = &self.blocks[index];
         let first = pixel * self.layer.dots.window.channels() + block.first;
         for lane in 0..block.count {
-            let of_level = |seen: &Seen<V>| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO;
-            let touched = scratch.stepped && scratch.levels.iter().any(of_level);
-            let narrowed = task.biased[lane] || scratch.product_events[lane] != V::ZERO;
+            let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
             if touched || narrowed {
                 self.list(first + lane, touched, narrowed, task);
+            }
+        }
+    }
+
+    /// Finds the first overflow of a register that traps among those of a block at one pixel.
+    pub(super) fn trap_block<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        Spot { pixel, block: index }: Spot,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        for lane in 0..block.count {
+            if !scratch.touched(lane) && !scratch.narrowed(lane, &task.biased) {
+                continue;
+            }
+            let output = first + lane;
+            let earliest = || self.places.earliest(output).min(self.places.earliest_narrowing(output));
+            if task.trap.is_none_or(|trap| earliest() <= trap.cycle) {
+                let out = self.layer.dots.window.output_position(output);
+                let (layer, sample) = (task.layer, task.sample);
+                let trap = task.walk(out).trap(layer, sample, out);
+                task.trap = task.trap.into_iter().chain(trap).min();
             }
         }
     }
@@ -126,14 +150,21 @@ impl LevelsLayer<'_> {
         if !touched && !narrowed {
             return;
         }
-        let (layer, input) = (task.layer, task.input);
-        let out = layer.dots.window.output_position(index);
-        let walker = task
-            .walker
-            .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-        let mut engine = ReferenceEngine::new(layer, walker.input.as_slice().into(), task.sample);
+        let out = task.layer.dots.window.output_position(index);
+        task.walk(out);
+        let (layer, Some(Walker { outcome, .. })) = (task.layer, &task.walker) else { return };
+        task.stats.list_events(layer, task.sample, out, &outcome.events);
+        task.stats.list_narrowings(layer, task.sample, out, &outcome.narrowings);
+    }
+}
+
+impl Task<'_, '_, '_> {
+    /// Recomputes the dot product at `out` on the reference engine.
+    fn walk(&mut self, out: OutputPosition) -> &DotOutcome {
+        let new = || Walker { input: self.input.to_vec(), outcome: DotOutcome::default() };
+        let walker = self.walker.get_or_insert_with(new);
+        let mut engine = ReferenceEngine::new(self.layer, walker.input.as_slice().into(), self.sample);
         engine.run(out, &mut walker.outcome);
-        task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
-        task.stats.list_narrowings(layer, task.sample, out, &walker.outcome.narrowings);
+        &walker.outcome
     }
 }

@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::bounds::{Range, level_sums};
 use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
-use guardbit_num::{Overflow, Rounding};
+use guardbit_num::Rounding;
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
 use super::blocks::Block;
@@ -105,7 +105,7 @@ impl<V: Lane> Plan<V> {
         // Greatest magnitude of the values at the current stage.
         let mut reach = product;
         let path = datapath.product;
-        let rails = meets::<V>(path.register, &mut reach)?;
+        let rails = meets::<V>(path.register, &mut reach);
         let product = Product { rails, shift: path.shift, round: path.round.of_constants() };
         if reach >= limit || !holds(path.shift) {
             return None;
@@ -120,7 +120,7 @@ impl<V: Lane> Plan<V> {
             let length = level.terms.run_length(values);
             let is_last = index + 1 == datapath.levels.len();
             reach = reach * length.min(values) as i128 + if is_last { bias } else { 0 };
-            let rails = meets::<V>(level.register, &mut reach)?;
+            let rails = meets::<V>(level.register, &mut reach);
             greatest = greatest.max(reach);
             if reach >= limit || !holds(level.shift) {
                 return None;
@@ -144,20 +144,17 @@ impl<V: Lane> Plan<V> {
 }
 
 /// Returns the rails of a register for exact values of magnitude up to `reach`, which is updated to the
-/// greatest magnitude it can hold. Returns `None` if the register traps.
-fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V>>> {
-    let Register::Fixed { format, overflow } = register else { return Some(None) };
-    if overflow == Overflow::Trap {
-        return None;
-    }
+/// greatest magnitude it can hold; `None` if none of them exceeds its rails.
+fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Rails<V>> {
+    let Register::Fixed { format, overflow } = register else { return None };
     if register.keeps(Range::new(-*reach, *reach)) {
-        return Some(None);
+        return None;
     }
     if !format.is_signed() {
         // Wrapping turns small negative values into large ones; otherwise magnitudes never grow.
         *reach += format.max();
     }
-    Some(Some(Rails::new(format, overflow)))
+    Some(Rails::new(format, overflow))
 }
 
 fn shifted(reach: i128, shift: u32) -> i128 {

@@ -197,6 +197,17 @@ impl<V: Lane> Scratch<V> {
         any != V::ZERO
     }
 
+    /// Returns whether a level overflowed in a lane.
+    pub fn touched(&self, lane: usize) -> bool {
+        let of_level = |seen: &Seen<V>| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO;
+        self.stepped && self.levels.iter().any(of_level)
+    }
+
+    /// Returns whether a product or, as `biased` says, the bias did not fit in a lane.
+    pub fn narrowed(&self, lane: usize, biased: &[bool; LANES]) -> bool {
+        biased[lane] || self.product_events[lane] != V::ZERO
+    }
+
     /// Sets the results of dot products whose sums no level can overflow.
     pub fn settle(&mut self, exact: &[i32; LANES]) {
         self.clear();
