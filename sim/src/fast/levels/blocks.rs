@@ -1,6 +1,6 @@
 //! Output channels that share lanes.
 
-use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::{MacLayer, Packing};
 
 use super::super::finish::Channels;
 use super::super::kernels::{LANES, Pair, Row};
@@ -13,6 +13,8 @@ pub(super) struct Block {
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
+    /// Whether a lane shares an adder with the lane before it, which is the low one.
+    pub high: [bool; LANES],
     /// Weights, indexed `[k][lane]`; 0 where there is no channel.
     pub weights: Vec<Row>,
     /// Weights of two steps at a time.
@@ -31,8 +33,9 @@ pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
     let window = &layer.dots.window;
     let channels = window.channels();
     let per_group = channels / window.groups;
-    // Groups that would leave lanes empty share blocks.
-    let shared = window.groups > 1 && per_group < LANES;
+    // Groups that would leave lanes empty share blocks, unless these could separate channels with one adder.
+    let alone = layer.packing == Packing::None || per_group == 1;
+    let shared = window.groups > 1 && per_group < LANES && alone;
     let together = if shared { channels } else { per_group };
     let mut blocks = Vec::new();
     for start in (0..channels).step_by(together) {
@@ -51,7 +54,9 @@ pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
                 }
             }
             let pairs = prepare::pairs(&weights);
-            blocks.push(Block { first, count, reads, weights, pairs });
+            let is_high = |lane| lane < count && layer.low_lane(first + lane).is_some();
+            let high = std::array::from_fn(is_high);
+            blocks.push(Block { first, count, reads, high, weights, pairs });
         }
     }
     Some(blocks)

@@ -31,12 +31,13 @@ mod placing;
 mod plan;
 mod scratch;
 mod sixteen;
+mod special;
 mod sums;
 mod tally;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, Packing};
+use guardbit_hwmodels::MacLayer;
 
 use super::finish::Finisher;
 use super::image::{Geometry, Image};
@@ -51,7 +52,7 @@ use crate::options::Options;
 use crate::stats::LayerStats;
 use blocks::{Block, blocks};
 use facts::{LevelFacts, facts};
-use kernel::{Leave, Outer, Work};
+use kernel::{Leave, Outer, Random, Work};
 use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
@@ -71,6 +72,8 @@ pub(crate) struct LevelsLayer<'a> {
     finisher: Finisher<'a>,
     /// Whether sums leave the datapath in unit 1, as the finisher requires.
     plain_end: bool,
+    /// Whether some stage rounds at random.
+    at_random: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
     /// Data for stepping the innermost level two windows at a time, if supported.
@@ -180,11 +183,8 @@ impl<'a> LevelsLayer<'a> {
         let pool = layer.dots.weights.is_none();
         if window.dots() == 0
             || layer.order.is_empty()
-            || layer.packing != Packing::None
-            // Orders that differ by dot product, and random numbers by place, are left to the reference
-            // engine.
+            // Orders that differ by dot product are left to the reference engine.
             || layer.datapath.order.walk.depends_on_data()
-            || layer.datapath.rounds_at_random()
             // Such a window has fewer products at the edges.
             || (pool && geometry.reads_padding())
         {
@@ -218,6 +218,7 @@ impl<'a> LevelsLayer<'a> {
             finisher,
             places: Places::new(layer),
             plain_end: shift == 0,
+            at_random: layer.datapath.rounds_at_random(),
             levels: facts(layer),
             lanes,
             paired,
@@ -370,9 +371,18 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    fn work<'p, V: Lane>(&self, plan: &'p Plan<V>, index: usize, task: &Task<'_, '_, '_>) -> Work<'p, V> {
+    fn work<'p, V: Lane>(
+        &'p self,
+        plan: &'p Plan<V>,
+        Spot { pixel, block: index }: Spot,
+        task: &Task<'_, '_, '_>,
+    ) -> Work<'p, V> {
         let full = task.options.stats.counts_prefixes();
-        Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
+        let (layer, sample) = (self.layer, task.sample);
+        let first = pixel * layer.dots.window.channels() + self.blocks[index].first;
+        let random = self.at_random.then_some(Random { layer, sample, first });
+        let (start, certain, high) = (&plan.starts[index], plan.certain[index], plan.high[index].as_ref());
+        Work { plan, start, certain, full, high, random }
     }
 
     /// Runs the dot products of a block at one pixel. `made` states whether the scratch already holds
@@ -387,7 +397,7 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let (plan, index) = (course.plan, spot.block);
-        let work = self.work(plan, index, task);
+        let work = self.work(plan, spot, task);
         let vectors = self.ends_on_vectors(plan, index);
         task.biased = [false; LANES];
         if made {
@@ -461,6 +471,6 @@ impl<'a> LevelsLayer<'a> {
                 task.stats.count_product_events(block.first + lane, product_events as u64);
             }
         }
-        tally.count(self.kernels, (index, block.count), &scratch.levels, &self.levels, stats);
+        tally.count(self.kernels, (index, block), &scratch.levels, &self.levels, stats);
     }
 }

@@ -128,7 +128,7 @@ impl LevelsLayer<'_> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let block = &self.blocks[index];
-        let work = Work { full: true, ..self.work(course.plan, index, task) };
+        let work = Work { full: true, ..self.work(course.plan, Spot { pixel, block: index }, task) };
         let Course { buffers, again, .. } = course;
         let operands = self.operands(block, image, pixel, buffers);
         on_operands!(operands, x => self.step_block(work, index, x, again));

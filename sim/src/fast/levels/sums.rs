@@ -4,9 +4,10 @@ use super::super::image::Image;
 use super::super::kernels::Walked;
 use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
-use super::kernel::{Inner, Leave, Outer, TakeSums, Work};
+use super::kernel::{Inner, Leave, Outer, Products, TakeSums, Work};
 use super::lane::{Lane, Rails};
 use super::scratch::Scratch;
+use super::special::Special;
 use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
 
 impl LevelsLayer<'_> {
@@ -14,12 +15,13 @@ impl LevelsLayer<'_> {
     pub(super) fn sums_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        Spot { pixel, block: index }: Spot,
+        spot: Spot,
         image: &Image<'_>,
         scratch: &mut Scratch<V>,
         task: &Task<'_, '_, '_>,
     ) -> bool {
-        let work = self.work(course.plan, index, task);
+        let Spot { pixel, block: index } = spot;
+        let work = self.work(course.plan, spot, task);
         let trials = &mut course.trials[index];
         let Some(pairs) = tries_sums(work, trials) else { return false };
         let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
@@ -61,7 +63,12 @@ impl LevelsLayer<'_> {
         scratch: &mut Scratch<V>,
     ) {
         let weights = self.blocks[index].weights.as_slice();
-        self.kernels.run(Inner { work, x, weights, scratch });
+        if work.is_special() {
+            let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
+            self.kernels.run(Special { work, products, scratch });
+        } else {
+            self.kernels.run(Inner { work, x, weights, scratch });
+        }
         if work.plan.levels.len() > 1 {
             self.kernels.run(Outer { work, scratch });
         }

@@ -1,0 +1,137 @@
+//! Dot products whose values need more than multiplying, fitting and adding: lanes that share an adder, and
+//! products that are rounded at random.
+
+use guardbit_hwmodels::Fixup;
+
+use super::super::kernels::{LANES, Vector};
+use super::super::simd::Vectorized;
+use super::kernel::Work;
+use super::lane::{Counts, Lane, WRAP, fit};
+use super::level::Reducer;
+use super::loops::{Values, add_up, step};
+use super::plan::{Product, Shared, Start};
+use super::scratch::{RunLog, Scratch, Seen};
+use crate::reference::Stage;
+
+/// Computes products and the innermost level, and stores the results in the scratch.
+pub(super) struct Special<'a, S, V: Lane> {
+    pub work: Work<'a, V>,
+    /// Exact products, in the order of the flattened axes.
+    pub products: S,
+    pub scratch: &'a mut Scratch<V>,
+}
+
+impl<S: Values<V>, V: Lane> Vectorized for Special<'_, S, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, products, scratch } = self;
+        scratch.clear();
+        let count = products.count();
+        scratch.run_exact.clear();
+        for i in 0..count {
+            scratch.run_exact.push(products.at(i));
+        }
+        if work.plan.drops_bits {
+            scratch.products = add_up(&scratch.run_exact[..], Vector::ZERO);
+        }
+        work.multiply(scratch);
+
+        let mut level = work.level(0, false);
+        let length = level.stage.terms.run_length(count);
+        scratch.resize(count.max(1).div_ceil(length));
+        scratch.logs[0].clear(work.full, count);
+        let shared = work.plan.shared.as_ref().zip(work.high);
+        level.lost = work.product_rails().is_some();
+        if shared.is_some() {
+            level.borrowing = None;
+        }
+        for index in 0..scratch.runs {
+            let run = index * length..count.min((index + 1) * length);
+            let Scratch { run_unbounded, run_narrow, run_exact, levels, logs, stepped, .. } = &mut *scratch;
+            let (unbounded, narrow) = (&mut run_unbounded[run.clone()], &mut run_narrow[run.clone()]);
+            let (seen, log) = (&mut levels[0], logs[0].run(run.start, run.len()));
+            let (unbounded, narrow) = match shared {
+                Some(shared) => {
+                    level.share(shared, unbounded, narrow, &mut run_exact[run.clone()], seen, log)
+                }
+                None => level.run(unbounded, narrow, seen, stepped, log),
+            };
+            *stepped |= shared.is_some();
+            let log = logs[0].run(run.start, run.len());
+            let ended = level.leave((unbounded, narrow), index, seen, stepped, log);
+            (scratch.unbounded[index], scratch.narrow[index]) = ended;
+        }
+        scratch.lost = scratch.differs();
+    }
+}
+
+impl<V: Lane> Work<'_, V> {
+    /// Fits and shifts the products.
+    #[inline(always)]
+    fn multiply(self, scratch: &mut Scratch<V>) {
+        let &Product { shift, random, .. } = &self.plan.product;
+        let rails = self.product_rails();
+        let mut counts = Counts::NONE;
+        let count = scratch.run_exact.len();
+        scratch.run_unbounded.resize(count, Vector::ZERO);
+        scratch.run_narrow.resize(count, Vector::ZERO);
+        for k in 0..count {
+            let exact = scratch.run_exact[k];
+            let fitted = rails.map_or(exact, |rails| fit(rails, &exact, &mut counts).0);
+            let round = self.plan.product.round;
+            let shifted = self.rounded([&exact, &fitted], (shift, round, random), Stage::Product, k);
+            [scratch.run_unbounded[k], scratch.run_narrow[k]] = shifted;
+        }
+        for l in 0..LANES {
+            scratch.product_events[l] = scratch.product_events[l].plus(counts.high[l]).plus(counts.low[l]);
+        }
+    }
+}
+
+impl<V: Lane> Reducer<'_, V> {
+    /// Reduces one run in adders that every lane of `high` shares with the one before it. `addends` is
+    /// overwritten.
+    #[inline(always)]
+    fn share(
+        self,
+        (shared, high): (&Shared<V>, &Vector<V>),
+        unbounded: &[Vector<V>],
+        narrow: &mut [Vector<V>],
+        addends: &mut [Vector<V>],
+        seen: &mut Seen<V>,
+        mut log: RunLog<'_>,
+    ) -> (Vector<V>, Vector<V>) {
+        // The low lanes' sums and what they have carried so far, at the lanes above them.
+        let (mut sum, mut above) = (Vector::<V>::ZERO, Vector::<V>::ZERO);
+        for (narrow, addend) in narrow.iter_mut().zip(&mut *addends) {
+            let value = *narrow;
+            for l in 1..LANES {
+                sum[l] = sum[l].plus(value[l - 1]);
+                let carried = sum[l].shift_right(shared.bits);
+                addend[l] = value[l].plus(carried).minus(above[l]).and(high[l]);
+                above[l] = carried;
+            }
+            addend[0] = V::ZERO;
+            for l in 0..LANES {
+                narrow[l] = value[l].and(high[l].not());
+            }
+        }
+        // Each lane overflows only in the adder to which it adds.
+        let level = Reducer { lost: true, ..self };
+        let (exact, low) = level.serial(unbounded, &*narrow, seen, &mut false, log.again());
+        let start = Start::ZERO;
+        let rails = &shared.rails;
+        let mut held = step::<V, _, WRAP>(rails, &*addends, &start, &mut seen.counts, log.rows());
+        if shared.fixup == Fixup::Lut {
+            let one = V::low_bits(1);
+            for l in 0..LANES {
+                held[l] = held[l].plus(sum[l].shift_right(shared.bits - 1).and(one).and(high[l]));
+            }
+            held = fit(rails, &held, &mut { Counts::NONE }).0;
+        }
+        for l in 0..LANES {
+            held[l] = held[l].or(low[l]);
+        }
+        (exact, held)
+    }
+}
