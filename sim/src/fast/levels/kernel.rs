@@ -54,7 +54,7 @@ impl<'a, V: Lane> Work<'a, V> {
     /// Returns whether the products, or the innermost level, need [`Special`](super::special::Special).
     pub fn is_special(&self) -> bool {
         let shares = self.high.is_some() && self.certain <= 1 && self.plan.levels[0].rails.is_some();
-        shares || self.plan.product.random.is_some()
+        shares || self.plan.product.random.is_some() || self.plan.walk.is_some()
     }
 
     /// Returns the rails of products, unless none exceeds them.

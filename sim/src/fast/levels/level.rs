@@ -99,6 +99,9 @@ impl<V: Lane> Reducer<'_, V> {
         stepped: &mut bool,
         mut log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
+        if unbounded.is_empty() {
+            return (Vector::ZERO, Vector::ZERO);
+        }
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
         let mut nodes = Extremes::ZERO;

@@ -3,7 +3,7 @@
 use guardbit_hwmodels::bounds::{Range, level_sums};
 use guardbit_hwmodels::{
     Check, Fixup, Level, MacLayer, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Reduce, Register,
-    ShiftRounding, Terms,
+    ShiftRounding, Terms, Walk,
 };
 use guardbit_num::{Format, Overflow, Rounding};
 
@@ -21,6 +21,8 @@ pub(super) struct Plan<V: Lane> {
     pub starts: Vec<Start<V>>,
     /// Masks of the lanes that share an adder with the lane before them, per block; `None` if none does.
     pub high: Vec<Option<Vector<V>>>,
+    /// Order of addition, if it depends on the products.
+    pub walk: Option<Walk>,
     /// Adders that lanes share.
     pub shared: Option<Shared<V>>,
     /// Number of first stages (the product, then each level) that no dot product of a block can overflow, for
@@ -102,6 +104,8 @@ pub(super) struct Stage<V: Lane> {
 pub(super) struct Start<V: Lane> {
     /// Value with unlimited width.
     pub unbounded: Vector<V>,
+    /// The same in unit 1.
+    pub exact: Vector<V>,
     /// Value in the register.
     pub held: Vector<V>,
     /// Mask that is 0 where a sticky register is stuck.
@@ -111,8 +115,13 @@ pub(super) struct Start<V: Lane> {
 }
 
 impl<V: Lane> Start<V> {
-    pub const ZERO: Self =
-        Self { unbounded: Vector::ZERO, held: Vector::ZERO, free: Vector::ONES, misfit: [false; LANES] };
+    pub const ZERO: Self = Self {
+        unbounded: Vector::ZERO,
+        exact: Vector::ZERO,
+        held: Vector::ZERO,
+        free: Vector::ONES,
+        misfit: [false; LANES],
+    };
 }
 
 impl<V: Lane> Plan<V> {
@@ -171,16 +180,19 @@ impl<V: Lane> Plan<V> {
         let high: Vec<_> = blocks.iter().map(high_lanes).collect();
         let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
         let plain = product.rails.is_none() && product.shift == 0;
+        let walk = Some(&datapath.order.walk).filter(|walk| walk.depends_on_data()).cloned();
+        let plain = plain && walk.is_none() && blocks.iter().all(|block| block.wide.is_none());
         let short = plain && shared.is_none() && is_short(&levels, product_of_operands, terms);
         let sixteen = if short { sixteen(layer.datapath.levels[0].register) } else { None };
         let run_pairs = if plain { run_pairs(&levels, terms) } else { None };
         let drops_bits = datapath.unit_shift(levels.len()) > 0;
-        let reach = greatest as i64;
+        let reach = greatest.min(1 << 62) as i64;
         Some(Self {
             product,
             levels,
             starts,
             high,
+            walk,
             shared,
             certain,
             short,
@@ -230,6 +242,7 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
     for lane in 0..block.count {
         let initial = output::preload(layer, block.first + lane).unwrap_or(0);
         start.unbounded[lane] = V::low_bits(initial);
+        start.exact[lane] = V::low_bits(output::exact_sum(layer, block.first + lane, 0));
         start.held[lane] = V::low_bits(initial);
         if last.rails.is_none() || last.check == Check::HandOver {
             continue;

@@ -1,16 +1,17 @@
-//! Dot products whose values need more than multiplying, fitting and adding: lanes that share an adder, and
-//! products that are rounded at random.
+//! Dot products whose values need more than multiplying, fitting and adding: lanes that share an adder, products
+//! that are rounded at random or added in an order of their own, windows over padding, and wide operands.
 
 use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::{Activations, LANES, Vector};
 use super::super::simd::Vectorized;
-use super::kernel::Work;
+use super::kernel::{Products, Work};
 use super::lane::{Counts, Lane, WRAP, fit};
 use super::level::Reducer;
-use super::loops::{Values, add_up, step};
-use super::plan::{Product, Shared, Start};
-use super::scratch::{RunLog, Scratch, Seen};
+use super::loops::{Values, add_up, bounds, step};
+use super::order::arrange;
+use super::plan::{Plan, Product, Shared, Start};
+use super::scratch::{Extremes, RunLog, Scratch, Seen};
 use crate::reference::Stage;
 
 /// Computes products and the innermost level, and stores the results in the scratch.
@@ -33,6 +34,13 @@ impl<S: Values<V>, V: Lane> Vectorized for Special<'_, S, V> {
         }
         if work.plan.drops_bits {
             scratch.products = add_up(&scratch.run_exact[..], Vector::ZERO);
+        }
+        if let Some(walk) = &work.plan.walk {
+            if !work.full && work.keeps_any_order(&scratch.run_exact) {
+                return work.settle(scratch);
+            }
+            let Scratch { run_exact, run_narrow, .. } = &mut *scratch;
+            arrange(walk, run_exact, &work.start.exact, run_narrow);
         }
         work.multiply(scratch);
 
@@ -66,6 +74,30 @@ impl<S: Values<V>, V: Lane> Vectorized for Special<'_, S, V> {
 }
 
 impl<V: Lane> Work<'_, V> {
+    /// Returns whether no stage overflows or drops bits, in whatever order the products are added.
+    #[inline(always)]
+    fn keeps_any_order(self, products: &[Vector<V>]) -> bool {
+        let Plan { product, levels, .. } = self.plan;
+        let Extremes { mut min, mut max } = bounds(products);
+        for l in 0..LANES {
+            min[l] = min[l].plus(self.start.unbounded[l].min(V::ZERO));
+            max[l] = max[l].plus(self.start.unbounded[l].max(V::ZERO));
+        }
+        let rails = levels.iter().map(|stage| &stage.rails).chain([&product.rails]);
+        product.shift == 0
+            && levels.iter().all(|stage| stage.shift == 0)
+            && rails.flatten().all(|rails| rails.keep(&min, &max))
+    }
+
+    /// Stores the exact sum of all products as the only run.
+    #[inline(always)]
+    fn settle(self, scratch: &mut Scratch<V>) {
+        let start = if self.plan.levels.len() == 1 { self.start.unbounded } else { Vector::ZERO };
+        let sum = add_up(&scratch.run_exact[..], start);
+        scratch.resize(1);
+        (scratch.unbounded[0], scratch.narrow[0]) = (sum, sum);
+    }
+
     /// Fits and shifts the products.
     #[inline(always)]
     fn multiply(self, scratch: &mut Scratch<V>) {
@@ -133,5 +165,77 @@ impl<V: Lane> Reducer<'_, V> {
             held[l] = held[l].or(low[l]);
         }
         (exact, held)
+    }
+}
+
+/// Products with the activations in them.
+pub(super) trait Source<V: Lane>: Values<V> {
+    /// Returns the activation of lane `lane` in product `i`.
+    fn activation(self, i: usize, lane: usize) -> i64;
+}
+
+impl<X: Activations, V: Lane> Source<V> for Products<'_, X> {
+    fn activation(self, i: usize, lane: usize) -> i64 {
+        self.x.at(self.begin + i, lane).into()
+    }
+}
+
+/// Products of operands beyond 16 bits.
+#[derive(Clone, Copy)]
+pub(super) struct WideProducts<'a> {
+    /// Activations from the window's first cell on.
+    pub cells: &'a [i32],
+    /// Distance of each product's cell from the first one.
+    pub offsets: &'a [usize],
+    /// Further distance, per lane.
+    pub lanes: &'a [usize; LANES],
+    pub weights: &'a [[i32; LANES]],
+}
+
+impl<V: Lane> Values<V> for WideProducts<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.weights.len()
+    }
+
+    #[inline(always)]
+    fn at(self, i: usize) -> Vector<V> {
+        let (cells, weights) = (&self.cells[self.offsets[i]..], &self.weights[i]);
+        let mut products = Vector::ZERO;
+        for l in 0..LANES {
+            products[l] = V::wide_product(cells[self.lanes[l]], weights[l]);
+        }
+        products
+    }
+}
+
+impl<V: Lane> Source<V> for WideProducts<'_> {
+    fn activation(self, i: usize, lane: usize) -> i64 {
+        self.cells[self.offsets[i] + self.lanes[lane]].into()
+    }
+}
+
+/// Some of the products.
+#[derive(Clone, Copy)]
+pub(super) struct Picked<'a, S> {
+    pub source: S,
+    pub indices: &'a [usize],
+}
+
+impl<V: Lane, S: Values<V>> Values<V> for Picked<'_, S> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.indices.len()
+    }
+
+    #[inline(always)]
+    fn at(self, i: usize) -> Vector<V> {
+        self.source.at(self.indices[i])
+    }
+}
+
+impl<V: Lane, S: Source<V>> Source<V> for Picked<'_, S> {
+    fn activation(self, i: usize, lane: usize) -> i64 {
+        self.source.activation(self.indices[i], lane)
     }
 }

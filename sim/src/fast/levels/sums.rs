@@ -6,6 +6,7 @@ use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
 use super::kernel::{Inner, Leave, Outer, Products, TakeSums, Work};
 use super::lane::{Lane, Rails};
+use super::loops::Values;
 use super::scratch::Scratch;
 use super::special::Special;
 use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
@@ -65,10 +66,22 @@ impl LevelsLayer<'_> {
         let weights = self.blocks[index].weights.as_slice();
         if work.is_special() {
             let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
-            self.kernels.run(Special { work, products, scratch });
-        } else {
-            self.kernels.run(Inner { work, x, weights, scratch });
+            return self.step_products(work, products, scratch);
         }
+        self.kernels.run(Inner { work, x, weights, scratch });
+        if work.plan.levels.len() > 1 {
+            self.kernels.run(Outer { work, scratch });
+        }
+    }
+
+    /// Computes the sums of `products` level by level.
+    pub(super) fn step_products<S: Values<V>, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        products: S,
+        scratch: &mut Scratch<V>,
+    ) {
+        self.kernels.run(Special { work, products, scratch });
         if work.plan.levels.len() > 1 {
             self.kernels.run(Outer { work, scratch });
         }

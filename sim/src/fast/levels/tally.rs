@@ -127,8 +127,8 @@ impl<V: Lane> LaneTally<V> {
             channel.outputs_touched = count(&self.touched);
         }
         if level.counts_prefixes() {
-            let [prefixes, finals] = [&self.prefixes, &self.finals]
-                .map(|of| (i128::from(of.min[lane].wide()), i128::from(of.max[lane].wide())));
+            let [prefixes, finals] =
+                [&self.prefixes, &self.finals].map(|of| (of.min[lane].wide(), of.max[lane].wide()));
             channel.transient = count(&self.transient);
             (channel.min_prefix, channel.max_prefix) = prefixes;
             channel.required_final = required(finals.0, finals.1, signed);
@@ -152,8 +152,7 @@ impl<V: Lane> Vectorized for Count<'_, V> {
     fn run(self) {
         let one = V::low_bits(1);
         for ((tally, seen), facts) in self.tallies.iter_mut().zip(self.seen).zip(self.facts) {
-            let near =
-                |(least, greatest): (i64, i64)| (V::nearest(least.into()), V::nearest(greatest.into()));
+            let near = |(least, greatest): (i128, i128)| (V::nearest(least), V::nearest(greatest));
             let (least, greatest) = near(facts.held);
             let (mut least, mut greatest) = ([least; LANES], [greatest; LANES]);
             if let Some((low, high)) = facts.above.map(near) {
@@ -211,9 +210,8 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
         kernels.required([(&a.0, &a.1), (&b.0, &b.1)], &mut widths);
         return widths.map(|widths| widths.map(usize::from));
     }
-    let of_lane = |of: &Extremes<V>, lane: usize| {
-        required(of.min[lane].wide().into(), of.max[lane].wide().into(), signed) as usize
-    };
+    let of_lane =
+        |of: &Extremes<V>, lane: usize| required(of.min[lane].wide(), of.max[lane].wide(), signed) as usize;
     extremes.map(|of| std::array::from_fn(|lane| of_lane(of, lane)))
 }
 
